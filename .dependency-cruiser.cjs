@@ -1,0 +1,24 @@
+/** The arrows of the design: services -> packages -> libraries; domain imports only domain; no cycles. */
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-service-imports-another', severity: 'error', from: { path: '^services/([^/]+)/' }, to: { path: '^services/', pathNot: '^services/$1/' } },
+    { name: 'no-package-imports-a-service', severity: 'error', from: { path: '^packages/' }, to: { path: '^services/' } },
+    {
+      name: 'domain-is-pure',
+      comment: 'Domain code imports only domain code (and pure functions of Node, as hashing).',
+      severity: 'error',
+      from: { path: '/src/domain/', pathNot: '\\.test\\.ts$|/testing/' },
+      to: { pathNot: ['/src/domain/', '^crypto$', '^node:crypto$'] },
+    },
+    { name: 'only-tests-use-the-testkit', severity: 'error', from: { pathNot: '(\\.test\\.ts$|/test/|^bench/|^packages/testkit/)' }, to: { path: '^packages/testkit/' } },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: 'packages/contracts/src/gen' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'], extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'] },
+  },
+};

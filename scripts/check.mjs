@@ -1,0 +1,54 @@
+// Everything that can be said of the code without running it. Each check prints its own findings; all are run.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+
+const fewestModules = 150;
+
+const run = (command, ...args) => spawnSync(`node_modules/.bin/${command}`, args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+
+/** dependency-cruiser exits 0 when it understood nothing, so the number of modules it saw is part of the check. */
+function boundaries() {
+  const folders = ['packages', 'services', 'bench'].filter((folder) => existsSync(folder));
+  const result = run('depcruise', '--config', '.dependency-cruiser.cjs', '--output-type', 'json', ...folders);
+  if (!result.stdout) return { status: 1, output: result.stderr };
+  const { summary } = JSON.parse(result.stdout);
+  const findings = summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`);
+  if (summary.totalCruised < fewestModules) findings.push(`only ${summary.totalCruised} modules were looked at, fewer than ${fewestModules}`);
+  return { status: findings.length > 0 ? 1 : 0, output: findings.join('\n'), note: `${summary.totalCruised} modules` };
+}
+
+/** A lock file that npm ci refuses would break every fresh clone. */
+function lockFile() {
+  const result = spawnSync('npm', ['ci', '--dry-run', '--ignore-scripts', '--loglevel=error'], { encoding: 'utf8' });
+  return { status: result.status, output: result.stderr };
+}
+
+const tool = (command, ...args) => () => {
+  const { status, stdout, stderr } = run(command, ...args);
+  return { status, output: `${stdout}${stderr}` };
+};
+
+const checks = {
+  'types (tsc)': tool('tsc', '-p', '.'),
+  'format and lint (biome)': tool('biome', 'check', '--error-on-warnings', '.'),
+  'import boundaries and cycles (dependency-cruiser)': boundaries,
+  'unused code and dependencies (knip)': tool('knip', '--no-progress'),
+  'protos (buf lint)': tool('buf', 'lint', 'proto'),
+  'protos (buf format)': tool('buf', 'format', '--diff', '--exit-code', 'proto'),
+  'lock file (npm ci --dry-run)': lockFile,
+};
+
+let failed = 0;
+for (const [name, check] of Object.entries(checks)) {
+  const started = performance.now();
+  const { status, output, note } = check();
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${name}${note ? `, ${note}` : ''} (${seconds} s)`);
+  if (status !== 0) {
+    failed += 1;
+    console.log(output.trimEnd());
+  }
+}
+console.log(failed === 0 ? 'All checks passed.' : `${failed} of ${Object.keys(checks).length} checks failed.`);
+process.exitCode = failed === 0 ? 0 : 1;
