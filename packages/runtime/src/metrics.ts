@@ -1,0 +1,25 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface Metrics {
+  readonly registry: Registry;
+  counter<Label extends string>(name: string, help: string, labels: readonly Label[]): Counter<Label>;
+  gauge<Label extends string>(name: string, help: string, labels: readonly Label[]): Gauge<Label>;
+  /** Seconds, with buckets from one millisecond to a minute. */
+  seconds<Label extends string>(name: string, help: string, labels: readonly Label[]): Histogram<Label>;
+}
+
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** The Prometheus metrics of one process. */
+export function createMetrics(service: string): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ service });
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    counter: (name, help, labels) => new Counter({ name, help, labelNames: labels, registers }),
+    gauge: (name, help, labels) => new Gauge({ name, help, labelNames: labels, registers }),
+    seconds: (name, help, labels) => new Histogram({ name, help, labelNames: labels, buckets: secondsBuckets, registers }),
+  };
+}
