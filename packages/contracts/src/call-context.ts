@@ -1,0 +1,29 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Principal } from './principal.ts';
+
+/** Names an effect that the caller may ask for twice (the Idempotency-Key header). */
+export interface IdempotencyKey {
+  /** Tenant, credential, method, path and the caller's key, joined. */
+  readonly scope: string;
+  /** Hash of the body: the same key with another body is a mistake. */
+  readonly fingerprint: string;
+}
+
+/** What travels with a request through every service it touches. */
+export interface CallContext {
+  readonly requestId: string;
+  readonly principal?: Principal | undefined;
+  /** Milliseconds since 1970; every further call gets what is left. */
+  readonly deadlineMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly idempotency?: IdempotencyKey | undefined;
+  /** Called when the outcome of an earlier identical request is returned instead of a new one. */
+  readonly onReplayed?: (() => void) | undefined;
+}
+
+const storage = new AsyncLocalStorage<CallContext>();
+
+export const currentCall = (): CallContext | undefined => storage.getStore();
+
+/** Everything that the work calls inherits this context. */
+export const withCall = <T>(context: CallContext, work: () => T): T => storage.run(context, work);

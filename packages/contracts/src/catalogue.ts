@@ -1,0 +1,32 @@
+import { fileURLToPath } from 'node:url';
+import { type GrpcObject, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import type { IdentityServiceDefinition } from './gen/agentservice/v1/IdentityService.ts';
+
+/** The services there are, by the name under which addresses and clients are configured. */
+export interface Services {
+  identity: IdentityServiceDefinition;
+}
+
+export type ServiceName = keyof Services;
+
+const definitions: Record<ServiceName, { file: string; service: string }> = {
+  identity: { file: 'agentservice/v1/identity.proto', service: 'IdentityService' },
+};
+
+const protoFolder = fileURLToPath(new URL('../../../proto', import.meta.url));
+const loaded = new Map<ServiceName, ServiceClientConstructor>();
+
+/** The proto of a service, loaded once a process. */
+export function loadService(name: ServiceName): ServiceClientConstructor {
+  const known = loaded.get(name) ?? load(name);
+  loaded.set(name, known);
+  return known;
+}
+
+function load(name: ServiceName): ServiceClientConstructor {
+  const { file, service } = definitions[name];
+  const description = loadSync(file, { longs: String, enums: String, defaults: true, oneofs: true, includeDirs: [protoFolder] });
+  const root = loadPackageDefinition(description) as unknown as { agentservice: { v1: GrpcObject } };
+  return root.agentservice.v1[service] as ServiceClientConstructor;
+}

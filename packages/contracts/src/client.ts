@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { inSpan, traceHeaders } from '@agent-service/runtime';
+import { type ClientUnaryCall, Client as GrpcClient, type ServiceError as GrpcError, Metadata, type MethodDefinition } from '@grpc/grpc-js';
+import { context, SpanKind } from '@opentelemetry/api';
+import { type CallContext, currentCall } from './call-context.ts';
+import { loadService, type ServiceName } from './catalogue.ts';
+import { channelOptions } from './channel-options.ts';
+import { clientCredentials } from './credentials.ts';
+import { healthMethod } from './health-method.ts';
+import type { Caller, Principal } from './principal.ts';
+import { ServiceError } from './service-error.ts';
+import type { ClientConfig } from './settings.ts';
+import { type CallerSigner, createSigner } from './signed-caller.ts';
+import type { CallOptions, Client } from './types.ts';
+import { fromGrpcError, headers, text, writeIdempotency } from './wire.ts';
+
+const defaultTimeoutMs = 5_000;
+const healthTimeoutMs = 1_000;
+
+export interface ClientOptions {
+  /** A gRPC target: `dns:///identity:50051`, `ipv4:10.0.0.1:50051,10.0.0.2:50051`. Calls are spread over all addresses. */
+  address: string;
+  /** The name of the calling service. */
+  as: string;
+  config: ClientConfig;
+}
+
+type Method = MethodDefinition<object, object> & { options?: { idempotency_level: string } };
+
+/** The typed client of a service: promises, inherited deadline, request id, trace and signed caller. */
+export function createClient<Name extends ServiceName>(name: Name, options: ClientOptions): Client<Name> {
+  const { service } = loadService(name);
+  const methods = Object.entries(service) as [string, Method][];
+  const channel = new GrpcClient(options.address, clientCredentials(options.config), channelOptions(methods.map(([, method]) => method)));
+  const identity = new CallerIdentity(options.as, createSigner(options.config.SERVICE_SECRET));
+
+  const call =
+    (method: Method) =>
+    (request: object, callOptions: CallOptions = {}) =>
+      unary(channel, method, request, identity, callOptions);
+  const entries = methods.map(([methodName, method]) => [uncapitalize(methodName), call(method)]);
+  const client = {
+    ...Object.fromEntries(entries),
+    checkHealth: async () => {
+      const answer = await unary(channel, healthMethod, { service: '' }, identity, { timeoutMs: healthTimeoutMs });
+      if ((answer as { status: string }).status !== 'SERVING') throw new ServiceError('unavailable', { message: `${name} is not serving` });
+    },
+    close: () => channel.close(),
+  };
+  return client as Client<Name>;
+}
+
+const uncapitalize = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
+
+/** Remembers one caller object a principal, so that its signature can be reused. */
+class CallerIdentity {
+  readonly #own: Caller;
+  readonly #signer: CallerSigner;
+  readonly #callers = new WeakMap<Principal, Caller>();
+
+  constructor(service: string, signer: CallerSigner) {
+    this.#own = { service };
+    this.#signer = signer;
+  }
+
+  signed(principal: Principal | undefined): string {
+    if (!principal) return this.#signer.sign(this.#own);
+    const caller = this.#callers.get(principal) ?? { service: this.#own.service, principal };
+    this.#callers.set(principal, caller);
+    return this.#signer.sign(caller);
+  }
+}
+
+async function unary(
+  channel: GrpcClient,
+  method: Method,
+  request: object,
+  identity: CallerIdentity,
+  options: CallOptions,
+): Promise<object> {
+  const inherited = currentCall();
+  const deadline = Math.min(Date.now() + (options.timeoutMs ?? defaultTimeoutMs), inherited?.deadlineMs ?? Number.POSITIVE_INFINITY);
+  if (deadline <= Date.now()) throw new ServiceError('deadline_exceeded');
+  return inSpan(method.path, SpanKind.CLIENT, context.active(), {}, () => {
+    const metadata = outgoing(method, identity, inherited);
+    return send(channel, method, request, metadata, deadline, inherited);
+  });
+}
+
+function outgoing(method: Method, identity: CallerIdentity, inherited: CallContext | undefined): Metadata {
+  const metadata = new Metadata();
+  metadata.set(headers.caller, identity.signed(inherited?.principal));
+  metadata.set(headers.requestId, inherited?.requestId ?? randomUUID());
+  for (const [name, value] of Object.entries(traceHeaders())) metadata.set(name, value);
+  if (inherited?.idempotency && !isSafe(method)) writeIdempotency(metadata, inherited.idempotency);
+  return metadata;
+}
+
+const isSafe = (method: Method) => method.options?.idempotency_level === 'NO_SIDE_EFFECTS';
+
+function send(
+  channel: GrpcClient,
+  method: Method,
+  request: object,
+  metadata: Metadata,
+  deadline: number,
+  inherited: CallContext | undefined,
+): Promise<object> {
+  return new Promise((resolve, reject) => {
+    const abort = () => call.cancel();
+    const done = (error: GrpcError | null, response?: object) => {
+      inherited?.signal?.removeEventListener('abort', abort);
+      if (error) reject(fromGrpcError(error));
+      else resolve(response as object);
+    };
+    const call: ClientUnaryCall = channel.makeUnaryRequest(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      request,
+      metadata,
+      { deadline },
+      done,
+    );
+    inherited?.signal?.addEventListener('abort', abort, { once: true });
+    if (inherited?.onReplayed) call.on('status', ({ metadata: trailer }) => text(trailer, headers.replayed) && inherited.onReplayed?.());
+  });
+}

@@ -1,0 +1,92 @@
+import { status } from '@grpc/grpc-js';
+
+/** What kind of failure a caller sees in `error.type`. */
+export type ErrorType =
+  | 'invalid_request'
+  | 'authentication'
+  | 'permission'
+  | 'not_found'
+  | 'conflict'
+  | 'credits'
+  | 'rate_limit'
+  | 'provider'
+  | 'internal';
+
+interface CodeDefinition {
+  type: ErrorType;
+  http: number;
+  grpc: status;
+  /** What the caller is told when the place that failed has nothing better to say. */
+  message: string;
+}
+
+const define = <Table extends Record<string, CodeDefinition>>(table: Table): Record<keyof Table, CodeDefinition> => table;
+
+const invalid = (message: string, http = 400): CodeDefinition => ({
+  type: 'invalid_request',
+  http,
+  grpc: status.INVALID_ARGUMENT,
+  message,
+});
+const unauthenticated = (message: string): CodeDefinition => ({ type: 'authentication', http: 401, grpc: status.UNAUTHENTICATED, message });
+const forbidden = (message: string): CodeDefinition => ({ type: 'permission', http: 403, grpc: status.PERMISSION_DENIED, message });
+const conflict = (message: string, http = 409): CodeDefinition => ({ type: 'conflict', http, grpc: status.FAILED_PRECONDITION, message });
+const limited = (message: string): CodeDefinition => ({ type: 'rate_limit', http: 429, grpc: status.RESOURCE_EXHAUSTED, message });
+
+/** Every way in which a request can fail, in one closed table. */
+export const errorCodes = define({
+  invalid_request: invalid('The request is not valid.'),
+  invalid_json: invalid('The body is not valid JSON.'),
+  invalid_cursor: invalid('The cursor is not valid here. Take it unchanged from meta.next_cursor and keep the same filters.'),
+  invalid_scope: invalid('A requested scope is unknown or beyond what this credential has.'),
+  invalid_grant_type: invalid('grant_type must be client_credentials.'),
+  payload_too_large: invalid('The body is larger than 1 MiB.', 413),
+  headers_too_large: invalid('The request line and headers are larger than 16 KiB.', 431),
+  request_timeout: invalid('The request did not arrive in time.', 408),
+  unsupported_media_type: invalid('Send the body with Content-Type: application/json.', 415),
+  idempotency_key_reused: invalid('This Idempotency-Key was used with another body. Use a new key for a new request.', 422),
+
+  missing_token: unauthenticated('Send an API key or access token as Authorization: Bearer <token>.'),
+  invalid_token: unauthenticated('The token is not valid.'),
+  token_expired: unauthenticated('The token has expired. Request a new one.'),
+  token_revoked: unauthenticated('The token has been revoked.'),
+  invalid_client: unauthenticated('The client credentials are not valid.'),
+
+  insufficient_scope: forbidden('The token lacks the scope that this endpoint needs.'),
+  admin_required: forbidden('This endpoint needs a token made from an administrator key.'),
+  service_forbidden: forbidden('The calling service may not use this method.'),
+
+  not_found: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'There is no such resource.' },
+  method_not_allowed: {
+    type: 'invalid_request',
+    http: 405,
+    grpc: status.UNIMPLEMENTED,
+    message: 'This path does not support the method. See the Allow header.',
+  },
+
+  email_taken: conflict('Another user of the organization has this e-mail address.'),
+  last_admin: conflict('The organization needs at least one active administrator.'),
+  user_deactivated: conflict('The user is deactivated.'),
+  idempotency_in_progress: conflict('A request with this Idempotency-Key is still running. Repeat it in a moment.'),
+
+  rate_limited: limited('Too many requests. Wait for the time in Retry-After.'),
+
+  cancelled: { type: 'internal', http: 499, grpc: status.CANCELLED, message: 'The caller went away.' },
+  unavailable: {
+    type: 'internal',
+    http: 503,
+    grpc: status.UNAVAILABLE,
+    message: 'A part of the service can not be reached. Try again in a moment.',
+  },
+  deadline_exceeded: {
+    type: 'internal',
+    http: 503,
+    grpc: status.DEADLINE_EXCEEDED,
+    message: 'The service took too long. Try again in a moment.',
+  },
+  internal: { type: 'internal', http: 500, grpc: status.INTERNAL, message: 'Something went wrong on our side.' },
+});
+
+export type ErrorCode = keyof typeof errorCodes;
+
+export const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(errorCodes, code);

@@ -1,0 +1,13 @@
+export { isWellFormedApiKey, makeApiKey } from './api-key.ts';
+export type { Call } from './call.ts';
+export { type CallContext, currentCall, type IdempotencyKey, withCall } from './call-context.ts';
+export type { ServiceName } from './catalogue.ts';
+export { type ClientOptions, createClient } from './client.ts';
+export { type ErrorCode, type ErrorType, errorCodes, isErrorCode } from './error-codes.ts';
+export { callers, callersAndOperators, operators, type Policy, services } from './policy.ts';
+export { type Caller, type Environment, operatorService, type Principal } from './principal.ts';
+export { allScopes, isScope, type Scope, scopes } from './scopes.ts';
+export { serve } from './server.ts';
+export { type FieldError, invalidFields, ServiceError } from './service-error.ts';
+export { type ClientConfig, clientSettings, type ServerConfig, serverSettings } from './settings.ts';
+export type { CallOptions, Client, Implementation, Rpc, RpcOf } from './types.ts';

@@ -1,0 +1,29 @@
+import { type Caller, operatorService } from './principal.ts';
+import { ServiceError } from './service-error.ts';
+
+/** Who may call a method. Everything not named is refused. */
+export interface Policy {
+  readonly services: readonly string[];
+  /** Needed from the caller that a service acts for. */
+  readonly scope?: string;
+  readonly admin?: boolean;
+}
+
+/** For callers of the public API, through the gateway. */
+export const callers = (needs: { scope?: string; admin?: boolean } = {}): Policy => ({ services: ['gateway'], ...needs });
+/** For callers with the scope, and for the operator. */
+export const callersAndOperators = (needs: { scope?: string; admin?: boolean } = {}): Policy => ({
+  services: ['gateway', operatorService],
+  ...needs,
+});
+export const operators: Policy = { services: [operatorService] };
+/** For these services themselves, on nobody's behalf. */
+export const services = (...names: string[]): Policy => ({ services: names });
+
+/** Throws when the policy does not let this caller in. The gateway has asked before; this is the second lock. */
+export function enforce(policy: Policy, caller: Caller): void {
+  if (!policy.services.includes(caller.service)) throw new ServiceError('service_forbidden');
+  if (caller.service === operatorService) return;
+  if (policy.scope && !caller.principal?.scopes.includes(policy.scope)) throw new ServiceError('insufficient_scope');
+  if (policy.admin && !caller.principal?.admin) throw new ServiceError('admin_required');
+}

@@ -1,0 +1,60 @@
+import { type ServiceError as GrpcError, Metadata, status } from '@grpc/grpc-js';
+import type { IdempotencyKey } from './call-context.ts';
+import { type ErrorCode, errorCodes, isErrorCode } from './error-codes.ts';
+import { ServiceError } from './service-error.ts';
+
+/** Names of the metadata that our calls carry. */
+export const headers = {
+  caller: 'x-caller',
+  requestId: 'x-request-id',
+  idempotency: 'x-idempotency-bin',
+  traceparent: 'traceparent',
+  error: 'x-error-bin',
+  replayed: 'x-replayed',
+} as const;
+
+export function text(metadata: Metadata, name: string): string | undefined {
+  const value = metadata.get(name)[0];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function json(metadata: Metadata, name: string): unknown {
+  const value = metadata.get(name)[0];
+  return Buffer.isBuffer(value) ? JSON.parse(value.toString()) : undefined;
+}
+
+const toJson = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+export const writeIdempotency = (metadata: Metadata, key: IdempotencyKey) => metadata.set(headers.idempotency, toJson(key));
+export const readIdempotency = (metadata: Metadata) => json(metadata, headers.idempotency) as IdempotencyKey | undefined;
+
+/** Our error as grpc-js wants it thrown: the status for anyone, the whole of it in a trailer for our own clients. */
+export function toGrpcError(error: ServiceError): Partial<GrpcError> {
+  const metadata = new Metadata();
+  metadata.set(headers.error, toJson({ code: error.code, message: error.message, param: error.param, details: error.details }));
+  return { code: error.definition.grpc, details: error.message, metadata };
+}
+
+const transportCodes: Partial<Record<status, ErrorCode>> = {
+  [status.UNAVAILABLE]: 'unavailable',
+  [status.DEADLINE_EXCEEDED]: 'deadline_exceeded',
+  [status.CANCELLED]: 'cancelled',
+  [status.UNAUTHENTICATED]: 'internal',
+};
+
+interface WireError {
+  code: unknown;
+  message: string;
+  param: string | null;
+  details: Record<string, unknown>;
+}
+
+/** What a failed call means on this side: the service's own error, or what became of the transport. */
+export function fromGrpcError(cause: GrpcError): ServiceError {
+  const sent = cause.metadata ? (json(cause.metadata, headers.error) as WireError | undefined) : undefined;
+  if (sent && isErrorCode(sent.code)) {
+    return new ServiceError(sent.code, { message: sent.message, param: sent.param ?? undefined, details: sent.details, cause });
+  }
+  const code = transportCodes[cause.code] ?? 'internal';
+  return new ServiceError(code, { message: errorCodes[code].message, cause });
+}
