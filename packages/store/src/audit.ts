@@ -1,0 +1,44 @@
+import { type Call, type Caller, operatorService } from '@agent-service/contracts';
+import { newId } from './ids.ts';
+import { writeOutbox } from './outbox.ts';
+import type { Sql } from './sql.ts';
+
+export interface AuditEvent {
+  /** What was done, as `user.created`. */
+  action: string;
+  target: { type: string; id: string };
+  organizationId: string;
+  /** Empty for what belongs to the organization as a whole. */
+  environment: 'live' | 'test' | '';
+  /** What changed, with secrets and prompts already masked. */
+  changes?: Record<string, unknown>;
+  /** Who did it, where the call itself does not say (a token is asked for before anyone is authenticated). */
+  actor?: { type: string; id: string; keyId: string };
+}
+
+/** Leaves an audit entry in the same transaction as the effect; identity appends it to the organization's chain. */
+export async function writeAudit(sql: Sql, call: Call, event: AuditEvent): Promise<void> {
+  const actor = event.actor ?? actorOf(call.caller);
+  const id = newId('aud');
+  const payload = {
+    id,
+    createdAt: new Date().toISOString(),
+    organizationId: event.organizationId,
+    environment: event.environment,
+    actorType: actor.type,
+    actorId: actor.id,
+    actorKeyId: actor.keyId,
+    action: event.action,
+    targetType: event.target.type,
+    targetId: event.target.id,
+    outcome: 'success',
+    requestId: call.requestId,
+    changesJson: JSON.stringify(event.changes ?? {}),
+  };
+  await writeOutbox(sql, 'audit', [{ id, payload }]);
+}
+
+function actorOf({ service, principal }: Caller): { type: string; id: string; keyId: string } {
+  if (principal?.userId) return { type: 'user', id: principal.userId, keyId: principal.credentialId };
+  return { type: service === operatorService ? 'operator' : 'service', id: service, keyId: '' };
+}

@@ -1,0 +1,45 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { ServiceError } from '@agent-service/contracts';
+
+const macBytes = 16;
+
+export interface Page {
+  /** The sort key of the last row of the page before. */
+  after: readonly (string | number)[];
+  /** A total that was counted on the first page and travels along. */
+  total?: number | undefined;
+}
+
+export interface Cursors {
+  encode(binding: readonly unknown[], page: Page): string;
+  /** Undefined for the first page; `invalid_cursor` for what was altered or belongs to another list, tenant or filter. */
+  decode(binding: readonly unknown[], cursor: string): Page | undefined;
+}
+
+/**
+ * Keyset cursors. The binding (list, tenant, filters) is part of the MAC and not of the cursor, so that a cursor
+ * opens nothing but the list it was made for.
+ */
+export function createCursors(secret: string): Cursors {
+  const mac = (binding: readonly unknown[], payload: string) =>
+    createHmac('sha256', secret).update(JSON.stringify(binding)).update('\0').update(payload).digest().subarray(0, macBytes);
+  return {
+    encode(binding, page) {
+      const payload = JSON.stringify([page.after, page.total ?? null]);
+      return Buffer.concat([mac(binding, payload), Buffer.from(payload)]).toString('base64url');
+    },
+    decode(binding, cursor) {
+      if (cursor === '') return undefined;
+      const bytes = Buffer.from(cursor, 'base64url');
+      const payload = bytes.subarray(macBytes).toString();
+      // Re-encoding refuses spellings that decode to the same bytes.
+      const genuine =
+        bytes.length > macBytes &&
+        bytes.toString('base64url') === cursor &&
+        timingSafeEqual(mac(binding, payload), bytes.subarray(0, macBytes));
+      if (!genuine) throw new ServiceError('invalid_cursor', { param: 'cursor' });
+      const [after, total] = JSON.parse(payload) as [Page['after'], number | null];
+      return total === null ? { after } : { after, total };
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { type Call, ServiceError } from '@agent-service/contracts';
+import type { Sql } from './sql.ts';
+import type { Store, Transaction } from './store.ts';
+
+const keptHours = 24;
+
+/** What a service that keeps idempotency records adds to its first migration. */
+export const idempotencyTable = `
+  create table idempotency_records (
+    scope text primary key,
+    fingerprint text not null,
+    response jsonb not null,
+    created_at timestamptz not null default now()
+  );
+  create index idempotency_records_created_at_index on idempotency_records (created_at);
+`;
+
+interface Kept<Response> {
+  fingerprint: string;
+  response: Response;
+}
+
+/**
+ * Runs an effect in one transaction, once for an Idempotency-Key: a repeat gets the kept response, a repeat with
+ * another body is refused, one that comes while the first still runs is told so. A refusal keeps nothing.
+ */
+export function once<Response extends object>(
+  store: Store,
+  call: Call,
+  effect: (transaction: Transaction) => Promise<Response>,
+): Promise<Response> {
+  const key = call.requestedOnce;
+  if (!key) return store.transaction(effect);
+  return store.transaction(async (transaction) => {
+    await reserve(transaction.sql, key.scope);
+    const kept = await find<Response>(transaction.sql, key.scope);
+    if (kept) {
+      if (kept.fingerprint !== key.fingerprint) throw new ServiceError('idempotency_key_reused');
+      call.replayed = true;
+      return kept.response;
+    }
+    const response = await effect(transaction);
+    await transaction.sql(
+      `insert into idempotency_records (scope, fingerprint, response) values ($1, $2, $3)
+       on conflict (scope) do update set fingerprint = excluded.fingerprint, response = excluded.response, created_at = now()`,
+      [key.scope, key.fingerprint, JSON.stringify(response)],
+    );
+    return response;
+  });
+}
+
+async function reserve(sql: Sql, scope: string): Promise<void> {
+  const [row] = await sql<{ reserved: boolean }>('select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as reserved', [scope]);
+  if (!row?.reserved) throw new ServiceError('idempotency_in_progress');
+}
+
+async function find<Response>(sql: Sql, scope: string): Promise<Kept<Response> | undefined> {
+  const [row] = await sql<Kept<Response>>(
+    `select fingerprint, response from idempotency_records where scope = $1 and created_at > now() - interval '${keptHours} hours'`,
+    [scope],
+  );
+  return row;
+}
+
+/** Removes a bounded number of records past their time; answers with how many. */
+export async function sweepIdempotency(sql: Sql): Promise<number> {
+  const rows = await sql(
+    `delete from idempotency_records where scope in (
+       select scope from idempotency_records where created_at < now() - interval '${keptHours} hours' limit 1000)
+     returning 1`,
+  );
+  return rows.length;
+}

@@ -1,0 +1,24 @@
+import { monotonicFactory } from 'ulid';
+
+/** What an identifier names, readable in its first letters. */
+export type IdPrefix =
+  | 'org'
+  | 'usr'
+  | 'key'
+  | 'app'
+  | 'agt'
+  | 'tpl'
+  | 'conv'
+  | 'msg'
+  | 'use'
+  | 'whk'
+  | 'evt'
+  | 'dlv'
+  | 'hld'
+  | 'trf'
+  | 'aud';
+
+const next = monotonicFactory();
+
+/** A new identifier; those made later in one process sort later. */
+export const newId = (prefix: IdPrefix, nowMs: number = Date.now()): string => `${prefix}_${next(nowMs).toLowerCase()}`;

@@ -1,0 +1,14 @@
+export { type AuditEvent, writeAudit } from './audit.ts';
+export { type Cipher, createCipher, encryptionSettings } from './cipher.ts';
+export { type Cursors, createCursors, type Page } from './cursors.ts';
+export { isViolation } from './failures.ts';
+export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
+export { type IdPrefix, newId } from './ids.ts';
+export { migrate, migration } from './migrations.ts';
+export { type OutboxMessage, outboxTable, writeOutbox } from './outbox.ts';
+export { type Relay, startRelay } from './relay.ts';
+export { type DatabaseConfig, databaseSettings } from './settings.ts';
+export type { Sql } from './sql.ts';
+export { openStore, type Store, type Transaction } from './store.ts';
+export { startSweep } from './sweep.ts';
+export { isoTime } from './time.ts';

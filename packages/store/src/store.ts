@@ -1,0 +1,79 @@
+import type { ProcessContext } from '@agent-service/runtime';
+import { type AnyEntity, type EntityClass, type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
+import { translateFailure } from './failures.ts';
+import type { DatabaseConfig } from './settings.ts';
+import { poolSql, type Sql, transactionSql } from './sql.ts';
+
+const connectLimitMs = 3_000;
+const statementLimitMs = 10_000;
+const lockLimitMs = 5_000;
+const idleInTransactionLimitMs = 15_000;
+
+export interface Transaction {
+  /** Entities of this transaction alone; flushed before it commits. */
+  readonly em: EntityManager;
+  readonly sql: Sql;
+}
+
+/** One service's own schema. */
+export interface Store {
+  readonly orm: MikroORM;
+  readonly schema: string;
+  /** Statements outside a transaction, prepared. */
+  readonly sql: Sql;
+  /** Commits when the work resolves. What must follow the commit comes after the call. */
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+}
+
+export interface StoreOptions {
+  schema: string;
+  entities: (EntityClass<AnyEntity> | EntitySchema)[];
+}
+
+const sessionOptions = (schema: string) =>
+  [
+    `search_path=${schema}`,
+    `statement_timeout=${statementLimitMs}`,
+    `lock_timeout=${lockLimitMs}`,
+    `idle_in_transaction_session_timeout=${idleInTransactionLimitMs}`,
+    'timezone=UTC',
+  ]
+    .map((option) => `-c ${option}`)
+    .join(' ');
+
+/** Connects to the schema of one service; every wait on it is bounded. Closed with the process. */
+export async function openStore(process: ProcessContext, config: DatabaseConfig, { schema, entities }: StoreOptions): Promise<Store> {
+  const orm = await MikroORM.init({
+    clientUrl: config.DATABASE_URL,
+    schema,
+    entities,
+    discovery: { warnWhenNoEntities: false },
+    logger: (message) => process.logger.warn({ event: 'orm', message }),
+    pool: { min: 0, max: config.DATABASE_POOL_MAX, idleTimeoutMillis: 60_000 },
+    driverOptions: {
+      options: sessionOptions(schema),
+      application_name: `agent-service ${process.name}`,
+      connectionTimeoutMillis: connectLimitMs,
+      query_timeout: statementLimitMs + 2_000,
+      keepAlive: true,
+    },
+  });
+  process.onStop('database', () => orm.close(true));
+  const pool = (await orm.em.getConnection().getNativeClient()) as Pool;
+  const sql = poolSql(pool);
+  process.health.addCheck('database', () => sql('select 1'));
+
+  return {
+    orm,
+    schema,
+    sql,
+    async transaction(work) {
+      try {
+        return await orm.em.fork().transactional((em) => work({ em, sql: transactionSql(em) }));
+      } catch (cause) {
+        throw translateFailure(cause);
+      }
+    },
+  };
+}
