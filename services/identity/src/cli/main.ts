@@ -1,0 +1,12 @@
+import { CommanderError } from 'commander';
+import { connect } from './connection.ts';
+import { failureText } from './output.ts';
+import { buildProgram } from './program.ts';
+
+try {
+  await buildProgram(() => connect(process.env)).parseAsync(process.argv);
+} catch (cause) {
+  // Commander has said it already.
+  if (!(cause instanceof CommanderError)) process.stderr.write(`${failureText(cause)}\n`);
+  process.exitCode = cause instanceof CommanderError ? cause.exitCode : 1;
+}

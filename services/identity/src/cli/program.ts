@@ -1,0 +1,35 @@
+import { Command } from 'commander';
+import { auditCommands } from './audit.ts';
+import type { Connection } from './connection.ts';
+import { keyCommands } from './keys.ts';
+import { oauthClientCommands } from './oauth-clients.ts';
+import { organizationCommands } from './organizations.ts';
+import { print } from './output.ts';
+import { signingKeyCommands } from './signing-keys.ts';
+import { userCommands } from './users.ts';
+
+/** Runs one command against the services and prints what it answers. */
+export type Run = (work: (connection: Connection) => Promise<Parameters<typeof print>[0]>) => Promise<void>;
+
+/** The operator's command line. */
+export function buildProgram(connect: () => Connection): Command {
+  const program = new Command('admin')
+    .description('Manage organizations, users, keys and applications of an Agent Service.')
+    .option('--json', 'print one JSON object');
+  program.exitOverride();
+  const run: Run = async (work) => {
+    const connection = connect();
+    try {
+      print(await work(connection), program.opts<{ json?: boolean }>().json === true);
+    } finally {
+      connection.close();
+    }
+  };
+  organizationCommands(program, run);
+  userCommands(program, run);
+  keyCommands(program, run);
+  oauthClientCommands(program, run);
+  signingKeyCommands(program, run);
+  auditCommands(program, run);
+  return program;
+}

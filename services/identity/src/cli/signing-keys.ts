@@ -1,0 +1,10 @@
+import type { Command } from 'commander';
+import { group } from './group.ts';
+import type { Run } from './program.ts';
+
+export function signingKeyCommands(program: Command, run: Run): void {
+  const verb = group(program, 'signing-key', 'Keys that access tokens are signed with');
+  verb('rotate', 'sign new tokens with a new key; tokens signed before stay valid').action(() =>
+    run(async ({ identity }) => ({ kid: (await identity.rotateSigningKey({})).kid })),
+  );
+}

@@ -1,0 +1,20 @@
+import { serverSettings } from '@agent-service/contracts';
+import { processSettings, readConfig, setting } from '@agent-service/runtime';
+import { databaseSettings, encryptionSettings } from '@agent-service/store';
+import { z } from 'zod';
+
+const schema = z.object({
+  ...processSettings,
+  ...serverSettings,
+  ...databaseSettings,
+  ...encryptionSettings,
+  KEY_HASH_SECRET: setting.secret(),
+  CURSOR_SECRET: setting.secret(),
+  TOKEN_TTL_SECONDS: setting.integer(3_600, 300, 86_400),
+  TOKEN_ISSUER: setting.text().default('agent-service'),
+  SIGNING_KEY_DAYS: setting.integer(90, 1, 3_650),
+});
+
+export type IdentityConfig = z.output<typeof schema>;
+
+export const readIdentityConfig = (env: NodeJS.ProcessEnv): IdentityConfig => readConfig(schema, env);

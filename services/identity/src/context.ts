@@ -1,0 +1,13 @@
+import type { Cursors, Relay, Store } from '@agent-service/store';
+import type { KeyedHash } from './tokens/keyed-hash.ts';
+import type { SigningKeys } from './tokens/signing-keys.ts';
+
+/** What the methods of this service work with. */
+export interface IdentityContext {
+  readonly store: Store;
+  readonly cursors: Cursors;
+  readonly keyedHash: KeyedHash;
+  readonly signingKeys: SigningKeys;
+  readonly auditRelay: Relay;
+  readonly tokenTtlSeconds: number;
+}

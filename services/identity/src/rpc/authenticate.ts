@@ -1,0 +1,81 @@
+import { type RpcOf, services } from '@agent-service/contracts';
+import type { IdentityContext } from '../context.ts';
+import type { Claims } from '../domain/claims.ts';
+import { type Credential, credentialsById, keysByHash } from '../store/credentials.ts';
+
+interface Authenticated {
+  principal: {
+    organizationId: string;
+    environment: string;
+    userId: string;
+    credentialId: string;
+    scopes: string[];
+    admin: boolean;
+  };
+  expiresAtMs: number;
+}
+
+type Answer = Authenticated | { refusal: 'invalid_token' | 'token_expired' | 'token_revoked' };
+
+const isApiKey = (token: string) => token.startsWith('sa_');
+
+/** Judges a batch of tokens with one look-up of keys by hash and one of the credentials behind access tokens. */
+export const authenticate = ({ store, keyedHash, signingKeys }: IdentityContext): RpcOf<'identity', 'authenticate'> => {
+  async function judgeKeys(tokens: readonly string[], answers: Map<string, Answer>): Promise<void> {
+    const hashes = new Map(tokens.map((token) => [keyedHash(token), token]));
+    for (const key of await keysByHash(store.sql, [...hashes.keys()])) {
+      answers.set(hashes.get(key.hash) as string, key.revoked ? { refusal: 'token_revoked' } : fromKey(key));
+    }
+  }
+
+  async function judgeAccessTokens(tokens: readonly string[], answers: Map<string, Answer>): Promise<void> {
+    const claimsOf = new Map<string, Claims>();
+    for (const token of tokens) {
+      const verdict = await signingKeys.verify(token);
+      if ('claims' in verdict) claimsOf.set(token, verdict.claims);
+      else answers.set(token, verdict);
+    }
+    const ids = [...claimsOf.values()].map((claims) => claims.key_id);
+    const credentials = new Map((await credentialsById(store.sql, ids)).map((credential) => [credential.id, credential]));
+    for (const [token, claims] of claimsOf) answers.set(token, fromClaims(claims, credentials.get(claims.key_id)));
+  }
+
+  return {
+    allow: services('gateway'),
+    async handle({ tokens }) {
+      const answers = new Map<string, Answer>();
+      const distinct = [...new Set(tokens)];
+      await Promise.all([
+        judgeKeys(distinct.filter(isApiKey), answers),
+        judgeAccessTokens(
+          distinct.filter((token) => !isApiKey(token)),
+          answers,
+        ),
+      ]);
+      return { results: tokens.map((token) => answers.get(token) ?? { refusal: 'invalid_token' }) };
+    },
+  };
+};
+
+function fromKey({ organizationId, environment, userId, id, scopes, admin }: Credential): Authenticated {
+  return { principal: { organizationId, environment, userId, credentialId: id, scopes, admin }, expiresAtMs: 0 };
+}
+
+/** A token speaks for its credential only as long as both agree on whose and where. */
+function fromClaims(claims: Claims, credential: Credential | undefined): Answer {
+  if (!credential) return { refusal: 'invalid_token' };
+  const agree = credential.organizationId === claims.org && credential.environment === claims.env && credential.userId === claims.sub;
+  if (!agree) return { refusal: 'invalid_token' };
+  if (credential.revoked) return { refusal: 'token_revoked' };
+  return {
+    principal: {
+      organizationId: claims.org,
+      environment: claims.env,
+      userId: claims.sub,
+      credentialId: claims.key_id,
+      scopes: claims.scope.split(' ').filter(Boolean),
+      admin: claims.admin && credential.admin,
+    },
+    expiresAtMs: claims.exp * 1_000,
+  };
+}

@@ -1,0 +1,39 @@
+import { operators, type RpcOf } from '@agent-service/contracts';
+import { newId, writeAudit } from '@agent-service/store';
+import type { IdentityContext } from '../context.ts';
+import { addKey } from '../store/add-key.ts';
+import { addUser } from '../store/add-user.ts';
+import { Organization } from '../store/entities.ts';
+import { checkName } from './operator-input.ts';
+
+/** An organization begins with one administrator, who has an administrator's key in each environment. */
+export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityContext): RpcOf<'identity', 'createOrganization'> => ({
+  allow: operators,
+  async handle({ name, email }, call) {
+    const organizationId = newId('org');
+    const created = await store.transaction(async (transaction) => {
+      transaction.em.create(Organization, { id: organizationId, name: checkName(name), createdAt: new Date() });
+      await transaction.em.flush();
+      await writeAudit(transaction.sql, call, {
+        action: 'organization.created',
+        organizationId,
+        environment: '',
+        target: { type: 'organization', id: organizationId },
+        changes: { name },
+      });
+      const user = await addUser(transaction, call, { organizationId, name: 'Administrator', email, role: 'admin', kind: 'person' });
+      const key = (environment: 'live' | 'test') =>
+        addKey(transaction, call, keyedHash, {
+          organizationId,
+          userId: user.id,
+          environment,
+          scopes: [],
+          admin: true,
+          tokenTtlSeconds: null,
+        });
+      return { organizationId, userId: user.id, liveApiKey: (await key('live')).apiKey, testApiKey: (await key('test')).apiKey };
+    });
+    auditRelay.nudge();
+    return created;
+  },
+});

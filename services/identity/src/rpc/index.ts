@@ -1,0 +1,40 @@
+import type { Implementation } from '@agent-service/contracts';
+import type { IdentityContext } from '../context.ts';
+import { appendAuditEntries } from './append-audit-entries.ts';
+import { authenticate } from './authenticate.ts';
+import { createKey } from './create-key.ts';
+import { createOauthClient } from './create-oauth-client.ts';
+import { createOrganization } from './create-organization.ts';
+import { createUser } from './create-user.ts';
+import { getUser } from './get-user.ts';
+import { issueClientToken } from './issue-client-token.ts';
+import { issueToken } from './issue-token.ts';
+import { listAuditEntries } from './list-audit-entries.ts';
+import { listSigningKeys } from './list-signing-keys.ts';
+import { listUsers } from './list-users.ts';
+import { revokeKey } from './revoke-key.ts';
+import { revokeOauthClient } from './revoke-oauth-client.ts';
+import { rotateSigningKey } from './rotate-signing-key.ts';
+import { updateUser } from './update-user.ts';
+import { verifyAuditChain } from './verify-audit-chain.ts';
+
+/** Every method of the contract, each in the file of its name. */
+export const implementation = (context: IdentityContext): Implementation<'identity'> => ({
+  appendAuditEntries: appendAuditEntries(context),
+  authenticate: authenticate(context),
+  createKey: createKey(context),
+  createOauthClient: createOauthClient(context),
+  createOrganization: createOrganization(context),
+  createUser: createUser(context),
+  getUser: getUser(context),
+  issueClientToken: issueClientToken(context),
+  issueToken: issueToken(context),
+  listAuditEntries: listAuditEntries(context),
+  listSigningKeys: listSigningKeys(context),
+  listUsers: listUsers(context),
+  revokeKey: revokeKey(context),
+  revokeOauthClient: revokeOauthClient(context),
+  rotateSigningKey: rotateSigningKey(context),
+  updateUser: updateUser(context),
+  verifyAuditChain: verifyAuditChain(context),
+});

@@ -1,0 +1,33 @@
+import { callers, type RpcOf } from '@agent-service/contracts';
+import { isoTime } from '@agent-service/store';
+import type { IdentityContext } from '../context.ts';
+import { type AuditRow, countAudit, listAudit } from '../store/audit-list.ts';
+
+export const listAuditEntries = ({ store, cursors }: IdentityContext): RpcOf<'identity', 'listAuditEntries'> => ({
+  allow: callers({ scope: 'audit:read' }),
+  async handle({ page, actor, action, target, dateFrom, dateTo }, call) {
+    const { organizationId, environment } = call.tenant;
+    const limit = page?.limit || 50;
+    const filter = { actor, action, target, dateFrom, dateTo };
+    const binding = ['audit', organizationId, environment, filter];
+    const start = cursors.decode(binding, page?.cursor ?? '');
+    const rows = await listAudit(store.sql, organizationId, environment, filter, start?.after, limit);
+    const total = start?.total ?? (await countAudit(store.sql, organizationId, environment, filter));
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id], total }) : '';
+    return { entries: rows.slice(0, limit).map((row) => toEntry(organizationId, row)), page: { total, nextCursor } };
+  },
+});
+
+const toEntry = (organizationId: string, row: AuditRow) => ({
+  id: row.id,
+  createdAt: isoTime(row.createdAt),
+  actor: { type: row.actorType, id: row.actorId, keyId: row.actorKeyId },
+  action: row.action,
+  target: { type: row.targetType, id: row.targetId },
+  outcome: row.outcome,
+  requestId: row.requestId,
+  changesJson: row.changesJson,
+  organizationId,
+  environment: row.environment,
+});

@@ -1,0 +1,26 @@
+import { type Environment, isScope, type Scope, ServiceError } from '@agent-service/contracts';
+
+/** What operators type is judged here, because no gateway stands before this door. */
+export function checkEnvironment(environment: string): Environment {
+  if (environment === 'live' || environment === 'test') return environment;
+  throw new ServiceError('invalid_request', { message: 'The environment must be live or test.', param: 'environment' });
+}
+
+export function checkScopes(scopes: readonly string[]): Scope[] {
+  const unknown = scopes.filter((scope) => !isScope(scope));
+  if (unknown.length > 0) throw new ServiceError('invalid_scope', { message: `Unknown scopes: ${unknown.join(' ')}`, param: 'scopes' });
+  return scopes.filter(isScope);
+}
+
+/** Zero stands for the service's default. */
+export function checkTtl(seconds: number): number | null {
+  if (seconds === 0) return null;
+  if (seconds >= 300 && seconds <= 86_400) return seconds;
+  throw new ServiceError('invalid_request', { message: 'The token lifetime must be 300 to 86400 seconds.', param: 'token_ttl_seconds' });
+}
+
+export function checkName(name: string): string {
+  const length = [...name].length;
+  if (length >= 1 && length <= 100) return name;
+  throw new ServiceError('invalid_request', { message: 'The name must have 1 to 100 characters.', param: 'name' });
+}

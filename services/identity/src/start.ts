@@ -1,0 +1,42 @@
+import { serve } from '@agent-service/contracts';
+import type { ProcessContext } from '@agent-service/runtime';
+import { createCipher, createCursors, migrate, openStore, startRelay, startSweep, sweepIdempotency } from '@agent-service/store';
+import type { IdentityConfig } from './config.ts';
+import type { IdentityContext } from './context.ts';
+import { implementation } from './rpc/index.ts';
+import { type AuditRecord, appendAudit } from './store/audit-append.ts';
+import { entities } from './store/entities.ts';
+import { migrations } from './store/migrations/index.ts';
+import { createKeyedHash } from './tokens/keyed-hash.ts';
+import { openSigningKeys } from './tokens/signing-keys.ts';
+
+const schema = 'identity';
+const sweepEveryMs = 60_000;
+
+/** Composes the service; answers with its gRPC port. */
+export async function start(process: ProcessContext, config: IdentityConfig): Promise<number> {
+  await migrate({ url: config.DATABASE_URL, schema, migrations });
+  const store = await openStore(process, config, { schema, entities });
+  const signingKeys = await openSigningKeys(process, store, createCipher(config.ENCRYPTION_KEYS), {
+    issuer: config.TOKEN_ISSUER,
+    rotateAfterDays: config.SIGNING_KEY_DAYS,
+  });
+  const auditRelay = startRelay<AuditRecord>(process, store, {
+    topic: 'audit',
+    deliver: (messages) =>
+      appendAudit(
+        store,
+        messages.map((message) => message.payload),
+      ),
+  });
+  startSweep(process, 'idempotency', sweepEveryMs, () => sweepIdempotency(store.sql));
+  const context: IdentityContext = {
+    store,
+    cursors: createCursors(config.CURSOR_SECRET),
+    keyedHash: createKeyedHash(config.KEY_HASH_SECRET),
+    signingKeys,
+    auditRelay,
+    tokenTtlSeconds: config.TOKEN_TTL_SECONDS,
+  };
+  return serve(process, config, 'identity', implementation(context));
+}

@@ -1,0 +1,58 @@
+import type { Page, Sql } from '@agent-service/store';
+import type { Role, UserStatus } from '../domain/user-rules.ts';
+
+export interface UserRow {
+  id: string;
+  name: string;
+  email: string;
+  role: Role;
+  status: UserStatus;
+  createdAt: string;
+}
+
+const columns = `id, name, email, role, status, created_at as "createdAt"`;
+
+export async function findUser(sql: Sql, organizationId: string, userId: string): Promise<UserRow | undefined> {
+  const [row] = await sql<UserRow>(`select ${columns} from users where organization_id = $1 and id = $2`, [organizationId, userId]);
+  return row;
+}
+
+export interface UserFilter {
+  role: string;
+  status: string;
+}
+
+/** Newest first; one row more than asked for tells that there is a further page. */
+export function listUsers(
+  sql: Sql,
+  organizationId: string,
+  { role, status }: UserFilter,
+  after: Page['after'] | undefined,
+  limit: number,
+): Promise<UserRow[]> {
+  const values: unknown[] = [organizationId, limit + 1];
+  const where = ['organization_id = $1'];
+  const add = (condition: (first: number) => string, ...added: unknown[]) => {
+    where.push(condition(values.length + 1));
+    values.push(...added);
+  };
+  if (role) add((n) => `role = $${n}`, role);
+  if (status) add((n) => `status = $${n}`, status);
+  if (after) add((n) => `(created_at, id) < ($${n}::timestamptz, $${n + 1})`, ...after);
+  return sql<UserRow>(`select ${columns} from users where ${where.join(' and ')} order by created_at desc, id desc limit $2`, values);
+}
+
+/** From the counters: the cost does not grow with the users. */
+export async function countUsers(sql: Sql, organizationId: string, { role, status }: UserFilter): Promise<number> {
+  const [row] = await sql<{ total: string }>(
+    `select coalesce(sum(users), 0) as total from user_counts where organization_id = $1 and ($2 = '' or role = $2) and ($3 = '' or status = $3)`,
+    [organizationId, role, status],
+  );
+  return Number(row?.total ?? 0);
+}
+
+/** Counts active administrators and holds off whoever else would change them. */
+export async function lockActiveAdmins(sql: Sql, organizationId: string): Promise<number> {
+  await sql('select 1 from organizations where id = $1 for update', [organizationId]);
+  return countUsers(sql, organizationId, { role: 'admin', status: 'active' });
+}

@@ -1,0 +1,32 @@
+import type { KeyObject } from 'node:crypto';
+import jwt from 'jsonwebtoken';
+import { type Claims, isClaims } from '../domain/claims.ts';
+
+const algorithm = 'RS256';
+
+export type Verdict = { claims: Claims } | { refusal: 'invalid_token' | 'token_expired' };
+
+export const signClaims = (claims: Claims, kid: string, key: KeyObject): string => jwt.sign(claims, key, { algorithm, keyid: kid });
+
+/** Accepts only our own algorithm, issuer, key and claims; everything else is invalid, whatever it says of itself. */
+export async function verifyToken(token: string, issuer: string, keyOf: (kid: string) => Promise<KeyObject | undefined>): Promise<Verdict> {
+  const kid = keyIdOf(token);
+  const key = kid === undefined ? undefined : await keyOf(kid);
+  if (!key) return { refusal: 'invalid_token' };
+  try {
+    const payload = jwt.verify(token, key, { algorithms: [algorithm], issuer });
+    return isClaims(payload) ? { claims: payload } : { refusal: 'invalid_token' };
+  } catch (cause) {
+    return { refusal: cause instanceof jwt.TokenExpiredError ? 'token_expired' : 'invalid_token' };
+  }
+}
+
+function keyIdOf(token: string): string | undefined {
+  try {
+    const decoded = jwt.decode(token, { complete: true });
+    return typeof decoded?.header.kid === 'string' ? decoded.header.kid : undefined;
+  } catch {
+    // Not even shaped like a token.
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import { type Client, createClient, operatorService, type Principal, withCall } from '@agent-service/contracts';
+import { createProcess } from '@agent-service/runtime';
+import { testDatabase } from '@agent-service/testkit';
+import { readIdentityConfig } from '../src/config.ts';
+import { start } from '../src/start.ts';
+
+const secret = 'a-service-secret-that-is-long-enough';
+
+export interface Booted {
+  url: string;
+  /** As the gateway calls, on behalf of a caller where one is given. */
+  gateway: Client<'identity'>;
+  operator: Client<'identity'>;
+  as<T>(principal: Principal, work: () => T, idempotency?: { scope: string; fingerprint: string }): T;
+  stop(): Promise<void>;
+}
+
+/** The service as its main file starts it, on a database of its own. */
+export async function boot(): Promise<Booted> {
+  const database = await testDatabase();
+  const config = readIdentityConfig({
+    HOST: '127.0.0.1',
+    OPS_PORT: '0',
+    GRPC_PORT: '0',
+    LOG_LEVEL: 'silent',
+    DATABASE_URL: database.url,
+    SERVICE_SECRET: secret,
+    KEY_HASH_SECRET: 'a key hash secret that is long enough for tests',
+    CURSOR_SECRET: 'a cursor secret that is long enough for tests',
+    ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,
+  });
+  const running = await createProcess('identity', config, start);
+  const client = (as: string) => createClient('identity', { address: `127.0.0.1:${running.started}`, as, config });
+  const gateway = client('gateway');
+  const operator = client(operatorService);
+  return {
+    url: database.url,
+    gateway,
+    operator,
+    as: (principal, work, idempotency) => withCall({ requestId: 'test', principal, deadlineMs: Date.now() + 20_000, idempotency }, work),
+    async stop() {
+      gateway.close();
+      operator.close();
+      await running.stop();
+      await database.drop();
+    },
+  };
+}

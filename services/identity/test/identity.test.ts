@@ -1,0 +1,229 @@
+import type { Principal } from '@agent-service/contracts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import jwt from 'jsonwebtoken';
+import { type Booted, boot } from './booted.ts';
+
+let identity: Booted;
+let organization: Awaited<ReturnType<Booted['operator']['createOrganization']>>;
+let admin: Principal;
+
+const principalOf = async (token: string): Promise<Principal> => {
+  const { results } = await identity.gateway.authenticate({ tokens: [token] });
+  if (!results[0]?.principal) throw new Error(`refused: ${results[0]?.refusal}`);
+  return results[0].principal as Principal;
+};
+
+const refusalOf = async (token: string) => (await identity.gateway.authenticate({ tokens: [token] })).results[0]?.refusal;
+
+beforeAll(async () => {
+  identity = await boot();
+  organization = await identity.operator.createOrganization({ name: 'Acme', email: 'root@acme.example' });
+  admin = await principalOf(organization.liveApiKey);
+});
+
+afterAll(() => identity.stop());
+
+describe('authentication', () => {
+  test('a key speaks for its user, organization and environment', async () => {
+    expect(admin).toMatchObject({
+      organizationId: organization.organizationId,
+      environment: 'live',
+      userId: organization.userId,
+      admin: true,
+    });
+    expect(await principalOf(organization.testApiKey)).toMatchObject({ environment: 'test' });
+  });
+
+  test('a batch is answered in order, repeats included', async () => {
+    const tokens = [organization.testApiKey, 'nonsense', organization.liveApiKey, organization.testApiKey];
+    const { results } = await identity.gateway.authenticate({ tokens });
+    expect(results.map((result) => result.principal?.environment ?? result.refusal)).toEqual(['test', 'invalid_token', 'live', 'test']);
+  });
+
+  test('a token made from a key carries exactly the stated claims', async () => {
+    const { accessToken, expiresIn } = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });
+    const claims = jwt.decode(accessToken) as jwt.JwtPayload;
+    expect(Object.keys(claims).sort()).toEqual(['admin', 'env', 'exp', 'iat', 'iss', 'jti', 'key_id', 'org', 'scope', 'sub']);
+    expect(claims).toMatchObject({ sub: organization.userId, org: organization.organizationId, env: 'live', admin: true });
+    expect(expiresIn).toBe(3_600);
+    expect(await principalOf(accessToken)).toMatchObject({ credentialId: admin.credentialId, admin: true });
+  });
+
+  test('a key with a lifetime of its own makes tokens of that lifetime', async () => {
+    const key = await identity.operator.createKey({
+      organizationId: organization.organizationId,
+      userId: organization.userId,
+      environment: 'live',
+      tokenTtlSeconds: 300,
+    });
+    expect((await identity.gateway.issueToken({ apiKey: key.apiKey })).expiresIn).toBe(300);
+  });
+
+  test('tokens signed before a rotation stay valid, and both keys are published', async () => {
+    const before = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });
+    const { kid } = await identity.operator.rotateSigningKey({});
+    const after = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });
+    expect(jwt.decode(after.accessToken, { complete: true })?.header.kid).toBe(kid);
+    expect(await refusalOf(before.accessToken)).toBeUndefined();
+    expect(await refusalOf(after.accessToken)).toBeUndefined();
+    const { keys } = await identity.gateway.listSigningKeys({});
+    expect(keys.map((key) => key.kid)).toContain(kid);
+    expect(keys.length).toBeGreaterThan(1);
+  });
+
+  test('forged tokens are refused, whatever they claim', async () => {
+    const { accessToken } = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });
+    const { header, payload } = jwt.decode(accessToken, { complete: true }) as jwt.Jwt;
+    const claims = payload as jwt.JwtPayload;
+    const unsigned = jwt.sign(claims, '', { algorithm: 'none', keyid: header.kid ?? '' });
+    const confused = jwt.sign(claims, (await identity.gateway.listSigningKeys({})).keys[0]?.n ?? '', {
+      algorithm: 'HS256',
+      keyid: header.kid ?? '',
+    });
+    const parts = accessToken.split('.');
+    const tampered = [parts[0], Buffer.from(JSON.stringify({ ...claims, env: 'test' })).toString('base64url'), parts[2]].join('.');
+    for (const token of [unsigned, confused, tampered, `${accessToken}x`, accessToken.slice(0, -2), '..', 'a.b.c']) {
+      expect(await refusalOf(token)).toBe('invalid_token');
+    }
+  });
+});
+
+describe('revocation', () => {
+  const makeKey = () =>
+    identity.operator.createKey({ organizationId: organization.organizationId, userId: organization.userId, environment: 'live' });
+
+  test('ends a key and its tokens, and answers only when every lease on them is over', async () => {
+    const key = await makeKey();
+    const { accessToken } = await identity.gateway.issueToken({ apiKey: key.apiKey });
+    const started = performance.now();
+    await identity.as(admin, () => identity.gateway.revokeKey({ keyId: key.keyId }));
+    expect(performance.now() - started).toBeGreaterThanOrEqual(1_190);
+    expect(await refusalOf(key.apiKey)).toBe('token_revoked');
+    expect(await refusalOf(accessToken)).toBe('token_revoked');
+    await expect(identity.gateway.issueToken({ apiKey: key.apiKey })).rejects.toMatchObject({ code: 'token_revoked' });
+    await identity.as(admin, () => identity.gateway.revokeKey({ keyId: key.keyId }));
+  });
+
+  test('needs the admin flag, and finds only keys of its own tenant', async () => {
+    const other = await identity.operator.createOrganization({ name: 'Other' });
+    const foreign = await principalOf(other.liveApiKey);
+    await expect(
+      identity.as({ ...admin, admin: false }, () => identity.gateway.revokeKey({ keyId: admin.credentialId })),
+    ).rejects.toMatchObject({ code: 'admin_required' });
+    await expect(identity.as(foreign, () => identity.gateway.revokeKey({ keyId: admin.credentialId }))).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    await expect(
+      identity.as({ ...admin, environment: 'test' }, () => identity.gateway.revokeKey({ keyId: admin.credentialId })),
+    ).rejects.toMatchObject({ code: 'not_found' });
+    expect(await refusalOf(organization.liveApiKey)).toBeUndefined();
+  });
+
+  test('of an application works the same', async () => {
+    const client = await identity.operator.createOauthClient({ organizationId: organization.organizationId, environment: 'live' });
+    const { accessToken } = await identity.gateway.issueClientToken({ clientId: client.clientId, clientSecret: client.clientSecret });
+    expect(await refusalOf(accessToken)).toBeUndefined();
+    await identity.operator.revokeOauthClient({ clientId: client.clientId });
+    expect(await refusalOf(accessToken)).toBe('token_revoked');
+    await expect(identity.gateway.issueClientToken({ clientId: client.clientId, clientSecret: client.clientSecret })).rejects.toMatchObject(
+      { code: 'invalid_client' },
+    );
+  });
+});
+
+describe('client credentials', () => {
+  test('the client is judged before the scope, and nothing is dropped silently', async () => {
+    const client = await identity.operator.createOauthClient({
+      organizationId: organization.organizationId,
+      environment: 'test',
+      scopes: ['agents:read', 'users:read'],
+    });
+    const ask = (clientSecret: string, scope: string) =>
+      identity.gateway.issueClientToken({ clientId: client.clientId, clientSecret, scope });
+    expect((await ask(client.clientSecret, '')).scope).toBe('agents:read users:read');
+    expect((await ask(client.clientSecret, 'users:read')).scope).toBe('users:read');
+    await expect(ask(client.clientSecret, 'agents:write')).rejects.toMatchObject({ code: 'invalid_scope' });
+    await expect(ask('wrong', 'agents:write')).rejects.toMatchObject({ code: 'invalid_client' });
+    await expect(identity.gateway.issueClientToken({ clientId: 'app_none', clientSecret: 'x' })).rejects.toMatchObject({
+      code: 'invalid_client',
+    });
+  });
+});
+
+describe('users', () => {
+  const create = (email: string, role = 'member') =>
+    identity.as(admin, () => identity.gateway.createUser({ name: 'Someone', email, role }));
+  const update = (userId: string, changes: object) => identity.as(admin, () => identity.gateway.updateUser({ userId, ...changes }));
+
+  test('an address is unique in its organization, whatever its case', async () => {
+    await create('twice@acme.example');
+    await expect(create('TWICE@acme.example')).rejects.toMatchObject({ code: 'email_taken', param: 'email' });
+  });
+
+  test('are listed newest first, page by page, each once, with an exact total', async () => {
+    const fresh = await identity.operator.createOrganization({ name: 'Paged' });
+    const caller = await principalOf(fresh.liveApiKey);
+    const made: string[] = [fresh.userId];
+    for (let index = 0; index < 6; index += 1) {
+      const { user } = await identity.as(caller, () =>
+        identity.gateway.createUser({ name: `u${index}`, email: `u${index}@paged.example`, role: 'member' }),
+      );
+      made.push(user?.id ?? '');
+    }
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const { users, page } = await identity.as(caller, () => identity.gateway.listUsers({ page: { limit: 3, cursor } }));
+      seen.push(...users.map((user) => user.id));
+      expect(page?.total).toBe('7');
+      cursor = page?.nextCursor ?? '';
+    } while (cursor);
+    expect(seen).toEqual(made.reverse());
+    const members = await identity.as(caller, () => identity.gateway.listUsers({ page: { limit: 2 }, role: 'member' }));
+    expect(members.page?.total).toBe('6');
+    await expect(
+      identity.as(caller, () => identity.gateway.listUsers({ page: { limit: 2, cursor: members.page?.nextCursor ?? '' } })),
+    ).rejects.toMatchObject({ code: 'invalid_cursor' });
+    await expect(
+      identity.as(admin, () => identity.gateway.listUsers({ page: { limit: 2, cursor: members.page?.nextCursor ?? '' }, role: 'member' })),
+    ).rejects.toMatchObject({ code: 'invalid_cursor' });
+  });
+
+  test('deactivation ends all credentials of the user for good', async () => {
+    const { user } = await create('leaver@acme.example');
+    const userId = user?.id ?? '';
+    const key = await identity.operator.createKey({ organizationId: organization.organizationId, userId, environment: 'test' });
+    await update(userId, { status: 'deactivated' });
+    expect(await refusalOf(key.apiKey)).toBe('token_revoked');
+    await expect(
+      identity.operator.createKey({ organizationId: organization.organizationId, userId, environment: 'test' }),
+    ).rejects.toMatchObject({ code: 'user_deactivated' });
+    await update(userId, { status: 'active' });
+    expect(await refusalOf(key.apiKey)).toBe('token_revoked');
+  });
+
+  test('the last administrator stays, also when two are demoted at the same time', async () => {
+    const fresh = await identity.operator.createOrganization({ name: 'Two admins' });
+    const caller = await principalOf(fresh.liveApiKey);
+    const { user } = await identity.as(caller, () =>
+      identity.gateway.createUser({ name: 'Second', email: 'second@two.example', role: 'admin' }),
+    );
+    const demote = (userId: string) => identity.as(caller, () => identity.gateway.updateUser({ userId, role: 'member' }));
+    const outcomes = await Promise.allSettled([demote(fresh.userId), demote(user?.id ?? '')]);
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
+    expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({ code: 'last_admin' });
+  });
+
+  test('an effect under one idempotency key happens once; another body is refused', async () => {
+    const request = { name: 'Once', email: 'once@acme.example', role: 'member' };
+    const key = { scope: 'acme/live/POST/users/k1', fingerprint: 'a' };
+    const post = (idempotency: typeof key) => identity.as(admin, () => identity.gateway.createUser(request), idempotency);
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => post(key)));
+    const ids = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.user?.id] : []));
+    expect(new Set(ids).size).toBe(1);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'idempotency_in_progress' });
+    expect((await post(key)).user?.id).toBe(ids[0]);
+    await expect(post({ ...key, fingerprint: 'b' })).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+  });
+});
