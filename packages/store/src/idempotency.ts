@@ -1,6 +1,7 @@
 import { type Call, ServiceError } from '@agent-service/contracts';
 import type { Sql } from './sql.ts';
-import type { Store, Transaction } from './store.ts';
+import type { Store } from './store.ts';
+import type { Transaction } from './transaction.ts';
 
 const keptHours = 24;
 

@@ -9,6 +9,7 @@ export { type OutboxMessage, outboxTable, writeOutbox } from './outbox.ts';
 export { type Relay, startRelay } from './relay.ts';
 export { type DatabaseConfig, databaseSettings } from './settings.ts';
 export type { Sql } from './sql.ts';
-export { openStore, type Store, type Transaction } from './store.ts';
+export { openStore, type Store } from './store.ts';
 export { startSweep } from './sweep.ts';
 export { isoTime } from './time.ts';
+export type { Transaction } from './transaction.ts';

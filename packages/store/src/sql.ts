@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EntityManager } from '@mikro-orm/postgresql';
-import { CompiledQuery } from 'kysely';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { translateFailure } from './failures.ts';
 
 /** Runs one statement with `$1` parameters and answers with its rows. */
@@ -16,22 +14,11 @@ function nameOf(statement: string): string {
   return name;
 }
 
-/** Statements on any connection of the pool, each a transaction by itself. */
-export function poolSql(pool: Pool): Sql {
+/** Statements on the pool are each a transaction by itself; on a client they belong to the client's. */
+export function createSql(connection: Pool | PoolClient): Sql {
   return async <Row extends object>(text: string, values: readonly unknown[] = []) => {
     try {
-      return (await pool.query<Row>({ name: nameOf(text), text, values: [...values] })).rows;
-    } catch (cause) {
-      throw translateFailure(cause);
-    }
-  };
-}
-
-/** Statements inside the entity manager's transaction. */
-export function transactionSql(em: EntityManager): Sql {
-  return async <Row extends object>(text: string, values: readonly unknown[] = []) => {
-    try {
-      return (await em.getKysely().executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+      return (await connection.query<Row>({ name: nameOf(text), text, values: [...values] })).rows;
     } catch (cause) {
       throw translateFailure(cause);
     }

@@ -1,20 +1,14 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import { type AnyEntity, type EntityClass, type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
+import { type AnyEntity, type EntityClass, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
-import { translateFailure } from './failures.ts';
 import type { DatabaseConfig } from './settings.ts';
-import { poolSql, type Sql, transactionSql } from './sql.ts';
+import { createSql, type Sql } from './sql.ts';
+import { inTransaction, type Transaction } from './transaction.ts';
 
 const connectLimitMs = 3_000;
 const statementLimitMs = 10_000;
 const lockLimitMs = 5_000;
 const idleInTransactionLimitMs = 15_000;
-
-export interface Transaction {
-  /** Entities of this transaction alone; flushed before it commits. */
-  readonly em: EntityManager;
-  readonly sql: Sql;
-}
 
 /** One service's own schema. */
 export interface Store {
@@ -61,19 +55,8 @@ export async function openStore(process: ProcessContext, config: DatabaseConfig,
   });
   process.onStop('database', () => orm.close(true));
   const pool = (await orm.em.getConnection().getNativeClient()) as Pool;
-  const sql = poolSql(pool);
+  const sql = createSql(pool);
   process.health.addCheck('database', () => sql('select 1'));
 
-  return {
-    orm,
-    schema,
-    sql,
-    async transaction(work) {
-      try {
-        return await orm.em.fork().transactional((em) => work({ em, sql: transactionSql(em) }));
-      } catch (cause) {
-        throw translateFailure(cause);
-      }
-    },
-  };
+  return { orm, schema, sql, transaction: (work) => inTransaction(orm, pool, work) };
 }

@@ -1,0 +1,214 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createProcess, type RunningProcess } from '@agent-service/runtime';
+import { credentials, Metadata, Client as RawClient } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { loadService } from '../src/catalogue.ts';
+import {
+  type Client,
+  type ClientConfig,
+  callers,
+  createClient,
+  currentCall,
+  type Implementation,
+  operators,
+  type Principal,
+  ServiceError,
+  serve,
+  services,
+  withCall,
+} from '../src/index.ts';
+
+const config = {
+  SERVICE_SECRET: ['a-service-secret-that-is-long-enough'],
+  HOST: '127.0.0.1',
+  GRPC_PORT: 0,
+  OPS_PORT: 0,
+  LOG_LEVEL: 'silent',
+  DRAIN_DELAY_MS: 0,
+} as const;
+const principal: Principal = {
+  organizationId: 'org_a',
+  environment: 'live',
+  userId: 'usr_a',
+  credentialId: 'key_a',
+  scopes: ['users:read'],
+  admin: false,
+};
+
+let peer: RunningProcess<number>;
+let client: Client<'identity'>;
+let attempts = 0;
+let cancelled: Promise<void>;
+
+/** A peer that shows what arrives; methods that are not looked at answer empty. */
+function peerImplementation(): Implementation<'identity'> {
+  const names = Object.keys(loadService('identity').service).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
+  const rest = Object.fromEntries(names.map((name) => [name, { allow: services('gateway'), handle: async () => ({}) }]));
+  const noticed = Promise.withResolvers<void>();
+  cancelled = noticed.promise;
+  const shown: Partial<Implementation<'identity'>> = {
+    getUser: {
+      allow: callers({ scope: 'users:read' }),
+      handle: async ({ userId }, call) => {
+        if (userId === 'broken') throw new TypeError('a bug with a secret inside');
+        if (userId === 'teapot') throw new ServiceError('email_taken', { param: 'email', details: { hint: 1 } });
+        if (userId === 'slow') {
+          call.signal.addEventListener('abort', () => noticed.resolve());
+          await pause(3_000, undefined, { signal: call.signal });
+        }
+        const left = call.deadlineMs - Date.now();
+        return { user: { id: call.tenant.userId, name: call.requestId, email: String(left), role: String(currentCall() === call) } };
+      },
+    },
+    listUsers: {
+      allow: services('gateway'),
+      handle: async () => {
+        attempts += 1;
+        if (attempts < 3) throw new ServiceError('unavailable');
+        return {};
+      },
+    },
+    createUser: {
+      allow: services('gateway'),
+      handle: async (_request, call) => {
+        attempts += 1;
+        if (call.requestedOnce) call.replayed = true;
+        throw new ServiceError('unavailable');
+      },
+    },
+    updateUser: {
+      allow: services('gateway'),
+      handle: async (_request, call) => {
+        call.replayed = call.requestedOnce !== undefined;
+        return { user: { id: call.requestedOnce?.scope ?? '' } };
+      },
+    },
+    createOrganization: { allow: operators, handle: async () => ({}) },
+  };
+  return { ...rest, ...shown } as Implementation<'identity'>;
+}
+
+beforeAll(async () => {
+  peer = await createProcess('peer', config, (process) => serve(process, config as never, 'identity', peerImplementation()));
+  client = createClient('identity', {
+    address: `ipv4:127.0.0.1:${peer.started}`,
+    as: 'gateway',
+    config: config as unknown as ClientConfig,
+  });
+});
+
+afterAll(async () => {
+  client.close();
+  await peer.stop();
+});
+
+const inCall = <T>(work: () => T, more: object = {}) =>
+  withCall({ requestId: 'req-1', principal, deadlineMs: Date.now() + 5_000, ...more }, work);
+
+describe('what travels with a call', () => {
+  test('principal, request id and what is left of the deadline', async () => {
+    const { user } = await inCall(() => client.getUser({ userId: 'x' }), { deadlineMs: Date.now() + 900 });
+    expect(user).toMatchObject({ id: 'usr_a', name: 'req-1', role: 'true' });
+    expect(Number(user?.email)).toBeLessThanOrEqual(900);
+    expect(Number(user?.email)).toBeGreaterThan(500);
+  });
+
+  test('the end of the deadline ends the call', async () => {
+    const started = performance.now();
+    await expect(inCall(() => client.getUser({ userId: 'slow' }), { deadlineMs: Date.now() + 200 })).rejects.toMatchObject({
+      code: 'deadline_exceeded',
+    });
+    expect(performance.now() - started).toBeLessThan(1_500);
+    await expect(inCall(() => client.getUser({ userId: 'x' }), { deadlineMs: Date.now() - 1 })).rejects.toMatchObject({
+      code: 'deadline_exceeded',
+    });
+  });
+
+  test('the caller going away cancels the work', async () => {
+    const abort = new AbortController();
+    const call = inCall(() => client.getUser({ userId: 'slow' }), { signal: abort.signal });
+    setImmediate(() => abort.abort());
+    await expect(call).rejects.toMatchObject({ code: 'cancelled' });
+    await cancelled;
+  });
+
+  test('an idempotency key reaches effects, and a replay is told', async () => {
+    let replayed = 0;
+    const more = { idempotency: { scope: 'org_a/k', fingerprint: 'f' }, onReplayed: () => (replayed += 1) };
+    const { user } = await inCall(() => client.updateUser({ userId: 'x' }), more);
+    expect(user?.id).toBe('org_a/k');
+    expect(replayed).toBe(1);
+  });
+});
+
+describe('who may call', () => {
+  test('an unsigned call is refused, whatever its metadata claims', async () => {
+    const raw = new RawClient(`127.0.0.1:${peer.started}`, credentials.createInsecure());
+    const { GetUser } = loadService('identity').service as unknown as Record<
+      string,
+      { path: string; requestSerialize: (value: object) => Buffer; responseDeserialize: (bytes: Buffer) => object }
+    >;
+    const metadata = new Metadata();
+    metadata.set('x-caller', Buffer.from(JSON.stringify({ caller: { service: 'gateway', principal } })).toString('base64url'));
+    const code = await new Promise((resolve) => {
+      if (!GetUser) throw new Error('no GetUser');
+      raw.makeUnaryRequest(GetUser.path, GetUser.requestSerialize, GetUser.responseDeserialize, { userId: 'x' }, metadata, {}, (error) =>
+        resolve(error?.code),
+      );
+    });
+    raw.close();
+    expect(code).toBe(7);
+  });
+
+  test('a service that the method does not name, and a caller without the scope, are refused', async () => {
+    await expect(inCall(() => client.createOrganization({}))).rejects.toMatchObject({ code: 'service_forbidden' });
+    await expect(inCall(() => client.getUser({}), { principal: { ...principal, scopes: ['audit:read'] } })).rejects.toMatchObject({
+      code: 'insufficient_scope',
+    });
+  });
+});
+
+describe('failures', () => {
+  test('our own error arrives whole', async () => {
+    await expect(inCall(() => client.getUser({ userId: 'teapot' }))).rejects.toMatchObject({
+      code: 'email_taken',
+      param: 'email',
+      details: { hint: 1 },
+    });
+  });
+
+  test('a bug arrives as a bare internal error', async () => {
+    const failure: ServiceError = await inCall(() => client.getUser({ userId: 'broken' })).then(
+      () => Promise.reject(new Error('no failure')),
+      (cause) => cause,
+    );
+    expect(failure).toMatchObject({ code: 'internal', message: 'Something went wrong on our side.', details: {} });
+  });
+
+  test('a call without effects is sent again when the service is away; one with effects never', async () => {
+    attempts = 0;
+    await inCall(() => client.listUsers({}));
+    expect(attempts).toBe(3);
+    attempts = 0;
+    await expect(inCall(() => client.createUser({}))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(attempts).toBe(1);
+  });
+
+  test('nobody at the address is an unavailable at once', async () => {
+    const lonely = createClient('identity', { address: 'ipv4:127.0.0.1:1', as: 'gateway', config: config as unknown as ClientConfig });
+    await expect(lonely.createUser({})).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(lonely.checkHealth()).rejects.toMatchObject({ code: 'unavailable' });
+    lonely.close();
+  });
+
+  test('a peer that serves says so', async () => {
+    await expect(peer.health.report()).resolves.toEqual({ ready: true, faults: {} });
+    while (
+      await client.checkHealth().then(
+        () => false,
+        () => true,
+      )
+    )
+      await pause(20);
+  });
+});
