@@ -14,7 +14,8 @@ function boundaries() {
   if (!result.stdout) return { status: 1, output: result.stderr };
   const { summary } = JSON.parse(result.stdout);
   const findings = summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`);
-  if (summary.totalCruised < fewestModules) findings.push(`only ${summary.totalCruised} modules were looked at, fewer than ${fewestModules}`);
+  if (summary.totalCruised < fewestModules)
+    findings.push(`only ${summary.totalCruised} modules were looked at, fewer than ${fewestModules}`);
   return { status: findings.length > 0 ? 1 : 0, output: findings.join('\n'), note: `${summary.totalCruised} modules` };
 }
 
@@ -24,10 +25,12 @@ function lockFile() {
   return { status: result.status, output: result.stderr };
 }
 
-const tool = (command, ...args) => () => {
-  const { status, stdout, stderr } = run(command, ...args);
-  return { status, output: `${stdout}${stderr}` };
-};
+const tool =
+  (command, ...args) =>
+  () => {
+    const { status, stdout, stderr } = run(command, ...args);
+    return { status, output: `${stdout}${stderr}` };
+  };
 
 const checks = {
   'types (tsc)': tool('tsc', '-p', '.'),

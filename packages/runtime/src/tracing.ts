@@ -1,6 +1,6 @@
 import { type Context, context, propagation, type Span, type SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { BullMQOtel } from 'bullmq-otel';
-import type { ProcessContext } from './process.ts';
+import type { ProcessContext } from './process-context.ts';
 
 const instrument = 'agent-service';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { group } from './group.ts';
-import type { Run } from './program.ts';
+import type { Run } from './run.ts';
 
 const verifyLimitMs = 30_000;
 

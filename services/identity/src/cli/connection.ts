@@ -24,7 +24,7 @@ function localSettings(dataDir: string): NodeJS.ProcessEnv {
   const secrets = readJson(join(dataDir, 'secrets.json'));
   const addresses = Object.entries(endpoints)
     .filter(([name]) => /^identity(-\d+)?$/.test(name))
-    .map(([, address]) => address);
+    .map(([, address]) => address.replace(/^ipv4:/, ''));
   return { IDENTITY_ADDRESS: `ipv4:${addresses.join(',')}`, SERVICE_SECRET: secrets.SERVICE_SECRET };
 }
 

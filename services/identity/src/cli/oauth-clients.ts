@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { group } from './group.ts';
 import { environmentOption, scopesOption } from './options.ts';
-import type { Run } from './program.ts';
+import type { Run } from './run.ts';
 
 interface Options {
   organization: string;

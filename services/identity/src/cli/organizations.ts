@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { group } from './group.ts';
-import type { Run } from './program.ts';
+import type { Run } from './run.ts';
 
 export function organizationCommands(program: Command, run: Run): void {
   const verb = group(program, 'organization', 'Organizations');

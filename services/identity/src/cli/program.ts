@@ -5,11 +5,9 @@ import { keyCommands } from './keys.ts';
 import { oauthClientCommands } from './oauth-clients.ts';
 import { organizationCommands } from './organizations.ts';
 import { print } from './output.ts';
+import type { Run } from './run.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 import { userCommands } from './users.ts';
-
-/** Runs one command against the services and prints what it answers. */
-export type Run = (work: (connection: Connection) => Promise<Parameters<typeof print>[0]>) => Promise<void>;
 
 /** The operator's command line. */
 export function buildProgram(connect: () => Connection): Command {

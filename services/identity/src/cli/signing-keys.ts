@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { group } from './group.ts';
-import type { Run } from './program.ts';
+import type { Run } from './run.ts';
 
 export function signingKeyCommands(program: Command, run: Run): void {
   const verb = group(program, 'signing-key', 'Keys that access tokens are signed with');

