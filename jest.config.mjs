@@ -1,0 +1,13 @@
+export default {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/{packages,services}/*/{src,test}/**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '\\.ts$': '<rootDir>/packages/testkit/strip-transform.cjs' },
+  modulePathIgnorePatterns: ['<rootDir>/\\.data', '<rootDir>/\\.cache'],
+  globalSetup: '<rootDir>/packages/testkit/src/infrastructure/global-setup.ts',
+  globalTeardown: '<rootDir>/packages/testkit/src/infrastructure/global-teardown.ts',
+  maxWorkers: 2,
+  // Jest keeps the modules of every file it has run; a worker is started anew before that hurts.
+  workerIdleMemoryLimit: '512MB',
+  testTimeout: 30_000,
+};

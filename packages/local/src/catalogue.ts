@@ -1,0 +1,41 @@
+import type { SecretName } from './secrets.ts';
+
+/** What must be known of a service to run it here. A new service is one more entry. */
+export interface CatalogueEntry {
+  readonly name: string;
+  /** Its main file, from the repository's root. */
+  readonly entry: string;
+  /** `http` processes face people: they take a known port and start when everything behind them is ready. */
+  readonly kind: 'grpc' | 'http' | 'worker';
+  /** Whether it owns a schema of the database. */
+  readonly database: boolean;
+  readonly redis: boolean;
+  /** The only secrets it gets. */
+  readonly secrets: readonly SecretName[];
+  /** The services it calls: it gets `<NAME>_ADDRESS` of each. */
+  readonly needs: readonly string[];
+  /** The setting that names an `http` process's port, and the port without it. */
+  readonly port?: { readonly setting: 'PORT' | 'PORTAL_PORT'; readonly fallback: number };
+}
+
+export const catalogue: readonly CatalogueEntry[] = [
+  {
+    name: 'identity',
+    entry: 'services/identity/src/main.ts',
+    kind: 'grpc',
+    database: true,
+    redis: false,
+    secrets: ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
+    needs: [],
+  },
+  {
+    name: 'gateway',
+    entry: 'services/gateway/src/main.ts',
+    kind: 'http',
+    database: false,
+    redis: true,
+    secrets: ['SERVICE_SECRET'],
+    needs: ['identity'],
+    port: { setting: 'PORT', fallback: 8080 },
+  },
+];

@@ -1,0 +1,16 @@
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+/** The environment of this process; nothing else in this package reads it. */
+export const environment: Readonly<NodeJS.ProcessEnv> = process.env;
+
+/** Where binaries that had to be fetched are kept between runs and checkouts. */
+export function cacheFolder(env: Readonly<NodeJS.ProcessEnv> = environment): string {
+  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'agent-service');
+}
+
+/** The folders in which commands are looked for: those of PATH and where package managers put servers. */
+export function commandFolders(env: Readonly<NodeJS.ProcessEnv> = environment): string[] {
+  const named = (env['PATH'] ?? '').split(delimiter).filter(Boolean);
+  return [...new Set([...named, '/usr/local/bin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin'])];
+}

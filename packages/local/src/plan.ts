@@ -1,0 +1,45 @@
+import type { CatalogueEntry } from './catalogue.ts';
+import { freePort } from './ports.ts';
+import { replicaName } from './replicas.ts';
+
+/** One process that will run: an entry of the catalogue with the name and ports of this replica. */
+export interface Instance {
+  readonly entry: CatalogueEntry;
+  readonly name: string;
+  /** Of its public HTTP or its gRPC server; workers have none. */
+  readonly port: number | undefined;
+  readonly opsPort: number;
+}
+
+/** Gives every replica its name and ports, which it keeps through all its lives. Only the first of an `http` kind has the known port. */
+export async function planInstances(
+  entries: readonly CatalogueEntry[],
+  replicas: ReadonlyMap<string, number>,
+  knownPorts: Readonly<Record<string, number>>,
+): Promise<Instance[]> {
+  const instances: Instance[] = [];
+  for (const entry of entries) {
+    for (let index = 0; index < (replicas.get(entry.name) ?? 1); index++) {
+      const known = index === 0 && entry.port ? knownPorts[entry.port.setting] || undefined : undefined;
+      const port = entry.kind === 'worker' ? undefined : (known ?? (await freePort()));
+      instances.push({ entry, name: replicaName(entry.name, index), port, opsPort: await freePort() });
+    }
+  }
+  return instances;
+}
+
+/** Where a service is called: all its replicas in one gRPC target. */
+export function targetOf(service: string, instances: readonly Instance[]): string {
+  const addresses = instances.filter(({ entry }) => entry.name === service).map(({ port }) => `127.0.0.1:${port}`);
+  return `ipv4:${addresses.join(',')}`;
+}
+
+/** Where each process is reached, by name: what endpoints.json tells the operator's command line and engineers. */
+export function endpointsOf(instances: readonly Instance[]): Record<string, string> {
+  const own = instances.flatMap(({ name, entry, port, opsPort }): [string, string][] => [
+    ...(entry.kind === 'grpc' ? ([[name, `ipv4:127.0.0.1:${port}`]] as [string, string][]) : []),
+    ...(entry.kind === 'http' ? ([[name, `http://127.0.0.1:${port}`]] as [string, string][]) : []),
+    [`${name}.ops`, `http://127.0.0.1:${opsPort}`],
+  ]);
+  return Object.fromEntries(own);
+}

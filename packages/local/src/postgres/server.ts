@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { Client } from 'pg';
+import { errorCode } from '../files.ts';
+import { LocalError } from '../local-error.ts';
+import { outputTo, type ServerSpec } from '../processes/spec.ts';
+import { postgresBinaries } from './binaries.ts';
+import { ensureCluster } from './cluster.ts';
+import { clearPostmaster } from './postmaster-file.ts';
+import { type PostgresProfile, serverSettings } from './profiles.ts';
+import { serverUser } from './server-user.ts';
+
+/** PostgreSQL's code for what will not become right by waiting. */
+const wrongPassword = '28P01';
+
+export interface PostgresOptions {
+  readonly folder: string;
+  readonly port: number;
+  readonly profile: PostgresProfile;
+  readonly password: string;
+}
+
+/** Makes the cluster if need be and says how its server is run; its URL is the administrator's. */
+export async function preparePostgres({ folder, port, profile, password }: PostgresOptions): Promise<ServerSpec> {
+  const user = serverUser(folder);
+  const binaries = await postgresBinaries(user);
+  await ensureCluster(binaries, { folder, profile, password, user });
+  await clearPostmaster(folder);
+  const settings = Object.entries(serverSettings[profile]).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const url = `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
+  return {
+    name: 'postgres',
+    url,
+    spawn: (log) =>
+      spawn(binaries.postgres, ['-D', folder, '-p', String(port), ...settings], {
+        ...user,
+        cwd: '/',
+        detached: true,
+        stdio: outputTo(log),
+      }),
+    isReady: () => answers(url, folder),
+    // A "fast" shutdown: sessions are ended, the data is written.
+    stopSignal: 'SIGINT',
+    stopLimitMs: 20_000,
+  };
+}
+
+async function answers(url: string, folder: string): Promise<boolean> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('select 1');
+    return true;
+  } catch (cause) {
+    if (errorCode(cause) === wrongPassword) throw lostPassword(folder);
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function lostPassword(folder: string): LocalError {
+  return new LocalError(
+    `The password kept in secrets.json does not open the database in ${folder}. Bring that file back, or begin anew with: npm run reset`,
+  );
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { LocalError, reasonOf } from '../local-error.ts';
+import { lastLines } from './log-file.ts';
+import { signalGroup } from './signals.ts';
+import type { ProcessSpec } from './spec.ts';
+
+/** One life of a process, from its start to its end. */
+export interface Life {
+  readonly pid: number;
+  /** Settles with how it ended, in words; never rejects. */
+  readonly ended: Promise<string>;
+  /** Asks it to end, and makes it after its limit. */
+  stop(): Promise<void>;
+}
+
+export async function beginLife(spec: ProcessSpec, logFile: string): Promise<Life> {
+  const log = openSync(logFile, 'a', 0o600);
+  try {
+    const child = spec.spawn(log);
+    const ended = new Promise<string>((resolve) => {
+      child.once('exit', (code, signal) => resolve(signal ? `was ended by ${signal}` : `ended with code ${code}`));
+    });
+    // `spawn` and `error` are exclusive: a program that can not be run has no exit.
+    if (child.pid === undefined)
+      await once(child, 'spawn').catch((cause: unknown) =>
+        Promise.reject(new LocalError(`${spec.name} can not be started: ${reasonOf(cause)}`, { cause })),
+      );
+    const pid = child.pid as number;
+    // A channel that breaks is seen as the child's end; the error event itself would end this process.
+    child.on('error', () => undefined);
+    return { pid, ended, stop: () => endLife(pid, ended, spec) };
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function endLife(pid: number, ended: Promise<string>, spec: ProcessSpec): Promise<void> {
+  const limit = new AbortController();
+  const tooLong = pause(spec.stopLimitMs, 'too long' as const, { signal: limit.signal }).catch(() => undefined);
+  if (signalGroup(pid, spec.stopSignal, 'leader') && (await Promise.race([ended, tooLong])) === 'too long')
+    signalGroup(pid, 'SIGKILL', 'group');
+  await ended;
+  limit.abort();
+}
+
+/** Waits until the process says it is ready; its death or the time limit is an error that shows the end of its log. */
+export async function waitUntilReady(spec: ProcessSpec, life: Life, logFile: string, limitMs: number): Promise<void> {
+  let ending: string | undefined;
+  void life.ended.then((how) => {
+    ending = how;
+  });
+  const end = performance.now() + limitMs;
+  while (performance.now() < end) {
+    if (ending !== undefined) throw new LocalError(`${spec.name} ${ending} before it was ready.\n${lastLines(logFile)}`);
+    if (await spec.isReady()) return;
+    await pause(25);
+  }
+  throw new LocalError(`${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.\n${lastLines(logFile)}`);
+}

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { get } from 'node:http';
+import type { ProcessSpec } from './spec.ts';
+
+export interface NodeProcessOptions {
+  readonly name: string;
+  readonly entry: string;
+  readonly workingFolder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly opsPort: number;
+}
+
+/** One of our own services: it has a channel to the supervisor, whose closing tells it that it is alone, and says itself when it is ready. */
+export function nodeProcess({ name, entry, workingFolder, env, opsPort }: NodeProcessOptions): ProcessSpec {
+  return {
+    name,
+    spawn: (log) =>
+      spawn(process.execPath, [entry], { cwd: workingFolder, env: { ...env }, detached: true, stdio: ['ignore', log, log, 'ipc'] }),
+    isReady: () => answersOk(`http://127.0.0.1:${opsPort}/readyz`),
+    stopSignal: 'SIGTERM',
+    stopLimitMs: 15_000,
+  };
+}
+
+/** Whether a GET is answered with 200, asked once. */
+export function answersOk(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false, timeout: 2000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(false));
+  });
+}

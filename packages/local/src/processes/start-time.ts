@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process';
+import { errorCode, readIfPresent } from '../files.ts';
+
+/**
+ * When a process started, in the system's own words: together with the pid it names one process for good,
+ * since pids are used again. Undefined for a process that is not there, or is dead and not yet reaped.
+ */
+export function startTimeOf(pid: number): string | undefined {
+  return process.platform === 'linux' ? linuxStartTime(pid) : psStartTime(pid);
+}
+
+function linuxStartTime(pid: number): string | undefined {
+  const stat = readStat(pid);
+  // The second field is the command's name in parentheses and may itself hold spaces and parentheses.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const state = fields?.[0];
+  if (state === 'Z' || state === 'X') return undefined;
+  return fields?.[19];
+}
+
+function readStat(pid: number): string | undefined {
+  try {
+    return readIfPresent(`/proc/${pid}/stat`);
+  } catch (cause) {
+    // The process ended between opening and reading.
+    if (errorCode(cause) === 'ESRCH') return undefined;
+    throw cause;
+  }
+}
+
+function psStartTime(pid: number): string | undefined {
+  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' },
+  });
+  return stdout.trim() || undefined;
+}
+
+/** A process, named so that a later one under the same pid is not mistaken for it. */
+export interface ProcessMark {
+  readonly pid: number;
+  readonly startTime: string;
+}
+
+export function markOf(pid: number): ProcessMark | undefined {
+  const startTime = startTimeOf(pid);
+  return startTime === undefined ? undefined : { pid, startTime };
+}
+
+export function isAlive(mark: ProcessMark): boolean {
+  return startTimeOf(mark.pid) === mark.startTime;
+}

@@ -1,0 +1,128 @@
+import { Client } from 'pg';
+import { LocalError } from './local-error.ts';
+
+export const databaseName = 'agent_service';
+/** Any number that nothing else locks; it keeps two starts on one server apart. */
+const advisoryLock = 727_274_001;
+const oldestVersion = 150_000;
+
+export interface ProvisionOptions {
+  readonly services: readonly string[];
+  readonly password: (service: string) => string;
+}
+
+/** The URL with which each service reaches its own schema. */
+export type DatabaseUrls = Readonly<Record<string, string>>;
+
+/** On a server of our own: one database for the system, closed to everybody but the services' roles. */
+export async function provisionOwnServer(adminUrl: string, options: ProvisionOptions): Promise<{ adminUrl: string; urls: DatabaseUrls }> {
+  await asAdministrator(adminUrl, async (client) => {
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [databaseName]);
+    if (rowCount === 0) await client.query(`create database ${databaseName}`);
+    for (const database of [databaseName, 'postgres', 'template1']) await client.query(`revoke all on database ${database} from public`);
+  });
+  const ours = new URL(adminUrl);
+  ours.pathname = `/${databaseName}`;
+  const urls = await asAdministrator(ours.href, async (client) => {
+    await client.query('revoke all on schema public from public');
+    return await makeRoles(client, ours.href, options);
+  });
+  return { adminUrl: ours.href, urls };
+}
+
+/** In somebody's database: schemas of our own and nothing else. Where its role may not make roles, that one role serves all. */
+export async function provisionGivenDatabase(
+  url: string,
+  options: ProvisionOptions,
+): Promise<{ urls: DatabaseUrls; note: string | undefined }> {
+  return await asAdministrator(url, async (client) => {
+    const rights = await rightsOf(client);
+    if (rights.version < oldestVersion)
+      throw new LocalError(
+        `DATABASE_URL leads to a PostgreSQL older than 15, which is not supported. Use a newer one, or unset DATABASE_URL.`,
+      );
+    if (!rights.may_create_schemas)
+      throw new LocalError(
+        `DATABASE_URL: the role "${rights.role}" may not create schemas in this database. Grant it: grant create on database "${rights.database}" to "${rights.role}"`,
+      );
+    if (rights.may_create_roles) return { urls: await makeRoles(client, url, options), note: undefined };
+    for (const service of options.services) await client.query(`create schema if not exists ${client.escapeIdentifier(service)}`);
+    const urls = Object.fromEntries(options.services.map((service) => [service, withSearchPath(url, service)]));
+    return { urls, note: `DATABASE_URL's role "${rights.role}" may not create roles: all services use it, each with a schema of its own.` };
+  });
+}
+
+interface Rights {
+  role: string;
+  database: string;
+  version: number;
+  may_create_roles: boolean;
+  may_create_schemas: boolean;
+}
+
+async function rightsOf(client: Client): Promise<Rights> {
+  const { rows } = await client.query<Rights>(
+    `select current_user::text as role, current_database()::text as database, current_setting('server_version_num')::int as version,
+            rolsuper or rolcreaterole as may_create_roles, has_database_privilege(current_database(), 'create') as may_create_schemas
+     from pg_roles where rolname = current_user`,
+  );
+  return rows[0] as Rights;
+}
+
+/** One role a service with a schema of its own. Roles belong to the whole server, so their names begin with the database's. */
+async function makeRoles(client: Client, url: string, { services, password }: ProvisionOptions): Promise<DatabaseUrls> {
+  const urls: Record<string, string> = {};
+  await client.query('begin');
+  await client.query('select pg_advisory_xact_lock($1)', [advisoryLock]);
+  const { rows } = await client.query<{ name: string }>('select current_database()::text as name');
+  const database = rows[0]?.name as string;
+  for (const service of services) {
+    const role = roleName(database, service);
+    await makeRole(client, { database, service, role, password: password(service) });
+    const own = new URL(url);
+    [own.username, own.password] = [encodeURIComponent(role), encodeURIComponent(password(service))];
+    urls[service] = own.href;
+  }
+  await client.query('commit');
+  return urls;
+}
+
+interface ServiceRole {
+  readonly database: string;
+  readonly service: string;
+  readonly role: string;
+  readonly password: string;
+}
+
+async function makeRole(client: Client, { database, service, role, password }: ServiceRole): Promise<void> {
+  const [roleId, schema, databaseId] = [role, service, database].map((name) => client.escapeIdentifier(name));
+  const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1', [role]);
+  if (rowCount === 0) await client.query(`create role ${roleId}`);
+  await client.query(`alter role ${roleId} login password ${client.escapeLiteral(password)}`);
+  await client.query(`alter role ${roleId} in database ${databaseId} set search_path = ${schema}`);
+  // A schema can be given only to a role that one is a member of; superusers are members of all.
+  await client.query(`grant ${roleId} to current_user`);
+  await client.query(`grant connect on database ${databaseId} to ${roleId}`);
+  await client.query(`create schema if not exists ${schema} authorization ${roleId}`);
+}
+
+/** Short enough for PostgreSQL, which cuts names at 63 bytes. */
+function roleName(database: string, service: string): string {
+  return `${database.slice(0, 40)}_${service.replaceAll('-', '_')}`;
+}
+
+function withSearchPath(url: string, schema: string): string {
+  const own = new URL(url);
+  own.searchParams.set('options', `-c search_path=${schema}`);
+  return own.href.replaceAll('+', '%20');
+}
+
+async function asAdministrator<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

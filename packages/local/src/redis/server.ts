@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { withTimeout } from '@agent-service/runtime/timeout';
+import { Redis } from 'ioredis';
+import { writeFileAtomically } from '../files.ts';
+import { outputTo, type ServerSpec } from '../processes/spec.ts';
+import { findRedis } from './find-redis.ts';
+
+export interface RedisOptions {
+  readonly folder: string;
+  readonly port: number;
+  /** Without one whoever reaches the port gets in: for tests only. */
+  readonly password?: string;
+  /** How many logical databases there are; 16 unless said. */
+  readonly databases?: number;
+}
+
+/** Says how a Redis is run that keeps nothing on disk: all it holds can be rebuilt. */
+export async function prepareRedis({ folder, port, password, databases = 16 }: RedisOptions): Promise<ServerSpec> {
+  const binary = await findRedis();
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const settings: Record<string, string> = {
+    port: String(port),
+    bind: '127.0.0.1',
+    save: '""',
+    appendonly: 'no',
+    'maxmemory-policy': 'noeviction',
+    databases: String(databases),
+    dir: JSON.stringify(folder),
+    ...(password === undefined ? {} : { requirepass: password }),
+  };
+  // In a file and not on the command line, where every user of the machine could read the password.
+  const file = join(folder, 'redis.conf');
+  writeFileAtomically(
+    file,
+    Object.entries(settings)
+      .map((entry) => `${entry.join(' ')}\n`)
+      .join(''),
+  );
+  const url = `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`;
+  return {
+    name: 'redis',
+    url,
+    spawn: (log) => spawn(binary.path, [file], { env: { ...binary.env }, cwd: '/', detached: true, stdio: outputTo(log) }),
+    isReady: () => answersPing(url),
+    stopSignal: 'SIGTERM',
+    stopLimitMs: 5000,
+  };
+}
+
+/** Whether a Redis answers at this URL, asked once. */
+export async function answersPing(url: string): Promise<boolean> {
+  return await pingRedis(url).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Rejects with the reason when no Redis answers at this URL. */
+export async function pingRedis(url: string, limitMs = 3000): Promise<void> {
+  let reason: Error | undefined;
+  const client = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: limitMs,
+    disconnectTimeout: 20,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  // The promise says only that the connection is closed; why is said here.
+  client.on('error', (cause: Error) => {
+    reason = cause;
+  });
+  try {
+    await withTimeout(
+      client.connect().then(() => client.ping()),
+      limitMs,
+      () => new Error(`no answer within ${limitMs} ms`),
+    );
+  } catch (cause) {
+    throw reason ?? cause;
+  } finally {
+    client.disconnect();
+  }
+}

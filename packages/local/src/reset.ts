@@ -1,0 +1,20 @@
+import { environment } from './environment.ts';
+import { LocalError } from './local-error.ts';
+import { removeData } from './remove-data.ts';
+import { repositoryRoot } from './root.ts';
+import { readLocalSettings } from './settings.ts';
+
+/** `npm run reset`: removes all data of the local system. */
+try {
+  const { DATA_DIR, DATABASE_URL } = readLocalSettings(environment, repositoryRoot);
+  const left = await removeData(DATA_DIR);
+  process.stdout.write(
+    left.length === 0
+      ? `${DATA_DIR} is removed.\n`
+      : `The system's data in ${DATA_DIR} is removed; what is not its own was kept: ${left.join(', ')}\n`,
+  );
+  if (DATABASE_URL) process.stdout.write('The database of DATABASE_URL was not touched.\n');
+} catch (cause) {
+  process.stderr.write(`${cause instanceof LocalError ? cause.message : ((cause as Error).stack ?? String(cause))}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,38 @@
+import { banner } from './banner.ts';
+import { LocalError } from './local-error.ts';
+import { type LocalOptions, startLocalSystem } from './system.ts';
+
+/** Runs a system in the foreground, until a signal ends it: then, and when it can not start, nothing of it is left. */
+export async function runUntilSignal(options: LocalOptions): Promise<void> {
+  const stop = new AbortController();
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  // A terminal or pipe that is gone must not end the supervisor before it has stopped the rest.
+  process.stdout.on('error', () => undefined);
+  // A signal to the whole group arrives here and, through npm, once more; the second changes nothing.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+  try {
+    const system = await startLocalSystem({ ...options, report: say, signal: stop.signal });
+    say(banner(system));
+    await aborted(stop.signal);
+    say('Stopping …');
+    await system.stop();
+    say('Stopped.');
+  } catch (cause) {
+    if (stop.signal.aborted) return say('Stopped.');
+    process.stderr.write(`\n${cause instanceof LocalError ? cause.message : ((cause as Error).stack ?? String(cause))}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  // The timer keeps this process alive when all servers are somebody else's.
+  const alive = setInterval(() => undefined, 60_000);
+  return new Promise((resolve) => {
+    const done = () => {
+      clearInterval(alive);
+      resolve();
+    };
+    if (signal.aborted) done();
+    else signal.addEventListener('abort', done, { once: true });
+  });
+}

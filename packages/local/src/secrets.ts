@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { readJson, writeJson } from './files.ts';
+
+/** The secrets that services take as settings, and how each is made. */
+const makers = {
+  SERVICE_SECRET: randomText,
+  KEY_HASH_SECRET: randomText,
+  CURSOR_SECRET: randomText,
+  ENCRYPTION_KEYS: () => `1:${randomBytes(32).toString('base64')}`,
+};
+
+export type SecretName = keyof typeof makers;
+export const secretNames = Object.keys(makers) as SecretName[];
+
+/** Secrets of the servers themselves, which no service gets under these names. */
+const serverSecrets = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD'] as const;
+
+export interface Secrets {
+  readonly settings: Readonly<Record<SecretName, string>>;
+  readonly postgresPassword: string;
+  readonly redisPassword: string;
+  /** The password of a service's database role. */
+  readonly databasePassword: (service: string) => string;
+}
+
+/** The secrets of this DATA_DIR, made on first use and kept. What the environment sets wins, and is not written down. */
+export function loadSecrets(dataDir: string, services: readonly string[], env: Readonly<NodeJS.ProcessEnv>): Secrets {
+  const file = join(dataDir, 'secrets.json');
+  const known = (readJson(file) ?? {}) as Record<string, string>;
+  const missing = Object.entries(allMakers(services)).filter(([name]) => known[name] === undefined);
+  const kept = { ...known, ...Object.fromEntries(missing.map(([name, make]) => [name, make()])) };
+  if (missing.length > 0) writeJson(file, kept);
+  const value = (name: string) => kept[name] as string;
+  return {
+    settings: Object.fromEntries(secretNames.map((name) => [name, env[name] || value(name)])) as Record<SecretName, string>,
+    postgresPassword: value('POSTGRES_PASSWORD'),
+    redisPassword: value('REDIS_PASSWORD'),
+    databasePassword: (service) => value(databasePasswordName(service)),
+  };
+}
+
+function allMakers(services: readonly string[]): Record<string, () => string> {
+  const passwords = [...serverSecrets, ...services.map(databasePasswordName)];
+  return { ...makers, ...Object.fromEntries(passwords.map((name) => [name, randomText])) };
+}
+
+function databasePasswordName(service: string): string {
+  return `DATABASE_PASSWORD_${settingName(service)}`;
+}
+
+/** A service's name as it stands in the names of settings. */
+export function settingName(service: string): string {
+  return service.toUpperCase().replaceAll('-', '_');
+}
+
+function randomText(): string {
+  return randomBytes(32).toString('base64url');
+}

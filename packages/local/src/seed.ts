@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { type Client, createClient, operatorService } from '@agent-service/contracts';
+import { type Credentials, readCredentials } from './credentials.ts';
+import { writeJson } from './files.ts';
+import type { LocalSystem } from './system.ts';
+
+const organizationName = 'Demonstration';
+const administrator = 'admin@demonstration.example';
+
+/**
+ * Makes the demonstration organization and leaves its credentials in DATA_DIR, before the gateway starts: whoever sees it
+ * ready can read them. The credentials of an earlier start are kept for as long as the database knows them.
+ */
+export async function seed(system: LocalSystem): Promise<void> {
+  const file = join(system.dataDir, 'credentials.json');
+  const known = readCredentials(file);
+  const kept = known && (await stillValid(system, known)) ? known : await makeCredentials(system);
+  writeJson(file, { ...kept, base_url: system.url });
+}
+
+async function makeCredentials(system: LocalSystem): Promise<Credentials> {
+  const identity = clientOf(system, operatorService);
+  try {
+    const organization = await identity.createOrganization({ name: organizationName, email: administrator });
+    const application = await identity.createOauthClient({ organizationId: organization.organizationId, environment: 'live' });
+    return {
+      base_url: system.url,
+      organization_id: organization.organizationId,
+      api_keys: { live: organization.liveApiKey, test: organization.testApiKey },
+      oauth: { client_id: application.clientId, client_secret: application.clientSecret },
+    };
+  } finally {
+    identity.close();
+  }
+}
+
+/** Asks as a gateway does, because only identity can tell whether keys are still good. */
+async function stillValid(system: LocalSystem, { api_keys: keys }: Credentials): Promise<boolean> {
+  const identity = clientOf(system, 'gateway');
+  try {
+    const { results } = await identity.authenticate({ tokens: [keys.live, keys.test] });
+    return results.every(({ principal }) => principal);
+  } finally {
+    identity.close();
+  }
+}
+
+function clientOf(system: LocalSystem, as: string): Client<'identity'> {
+  const address = system.endpoints['identity'];
+  if (!address) throw new Error('the system runs without identity');
+  return createClient('identity', { address, as, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } });
+}

@@ -1,0 +1,26 @@
+import { resolve } from 'node:path';
+import { ConfigurationError, readConfig, setting } from '@agent-service/runtime/config';
+import { z } from 'zod';
+import { LocalError } from './local-error.ts';
+
+const schema = z.object({
+  DATA_DIR: setting.text().default('.data'),
+  PORT: setting.port(8080),
+  PORTAL_PORT: setting.port(8081),
+  REPLICAS: setting.text().optional(),
+  DATABASE_URL: setting.url('postgres:', 'postgresql:').optional(),
+  REDIS_URL: setting.url('redis:', 'rediss:').optional(),
+});
+
+export type LocalSettings = z.output<typeof schema>;
+
+/** The settings of a local system; DATA_DIR counts from the repository's root, wherever the command was called. */
+export function readLocalSettings(env: Readonly<NodeJS.ProcessEnv>, root: string): LocalSettings {
+  try {
+    const settings = readConfig(schema, env);
+    return { ...settings, DATA_DIR: resolve(root, settings.DATA_DIR) };
+  } catch (cause) {
+    if (cause instanceof ConfigurationError) throw new LocalError(cause.message, { cause });
+    throw cause;
+  }
+}

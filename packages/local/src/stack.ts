@@ -1,0 +1,61 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { LocalError } from './local-error.ts';
+import { type ManagedProcess, manage } from './processes/managed.ts';
+import type { ProcessSpec } from './processes/spec.ts';
+import type { Registry } from './registry.ts';
+
+/** The processes of a system in the layers in which they were started; they are stopped in reverse. */
+export interface Stack {
+  readonly processes: ReadonlyMap<string, ManagedProcess>;
+  /** Keeps a process running as a part of the layer under way, and resolves when it is ready. */
+  run(spec: ProcessSpec): Promise<ManagedProcess>;
+  /** Waits for one layer, says how long it took, and begins the next. */
+  together<T extends unknown[]>(what: string, work: readonly [...{ [K in keyof T]: Promise<T[K]> }]): Promise<T>;
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  readonly dataDir: string;
+  readonly registry: Registry;
+  readonly report: (line: string) => void;
+}
+
+export function createStack({ dataDir, registry, report }: StackOptions): Stack {
+  const logFolder = join(dataDir, 'logs');
+  mkdirSync(logFolder, { recursive: true, mode: 0o700 });
+  const supervision = { logFolder, report, began: registry.began.bind(registry), ended: registry.ended.bind(registry) };
+  const processes = new Map<string, ManagedProcess>();
+  const layers: ManagedProcess[][] = [[]];
+  let underWay: Promise<unknown> = Promise.resolve();
+  let stopping: Promise<void> | undefined;
+
+  const stopAll = async () => {
+    for (const layer of layers.toReversed()) await Promise.all(layer.map((process) => process.stop()));
+    // What was being prepared when the stop came finds out here that it is too late, before DATA_DIR is given back.
+    await underWay;
+    registry.release();
+  };
+
+  return {
+    processes,
+    run: async (spec) => {
+      if (stopping !== undefined) throw new LocalError('the system is being stopped');
+      const process = manage(spec, supervision);
+      processes.set(spec.name, process);
+      layers.at(-1)?.push(process);
+      await process.start();
+      return process;
+    },
+    together: async <T extends unknown[]>(what: string, work: readonly [...{ [K in keyof T]: Promise<T[K]> }]) => {
+      const began = performance.now();
+      underWay = Promise.allSettled(work);
+      const results = (await Promise.all(work)) as T;
+      if (stopping !== undefined) throw new LocalError('the system is being stopped');
+      layers.push([]);
+      if (work.length > 0) report(`${what}: ready in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+      return results;
+    },
+    stop: () => (stopping ??= stopAll()),
+  };
+}

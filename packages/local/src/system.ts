@@ -1,0 +1,98 @@
+import { type CatalogueEntry, catalogue as wholeCatalogue } from './catalogue.ts';
+import { LocalError } from './local-error.ts';
+import { endpointsOf, type Instance, planInstances } from './plan.ts';
+import { isFree } from './ports.ts';
+import type { ManagedProcess } from './processes/managed.ts';
+import { openRegistry } from './registry.ts';
+import { parseReplicas } from './replicas.ts';
+import { repositoryRoot } from './root.ts';
+import { loadSecrets, type SecretName } from './secrets.ts';
+import { bringUpDatabase, bringUpRedis } from './servers.ts';
+import { startServices } from './services.ts';
+import { type LocalSettings, readLocalSettings } from './settings.ts';
+import { createStack } from './stack.ts';
+
+export interface LocalOptions {
+  /** The operator's settings, as in the environment: PORT, DATA_DIR, DATABASE_URL, REDIS_URL, REPLICAS and what services understand. */
+  readonly env: Readonly<NodeJS.ProcessEnv>;
+  /** Called when everything behind the `http` processes is ready, and before they start. */
+  readonly seed?: (system: LocalSystem) => Promise<void>;
+  /** Lines for the person who waits. */
+  readonly report?: (line: string) => void;
+  /** Aborting stops a start halfway; whatever runs by then is stopped. */
+  readonly signal?: AbortSignal;
+  readonly catalogue?: readonly CatalogueEntry[];
+}
+
+/** A running system of all processes on this machine. */
+export interface LocalSystem {
+  /** Of the first gateway. */
+  readonly url: string;
+  readonly dataDir: string;
+  /** Where every process is reached, by name; the same as endpoints.json. */
+  readonly endpoints: Readonly<Record<string, string>>;
+  /** The secrets that the services share. */
+  readonly secrets: Readonly<Record<SecretName, string>>;
+  readonly processes: ReadonlyMap<string, ManagedProcess>;
+  /** Stops everything in reverse order; further calls wait for the first. */
+  stop(): Promise<void>;
+}
+
+/** Starts the whole system, or nothing: a start that fails stops what it had started and rejects with the reason. */
+export async function startLocalSystem(options: LocalOptions): Promise<LocalSystem> {
+  const { env, signal, catalogue = wholeCatalogue, report = () => undefined } = options;
+  const settings = readLocalSettings(env, repositoryRoot);
+  const replicas = parseReplicas(
+    env['REPLICAS'],
+    catalogue.map(({ name }) => name),
+  );
+  const registry = await openRegistry(settings.DATA_DIR);
+  const stack = createStack({ dataDir: settings.DATA_DIR, registry, report });
+  const abort = () => void stack.stop();
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    await refuseTakenPorts(catalogue, settings);
+    const owners = catalogue.filter(({ database }) => database).map(({ name }) => name);
+    const secrets = loadSecrets(settings.DATA_DIR, owners, env);
+    const instances = await planInstances(catalogue, replicas, settings as unknown as Record<string, number>);
+    const context = { settings, secrets, report, run: stack.run };
+    const [database, redisUrl] = await stack.together('PostgreSQL and Redis', [bringUpDatabase(context, owners), bringUpRedis(context)]);
+    const endpoints = { ...endpointsOf(instances), postgres: database.adminUrl, redis: redisUrl };
+    registry.publishEndpoints(endpoints);
+    const system: LocalSystem = {
+      url: publicUrl(instances),
+      dataDir: settings.DATA_DIR,
+      endpoints,
+      secrets: secrets.settings,
+      processes: stack.processes,
+      stop: stack.stop,
+    };
+    const start = startServices({ instances, operator: env, secrets, database, redisUrl, settings, stack });
+    await start('services', ({ kind }) => kind !== 'http');
+    await options.seed?.(system);
+    await start('the public API', ({ kind }) => kind === 'http');
+    signal?.throwIfAborted();
+    return system;
+  } catch (cause) {
+    await stack.stop();
+    throw cause;
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+function publicUrl(instances: readonly Instance[]): string {
+  const first = instances.find(({ entry }) => entry.port?.setting === 'PORT') ?? instances.find(({ entry }) => entry.kind === 'http');
+  return `http://127.0.0.1:${first?.port}`;
+}
+
+async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: LocalSettings): Promise<void> {
+  for (const { port } of catalogue) {
+    if (!port || (await isFree(settings[port.setting]))) continue;
+    const taken = settings[port.setting];
+    throw new LocalError(
+      `${port.setting}: port ${taken} is in use by another program. Stop that program, or choose another port: ${port.setting}=${taken + 1} npm start`,
+    );
+  }
+}

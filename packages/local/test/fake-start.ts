@@ -1,0 +1,4 @@
+import { runUntilSignal } from '../src/run-until-signal.ts';
+import { fakeCatalogue } from './fake-catalogue.ts';
+
+await runUntilSignal({ env: process.env, catalogue: fakeCatalogue });

@@ -1,0 +1,78 @@
+import { type TestDatabase, testDatabase, testRedis, testSystem } from '@agent-service/testkit';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { provisionGivenDatabase } from '../src/provision.ts';
+import { fakeCatalogue } from './fake-catalogue.ts';
+import { environmentOf, ownEnvironment, pidsIn, startFakes } from './support.ts';
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('servers that the operator names', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await testDatabase();
+  });
+
+  afterAll(async () => {
+    await database.drop();
+  });
+
+  test('are used, and none are started', async () => {
+    const system = await testSystem({}, { catalogue: fakeCatalogue });
+    expect(Object.keys(pidsIn(system.dataDir)).sort()).toEqual(['gateway', 'identity']);
+    const [identity, gateway] = await Promise.all([environmentOf(system, 'identity'), environmentOf(system, 'gateway')]);
+    expect(gateway['REDIS_URL']).toMatch(/^redis:.*\/\d+$/);
+    expect(await query(identity['DATABASE_URL'] ?? '', 'show search_path')).toEqual([{ search_path: 'identity' }]);
+    await system.stop();
+  });
+
+  test('each service has a role that owns its schema and reads no other', async () => {
+    const { urls } = await provisionGivenDatabase(database.url, {
+      services: ['identity', 'other'],
+      password: (service) => `password-of-${service}`,
+    });
+    await query(urls['other'] ?? '', 'create table private_things (id int)');
+    await expect(query(urls['identity'] ?? '', 'select * from other.private_things')).rejects.toThrow('permission denied for schema other');
+    await expect(query(urls['identity'] ?? '', 'create schema more')).rejects.toThrow('permission denied for database');
+  });
+
+  test('a role that may not make roles serves all services, which is said', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await query(database.url, `create role ${name}_plain login password 'plain'; grant create on database ${name} to ${name}_plain`);
+    const url = new URL(database.url);
+    [url.username, url.password] = [`${name}_plain`, 'plain'];
+    const { urls, note } = await provisionGivenDatabase(url.href, { services: ['alone'], password: () => 'unused' });
+    expect(note).toContain(`"${name}_plain" may not create roles`);
+    expect(await query(urls['alone'] ?? '', 'show search_path')).toEqual([{ search_path: 'alone' }]);
+    await query(database.url, `revoke all on database ${name} from ${name}_plain; drop schema alone`);
+  });
+
+  test.each([
+    [
+      'DATABASE_URL',
+      'postgres://me:secret@127.0.0.1:1/db',
+      /DATABASE_URL \(postgres:\/\/me:\*\*\*@127.0.0.1:1\/db\) can not be used: .*ECONNREFUSED.*\n.*correct DATABASE_URL/,
+    ],
+    ['DATABASE_URL', 'mysql://somewhere', /DATABASE_URL: must be a URL that begins with postgres/],
+    [
+      'REDIS_URL',
+      'redis://:secret@127.0.0.1:1',
+      /REDIS_URL \(redis:\/\/:\*\*\*@127.0.0.1:1\) can not be used: .*ECONNREFUSED.*\n.*correct REDIS_URL/,
+    ],
+    ['REPLICAS', 'nobody=2', /REPLICAS: "nobody=2" should be name=number, with a name out of: identity, gateway/],
+    ['PORT', 'eighty', /PORT: must be a whole number/],
+  ])('a broken %s (%s) is named, with what to do', async (setting, value, message) => {
+    const { url } = await testRedis();
+    const env = await ownEnvironment({ DATABASE_URL: database.url, REDIS_URL: url, [setting]: value });
+    await expect(startFakes(env)).rejects.toThrow(message);
+  });
+});

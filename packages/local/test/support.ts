@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort, testFolder } from '@agent-service/testkit';
+import { startTimeOf } from '../src/processes/start-time.ts';
+import { type LocalOptions, type LocalSystem, startLocalSystem } from '../src/system.ts';
+import { until } from '../src/waiting.ts';
+import { fakeCatalogue } from './fake-catalogue.ts';
+
+/** The environment of a system that shares nothing with others. */
+export async function ownEnvironment(settings: Record<string, string> = {}): Promise<Record<string, string>> {
+  const { PATH = '', HOME = '' } = process.env;
+  return { PATH, HOME, DATA_DIR: await testFolder(), PORT: String(await freePort()), ...settings };
+}
+
+export async function startFakes(env: Record<string, string>, options: Partial<LocalOptions> = {}): Promise<LocalSystem> {
+  return await startLocalSystem({ env, catalogue: fakeCatalogue, ...options });
+}
+
+/** What a process was told, by its own word. */
+export async function environmentOf(system: LocalSystem, name: string): Promise<Record<string, string>> {
+  const address = system.endpoints[name]?.replace('ipv4:', 'http://') ?? '';
+  return (await (await fetch(address)).json()) as Record<string, string>;
+}
+
+export function readData(dataDir: string, name: string): Record<string, unknown> {
+  return JSON.parse(readFileSync(join(dataDir, name), 'utf8')) as Record<string, unknown>;
+}
+
+export function pidsIn(dataDir: string): Record<string, number> {
+  return existsSync(join(dataDir, 'processes.json')) ? (readData(dataDir, 'processes.json') as Record<string, number>) : {};
+}
+
+/** Waits for a state of the world, and says which one did not come. */
+export async function eventually(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
+  if (!(await until(ask, 15_000))) throw new Error(`did not happen: ${what}`);
+}
+
+export function isGone(pid: number): boolean {
+  return startTimeOf(pid) === undefined;
+}

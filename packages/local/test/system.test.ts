@@ -1,0 +1,102 @@
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isFree } from '../src/ports.ts';
+import type { LocalSystem } from '../src/system.ts';
+import { environmentOf, eventually, isGone, ownEnvironment, pidsIn, readData, startFakes } from './support.ts';
+
+describe('a running system', () => {
+  let system: LocalSystem;
+  const lines: string[] = [];
+
+  beforeAll(async () => {
+    const env = await ownEnvironment({ REPLICAS: 'identity=2 gateway=2', MODEL_API_KEY: 'the-operators', KEY_HASH_SECRET: 'k'.repeat(40) });
+    system = await startFakes(env, { report: (line) => lines.push(line) });
+  });
+
+  afterAll(async () => {
+    await system.stop();
+  });
+
+  test('runs every replica, and says where each is in files that only their owner reads', async () => {
+    const names = ['gateway', 'gateway-2', 'identity', 'identity-2', 'postgres', 'redis'];
+    expect(Object.keys(pidsIn(system.dataDir)).sort()).toEqual(names);
+    expect(Object.keys(readData(system.dataDir, 'endpoints.json'))).toEqual(expect.arrayContaining(names));
+    for (const file of ['endpoints.json', 'secrets.json', 'supervisor.json'])
+      expect(statSync(join(system.dataDir, file)).mode & 0o777).toBe(0o600);
+  });
+
+  test('tells a process what it needs, what the operator set, and nothing else', async () => {
+    const [gateway, identity] = await Promise.all([environmentOf(system, 'gateway'), environmentOf(system, 'identity')]);
+    const targets = ['identity', 'identity-2'].map((name) => system.endpoints[name]?.replace('ipv4:', ''));
+    expect(gateway).toMatchObject({
+      IDENTITY_ADDRESS: `ipv4:${targets.join(',')}`,
+      REDIS_URL: system.endpoints['redis'],
+      MODEL_API_KEY: 'the-operators',
+    });
+    for (const name of ['DATABASE_URL', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET', 'POSTGRES_PASSWORD'])
+      expect(gateway).not.toHaveProperty(name);
+    expect(identity).toMatchObject({ KEY_HASH_SECRET: 'k'.repeat(40), SERVICE_SECRET: gateway['SERVICE_SECRET'] });
+    expect(identity).not.toHaveProperty('REDIS_URL');
+    expect(identity['ENCRYPTION_KEYS']).toMatch(/^1:[A-Za-z0-9+/]{43}=$/);
+    expect(readData(system.dataDir, 'secrets.json')['KEY_HASH_SECRET']).not.toBe('k'.repeat(40));
+  });
+
+  test.each(['identity-2', 'gateway', 'redis', 'postgres'])('starts %s again after kill -9, at the same address', async (name) => {
+    const before = pidsIn(system.dataDir)[name] as number;
+    process.kill(before, 'SIGKILL');
+    await eventually(`${name} has another pid`, () => ![undefined, before].includes(pidsIn(system.dataDir)[name]));
+    const port = Number(/:(\d+)(\/|$)/.exec(system.endpoints[name] ?? '')?.[1]);
+    await eventually(`${name} listens again`, async () => !(await isFree(port)));
+    expect(lines.join('\n')).toContain(`${name} was ended by SIGKILL`);
+  });
+
+  test('DATA_DIR has one system at a time', async () => {
+    const env = await ownEnvironment({ DATA_DIR: system.dataDir });
+    await expect(startFakes(env)).rejects.toThrow(/A system already runs on .* \(pid \d+\)/);
+  });
+
+  test('a port in use is named together with what to do', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as { port: number };
+    await expect(startFakes(await ownEnvironment({ PORT: String(port) }))).rejects.toThrow(
+      `PORT: port ${port} is in use by another program`,
+    );
+    server.close();
+  });
+});
+
+describe('stopping', () => {
+  test('leaves no process, no listener and no note of them, and the data for the next start', async () => {
+    const env = await ownEnvironment();
+    const system = await startFakes(env);
+    const pids = Object.values(pidsIn(system.dataDir));
+    const password = readData(system.dataDir, 'secrets.json')['POSTGRES_PASSWORD'];
+    await Promise.all([system.stop(), system.stop()]);
+    expect(pids.filter((pid) => !isGone(pid))).toEqual([]);
+    for (const address of Object.values(system.endpoints)) expect(await isFree(Number(/:(\d+)(\/|$)/.exec(address)?.[1]))).toBe(true);
+    for (const file of ['processes.json', 'endpoints.json', 'supervisor.json']) expect(existsSync(join(system.dataDir, file))).toBe(false);
+    const again = await startFakes(env);
+    expect(readData(again.dataDir, 'secrets.json')['POSTGRES_PASSWORD']).toBe(password);
+    await again.stop();
+  });
+
+  test('a cluster whose password was lost is kept, and said to be', async () => {
+    const env = await ownEnvironment();
+    await (await startFakes(env)).stop();
+    rmSync(join(env['DATA_DIR'] as string, 'secrets.json'));
+    await expect(startFakes(env)).rejects.toThrow('The password kept in secrets.json does not open the database');
+  });
+
+  test('a service that can not start ends the start, with its log shown and nothing left', async () => {
+    const lines: string[] = [];
+    const env = await ownEnvironment({ FAKE_FAILS: 'yes' });
+    await expect(startFakes(env, { report: (line) => lines.push(line) })).rejects.toThrow(
+      'identity does not start: it ended with code 3, 3 times',
+    );
+    expect(lines.join('\n')).toContain('the fake fails as it was told');
+    expect(existsSync(join(env['DATA_DIR'] as string, 'supervisor.json'))).toBe(false);
+  });
+});

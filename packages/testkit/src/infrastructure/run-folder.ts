@@ -1,0 +1,53 @@
+import { existsSync, globSync, statSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ownerOf, stopLeftIn } from '@agent-service/local/processes/ownership';
+import { signalGroup } from '@agent-service/local/processes/signals';
+import { isAlive } from '@agent-service/local/processes/start-time';
+import { until } from '@agent-service/local/waiting';
+
+const prefix = 'agent-service-test-';
+
+/** A folder for one run of the tests. Others may pass through it: as root, PostgreSQL runs as a user of its own. */
+export async function makeRunFolder(): Promise<string> {
+  return await makeFolder(join(tmpdir(), prefix));
+}
+
+export async function makeFolder(path: string): Promise<string> {
+  const folder = await mkdtemp(path);
+  await chmod(folder, 0o711);
+  return folder;
+}
+
+/** Removes a run's folder after stopping every process that its supervisors, the run's own and those inside tests, left behind. */
+export async function removeRunFolder(folder: string): Promise<void> {
+  for (const notes of globSync('**/supervisor.json', { cwd: folder })) {
+    const supervised = join(folder, dirname(notes));
+    await endSupervisor(supervised);
+    await stopLeftIn(supervised);
+  }
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** A worker of Jest that outlived its run would start again what is stopped here. */
+async function endSupervisor(folder: string): Promise<void> {
+  const supervisor = ownerOf(folder);
+  if (!supervisor || supervisor.pid === process.pid) return;
+  signalGroup(supervisor.pid, 'SIGKILL', 'leader');
+  await until(() => !isAlive(supervisor), 5000);
+}
+
+/** A run that was killed could not clean up; the next one does. */
+export async function sweepDeadRuns(): Promise<void> {
+  for (const name of globSync(`${prefix}*`, { cwd: tmpdir() })) {
+    const folder = join(tmpdir(), name);
+    if (!ownerOf(folder) && !isBeingMade(folder)) await removeRunFolder(folder);
+  }
+}
+
+/** Between the folder and the note of its owner passes a moment. */
+function isBeingMade(folder: string): boolean {
+  const age = Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  return !existsSync(join(folder, 'supervisor.json')) && age < 60_000;
+}

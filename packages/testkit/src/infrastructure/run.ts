@@ -1,0 +1,60 @@
+import { reasonOf } from '@agent-service/local/local-error';
+import { type Ownership, takeFolder } from '@agent-service/local/processes/ownership';
+import { mayHaveDocker } from './docker-present.ts';
+import { startEmbedded } from './embedded.ts';
+import { makeRunFolder, removeRunFolder, sweepDeadRuns } from './run-folder.ts';
+import { forcedKind, publishInfrastructure } from './settings.ts';
+import type { StartedServers } from './started.ts';
+
+/** What one run of the tests has started. */
+export interface Run {
+  readonly folder: string;
+  /** Stops everything and removes the folder; a second call waits for the first. */
+  stop(): Promise<void>;
+}
+
+/** Starts what the tests of this run share, and leaves nothing if that fails. */
+export async function startRun(): Promise<Run> {
+  await sweepDeadRuns();
+  const folder = await makeRunFolder();
+  let servers: StartedServers | undefined;
+  let stopping: Promise<void> | undefined;
+  const stopAll = async () => {
+    await servers?.stop();
+    await removeRunFolder(folder);
+  };
+  const run: Run = { folder, stop: () => (stopping ??= stopAll()) };
+  try {
+    servers = await startServers(folder, await takeFolder(folder));
+    const { kind, postgresUrl, redisUrl } = servers;
+    publishInfrastructure({ kind, postgresUrl, redisUrl, folder });
+    return run;
+  } catch (cause) {
+    await run.stop();
+    throw cause;
+  }
+}
+
+async function startServers(folder: string, ownership: Ownership): Promise<StartedServers> {
+  const forced = forcedKind();
+  if (forced === 'embedded') return announce(await startEmbedded(folder, ownership));
+  if (forced === 'docker') return announce(await startInDocker());
+  if (!mayHaveDocker()) return announce(await startEmbedded(folder, ownership), 'no Docker engine');
+  try {
+    return announce(await startInDocker());
+  } catch (cause) {
+    return announce(await startEmbedded(folder, ownership), `Docker: ${reasonOf(cause).trim().split('\n')[0]}`);
+  }
+}
+
+/** Loaded only when used: Testcontainers takes longer to load than the embedded servers take to start. */
+async function startInDocker(): Promise<StartedServers> {
+  const { startDocker } = await import('./docker.ts');
+  return await startDocker();
+}
+
+function announce(servers: StartedServers, why?: string): StartedServers {
+  const what = servers.kind === 'docker' ? 'containers (Testcontainers)' : 'embedded binaries';
+  process.stdout.write(`Tests run on PostgreSQL and Redis from ${what}${why ? `: ${why}` : ''}\n`);
+  return servers;
+}

@@ -1,0 +1,48 @@
+/** What the tests' infrastructure is told, and tells its workers, through the environment; read nowhere else in this package. */
+const env = process.env;
+
+export type InfrastructureKind = 'docker' | 'embedded';
+
+/** `docker` and `embedded` force one; unset means whichever this machine can. */
+export function forcedKind(): InfrastructureKind | undefined {
+  const value = env['TEST_INFRASTRUCTURE'];
+  if (!value) return undefined;
+  if (value === 'docker' || value === 'embedded') return value;
+  throw new Error(`TEST_INFRASTRUCTURE must be docker or embedded, not "${value}"`);
+}
+
+export const images = {
+  postgres: env['TEST_POSTGRES_IMAGE'] || 'postgres:17-alpine',
+  redis: env['TEST_REDIS_IMAGE'] || 'redis:7-alpine',
+};
+
+/** The cleaner container that Testcontainers would start needs one more image; the tests stop what they start themselves. */
+export function disableRyukByDefault(): void {
+  env['TESTCONTAINERS_RYUK_DISABLED'] ??= 'true';
+}
+
+/** All that a started system takes over from the machine; a test's settings are its own. */
+export const searchEnvironment = { PATH: env['PATH'] ?? '', HOME: env['HOME'] ?? '', TMPDIR: env['TMPDIR'] };
+
+export const dockerHost = env['DOCKER_HOST'];
+
+/** What the global setup leaves for the test files. */
+export interface SharedInfrastructure {
+  readonly kind: InfrastructureKind;
+  readonly postgresUrl: string;
+  readonly redisUrl: string;
+  /** A folder of this run that the global teardown removes. */
+  readonly folder: string;
+}
+
+const variable = 'AGENT_SERVICE_TEST_INFRASTRUCTURE';
+
+export function publishInfrastructure(infrastructure: SharedInfrastructure): void {
+  env[variable] = JSON.stringify(infrastructure);
+}
+
+export function sharedInfrastructure(): SharedInfrastructure {
+  const value = env[variable];
+  if (value === undefined) throw new Error('the tests have no infrastructure: run them with npm test, whose global setup starts it');
+  return JSON.parse(value) as SharedInfrastructure;
+}

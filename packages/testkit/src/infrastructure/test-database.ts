@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { sharedInfrastructure } from './settings.ts';
+
+export interface TestDatabase {
+  /** The administrator's URL of a database that nobody else uses. */
+  readonly url: string;
+  /** Removes the database with its sessions, and the roles that a system made for it. */
+  drop(): Promise<void>;
+}
+
+const firstWithStrategies = 150_000;
+
+/** An empty database of its own for a test file. */
+export async function testDatabase(): Promise<TestDatabase> {
+  const { postgresUrl } = sharedInfrastructure();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await asAdministrator(postgresUrl, async (client) => {
+    const { rows } = await client.query<{ version: number }>("select current_setting('server_version_num')::int as version");
+    const strategy = (rows[0]?.version ?? 0) >= firstWithStrategies ? ' strategy file_copy' : '';
+    await client.query(`create database ${name} template template0${strategy}`);
+  });
+  const url = new URL(postgresUrl);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => asAdministrator(postgresUrl, (client) => drop(client, name)) };
+}
+
+async function drop(client: Client, name: string): Promise<void> {
+  await client.query(`drop database if exists ${name} with (force)`);
+  const { rows } = await client.query<{ rolname: string }>('select rolname from pg_roles where starts_with(rolname, $1)', [`${name}_`]);
+  for (const { rolname } of rows) await client.query(`drop role ${client.escapeIdentifier(rolname)}`);
+}
+
+async function asAdministrator<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
