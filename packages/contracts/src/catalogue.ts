@@ -1,17 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { type GrpcObject, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
+import type { CreditsServiceDefinition } from './gen/agentservice/v1/CreditsService.ts';
 import type { IdentityServiceDefinition } from './gen/agentservice/v1/IdentityService.ts';
 
 /** The services there are, by the name under which addresses and clients are configured. */
 export interface Services {
   identity: IdentityServiceDefinition;
+  credits: CreditsServiceDefinition;
 }
 
 export type ServiceName = keyof Services;
 
 const definitions: Record<ServiceName, { file: string; service: string }> = {
   identity: { file: 'agentservice/v1/identity.proto', service: 'IdentityService' },
+  credits: { file: 'agentservice/v1/credits.proto', service: 'CreditsService' },
 };
 
 const protoFolder = fileURLToPath(new URL('../../../proto', import.meta.url));

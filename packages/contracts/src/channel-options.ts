@@ -1,4 +1,5 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
+import { isRepeatable } from './methods.ts';
 
 const maxMessageBytes = 8 * 1024 * 1024;
 
@@ -24,14 +25,9 @@ const retryPolicy = {
   retryableStatusCodes: ['UNAVAILABLE'],
 };
 
-interface Method {
-  path: string;
-  options?: { idempotency_level: string };
-}
-
 /** Spread over every address; send again only what its proto declares free of effects or idempotent. */
-export function channelOptions(methods: readonly Method[]): ChannelOptions {
-  const repeatable = methods.filter((method) => ['NO_SIDE_EFFECTS', 'IDEMPOTENT'].includes(method.options?.idempotency_level ?? ''));
+export function channelOptions(methods: readonly { path: string }[]): ChannelOptions {
+  const repeatable = methods.filter(isRepeatable);
   const methodConfig = [{ name: repeatable.map(({ path }) => methodName(path)), retryPolicy }];
   const config = { loadBalancingConfig: [{ round_robin: {} }], ...(repeatable.length > 0 && { methodConfig }) };
   return { ...keepalive, ...reconnect, 'grpc.service_config': JSON.stringify(config) };

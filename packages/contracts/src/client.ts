@@ -7,6 +7,7 @@ import { loadService, type ServiceName } from './catalogue.ts';
 import { channelOptions } from './channel-options.ts';
 import { clientCredentials } from './credentials.ts';
 import { healthMethod } from './health-method.ts';
+import { isRead, uncapitalize } from './methods.ts';
 import type { Caller, Principal } from './principal.ts';
 import { ServiceError } from './service-error.ts';
 import type { ClientConfig } from './settings.ts';
@@ -25,7 +26,7 @@ export interface ClientOptions {
   config: ClientConfig;
 }
 
-type Method = MethodDefinition<object, object> & { options?: { idempotency_level: string } };
+type Method = MethodDefinition<object, object>;
 
 /** The typed client of a service: promises, inherited deadline, request id, trace and signed caller. */
 export function createClient<Name extends ServiceName>(name: Name, options: ClientOptions): Client<Name> {
@@ -49,8 +50,6 @@ export function createClient<Name extends ServiceName>(name: Name, options: Clie
   };
   return client as Client<Name>;
 }
-
-const uncapitalize = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
 
 /** Remembers one caller object a principal, so that its signature can be reused. */
 class CallerIdentity {
@@ -92,11 +91,9 @@ function outgoing(method: Method, identity: CallerIdentity, inherited: CallConte
   metadata.set(headers.caller, identity.signed(inherited?.principal));
   metadata.set(headers.requestId, inherited?.requestId ?? randomUUID());
   for (const [name, value] of Object.entries(traceHeaders())) metadata.set(name, value);
-  if (inherited?.idempotency && !isSafe(method)) writeIdempotency(metadata, inherited.idempotency);
+  if (inherited?.idempotency && !isRead(method)) writeIdempotency(metadata, inherited.idempotency);
   return metadata;
 }
-
-const isSafe = (method: Method) => method.options?.idempotency_level === 'NO_SIDE_EFFECTS';
 
 function send(
   channel: GrpcClient,

@@ -31,6 +31,7 @@ const invalid = (message: string, http = 400): CodeDefinition => ({
 const unauthenticated = (message: string): CodeDefinition => ({ type: 'authentication', http: 401, grpc: status.UNAUTHENTICATED, message });
 const forbidden = (message: string): CodeDefinition => ({ type: 'permission', http: 403, grpc: status.PERMISSION_DENIED, message });
 const conflict = (message: string, http = 409): CodeDefinition => ({ type: 'conflict', http, grpc: status.FAILED_PRECONDITION, message });
+const short = (message: string, http = 402): CodeDefinition => ({ type: 'credits', http, grpc: status.FAILED_PRECONDITION, message });
 const limited = (message: string): CodeDefinition => ({ type: 'rate_limit', http: 429, grpc: status.RESOURCE_EXHAUSTED, message });
 
 /** Every way in which a request can fail, in one closed table. */
@@ -68,6 +69,15 @@ export const errorCodes = define({
   last_admin: conflict('The organization needs at least one active administrator.'),
   user_deactivated: conflict('The user is deactivated.'),
   idempotency_in_progress: conflict('A request with this Idempotency-Key is still running. Repeat it in a moment.'),
+
+  credits_exhausted: short('The organization has no credits left for this. See details.'),
+  user_limit_reached: short("The user's monthly limit does not allow this. See details."),
+  insufficient_unallocated_credits: short('The organization has fewer unallocated credits than this allocation needs. See details.', 409),
+  issue_limit_reached: conflict('The organization would have been issued more credits than can be counted.'),
+  idempotency_conflict: conflict('The id was used before with other contents.'),
+  hold_not_found: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'There is no such hold, or it ended too long ago.' },
+  hold_released: conflict('The hold has been released.'),
+  hold_settled: conflict('The hold has been settled.'),
 
   rate_limited: limited('Too many requests. Wait for the time in Retry-After.'),
 

@@ -5,8 +5,8 @@ import { createMetrics } from './metrics.ts';
 import { createOpsServer } from './ops-server.ts';
 import type { ProcessContext } from './process-context.ts';
 import type { ProcessConfig } from './settings.ts';
+import { startTracing } from './start-tracing.ts';
 import { withTimeout } from './timeout.ts';
-import { startTracing } from './tracing.ts';
 
 const stopLimitMs = 10_000;
 

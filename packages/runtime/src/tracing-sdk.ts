@@ -4,6 +4,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import { startRecording } from './tracing.ts';
 
 /** Installs the SDK for this process and answers with what flushes and stops it. */
 export function startExporter(service: string, endpoint: string): () => Promise<void> {
@@ -15,5 +16,6 @@ export function startExporter(service: string, endpoint: string): () => Promise<
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   trace.setGlobalTracerProvider(provider);
+  startRecording();
   return () => provider.shutdown();
 }

@@ -1,13 +1,21 @@
 import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { createBatcher } from '@agent-service/runtime';
 import type { IdentityContext } from '../context.ts';
-import { findUser } from '../store/users.ts';
+import { findUsers, type UserKey, type UserRow } from '../store/users.ts';
 import { toUser } from './user-message.ts';
 
-export const getUser = ({ store }: IdentityContext): RpcOf<'identity', 'getUser'> => ({
-  allow: callers({ scope: 'users:read' }),
-  async handle({ userId }, call) {
-    const user = await findUser(store.sql, call.tenant.organizationId, userId);
-    if (!user) throw new ServiceError('not_found');
-    return { user: toUser(user) };
-  },
-});
+const maxItems = 100;
+const concurrency = 2;
+
+/** Look-ups that come together share a statement: under load most of a look-up's cost is its round trip. */
+export const getUser = ({ store }: IdentityContext): RpcOf<'identity', 'getUser'> => {
+  const lookUps = createBatcher<UserKey, UserRow | undefined>({ maxItems, concurrency, run: (keys) => findUsers(store.sql, keys) });
+  return {
+    allow: callers({ scope: 'users:read' }),
+    async handle({ userId }, call) {
+      const user = await lookUps.add({ organizationId: call.tenant.organizationId, userId });
+      if (!user) throw new ServiceError('not_found');
+      return { user: toUser(user) };
+    },
+  };
+};

@@ -12,9 +12,19 @@ export interface UserRow {
 
 const columns = `id, name, email, role, status, created_at as "createdAt"`;
 
-export async function findUser(sql: Sql, organizationId: string, userId: string): Promise<UserRow | undefined> {
-  const [row] = await sql<UserRow>(`select ${columns} from users where organization_id = $1 and id = $2`, [organizationId, userId]);
-  return row;
+export interface UserKey {
+  organizationId: string;
+  userId: string;
+}
+
+/** One row for each key, in order; undefined where there is no such user. */
+export async function findUsers(sql: Sql, keys: readonly UserKey[]): Promise<(UserRow | undefined)[]> {
+  const rows = await sql<Partial<UserRow>>(
+    `select ${columns} from unnest($1::text[], $2::text[]) with ordinality as wanted(organization_id, user_id, position)
+     left join users on users.organization_id = wanted.organization_id and users.id = wanted.user_id order by position`,
+    [keys.map((key) => key.organizationId), keys.map((key) => key.userId)],
+  );
+  return rows.map((row) => (row.id === null ? undefined : (row as UserRow)));
 }
 
 export interface UserFilter {

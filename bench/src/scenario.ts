@@ -1,0 +1,31 @@
+/** A figure that is promised, and what was measured. Ratios only: absolute times say more of the machine than of the code. */
+export interface Promised {
+  readonly name: string;
+  readonly measured: number;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+export interface Outcome {
+  readonly promises: readonly Promised[];
+  /** Whatever else helps to understand the ratios. */
+  readonly figures: Readonly<Record<string, number | string | readonly number[]>>;
+}
+
+/** One comparison of the product with its floor, both measured in the same run on the same machine. */
+export interface Scenario {
+  readonly name: string;
+  readonly about: string;
+  run(say: (line: string) => void): Promise<Outcome>;
+}
+
+export const isKept = ({ measured, atLeast, atMost }: Promised): boolean =>
+  (atLeast === undefined || measured >= atLeast) && (atMost === undefined || measured <= atMost);
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1
+    ? (sorted[middle] ?? Number.NaN)
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
+}

@@ -1,0 +1,53 @@
+import { startChild } from '../child.ts';
+import { load, type Measured } from '../load.ts';
+import { median, type Scenario } from '../scenario.ts';
+import { startBenchSystem } from '../system.ts';
+
+const connections = 50;
+const warmUpSeconds = 3;
+const seconds = 4;
+const rounds = 5;
+
+/** What authentication, limits, validation, logs, metrics and the error envelope cost on top of the bare libraries. */
+export const authenticatedGet: Scenario = {
+  name: 'authenticated-get',
+  about: `GET of one user through gateway, identity and one query, ${connections} connections, against bare Express + gRPC + the same query`,
+  async run(say) {
+    const bench = await startBenchSystem();
+    const headers = { authorization: `Bearer ${bench.key}` };
+    const listed = await fetch(`${bench.system.url}/v1/users?limit=1`, { headers });
+    const { data } = (await listed.json()) as { data: { id: string }[] };
+    const path = `/v1/users/${data[0]?.id}`;
+    const database = new URL(bench.system.endpoints['postgres'] ?? '');
+    database.pathname = '/agent_service';
+    const server = await startChild('floor/server.ts', { DATABASE_URL: database.href, ORGANIZATION: bench.organizationId });
+    const gateway = await startChild('floor/gateway.ts', { SERVER: `127.0.0.1:${server.port}` });
+    try {
+      const ours = (length: number) => load({ url: `${bench.system.url}${path}`, headers, connections, seconds: length });
+      const floor = (length: number) => load({ url: `http://127.0.0.1:${gateway.port}${path}`, connections, seconds: length });
+      await ours(warmUpSeconds);
+      await floor(warmUpSeconds);
+      const measured: { ours: Measured; floor: Measured }[] = [];
+      for (let round = 1; round <= rounds; round += 1) {
+        const pair = { ours: await ours(seconds), floor: await floor(seconds) };
+        measured.push(pair);
+        say(
+          `round ${round}: ${(pair.ours.perSecond / pair.floor.perSecond).toFixed(3)} of the floor's requests a second, p99 ${(pair.ours.p99 / pair.floor.p99).toFixed(2)} times the floor's`,
+        );
+      }
+      const throughput = measured.map((pair) => pair.ours.perSecond / pair.floor.perSecond);
+      const p99 = measured.map((pair) => pair.ours.p99 / pair.floor.p99);
+      return {
+        promises: [
+          { name: 'requests a second, of the floor', measured: median(throughput), atLeast: 0.7 },
+          { name: 'p99, times the floor', measured: median(p99), atMost: 2 },
+        ],
+        figures: { connections, rounds, throughput, p99 },
+      };
+    } finally {
+      await gateway.stop();
+      await server.stop();
+      await bench.stop();
+    }
+  },
+};

@@ -1,0 +1,5 @@
+import type { Scenario } from '../scenario.ts';
+import { authenticatedGet } from './authenticated-get.ts';
+
+/** Every scenario of `npm run bench`. */
+export const scenarios: readonly Scenario[] = [authenticatedGet];

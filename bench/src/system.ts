@@ -1,0 +1,37 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@agent-service/local/ports';
+import { seed } from '@agent-service/local/seed';
+import { type LocalSystem, startLocalSystem } from '@agent-service/local/system';
+
+export interface BenchSystem {
+  system: LocalSystem;
+  key: string;
+  organizationId: string;
+  stop(): Promise<void>;
+}
+
+/** The whole system as `npm start` runs it (durable PostgreSQL, default logs), in a folder of its own, with limits out of the way. */
+export async function startBenchSystem(settings: Record<string, string> = {}): Promise<BenchSystem> {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-service-bench-'));
+  const limits = Object.fromEntries(['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']));
+  const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env;
+  const system = await startLocalSystem({
+    env: { ...inherited, ...limits, DATA_DIR: folder, PORT: String(await freePort()), ...settings },
+    seed,
+  });
+  const credentials = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')) as {
+    organization_id: string;
+    api_keys: { live: string };
+  };
+  return {
+    system,
+    key: credentials.api_keys.live,
+    organizationId: credentials.organization_id,
+    async stop() {
+      await system.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
