@@ -80,7 +80,7 @@ async function unary(
   const inherited = currentCall();
   const deadline = Math.min(Date.now() + (options.timeoutMs ?? defaultTimeoutMs), inherited?.deadlineMs ?? Number.POSITIVE_INFINITY);
   if (deadline <= Date.now()) throw new ServiceError('deadline_exceeded');
-  return inSpan(method.path, SpanKind.CLIENT, context.active(), {}, () => {
+  return inSpan(method.path, SpanKind.CLIENT, context.active(), () => {
     const metadata = outgoing(method, identity, inherited);
     return send(channel, method, request, metadata, deadline, inherited);
   });

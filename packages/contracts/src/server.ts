@@ -90,7 +90,7 @@ async function answer({ name, rpc }: Method, grpc: ServerUnaryCall<object, objec
   enforce(rpc.allow, caller);
   const call = new Call(grpc, caller, requestId, readIdempotency(grpc.metadata));
   const parent = remoteContext(text(grpc.metadata, headers.traceparent));
-  const response = await withCall(call, () => inSpan(name, SpanKind.SERVER, parent, {}, () => rpc.handle(grpc.request, call)));
+  const response = await withCall(call, () => inSpan(name, SpanKind.SERVER, parent, () => rpc.handle(grpc.request, call)));
   return { response, call };
 }
 

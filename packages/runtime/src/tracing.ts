@@ -1,4 +1,4 @@
-import { type Context, context, propagation, type Span, type SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { type Context, context, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 
 const instrument = 'agent-service';
 const nothing: Readonly<Record<string, string>> = Object.freeze({});
@@ -14,15 +14,9 @@ export function startRecording(): void {
 const tracer = trace.getTracer(instrument);
 
 /** Runs the work inside a span and marks it failed when the work throws. */
-export async function inSpan<T>(
-  name: string,
-  kind: SpanKind,
-  parent: Context,
-  attributes: Record<string, string>,
-  work: (span?: Span) => Promise<T>,
-): Promise<T> {
+export async function inSpan<T>(name: string, kind: SpanKind, parent: Context, work: (span?: Span) => Promise<T>): Promise<T> {
   if (!recording) return work();
-  const span = tracer.startSpan(name, { kind, attributes }, parent);
+  const span = tracer.startSpan(name, { kind }, parent);
   try {
     return await context.with(trace.setSpan(parent, span), () => work(span));
   } catch (cause) {
@@ -44,4 +38,9 @@ export function traceHeaders(): Readonly<Record<string, string>> {
 /** The context that a caller's W3C headers describe. */
 export function remoteContext(traceparent: string | undefined): Context {
   return recording && traceparent ? propagation.extract(context.active(), { traceparent }) : context.active();
+}
+
+/** Work on a request from outside, as a part of the trace that its caller began. */
+export function inRequestSpan<T>(name: string, traceparent: string | undefined, work: () => Promise<T>): Promise<T> {
+  return recording ? inSpan(name, SpanKind.SERVER, remoteContext(traceparent), work) : work();
 }

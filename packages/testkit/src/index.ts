@@ -1,4 +1,5 @@
 export { freePort } from '@agent-service/local/ports';
+export { type CollectedSpan, type SpanCollector, spanCollector } from './http/collector.ts';
 export { junk, mutatedValues, type Schema, validValues } from './http/schema-arbitrary.ts';
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
 export { type OwnRedis, ownRedis } from './infrastructure/own-redis.ts';
@@ -6,3 +7,5 @@ export { type TestDatabase, testDatabase } from './infrastructure/test-database.
 export { testFolder } from './infrastructure/test-folder.ts';
 export { testRedis } from './infrastructure/test-redis.ts';
 export { testSystem } from './infrastructure/test-system.ts';
+export type { ChatRequest, ModelReply } from './model/reply.ts';
+export { type ModelScript, type ScriptedModel, scriptedModel } from './model/server.ts';

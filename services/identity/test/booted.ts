@@ -1,4 +1,4 @@
-import { type Client, createClient, operatorService, type Principal, withCall } from '@agent-service/contracts';
+import { type Client, type ClientConfig, createClient, operatorService, type Principal, withCall } from '@agent-service/contracts';
 import { createProcess } from '@agent-service/runtime';
 import { testDatabase } from '@agent-service/testkit';
 import { readIdentityConfig } from '../src/config.ts';
@@ -7,7 +7,11 @@ import { start } from '../src/start.ts';
 const secret = 'a-service-secret-that-is-long-enough';
 
 export interface Booted {
+  /** Of the database. */
   url: string;
+  /** Of the service. */
+  address: string;
+  config: ClientConfig;
   /** As the gateway calls, on behalf of a caller where one is given. */
   gateway: Client<'identity'>;
   operator: Client<'identity'>;
@@ -35,6 +39,8 @@ export async function boot(): Promise<Booted> {
   const operator = client(operatorService);
   return {
     url: database.url,
+    address: `127.0.0.1:${running.started}`,
+    config,
     gateway,
     operator,
     as: (principal, work, idempotency) => withCall({ requestId: 'test', principal, deadlineMs: Date.now() + 20_000, idempotency }, work),

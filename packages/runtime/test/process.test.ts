@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals';
+import { createProcess, type ProcessContext } from '../src/index.ts';
+
+const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
+const get = async (port: number, path: string) => {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+  return { status: answer.status, text: await answer.text() };
+};
+
+test('is ready when every check passes, says which does not, and shares probes that come together', async () => {
+  let broken = false;
+  let looked = 0;
+  const running = await createProcess('test', settings, async ({ health }) => {
+    health.addCheck('database', async () => {
+      looked += 1;
+      if (broken) throw new Error('is away');
+    });
+  });
+  const ready = () => get(running.opsPort, '/readyz');
+  expect(await ready()).toEqual({ status: 200, text: '{"ready":true,"faults":{}}' });
+  broken = true;
+  expect(await ready()).toEqual({ status: 503, text: '{"ready":false,"faults":{"database":"is away"}}' });
+  expect((await get(running.opsPort, '/livez')).status).toBe(200);
+  looked = 0;
+  await Promise.all(Array.from({ length: 20 }, () => running.health.report()));
+  expect(looked).toBe(1);
+  await running.stop();
+});
+
+test('shows its metrics', async () => {
+  const running = await createProcess('test', settings, async ({ metrics }) => {
+    metrics.counter('things', 'Things', ['kind']).inc({ kind: 'a' });
+  });
+  const { text } = await get(running.opsPort, '/metrics');
+  expect(text).toContain('things{kind="a",service="test"} 1');
+  expect(text).toContain('nodejs_eventloop_lag_seconds');
+  await running.stop();
+});
+
+test('stops once, unready first, in reverse order; what hangs or fails does not keep the rest', async () => {
+  const order: string[] = [];
+  let context: ProcessContext | undefined;
+  const running = await createProcess('test', settings, async (process) => {
+    context = process;
+    process.onStop('database', async () => order.push('database'));
+    process.onStop('hanging', () => new Promise<never>(() => undefined), 20);
+    process.onStop('failing', async () => Promise.reject(new Error('no')));
+    process.onStop('server', async () => order.push(`server, ${(await process.health.report()).faults['process']}`));
+  });
+  expect(context?.stopping.aborted).toBe(false);
+  await Promise.all([running.stop(), running.stop()]);
+  expect(order).toEqual(['server, stopping', 'database']);
+  expect(context?.stopping.aborted).toBe(true);
+});
+
+test('a start that fails stops what it had started', async () => {
+  const order: string[] = [];
+  const start = createProcess('test', settings, async (process) => {
+    process.onStop('database', async () => order.push('database'));
+    throw new Error('no queue');
+  });
+  await expect(start).rejects.toThrow('no queue');
+  expect(order).toEqual(['database']);
+});
