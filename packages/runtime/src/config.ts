@@ -13,13 +13,10 @@ export function readConfig<Schema extends z.ZodType>(schema: Schema, env: NodeJS
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
   const result = schema.safeParse(present);
   if (result.success) return result.data;
-  const faults = result.error.issues.map((issue) => `  ${issue.path.join('.') || '(settings)'}: ${describe(issue)}`);
+  const faults = result.error.issues.map(
+    ({ path: [name = '(settings)'], message }) => `  ${String(name)}: ${name in present ? message : 'is required and not set'}`,
+  );
   throw new ConfigurationError(`These settings need attention:\n${faults.join('\n')}`);
-}
-
-function describe(issue: z.core.$ZodIssue): string {
-  const missing = issue.code === 'invalid_type' && issue.input === undefined;
-  return missing ? 'is required and not set' : issue.message;
 }
 
 const integer = (min: number, max: number) =>

@@ -1,0 +1,143 @@
+import { makeApiKey, type Principal } from '@agent-service/contracts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { createAuthenticator } from './authenticator.ts';
+import type { Verdict } from './verdict.ts';
+
+const key = (letter: string) => makeApiKey('live', letter.repeat(32));
+const principal = (credentialId: string): Principal => ({
+  organizationId: 'org_1',
+  environment: 'live',
+  userId: 'usr_1',
+  credentialId,
+  scopes: ['users:read'],
+  admin: false,
+});
+
+let nowMs = 0;
+let wallMs = 0;
+let asked: string[][] = [];
+let verdicts: Record<string, Verdict> = {};
+let answer: () => Promise<void> = async () => undefined;
+
+const open = () =>
+  createAuthenticator({
+    ask: async (tokens) => {
+      asked.push([...tokens]);
+      const given = tokens.map((token) => verdicts[token] ?? { refusal: 'invalid_token' as const });
+      await answer();
+      return given;
+    },
+    now: () => nowMs,
+    wallClock: () => wallMs,
+  });
+
+beforeEach(() => {
+  nowMs = 0;
+  wallMs = 0;
+  asked = [];
+  verdicts = {};
+  answer = async () => undefined;
+});
+
+describe('the lease', () => {
+  test('lasts one second from before the question, and the principal object stays the same', async () => {
+    verdicts[key('a')] = { principal: principal('key_a'), expiresAtMs: 0 };
+    const authenticator = open();
+    const first = await authenticator.authenticate(key('a'));
+    nowMs = 999;
+    expect(await authenticator.authenticate(key('a'))).toBe(first);
+    expect(asked).toHaveLength(1);
+    nowMs = 1_000;
+    verdicts[key('a')] = { principal: principal('key_a'), expiresAtMs: 0 };
+    expect(await authenticator.authenticate(key('a'))).toBe(first);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('counts the time the answer took', async () => {
+    verdicts[key('a')] = { principal: principal('key_a'), expiresAtMs: 0 };
+    answer = async () => void (nowMs += 600);
+    const authenticator = open();
+    await authenticator.authenticate(key('a'));
+    nowMs += 399;
+    await authenticator.authenticate(key('a'));
+    expect(asked).toHaveLength(1);
+    nowMs += 1;
+    await authenticator.authenticate(key('a'));
+    expect(asked).toHaveLength(2);
+  });
+
+  test('an answer that took longer than the lease is asked for again, and is never used', async () => {
+    verdicts[key('a')] = { principal: principal('key_a'), expiresAtMs: 0 };
+    answer = async () => void (nowMs += 1_000);
+    const authenticator = open();
+    await expect(authenticator.authenticate(key('a'))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(asked).toHaveLength(2);
+    answer = async () => void (nowMs += 1);
+    expect(await authenticator.authenticate(key('a'))).toMatchObject({ credentialId: 'key_a' });
+  });
+
+  test('a revocation is seen when the lease is over', async () => {
+    verdicts[key('a')] = { principal: principal('key_a'), expiresAtMs: 0 };
+    const authenticator = open();
+    await authenticator.authenticate(key('a'));
+    verdicts[key('a')] = { refusal: 'token_revoked' };
+    nowMs = 1_000;
+    await expect(authenticator.authenticate(key('a'))).rejects.toMatchObject({ code: 'token_revoked' });
+  });
+
+  test('a refusal is kept as long as an acceptance', async () => {
+    const authenticator = open();
+    for (let i = 0; i < 3; i++) await expect(authenticator.authenticate(key('a'))).rejects.toMatchObject({ code: 'invalid_token' });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('changed rights make a new principal', async () => {
+    verdicts[key('a')] = { principal: principal('key_a'), expiresAtMs: 0 };
+    const authenticator = open();
+    await authenticator.authenticate(key('a'));
+    verdicts[key('a')] = { principal: { ...principal('key_a'), scopes: [] }, expiresAtMs: 0 };
+    nowMs = 1_000;
+    expect((await authenticator.authenticate(key('a'))).scopes).toEqual([]);
+  });
+});
+
+test('a token that has come to its end is refused within its lease', async () => {
+  verdicts['a.b.c'] = { principal: principal('key_a'), expiresAtMs: 500 };
+  const authenticator = open();
+  await authenticator.authenticate('a.b.c');
+  wallMs = 500;
+  await expect(authenticator.authenticate('a.b.c')).rejects.toMatchObject({ code: 'token_expired' });
+  expect(asked).toHaveLength(1);
+});
+
+test('questions of one moment travel together, and one token is asked about once', async () => {
+  for (const letter of 'abc') verdicts[key(letter)] = { principal: principal(letter), expiresAtMs: 0 };
+  const authenticator = open();
+  const tokens = ['a', 'b', 'a', 'c', 'a'].map(key);
+  const principals = await Promise.all(tokens.map((token) => authenticator.authenticate(token)));
+  expect(principals.map(({ credentialId }) => credentialId)).toEqual(['a', 'b', 'a', 'c', 'a']);
+  expect(asked).toEqual([['a', 'b', 'c'].map(key)]);
+});
+
+test('what can not be a token of ours is refused without a question', async () => {
+  const authenticator = open();
+  for (const token of ['x', `${key('a').slice(0, -1)}_`, 'sa_live_short', 'a.b', 'a.b.c.d', 'a..c']) {
+    await expect(authenticator.authenticate(token)).rejects.toMatchObject({ code: 'invalid_token' });
+  }
+  expect(asked).toEqual([]);
+});
+
+test('while identity is away a lease still holds, then nobody can say', async () => {
+  verdicts[key('a')] = { principal: principal('key_a'), expiresAtMs: 0 };
+  const authenticator = open();
+  await authenticator.authenticate(key('a'));
+  answer = async () => {
+    throw Object.assign(new Error('away'), { code: 'unavailable' });
+  };
+  nowMs = 999;
+  await authenticator.authenticate(key('a'));
+  nowMs = 1_000;
+  await expect(authenticator.authenticate(key('a'))).rejects.toMatchObject({ code: 'unavailable' });
+  answer = async () => undefined;
+  await authenticator.authenticate(key('a'));
+});

@@ -1,0 +1,37 @@
+import { clientSettings } from '@agent-service/contracts';
+import { processSettings, readConfig, setting } from '@agent-service/runtime';
+import { z } from 'zod';
+import { parseTrustedProxies } from './limits/client-address.ts';
+
+const perMinute = (fallback: number) => setting.integer(fallback, 1, 1_000_000);
+
+const trustedProxies = setting
+  .list()
+  .default([])
+  .transform((entries, context) => {
+    try {
+      return parseTrustedProxies(entries);
+    } catch (cause) {
+      context.addIssue((cause as Error).message);
+      return z.NEVER;
+    }
+  });
+
+const schema = z.object({
+  ...processSettings,
+  ...clientSettings,
+  PORT: setting.port(8080),
+  IDENTITY_ADDRESS: setting.text(),
+  REDIS_URL: setting.url('redis:', 'rediss:'),
+  RATE_LIMIT_READS_PER_MINUTE: perMinute(600),
+  RATE_LIMIT_WRITES_PER_MINUTE: perMinute(120),
+  RATE_LIMIT_MESSAGES_PER_MINUTE: perMinute(60),
+  RATE_LIMIT_TOKENS_PER_MINUTE: perMinute(30),
+  TRUSTED_PROXIES: trustedProxies,
+  /** Where callers reach this API, for the OpenAPI document; relative to the document itself unless set. */
+  PUBLIC_URL: setting.url('http:', 'https:').default('/'),
+});
+
+export type GatewayConfig = z.output<typeof schema>;
+
+export const readGatewayConfig = (env: NodeJS.ProcessEnv): GatewayConfig => readConfig(schema, env);

@@ -1,0 +1,26 @@
+import { hash } from 'node:crypto';
+import { type IdempotencyKey, type Principal, ServiceError } from '@agent-service/contracts';
+import { canonicalJson } from './canonical-json.ts';
+
+const printable = /^[\x20-\x7e]{1,255}$/;
+
+/** What makes two requests the same one: tenant, credential, method, path and the caller's key; the body must then be the same too. */
+export function idempotencyKey(
+  header: string | undefined,
+  principal: Principal,
+  method: string,
+  path: string,
+  body: unknown,
+): IdempotencyKey | undefined {
+  if (header === undefined) return undefined;
+  if (!printable.test(header))
+    throw new ServiceError('invalid_request', {
+      message: 'Idempotency-Key must have 1 to 255 printable ASCII characters.',
+      param: 'Idempotency-Key',
+    });
+  const { organizationId, environment, credentialId } = principal;
+  return {
+    scope: [organizationId, environment, credentialId, method, path, header].join(' '),
+    fingerprint: hash('sha256', canonicalJson(body), 'base64url'),
+  };
+}

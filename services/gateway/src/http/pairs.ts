@@ -1,0 +1,28 @@
+import { ServiceError } from '@agent-service/contracts';
+
+const maxPairs = 100;
+
+/** The fields of a query string or form. A name given twice is refused: two parts of a system could read it differently. */
+export function parsePairs(text: string): Record<string, string> {
+  const fields: Record<string, string> = Object.create(null);
+  const parts = text.split('&', maxPairs + 1).filter((part) => part !== '');
+  if (parts.length > maxPairs) throw new ServiceError('invalid_request', { message: `Send at most ${maxPairs} parameters.` });
+  for (const part of parts) addPair(fields, part);
+  return fields;
+}
+
+function addPair(fields: Record<string, string>, part: string): void {
+  const at = part.indexOf('=');
+  const name = decode(at === -1 ? part : part.slice(0, at));
+  if (name in fields) throw new ServiceError('invalid_request', { message: `${name} is given more than once.`, param: name });
+  fields[name] = at === -1 ? '' : decode(part.slice(at + 1));
+}
+
+function decode(text: string): string {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (cause) {
+    throw new ServiceError('invalid_request', { message: 'A parameter has invalid percent-encoding.', cause });
+  }
+}

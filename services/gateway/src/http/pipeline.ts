@@ -1,0 +1,88 @@
+import { type Principal, ServiceError, withCall } from '@agent-service/contracts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { authorize } from '../auth/authorize.ts';
+import { bearerToken } from '../auth/bearer.ts';
+import type { Backends } from '../backends.ts';
+import type { Limiter, Rule } from '../limits/limiter.ts';
+import type { Rules } from '../limits/rules.ts';
+import { isIdempotent, type Route, type RouteRequest, successStatus } from '../routes/route.ts';
+import { readBody } from './body.ts';
+import { abortedWithClient } from './client-signal.ts';
+import type { Exchange } from './exchange.ts';
+import { idempotencyKey } from './idempotency.ts';
+import { readInput } from './input.ts';
+import type { Reply } from './reply.ts';
+
+const deadlineMs = 10_000;
+
+export interface PipelineParts {
+  readonly authenticator: Authenticator;
+  readonly limiter: Limiter;
+  readonly rules: Rules;
+  readonly addressOf: (exchange: Exchange) => string;
+  readonly backends: Backends;
+}
+
+/** The way of a request through a route; each step may end it. The order is part of what callers can rely on. */
+export function createPipeline(parts: PipelineParts): (route: Route) => (exchange: Exchange) => Promise<Reply> {
+  return (route) => (route.auth === 'token' ? forCallers(route, parts) : forEveryone(route, parts));
+}
+
+/** For a caller with a token. */
+const forCallers = (route: Route, parts: PipelineParts) => async (exchange: Exchange) => {
+  const token = bearerToken(exchange.request.headers.authorization);
+  const principal = await parts.authenticator.authenticate(token);
+  exchange.principal = principal;
+  if (route.cost && route.cost !== 'token') await count(exchange, parts, parts.rules.forPrincipal(route.cost, principal));
+  authorize(route, principal);
+  if (!route.body) return perform(route, parts, exchange, undefined);
+  const body = await readBody(exchange.request, route.bodyType ?? 'json');
+  // A body may arrive slowly; whoever was revoked meanwhile is refused all the same.
+  exchange.principal = await parts.authenticator.authenticate(token);
+  return perform(route, parts, exchange, body);
+};
+
+/** For anyone. What hands out tokens is counted by address and by the credential in the body, together, whatever is wrong with the body. */
+const forEveryone = (route: Route, parts: PipelineParts) => async (exchange: Exchange) => {
+  const [body] = route.body ? await Promise.allSettled([preparedBody(route, exchange)]) : [undefined];
+  if (route.cost === 'token') {
+    const credential = body?.status === 'fulfilled' ? route.credential?.(body.value) : undefined;
+    await count(exchange, parts, parts.rules.forTokens(parts.addressOf(exchange), credential));
+  }
+  if (body?.status === 'rejected') throw body.reason;
+  return perform(route, parts, exchange, body?.value);
+};
+
+async function preparedBody(route: Route, { request }: Exchange): Promise<unknown> {
+  const body = await readBody(request, route.bodyType ?? 'json');
+  return route.prepare ? route.prepare({ body, authorization: request.headers.authorization }) : body;
+}
+
+async function count(exchange: Exchange, { limiter }: PipelineParts, rules: readonly Rule[]): Promise<void> {
+  exchange.limits = await limiter.take(rules);
+  if (!exchange.limits.allowed) throw new ServiceError('rate_limited');
+}
+
+async function perform(route: Route, { backends }: PipelineParts, exchange: Exchange, body: unknown): Promise<Reply> {
+  const input = readInput(route, exchange, body);
+  const answer = await withCall(callContext(route, exchange, exchange.principal, input), () => route.handler(input, backends));
+  return {
+    status: successStatus(route),
+    body: answer === undefined ? undefined : JSON.stringify(answer),
+    cacheControl: route.cacheControl,
+  };
+}
+
+function callContext(route: Route, exchange: Exchange, principal: Principal | undefined, input: RouteRequest) {
+  const { request, requestId } = exchange;
+  const idempotent = principal && isIdempotent(route);
+  return {
+    requestId,
+    principal,
+    deadlineMs: Date.now() + deadlineMs,
+    // Who asked for an effect gets it, whether or not they wait for the answer.
+    signal: route.method === 'GET' ? abortedWithClient(exchange) : undefined,
+    idempotency: idempotent ? idempotencyKey(request.get('idempotency-key'), principal, route.method, request.path, input.body) : undefined,
+    onReplayed: idempotent ? () => (exchange.replayed = true) : undefined,
+  };
+}

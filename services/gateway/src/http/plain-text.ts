@@ -1,0 +1,43 @@
+import { type FieldError, invalidFields } from '@agent-service/contracts';
+import { fieldPath } from './field-path.ts';
+
+const maxDepth = 64;
+
+type Path = readonly (string | number)[];
+
+/**
+ * Refuses what no field may hold: NUL and lone surrogates, which PostgreSQL and UTF-8 can't carry, in values and names alike,
+ * and nesting so deep that whoever walks the value by recursion would fall.
+ */
+export function checkText(value: unknown): void {
+  const fault = findFault(value, []);
+  if (fault) throw invalidFields([fault]);
+}
+
+function findFault(value: unknown, path: Path): FieldError | undefined {
+  if (typeof value === 'string')
+    return isPlain(value)
+      ? undefined
+      : { param: fieldPath(path), message: 'The text holds a NUL character or half of a surrogate pair. Send valid Unicode text.' };
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (path.length >= maxDepth)
+    return { param: fieldPath(path.slice(0, 1)), message: `The value is nested deeper than ${maxDepth} levels.` };
+  if (Array.isArray(value)) return firstFault(value.entries(), path);
+  return (
+    findFault(
+      Object.keys(value).find((name) => !isPlain(name)),
+      path,
+    ) ?? firstFault(Object.entries(value), path)
+  );
+}
+
+function firstFault(entries: Iterable<[string | number, unknown]>, path: Path): FieldError | undefined {
+  for (const [key, value] of entries) {
+    if (typeof value !== 'string' && typeof value !== 'object') continue;
+    const fault = findFault(value, [...path, key]);
+    if (fault) return fault;
+  }
+  return undefined;
+}
+
+const isPlain = (text: string) => !text.includes('\0') && text.isWellFormed();

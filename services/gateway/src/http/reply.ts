@@ -1,0 +1,40 @@
+import { limitHeaders } from '../limits/limit-headers.ts';
+import type { Exchange } from './exchange.ts';
+import { apiHeaders } from './security-headers.ts';
+
+const jsonType = 'application/json; charset=utf-8';
+
+export interface Reply {
+  readonly status: number;
+  readonly body?: string | Buffer | undefined;
+  readonly type?: string | undefined;
+  /** Names and values in turn. */
+  readonly headers?: readonly string[] | undefined;
+  readonly cacheControl?: string | undefined;
+  readonly security?: readonly string[] | undefined;
+  /** The code of the error that the body describes. */
+  readonly code?: string | undefined;
+}
+
+export const jsonReply = (status: number, value: unknown): Reply => ({ status, body: JSON.stringify(value) });
+
+/** Writes head and body at once. */
+export function send(exchange: Exchange, reply: Reply, closing: boolean): void {
+  const headers = [
+    ...(reply.security ?? apiHeaders),
+    'X-Request-Id',
+    exchange.requestId,
+    'Cache-Control',
+    reply.cacheControl ?? 'no-store',
+  ];
+  if (exchange.limits) headers.push(...limitHeaders(exchange.limits));
+  if (exchange.replayed) headers.push('Idempotent-Replayed', 'true');
+  if (closing) headers.push('Connection', 'close');
+  if (reply.headers) headers.push(...reply.headers);
+  if (reply.body === undefined) {
+    exchange.response.writeHead(reply.status, headers).end();
+    return;
+  }
+  headers.push('Content-Type', reply.type ?? jsonType, 'Content-Length', String(Buffer.byteLength(reply.body)));
+  exchange.response.writeHead(reply.status, headers).end(reply.body);
+}

@@ -1,0 +1,47 @@
+import type { ServiceError } from '@agent-service/contracts';
+import { inRequestSpan } from '@agent-service/runtime';
+import type { Request, RequestHandler, Response } from 'express';
+import { errorReply, publicError } from './error-reply.ts';
+import { Exchange } from './exchange.ts';
+import type { Observer } from './observer.ts';
+import { type Reply, send } from './reply.ts';
+
+export interface ResponderParts {
+  readonly observer: Observer;
+  /** Connections end with the answers they carry once this is aborted. */
+  readonly stopping: AbortSignal;
+}
+
+export type ErrorWriter = (exchange: Exchange, error: ServiceError) => Reply;
+
+export type Work = (exchange: Exchange) => Promise<Reply> | Reply;
+
+export type Responder = (route: string, work: Work, onError?: ErrorWriter) => RequestHandler;
+
+interface Result {
+  readonly reply: Reply;
+  readonly error?: ServiceError;
+}
+
+/** Makes a handler that always answers: with what the work returns, or with what its failure means. */
+export function createResponder({ observer, stopping }: ResponderParts): Responder {
+  return (route, work, onError = errorReply) =>
+    async (request: Request, response: Response) => {
+      const exchange = new Exchange(request, response, route);
+      const { reply, error } = await resultOf(exchange, work, onError);
+      if (!exchange.abandoned) send(exchange, reply, stopping.aborted);
+      observer.finished(exchange, { status: reply.status, bytes: reply.body ? Buffer.byteLength(reply.body) : 0, error });
+    };
+}
+
+async function resultOf(exchange: Exchange, work: Work, onError: ErrorWriter): Promise<Result> {
+  const { method, headers } = exchange.request;
+  try {
+    return { reply: await inRequestSpan(`${method} ${exchange.route}`, text(headers['traceparent']), async () => work(exchange)) };
+  } catch (cause) {
+    const error = publicError(cause);
+    return { reply: onError(exchange, error), error };
+  }
+}
+
+const text = (header: string | string[] | undefined) => (typeof header === 'string' ? header : undefined);

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type ErrorCode, ServiceError } from '@agent-service/contracts';
+import { errorBody } from './error-reply.ts';
+import { apiHeaders } from './security-headers.ts';
+
+const maxHeaderSize = 16 * 1024;
+
+/** Longer than the idle time of common load balancers, which must be the ones to close. */
+const keepAliveTimeout = 75_000;
+const headersTimeout = 20_000;
+const requestTimeout = 60_000;
+
+const parserCodes: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+/** Node's server with bounds on everything a client can make it wait for, and our error body even for what is not HTTP. */
+export function createHttpServer(listener: RequestListener): Server {
+  // A missing Host header is nothing to us, and Node's own answer to it has no body.
+  const server = createServer({ maxHeaderSize, keepAliveTimeout, headersTimeout, requestTimeout, requireHostHeader: false }, listener);
+  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuse(socket as Socket, cause));
+  // What a client expects of us beyond 100-continue changes nothing about the answer.
+  server.on('checkExpectation', listener);
+  return server;
+}
+
+function refuse(socket: Socket, cause: NodeJS.ErrnoException): void {
+  if (cause.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const error = new ServiceError(parserCodes[cause.code ?? ''] ?? 'invalid_request', {
+    ...(!parserCodes[cause.code ?? ''] && { message: 'This is not a valid HTTP request.' }),
+  });
+  const requestId = randomUUID();
+  const body = errorBody(error, requestId);
+  const { http } = error.definition;
+  const headers = [
+    ...pairs(apiHeaders),
+    `X-Request-Id: ${requestId}`,
+    'Cache-Control: no-store',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const pairs = (headers: readonly string[]) => headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));

@@ -1,0 +1,34 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Who is believed about where a request came from: addresses (`10.0.0.1`) and networks (`10.0.0.0/8`). */
+export function parseTrustedProxies(entries: readonly string[]): BlockList {
+  const trusted = new BlockList();
+  for (const entry of entries) addEntry(trusted, entry);
+  return trusted;
+}
+
+function addEntry(trusted: BlockList, entry: string): void {
+  const [address = '', bits, ...rest] = entry.split('/');
+  const version = isIP(address);
+  const longest = version === 6 ? 128 : 32;
+  const wellFormed = version !== 0 && rest.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest));
+  if (!wellFormed) throw new RangeError(`${entry} is neither an address nor a network like 10.0.0.0/8`);
+  trusted.addSubnet(address, bits === undefined ? longest : Number(bits), family(address));
+}
+
+const family = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** The peer's address, or, behind trusted proxies, the last one in X-Forwarded-For that is not theirs. */
+export function clientAddress(peer: string, forwardedFor: string | undefined, trusted: BlockList): string {
+  let address = plain(peer);
+  const hops = forwardedFor?.split(',') ?? [];
+  while (isIP(address) !== 0 && trusted.check(address, family(address))) {
+    const hop = plain(hops.pop()?.trim() ?? '');
+    if (isIP(hop) === 0) return address;
+    address = hop;
+  }
+  return address;
+}
+
+/** An IPv4 address that arrived on an IPv6 socket, as IPv4. */
+const plain = (address: string) => (address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address);

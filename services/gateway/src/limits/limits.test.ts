@@ -1,0 +1,178 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { clientAddress, parseTrustedProxies } from './client-address.ts';
+import { createLastingLimiter } from './lasting-limiter.ts';
+import { limitHeaders, retryAfterSeconds } from './limit-headers.ts';
+import type { Decision, Limiter, Rule } from './limiter.ts';
+import { createLocalLimiter } from './local-limiter.ts';
+import { createRules } from './rules.ts';
+import { type Counter, judge, windowMs } from './window.ts';
+
+const rule = (key: string, limit: number): Rule => ({ key, policy: { name: key, limit } });
+
+describe('fixed windows', () => {
+  test('a window never lets through more than its limit, and nobody who had room is refused', () => {
+    const steps = fc.array(fc.integer({ min: 0, max: windowMs / 2 }), { maxLength: 200 });
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 10 }), (pauses, own, shared) => {
+        let counters: (Counter | undefined)[] = [undefined, undefined];
+        let nowMs = 0;
+        for (const pause of pauses) {
+          nowMs += pause;
+          const before = counters.map((counter) => (counter && counter.endsAtMs > nowMs ? counter.count : 0));
+          const judgement = judge(counters, [own, shared], nowMs);
+          expect(judgement.allowed).toBe((before[0] as number) < own && (before[1] as number) < shared);
+          const grown = judgement.allowed ? 1 : 0;
+          expect(judgement.counters.map(({ count }) => count)).toEqual(before.map((count) => count + grown));
+          for (const { endsAtMs } of judgement.counters) expect(endsAtMs).toBeGreaterThan(nowMs);
+          counters = [...judgement.counters];
+        }
+      }),
+    );
+  });
+
+  test('the window begins with its first request and ends 60 seconds later', () => {
+    const first = judge([undefined], [1], 1_000);
+    expect(first).toEqual({ allowed: true, counters: [{ count: 1, endsAtMs: 61_000 }] });
+    expect(judge(first.counters, [1], 60_999).allowed).toBe(false);
+    expect(judge(first.counters, [1], 61_000).counters).toEqual([{ count: 1, endsAtMs: 121_000 }]);
+  });
+});
+
+describe('the limiter of one process', () => {
+  test('a request that one counter refuses is not counted by the other', async () => {
+    const limiter = createLocalLimiter(() => 0);
+    const rules = [rule('own', 1), rule('shared', 3)];
+    await limiter.take(rules);
+    for (let i = 0; i < 5; i++) expect((await limiter.take(rules)).allowed).toBe(false);
+    const other = await limiter.take([rule('other', 9), rule('shared', 3)]);
+    expect(other.standings.map(({ count }) => count)).toEqual([1, 2]);
+  });
+});
+
+describe('limits that outlast Redis', () => {
+  const failing = (): Limiter & { asked: number } => ({
+    asked: 0,
+    async take() {
+      this.asked += 1;
+      throw new Error('away');
+    },
+  });
+
+  test('go on from the last count that Redis told', async () => {
+    let decision: Decision | undefined = { allowed: true, standings: [{ policy: { name: 'own', limit: 10 }, count: 9, resetMs: 500 }] };
+    const shared: Limiter = {
+      async take() {
+        if (!decision) throw new Error('away');
+        return decision;
+      },
+    };
+    let nowMs = 0;
+    const now = () => nowMs;
+    const limiter = createLastingLimiter({ shared, local: createLocalLimiter(now), now });
+    const rules = [rule('own', 10)];
+    await limiter.take(rules);
+    decision = undefined;
+    expect((await limiter.take(rules)).allowed).toBe(true);
+    expect((await limiter.take(rules)).allowed).toBe(false);
+    nowMs = 500;
+    expect((await limiter.take(rules)).standings[0]).toMatchObject({ count: 1, resetMs: windowMs });
+  });
+
+  test('leave a failing Redis alone for a moment and come back by themselves', async () => {
+    let nowMs = 0;
+    const now = () => nowMs;
+    const shared = failing();
+    let fallbacks = 0;
+    const limiter = createLastingLimiter({ shared, local: createLocalLimiter(now), now, onFallback: () => (fallbacks += 1) });
+    for (let i = 0; i < 10; i++) await limiter.take([rule('own', 100)]);
+    expect(shared.asked).toBe(3);
+    expect(fallbacks).toBe(10);
+    nowMs = 500;
+    await limiter.take([rule('own', 100)]);
+    await limiter.take([rule('own', 100)]);
+    expect(shared.asked).toBe(4);
+  });
+});
+
+describe('rules', () => {
+  const rules = createRules({ readsPerMinute: 600, writesPerMinute: 120, messagesPerMinute: 60, tokensPerMinute: 30 });
+  const tag = (key: string) => /\{(.+?)\}/.exec(key)?.[1];
+
+  test('the counters of one request live in one slot of a Redis cluster', () => {
+    const principal = {
+      organizationId: 'org_1',
+      environment: 'live',
+      userId: 'usr_1',
+      credentialId: 'key_1',
+      scopes: [],
+      admin: false,
+    } as const;
+    for (const cost of ['read', 'write', 'message'] as const) {
+      const keys = rules.forPrincipal(cost, principal).map(({ key }) => key);
+      expect(keys.map(tag)).toEqual(['org_1', 'org_1']);
+      expect(new Set(keys).size).toBe(2);
+    }
+    const tokens = rules.forTokens('1.2.3.4', 'sa_live_secret').map(({ key }) => key);
+    expect(new Set(tokens.map(tag)).size).toBe(1);
+  });
+
+  test('an organization has five times what a key has', () => {
+    const principal = { organizationId: 'o', environment: 'test', userId: 'u', credentialId: 'k', scopes: [], admin: false } as const;
+    expect(rules.forPrincipal('write', principal).map(({ policy }) => policy.limit)).toEqual([120, 600]);
+  });
+
+  test('a counter is not named by a secret', () => {
+    for (const { key } of rules.forTokens('1.2.3.4', 'sa_live_secret')) expect(key).not.toContain('sa_live_secret');
+  });
+});
+
+describe('headers', () => {
+  const standings = [
+    { policy: { name: 'reads', limit: 600 }, count: 600, resetMs: 30_001 },
+    { policy: { name: 'organization-reads', limit: 3000 }, count: 1200, resetMs: 59_000 },
+  ];
+
+  test('tell every limit, and the nearest in the older form', () => {
+    expect(limitHeaders({ allowed: false, standings }, 1_000_000)).toEqual([
+      'RateLimit-Policy',
+      '"reads";q=600;w=60, "organization-reads";q=3000;w=60',
+      'RateLimit',
+      '"reads";r=0;t=31, "organization-reads";r=1800;t=59',
+      'X-RateLimit-Limit',
+      '600',
+      'X-RateLimit-Remaining',
+      '0',
+      'X-RateLimit-Reset',
+      '1031',
+    ]);
+  });
+
+  test('tell how long to wait', () => {
+    expect(retryAfterSeconds({ allowed: false, standings })).toBe(31);
+    expect(retryAfterSeconds({ allowed: false, standings: [] })).toBe(1);
+  });
+});
+
+describe('the address of a client', () => {
+  const trusted = parseTrustedProxies(['10.0.0.0/8', '192.168.1.1', 'fd00::/8']);
+
+  test.each([
+    ['nobody is believed who is not trusted', '1.2.3.4', '9.9.9.9', '1.2.3.4'],
+    ['behind one proxy', '10.1.2.3', '9.9.9.9', '9.9.9.9'],
+    ['behind two', '10.1.2.3', '9.9.9.9, 192.168.1.1', '9.9.9.9'],
+    ['what a client claims of itself is not reached', '10.1.2.3', '6.6.6.6, 9.9.9.9', '9.9.9.9'],
+    ['over IPv6 sockets', '::ffff:10.1.2.3', '2001:db8::1', '2001:db8::1'],
+    ['a proxy of IPv6', 'fd00::5', '9.9.9.9', '9.9.9.9'],
+    ['only proxies', '10.1.2.3', '10.4.5.6', '10.4.5.6'],
+    ['nonsense', '10.1.2.3', 'unknown', '10.1.2.3'],
+    ['no header', '10.1.2.3', undefined, '10.1.2.3'],
+    ['no address any more', '', '9.9.9.9', ''],
+  ])('%s', (_name, peer, forwardedFor, expected) => {
+    expect(clientAddress(peer, forwardedFor, trusted)).toBe(expected);
+  });
+
+  test.each(['nonsense', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', 'fd00::/129', ''])('%j is no proxy', (entry) => {
+    expect(() => parseTrustedProxies([entry])).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,47 @@
+const header = (description: string, example: string, type: 'string' | 'integer' = 'string') => ({
+  description,
+  schema: { type },
+  example: type === 'integer' ? Number(example) : example,
+});
+
+/** Headers of answers, by the names under which operations refer to them. */
+export const sharedHeaders = {
+  RequestId: header(
+    'The id of this request: the caller’s own `X-Request-Id` where it was valid, else a new one.',
+    '4f3c1f6e-0a55-4c1e-8c53-0a5fbb1e4f0d',
+  ),
+  RateLimitPolicy: header(
+    'The limits that this request counted against (IETF draft).',
+    '"reads";q=600;w=60, "organization-reads";q=3000;w=60',
+  ),
+  RateLimit: header('What is left of them, and for how many seconds (IETF draft).', '"reads";r=599;t=60, "organization-reads";r=2999;t=60'),
+  RateLimitLimit: header('The nearest of these limits.', '600', 'integer'),
+  RateLimitRemaining: header('What is left of the nearest limit.', '599', 'integer'),
+  RateLimitReset: header('When the nearest limit begins anew, in seconds since 1970.', '1767225660', 'integer'),
+  RetryAfter: header('Seconds to wait before another try.', '1', 'integer'),
+  WwwAuthenticate: header(
+    'How to authenticate, or which scope is missing (RFC 6750).',
+    'Bearer realm="agent-service", error="invalid_token"',
+  ),
+  IdempotentReplayed: header('`true` when this is the outcome of an earlier identical request.', 'true'),
+};
+
+const reference = (name: keyof typeof sharedHeaders) => ({ $ref: `#/components/headers/${name}` as const });
+
+export const requestIdHeader = { 'X-Request-Id': reference('RequestId') };
+
+export const limitHeaders = {
+  'RateLimit-Policy': reference('RateLimitPolicy'),
+  RateLimit: reference('RateLimit'),
+  'X-RateLimit-Limit': reference('RateLimitLimit'),
+  'X-RateLimit-Remaining': reference('RateLimitRemaining'),
+  'X-RateLimit-Reset': reference('RateLimitReset'),
+};
+
+export const replayedHeader = { 'Idempotent-Replayed': reference('IdempotentReplayed') };
+
+/** What an error of this status carries beyond the rest. */
+export function errorHeaders(status: number) {
+  if (status === 401 || status === 403) return { 'WWW-Authenticate': reference('WwwAuthenticate') };
+  return status === 429 || status === 503 ? { 'Retry-After': reference('RetryAfter') } : {};
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { email, role, toUser, user, userName } from '../schemas/user.ts';
+import { present } from './present.ts';
+import { route } from './route.ts';
+
+export const createUser = route({
+  method: 'POST',
+  path: '/v1/users',
+  operationId: 'createUser',
+  summary: 'Register a user',
+  tag: 'Users',
+  auth: 'token',
+  scope: 'users:write',
+  cost: 'write',
+  extension: true,
+  body: z.strictObject({ name: userName, email, role: role.default('member') }),
+  status: 201,
+  response: z.strictObject({ data: user }),
+  errors: ['email_taken'],
+  async handler({ body }, { identity }) {
+    const answer = await identity.createUser(body);
+    return { data: toUser(present(answer.user)) };
+  },
+});

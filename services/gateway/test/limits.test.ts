@@ -1,0 +1,190 @@
+import { type OwnRedis, ownRedis } from '@agent-service/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import type { Limiter, Rule } from '../src/limits/limiter.ts';
+import { createLocalLimiter } from '../src/limits/local-limiter.ts';
+import { connectRedis } from '../src/limits/redis.ts';
+import { createRedisLimiter } from '../src/limits/redis-limiter.ts';
+import { expectError } from './support/envelope.ts';
+import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
+import { ask } from './support/http.ts';
+import { type Peer, startPeer } from './support/peer.ts';
+
+let peer: Peer;
+let redis: OwnRedis;
+let gateways: Gateway[];
+let direct: Redis;
+
+const limits = {
+  RATE_LIMIT_READS_PER_MINUTE: '10',
+  RATE_LIMIT_WRITES_PER_MINUTE: '4',
+  RATE_LIMIT_TOKENS_PER_MINUTE: '5',
+  TRUSTED_PROXIES: '127.0.0.0/8',
+};
+
+beforeAll(async () => {
+  redis = await ownRedis();
+  direct = new Redis(redis.url);
+  direct.on('error', () => undefined);
+  peer = await startPeer();
+  const callers = [...'abcdefghijklm'].map((letter) => {
+    const organizationId = 'abcdef'.includes(letter) ? 'org_shared' : `org_${letter}`;
+    return [apiKey(letter), caller(letter, { organizationId })];
+  });
+  admit(peer, { ...Object.fromEntries(callers), [apiKey('z')]: caller('z', { scopes: [] }) });
+  gateways = await Promise.all([startGateway(peer, redis.url, limits), startGateway(peer, redis.url, limits)]);
+});
+
+afterAll(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.stop()));
+  await peer.stop();
+  direct.disconnect();
+  await redis.stop();
+});
+
+beforeEach(async () => {
+  await direct.flushall();
+});
+
+const url = (index: number) => (gateways[index % 2] as Gateway).url;
+const statuses = async (count: number, work: (index: number) => Promise<{ status: number }>) =>
+  (await Promise.all(Array.from({ length: count }, (_, index) => work(index)))).map(({ status }) => status);
+const sum = (all: number[], status: number) => all.filter((one) => one === status).length;
+
+describe('limits', () => {
+  test('are exact over all gateways, by key', async () => {
+    const all = await statuses(30, (index) => ask(url(index), '/v1/users', { token: apiKey('k') }));
+    expect([sum(all, 200), sum(all, 429)]).toEqual([10, 20]);
+  });
+
+  test('are exact over all gateways, by organization', async () => {
+    const all = await statuses(90, (index) => ask(url(index), '/v1/users', { token: apiKey('abcdef'.charAt(index % 6)) }));
+    expect([sum(all, 200), sum(all, 429)]).toEqual([50, 40]);
+  });
+
+  test('reads and writes are counted apart, and every answer that was counted says how things stand', async () => {
+    const read = await ask(url(0), '/v1/users', { token: apiKey('g') });
+    expect(read.headers.get('ratelimit-policy')).toBe('"reads";q=10;w=60, "organization-reads";q=50;w=60');
+    expect(read.headers.get('ratelimit')).toBe('"reads";r=9;t=60, "organization-reads";r=49;t=60');
+    expect([read.headers.get('x-ratelimit-limit'), read.headers.get('x-ratelimit-remaining')]).toEqual(['10', '9']);
+    const resetsIn = Number(read.headers.get('x-ratelimit-reset')) - Date.now() / 1_000;
+    expect(resetsIn).toBeGreaterThan(55);
+    expect(resetsIn).toBeLessThan(62);
+    const write = await ask(url(0), '/v1/users', { method: 'POST', token: apiKey('g'), json: {} });
+    expectError(write, 400, 'invalid_request');
+    expect(write.headers.get('x-ratelimit-remaining')).toBe('3');
+  });
+
+  test('a refusal says when to come back and consumes nothing', async () => {
+    for (let i = 0; i < 10; i++) await ask(url(0), '/v1/users', { token: apiKey('h') });
+    for (let i = 0; i < 5; i++) {
+      const answer = await ask(url(0), '/v1/users', { token: apiKey('h') });
+      expectError(answer, 429, 'rate_limited');
+      expect(answer.headers.get('x-ratelimit-remaining')).toBe('0');
+      expect(answer.headers.get('ratelimit')).toContain('"organization-reads";r=40;');
+      const wait = Number(answer.headers.get('retry-after'));
+      expect(wait).toBeGreaterThan(50);
+      expect(wait).toBeLessThanOrEqual(60);
+    }
+  });
+
+  test('an under-scoped request is counted too', async () => {
+    const answer = await ask(url(0), '/v1/users', { token: apiKey('z') });
+    expectError(answer, 403, 'insufficient_scope');
+    expect(answer.headers.get('x-ratelimit-remaining')).toBe('9');
+  });
+});
+
+describe('token endpoints', () => {
+  const issue = (index: number, letter: string, address: string) =>
+    ask(url(index), '/v1/auth/token', { method: 'POST', json: { api_key: apiKey(letter) }, headers: { 'x-forwarded-for': address } });
+
+  test('are counted by credential, whatever the address', async () => {
+    const all = await statuses(12, (index) => issue(index, 'a', `9.9.9.${index}`));
+    expect([sum(all, 200), sum(all, 429)]).toEqual([5, 7]);
+  });
+
+  test('are counted by address, whatever the credential, even when the body is bad', async () => {
+    const bad = () =>
+      ask(url(0), '/v1/auth/token', {
+        method: 'POST',
+        body: '{',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': '9.9.9.9' },
+      });
+    expectError(await bad(), 400, 'invalid_json');
+    expectError(await bad(), 400, 'invalid_json');
+    const all = await statuses(9, (index) => issue(index, 'abcdefghi'.charAt(index), '9.9.9.9'));
+    expect([sum(all, 200), sum(all, 429)]).toEqual([3, 6]);
+    expectError(await bad(), 429, 'rate_limited');
+  });
+
+  test('answer 429 in their own form', async () => {
+    const oauth = () =>
+      ask(url(0), '/v1/auth/oauth/token', {
+        method: 'POST',
+        body: 'grant_type=client_credentials&client_id=app_1&client_secret=x',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': '8.8.8.8' },
+      });
+    for (let i = 0; i < 5; i++) expect((await oauth()).status).toBe(200);
+    const refused = await oauth();
+    expect(refused.status).toBe(429);
+    expect(refused.body.error).toBe('temporarily_unavailable');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
+  });
+});
+
+test('Redis counts exactly as the pure rule does', async () => {
+  const process = (gateways[0] as Gateway).process;
+  const shared = createRedisLimiter(await connectRedis(process, redis.url));
+  let run = 0;
+  const requests = fc.array(fc.tuple(fc.nat(2), fc.nat(2)), { maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(requests, fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 6 }), async (pairs, own, organization) => {
+      run += 1;
+      const local: Limiter = createLocalLimiter(() => 0);
+      const rule = (name: string, limit: number): Rule => ({ key: `limit:{${run}}:${name}`, policy: { name, limit } });
+      const all = pairs.map(([first, second]) => [rule(`own-${first}`, own), rule(`organization-${second}`, organization)]);
+      const there = await Promise.all(all.map((rules) => shared.take(rules)));
+      for (const [index, rules] of all.entries()) {
+        const here = await local.take(rules);
+        expect(there[index]?.allowed).toBe(here.allowed);
+        expect(there[index]?.standings.map(({ count }) => count)).toEqual(here.standings.map(({ count }) => count));
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('a Redis that hangs delays nobody for long', async () => {
+  await ask(url(0), '/v1/users', { token: apiKey('l') });
+  const pauseMs = 1_500;
+  await direct.call('CLIENT', 'PAUSE', pauseMs, 'ALL');
+  const started = performance.now();
+  const answers = [];
+  for (let i = 0; i < 12; i++) answers.push(await ask(url(0), '/v1/users', { token: apiKey('l') }));
+  expect(performance.now() - started).toBeLessThan(pauseMs);
+  expect(answers.map(({ status }) => status)).toEqual([...Array(9).fill(200), ...Array(3).fill(429)]);
+  await direct.call('CLIENT', 'UNPAUSE').catch(() => undefined);
+});
+
+test('without Redis each gateway limits by itself and goes on from what it knew; with Redis they count together again', async () => {
+  for (let i = 0; i < 4; i++) await ask(url(0), '/v1/users', { token: apiKey('m') });
+  await redis.stop();
+  const away = [];
+  for (let i = 0; i < 10; i++) away.push(await ask(url(0), '/v1/users', { token: apiKey('m') }));
+  expect(away.map(({ status }) => status)).toEqual([...Array(6).fill(200), ...Array(4).fill(429)]);
+  expect(away.at(-1)?.headers.get('x-ratelimit-limit')).toBe('10');
+  expect((await ask(url(0), '/readyz')).status).toBe(200);
+
+  await redis.start();
+  for (const [index, letter] of ['h', 'i'].entries()) await untilCounted(index, letter);
+  const back = await statuses(30, (index) => ask(url(index), '/v1/users', { token: apiKey('j') }));
+  expect([sum(back, 200), sum(back, 429)]).toEqual([10, 20]);
+});
+
+/** Asks this gateway until Redis has counted a request of it. */
+async function untilCounted(index: number, letter: string): Promise<void> {
+  const key = `limit:{org_${letter}}:read:key_${letter}`;
+  while ((await direct.get(key).catch(() => null)) === null) await ask(url(index), '/v1/users', { token: apiKey(letter) });
+}

@@ -1,0 +1,55 @@
+import { makeApiKey, type Principal } from '@agent-service/contracts';
+import { createProcess, type RunningProcess } from '@agent-service/runtime';
+import { readGatewayConfig } from '../../src/config.ts';
+import { start } from '../../src/start.ts';
+import { type Peer, peerSettings } from './peer.ts';
+
+export interface Gateway {
+  readonly url: string;
+  readonly port: number;
+  readonly process: RunningProcess;
+  stop(): Promise<void>;
+}
+
+/** A whole gateway in this process, on a free port. */
+export async function startGateway(peer: Peer, redisUrl: string, settings: Record<string, string> = {}): Promise<Gateway> {
+  const config = readGatewayConfig({
+    HOST: '127.0.0.1',
+    PORT: '0',
+    OPS_PORT: '0',
+    LOG_LEVEL: 'silent',
+    SERVICE_SECRET: peerSettings.SERVICE_SECRET.join(','),
+    IDENTITY_ADDRESS: peer.address,
+    REDIS_URL: redisUrl,
+    ...settings,
+  });
+  const process = await createProcess('gateway', config, start);
+  return { url: `http://127.0.0.1:${process.started}`, port: process.started, process, stop: () => process.stop() };
+}
+
+export const apiKey = (letter: string) => makeApiKey('live', letter.repeat(32));
+
+export const everyScope = ['users:read', 'users:write', 'audit:read'];
+
+/** A caller of their own organization, unless said otherwise. */
+export function caller(letter: string, more: Partial<Principal> = {}): Principal {
+  return {
+    organizationId: `org_${letter}`,
+    environment: 'live',
+    userId: `usr_${letter}`,
+    credentialId: `key_${letter}`,
+    scopes: everyScope,
+    admin: true,
+    ...more,
+  };
+}
+
+/** Lets the peer accept these callers' keys. */
+export function admit(peer: Peer, callers: Record<string, Principal>): void {
+  peer.script.authenticate = async ({ tokens }) => ({
+    results: tokens.map((token) => {
+      const principal = callers[token];
+      return principal ? { principal: { ...principal, scopes: [...principal.scopes] } } : { refusal: 'invalid_token' };
+    }),
+  });
+}

@@ -1,0 +1,96 @@
+import { callers, type Implementation, serve, services } from '@agent-service/contracts';
+import { createProcess, type RunningProcess } from '@agent-service/runtime';
+import { freePort } from '@agent-service/testkit';
+
+const serviceSecret = 'a-service-secret-that-is-long-enough';
+
+export const peerSettings = {
+  SERVICE_SECRET: [serviceSecret],
+  HOST: '127.0.0.1',
+  OPS_PORT: 0,
+  LOG_LEVEL: 'silent',
+  DRAIN_DELAY_MS: 0,
+} as const;
+
+type Methods = Implementation<'identity'>;
+type Script = { [Name in keyof Methods]?: Methods[Name]['handle'] };
+
+const user = {
+  id: 'usr_1',
+  name: 'Ada',
+  email: 'ada@example.com',
+  role: 'member',
+  status: 'active',
+  createdAt: '2026-01-31T10:00:00.000Z',
+};
+const page = { total: 1, nextCursor: '' };
+
+/** What the real identity would say of one user, so that a test scripts only what it is about. */
+function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
+  const nothing = async () => ({});
+  return {
+    authenticate: async ({ tokens }) => ({ results: tokens.map(() => ({ refusal: 'invalid_token' })) }),
+    issueToken: async () => ({ accessToken: 'a.b.c', expiresIn: 3600, expiresAt: '2026-01-31T11:00:00.000Z' }),
+    issueClientToken: async ({ scope }) => ({ accessToken: 'a.b.c', expiresIn: 3600, scope: scope || 'users:read' }),
+    listSigningKeys: async () => ({ keys: [{ kid: 'k1', n: 'AQAB', e: 'AQAB' }] }),
+    listUsers: async () => ({ users: [user], page }),
+    getUser: async () => ({ user }),
+    createUser: async () => ({ user }),
+    updateUser: async () => ({ user }),
+    listAuditEntries: async () => ({ entries: [], page: { total: 0, nextCursor: '' } }),
+    revokeKey: nothing,
+    rotateSigningKey: nothing,
+    appendAuditEntries: nothing,
+    verifyAuditChain: nothing,
+    createOrganization: nothing,
+    createKey: nothing,
+    createOauthClient: nothing,
+    revokeOauthClient: nothing,
+  };
+}
+
+const policies: Partial<Record<keyof Methods, Methods[keyof Methods]['allow']>> = {
+  listUsers: callers({ scope: 'users:read' }),
+  revokeKey: callers({ admin: true }),
+};
+
+export interface Peer {
+  readonly address: string;
+  /** How methods answer; assign to change it. */
+  readonly script: Script;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** A real gRPC server in identity's place, answering as scripted. It can go away and come back at the same address. */
+export async function startPeer(): Promise<Peer> {
+  const port = await freePort();
+  const script = usual();
+  const methods = Object.keys(script) as (keyof Methods)[];
+  const implementation = Object.fromEntries(
+    methods.map((name) => [
+      name,
+      {
+        allow: policies[name] ?? services('gateway'),
+        handle: (request: never, call: never) => (script[name] as (...given: never[]) => Promise<object>)(request, call),
+      },
+    ]),
+  ) as unknown as Methods;
+  const config = { ...peerSettings, SERVICE_SECRET: [...peerSettings.SERVICE_SECRET], GRPC_PORT: port };
+  let running: RunningProcess | undefined;
+  const peer: Peer = {
+    address: `ipv4:127.0.0.1:${port}`,
+    script,
+    start: async () => {
+      running ??= await createProcess('identity', config as never, (process) =>
+        serve(process, config as never, 'identity', implementation),
+      );
+    },
+    stop: async () => {
+      await running?.stop();
+      running = undefined;
+    },
+  };
+  await peer.start();
+  return peer;
+}

@@ -1,0 +1,125 @@
+import { allScopes } from '@agent-service/contracts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { routes } from '../../src/routes/index.ts';
+import { lastingState, untilOutboxesAreEmpty } from './database.ts';
+import { makeIds, makers, parametersOf, title, validRequest } from './requests.ts';
+import { startWorld, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+
+const authenticated = routes.filter((route) => route.auth === 'token');
+
+test('every parameter of every path is known to the suites', () => {
+  expect(routes.flatMap(parametersOf).filter((name) => !makers[name])).toEqual([]);
+});
+
+describe('without a valid token every route is a 401', () => {
+  test.each(authenticated.map((route) => [title(route), route] as const))('%s', async (_, route) => {
+    for (const [token, code] of [
+      [undefined, 'missing_token'],
+      ['nonsense', 'invalid_token'],
+      [`${world.ours.keys.live}x`, 'invalid_token'],
+    ] as const) {
+      const answer = await world.call(token, validRequest(route, {}));
+      expect([answer.status, answer.json<{ error: { code: string } }>().error.code]).toEqual([401, code]);
+      expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+    }
+  });
+});
+
+describe('a scope opens its own endpoints and nothing else', () => {
+  const keys = new Map<string, string>();
+  beforeAll(async () => {
+    for (const scope of allScopes) keys.set(scope, (await world.makeKey(world.ours, 'live', { scopes: [scope] })).key);
+  });
+
+  const scoped = authenticated.filter((route) => route.scope);
+  test.each(scoped.map((route) => [title(route), route] as const))('%s', async (_, route) => {
+    for (const scope of allScopes) {
+      const answer = await world.call(keys.get(scope), validRequest(route, await makeIds(world, world.ours, route)));
+      if (scope === route.scope) {
+        expect([scope, answer.status]).not.toEqual([scope, 403]);
+        expect(answer.status).toBeLessThan(300);
+      } else {
+        const { error } = answer.json<{ error: { code: string; details: object } }>();
+        expect([scope, answer.status, error.code]).toEqual([scope, 403, 'insufficient_scope']);
+        expect(error.details).toEqual({ required: [route.scope], granted: [scope] });
+        expect(answer.headers['www-authenticate']).toContain(`scope="${route.scope}"`);
+      }
+    }
+  });
+
+  test('the same for a token made with that scope alone', async () => {
+    const application = await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'live' });
+    const body = (scope: string) =>
+      new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: application.clientId,
+        client_secret: application.clientSecret,
+        scope,
+      }).toString();
+    for (const scope of allScopes) {
+      const granted = await world.call(undefined, {
+        method: 'POST',
+        path: '/v1/auth/oauth/token',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: body(scope),
+      });
+      const { access_token: token } = granted.json<{ access_token: string }>();
+      for (const route of scoped) {
+        const { status } = await world.call(token, validRequest(route, await makeIds(world, world.ours, route)));
+        expect([title(route), scope, status === 403]).toEqual([title(route), scope, scope !== route.scope]);
+      }
+    }
+  });
+});
+
+describe('an administrator’s endpoint refuses everyone else', () => {
+  test.each(authenticated.filter((route) => route.admin).map((route) => [title(route), route] as const))('%s', async (_, route) => {
+    const { key } = await world.makeKey(world.ours, 'live');
+    const ids = await makeIds(world, world.ours, route);
+    const answer = await world.call(key, validRequest(route, ids));
+    expect([answer.status, answer.json<{ error: { code: string } }>().error.code]).toEqual([403, 'admin_required']);
+    expect((await world.call(world.ours.keys.live, validRequest(route, ids))).status).toBeLessThan(300);
+  });
+});
+
+describe('what belongs to others is not there, and stays as it is', () => {
+  const identified = authenticated.filter((route) => parametersOf(route).length > 0);
+
+  test.each(identified.map((route) => [title(route), route] as const))('%s', async (_, route) => {
+    const ids = await makeIds(world, world.ours, route);
+    await untilOutboxesAreEmpty(world.system.endpoints['postgres'] ?? '');
+    const before = await lastingState(world.system.endpoints['postgres'] ?? '');
+    const strangers = [world.theirs.keys.live, world.theirs.keys.test];
+    const ofTheEnvironment = parametersOf(route).some((name) => makers[name]?.belongsTo === 'environment');
+    if (ofTheEnvironment) strangers.push(world.ours.keys.test);
+    for (const stranger of strangers) {
+      const answer = await world.call(stranger, validRequest(route, ids));
+      expect([answer.status, answer.json<{ error: { code: string } }>().error.code]).toEqual([404, 'not_found']);
+    }
+    const unknown = await world.call(world.ours.keys.live, validRequest(route, {}));
+    expect(unknown.status).toBe(404);
+    expect(await lastingState(world.system.endpoints['postgres'] ?? '')).toEqual(before);
+    if (!ofTheEnvironment) expect((await world.call(world.ours.keys.test, validRequest(route, ids))).status).toBeLessThan(300);
+  });
+});
+
+describe('lists show their own tenant only', () => {
+  test.each(
+    authenticated
+      .filter((route) => route.method === 'GET' && parametersOf(route).length === 0)
+      .map((route) => [title(route), route] as const),
+  )('%s', async (_, route) => {
+    await untilOutboxesAreEmpty(world.system.endpoints['postgres'] ?? '');
+    const ours = await world.call(world.ours.keys.live, validRequest(route, {}));
+    const theirs = await world.call(world.theirs.keys.live, validRequest(route, {}));
+    const idsOf = (text: string) => new Set(text.match(/\b(?:usr|key|aud|org|app)_[0-9a-z]{26}\b/g));
+    expect(idsOf(ours.text).size).toBeGreaterThan(0);
+    expect([...idsOf(theirs.text)].filter((id) => idsOf(ours.text).has(id))).toEqual([]);
+  });
+});

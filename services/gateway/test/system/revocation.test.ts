@@ -1,0 +1,162 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { type OwnRedis, ownRedis } from '@agent-service/testkit';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import jwt from 'jsonwebtoken';
+import { startWorld, type World } from './world.ts';
+
+let redis: OwnRedis;
+let world: World;
+beforeAll(async () => {
+  redis = await ownRedis();
+  world = await startWorld({ REDIS_URL: redis.url, TOKEN_TTL_SECONDS: '300' });
+});
+afterAll(async () => {
+  await world.stop();
+  await redis.stop();
+});
+
+const users = { method: 'GET', path: '/v1/users' };
+
+/** The status and code that every gateway answers to a call with this token. */
+const verdicts = (token: string) =>
+  Promise.all(
+    world.gateways.map(async (gateway) => {
+      const answer = await world.call(token, users, gateway);
+      return answer.status === 200 ? 200 : `${answer.status} ${answer.json<{ error: { code: string } }>().error.code}`;
+    }),
+  );
+
+async function tokenOf(key: string): Promise<string> {
+  const answer = await world.call(undefined, {
+    method: 'POST',
+    path: '/v1/auth/token',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ api_key: key }),
+  });
+  return answer.json<{ data: { access_token: string } }>().data.access_token;
+}
+
+/** Keeps calling on every gateway, so that their leases are always fresh, until told to stop. */
+function keepBusy(tokens: string[]): () => Promise<void> {
+  let busy = true;
+  const loop = (async () => {
+    while (busy) await Promise.all(tokens.map(verdicts));
+  })();
+  return async () => {
+    busy = false;
+    await loop;
+  };
+}
+
+/** The key and its token work everywhere until the DELETE, and nowhere from its answer on. */
+async function revokeUnderLoad(): Promise<void> {
+  const { id, key } = await world.makeKey(world.ours, 'live');
+  const token = await tokenOf(key);
+  expect(await verdicts(key)).toEqual([200, 200]);
+  expect(await verdicts(token)).toEqual([200, 200]);
+  const rest = keepBusy([key, token]);
+  const answer = await world.call(world.ours.keys.live, { method: 'DELETE', path: `/v1/auth/keys/${id}` });
+  const after = await Promise.all([verdicts(key), verdicts(token)]);
+  await rest();
+  expect(answer.status).toBe(204);
+  expect(answer.text).toBe('');
+  expect(after).toEqual([
+    ['401 token_revoked', '401 token_revoked'],
+    ['401 token_revoked', '401 token_revoked'],
+  ]);
+}
+
+describe('revocation ends a key and its tokens at once on two gateways', () => {
+  test('with Redis up', revokeUnderLoad);
+
+  test('after FLUSHALL, and nothing comes back to life', async () => {
+    const { id, key } = await world.makeKey(world.ours, 'live');
+    await world.call(world.ours.keys.live, { method: 'DELETE', path: `/v1/auth/keys/${id}` });
+    const client = new Redis(redis.url);
+    await client.flushall();
+    client.disconnect();
+    expect(await verdicts(key)).toEqual(['401 token_revoked', '401 token_revoked']);
+    await revokeUnderLoad();
+  });
+
+  test('with Redis stopped', async () => {
+    await redis.stop();
+    await revokeUnderLoad();
+    await redis.start();
+  });
+
+  test('a second DELETE is a success too, and waits as the first does', async () => {
+    const { id, key } = await world.makeKey(world.ours, 'live');
+    const remove = () => world.call(world.ours.keys.live, { method: 'DELETE', path: `/v1/auth/keys/${id}` });
+    const rest = keepBusy([key]);
+    const [first, second] = await Promise.all([remove(), remove()]);
+    const after = await verdicts(key);
+    await rest();
+    expect([first.status, second.status]).toEqual([204, 204]);
+    expect(after).toEqual(['401 token_revoked', '401 token_revoked']);
+  });
+
+  test('an application’s tokens end with the application', async () => {
+    const application = await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'live' });
+    const form = { grant_type: 'client_credentials', client_id: application.clientId, client_secret: application.clientSecret };
+    const granted = await world.call(undefined, {
+      method: 'POST',
+      path: '/v1/auth/oauth/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(form).toString(),
+    });
+    const { access_token: token } = granted.json<{ access_token: string }>();
+    expect(await verdicts(token)).toEqual([200, 200]);
+    await world.operator.revokeOauthClient({ clientId: application.clientId });
+    expect(await verdicts(token)).toEqual(['401 token_revoked', '401 token_revoked']);
+  });
+
+  test('a deactivated user’s keys end with the answer to the PATCH', async () => {
+    const { user } = await world.inOrganization(world.ours, () =>
+      world.operator.createUser({ name: 'Leaver', email: 'leaver@ours.example', role: 'member' }),
+    );
+    const made = await world.operator.createKey({ organizationId: world.ours.id, userId: user?.id ?? '', environment: 'test' });
+    const rest = keepBusy([made.apiKey]);
+    const answer = await world.call(world.ours.keys.live, {
+      method: 'PATCH',
+      path: `/v1/users/${user?.id}`,
+      headers: { 'content-type': 'application/json' },
+      body: '{"status":"deactivated"}',
+    });
+    const after = await verdicts(made.apiKey);
+    await rest();
+    expect(answer.json<{ data: { status: string } }>().data.status).toBe('deactivated');
+    expect(after).toEqual(['401 token_revoked', '401 token_revoked']);
+  });
+});
+
+describe('tokens that were not made here for here', () => {
+  test('are a 401 on every gateway, with the reason', async () => {
+    const genuine = await tokenOf(world.ours.keys.live);
+    const { header, payload } = jwt.decode(genuine, { complete: true }) as jwt.Jwt;
+    const claims = payload as jwt.JwtPayload;
+    const kid = header.kid ?? '';
+    const [head, body, signature] = genuine.split('.');
+    const own = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+    const { keys } = (await world.call(undefined, { method: 'GET', path: '/.well-known/jwks.json' })).json<{ keys: { n: string }[] }>();
+    const edited = (change: object) => Buffer.from(JSON.stringify({ ...claims, ...change })).toString('base64url');
+    const forged = {
+      unsigned: jwt.sign(claims, '', { algorithm: 'none', keyid: kid }),
+      'signed by somebody else': jwt.sign(claims, own, { algorithm: 'RS256', keyid: kid }),
+      'signed with the public key as a secret': jwt.sign(claims, keys[0]?.n ?? '', { algorithm: 'HS256', keyid: kid }),
+      'of an unknown key': jwt.sign(claims, own, { algorithm: 'RS256', keyid: 'unknown' }),
+      'moved to the other environment': [head, edited({ env: 'test' }), signature].join('.'),
+      'with more scopes': [head, edited({ scope: 'everything' }), signature].join('.'),
+      'without its signature': `${head}.${body}.`,
+      'with a cut signature': genuine.slice(0, -4),
+    };
+    for (const [what, token] of Object.entries(forged))
+      expect([what, await verdicts(token)]).toEqual([what, ['401 invalid_token', '401 invalid_token']]);
+    expect(await verdicts(genuine)).toEqual([200, 200]);
+  });
+
+  test('a key with the other environment’s prefix is not a key', async () => {
+    expect(await verdicts(world.ours.keys.live.replace('sa_live_', 'sa_test_'))).toEqual(['401 invalid_token', '401 invalid_token']);
+  });
+});

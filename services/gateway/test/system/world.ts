@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { type Client, createClient, type Environment, operatorService, type Principal, withCall } from '@agent-service/contracts';
+import { seed } from '@agent-service/local/seed';
+import type { LocalSystem } from '@agent-service/local/system';
+import { type ReceivedResponse, type SentRequest, send, testSystem } from '@agent-service/testkit';
+
+export interface Organization {
+  id: string;
+  adminId: string;
+  keys: Record<Environment, string>;
+}
+
+/** A running system with an operator at hand, and two organizations that must never meet. */
+export interface World {
+  system: LocalSystem;
+  /** Every gateway there is. */
+  gateways: string[];
+  operator: Client<'identity'>;
+  ours: Organization;
+  theirs: Organization;
+  call(token: string | undefined, request: SentRequest, gateway?: string): Promise<ReceivedResponse>;
+  makeKey(
+    organization: Organization,
+    environment: Environment,
+    options?: { scopes?: string[]; admin?: boolean },
+  ): Promise<{ id: string; key: string }>;
+  inOrganization<T>(organization: Organization, work: () => T): T;
+  stop(): Promise<void>;
+}
+
+/** No test but the one of limits means to meet them. */
+const unlimited = Object.fromEntries(['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']));
+
+export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
+  const system = await testSystem({ ...unlimited, REPLICAS: 'gateway=2', ...settings }, { seed });
+  const operator = createClient('identity', {
+    address: system.endpoints['identity'] ?? '',
+    as: operatorService,
+    config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] },
+  });
+  const makeOrganization = async (name: string): Promise<Organization> => {
+    const made = await operator.createOrganization({ name });
+    return { id: made.organizationId, adminId: made.userId, keys: { live: made.liveApiKey, test: made.testApiKey } };
+  };
+  return {
+    system,
+    gateways: ['gateway', 'gateway-2'].flatMap((name) => system.endpoints[name] ?? []),
+    operator,
+    ours: await makeOrganization('Ours'),
+    theirs: await makeOrganization('Theirs'),
+    call: (token, request, gateway = system.url) =>
+      send(gateway, { ...request, headers: { ...(token && { authorization: `Bearer ${token}` }), ...request.headers } }),
+    async makeKey({ id, adminId }, environment, { scopes = [], admin = false } = {}) {
+      const made = await operator.createKey({ organizationId: id, userId: adminId, environment, scopes, admin });
+      return { id: made.keyId, key: made.apiKey };
+    },
+    inOrganization({ id }, work) {
+      const principal: Principal = { organizationId: id, environment: 'live', userId: '', credentialId: '', scopes: [], admin: true };
+      return withCall({ requestId: randomUUID(), principal, deadlineMs: Date.now() + 20_000 }, work);
+    },
+    async stop() {
+      operator.close();
+      await system.stop();
+    },
+  };
+}
