@@ -2,7 +2,12 @@
 module.exports = {
   forbidden: [
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
-    { name: 'no-service-imports-another', severity: 'error', from: { path: '^services/([^/]+)/' }, to: { path: '^services/', pathNot: '^services/$1/' } },
+    {
+      name: 'no-service-imports-another',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/' },
+      to: { path: '^services/', pathNot: '^services/$1/' },
+    },
     { name: 'no-package-imports-a-service', severity: 'error', from: { path: '^packages/' }, to: { path: '^services/' } },
     {
       name: 'domain-is-pure',
@@ -11,7 +16,12 @@ module.exports = {
       from: { path: '/src/domain/', pathNot: '\\.test\\.ts$|/testing/' },
       to: { pathNot: ['/src/domain/', '^crypto$', '^node:crypto$'] },
     },
-    { name: 'only-tests-use-the-testkit', severity: 'error', from: { pathNot: '(\\.test\\.ts$|/test/|^bench/|^packages/testkit/)' }, to: { path: '^packages/testkit/' } },
+    {
+      name: 'only-tests-use-the-testkit',
+      severity: 'error',
+      from: { pathNot: '(\\.test\\.ts$|/test/|^bench/|^packages/testkit/)' },
+      to: { path: '^packages/testkit/' },
+    },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {
@@ -19,6 +29,10 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     exclude: { path: 'packages/contracts/src/gen' },
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'], extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+    },
   },
 };
