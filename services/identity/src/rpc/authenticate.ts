@@ -30,8 +30,8 @@ export const authenticate = ({ store, keyedHash, signingKeys }: IdentityContext)
 
   async function judgeAccessTokens(tokens: readonly string[], answers: Map<string, Answer>): Promise<void> {
     const claimsOf = new Map<string, Claims>();
-    for (const token of tokens) {
-      const verdict = await signingKeys.verify(token);
+    for (const [index, verdict] of (await signingKeys.verifyAll(tokens)).entries()) {
+      const token = tokens[index] as string;
       if ('claims' in verdict) claimsOf.set(token, verdict.claims);
       else answers.set(token, verdict);
     }

@@ -4,7 +4,7 @@ import type { ProcessContext } from '@agent-service/runtime';
 import { type Cipher, type Sql, type Store, startSweep } from '@agent-service/store';
 import { ulid } from 'ulid';
 import type { Claims } from '../domain/claims.ts';
-import { signClaims, type Verdict, verifyToken } from './jwt.ts';
+import { keyIdOf, signClaims, type Verdict, verifyToken } from './jwt.ts';
 
 const modulusBits = 2_048;
 const checkEveryMs = 3_600_000;
@@ -26,7 +26,8 @@ export interface PublicKey {
 
 export interface SigningKeys {
   sign(claims: Claims): Promise<string>;
-  verify(token: string): Promise<Verdict>;
+  /** One verdict for each token, in order. */
+  verifyAll(tokens: readonly string[]): Promise<Verdict[]>;
   publicKeys(): Promise<PublicKey[]>;
   /** Signs from now on with a new key and answers with its kid. */
   rotate(): Promise<string>;
@@ -56,9 +57,11 @@ export async function openSigningKeys(
     return { kid: row.kid, key };
   }
 
-  async function publicKey(kid: string): Promise<KeyObject | undefined> {
-    if (!publicKeys.has(kid)) await loadPublicKeys();
-    return publicKeys.get(kid);
+  /** Looks once for all keys that are not known yet: forged key ids must not cost a query each. */
+  async function verifyAll(tokens: readonly string[]): Promise<Verdict[]> {
+    const kids = tokens.map(keyIdOf);
+    if (kids.some((kid) => kid !== undefined && !publicKeys.has(kid))) await loadPublicKeys();
+    return tokens.map((token, index) => verifyToken(token, issuer, publicKeys.get(kids[index] ?? '')));
   }
 
   async function loadPublicKeys(): Promise<PublicKey[]> {
@@ -82,7 +85,7 @@ export async function openSigningKeys(
     issuer,
     rotate,
     publicKeys: loadPublicKeys,
-    verify: (token) => verifyToken(token, issuer, publicKey),
+    verifyAll,
     async sign(claims) {
       const { kid, key } = await activeKey();
       return signClaims(claims, kid, key);
