@@ -4,8 +4,8 @@ import { isRepeatable } from './methods.ts';
 const maxMessageBytes = 8 * 1024 * 1024;
 
 const keepalive: ChannelOptions = {
-  'grpc.keepalive_time_ms': 30_000,
-  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 3_000,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.max_receive_message_length': maxMessageBytes,
 };

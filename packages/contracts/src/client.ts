@@ -17,6 +17,8 @@ import { fromGrpcError, headers, text, writeIdempotency } from './wire.ts';
 
 const defaultTimeoutMs = 5_000;
 const healthTimeoutMs = 1_000;
+const attemptMs = 1_000;
+const furtherAttempts = 2;
 
 export interface ClientOptions {
   /** A gRPC target: `dns:///identity:50051`, `ipv4:10.0.0.1:50051,10.0.0.2:50051`. Calls are spread over all addresses. */
@@ -81,9 +83,24 @@ async function unary(
   const deadline = Math.min(Date.now() + (options.timeoutMs ?? defaultTimeoutMs), inherited?.deadlineMs ?? Number.POSITIVE_INFINITY);
   if (deadline <= Date.now()) throw new ServiceError('deadline_exceeded');
   return inSpan(method.path, SpanKind.CLIENT, context.active(), () => {
-    const metadata = outgoing(method, identity, inherited);
-    return send(channel, method, request, metadata, deadline, inherited);
+    const attempt = (end: number) => send(channel, method, request, outgoing(method, identity, inherited), end, inherited);
+    return isRead(method) && options.timeoutMs === undefined ? attemptAgain(attempt, deadline) : attempt(deadline);
   });
+}
+
+/**
+ * A replica that hangs keeps its connection for some seconds, and its share of all calls would wait for it to the end. What
+ * changes nothing is asked again after a second, and once more, for the next replica is another one.
+ */
+async function attemptAgain(attempt: (deadline: number) => Promise<object>, deadline: number, further = furtherAttempts): Promise<object> {
+  const end = further === 0 ? deadline : Math.min(Date.now() + attemptMs, deadline);
+  try {
+    return await attempt(end);
+  } catch (cause) {
+    const givenUp = cause instanceof ServiceError && cause.code === 'deadline_exceeded' && end < deadline;
+    if (!givenUp) throw cause;
+    return attemptAgain(attempt, deadline, further - 1);
+  }
 }
 
 function outgoing(method: Method, identity: CallerIdentity, inherited: CallContext | undefined): Metadata {

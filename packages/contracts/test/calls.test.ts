@@ -194,6 +194,24 @@ describe('failures', () => {
     expect(attempts).toBe(1);
   });
 
+  test('a replica that hangs costs a read a second, not the read', async () => {
+    const stopped = await createProcess('stopped', config, (process) =>
+      serve(process, config as never, 'identity', {
+        ...peerImplementation(),
+        getUser: { allow: services('gateway'), handle: () => new Promise(() => undefined) },
+      }),
+    );
+    const both = createClient('identity', {
+      address: `ipv4:127.0.0.1:${stopped.started},127.0.0.1:${peer.started}`,
+      as: 'gateway',
+      config: config as unknown as ClientConfig,
+    });
+    const read = () => inCall(() => both.getUser({ userId: 'x' }));
+    for (let round = 0; round < 4; round += 1) expect((await read()).user?.id).toBe('usr_a');
+    both.close();
+    await stopped.stop();
+  });
+
   test('nobody at the address is an unavailable at once', async () => {
     const lonely = createClient('identity', { address: 'ipv4:127.0.0.1:1', as: 'gateway', config: config as unknown as ClientConfig });
     await expect(lonely.createUser({})).rejects.toMatchObject({ code: 'unavailable' });

@@ -17,6 +17,9 @@ export function migration(name: string, ...statements: string[]): NamedMigration
   return { name, class: SqlMigration };
 }
 
+/** For the replica that is at it, and for one statement of a step. */
+const longestWaitMs = 120_000;
+
 export interface MigrateOptions {
   url: string;
   schema: string;
@@ -32,6 +35,7 @@ export async function migrate({ url, schema, migrations }: MigrateOptions): Prom
     connectionString: url,
     application_name: `agent-service migrations ${schema}`,
     connectionTimeoutMillis: 5_000,
+    statement_timeout: longestWaitMs,
   });
   await lock.connect();
   try {
@@ -55,7 +59,7 @@ async function runMigrations(url: string, schema: string, migrations: NamedMigra
     entities: [],
     discovery: { warnWhenNoEntities: false },
     extensions: [Migrator],
-    driverOptions: { options: `-c search_path=${schema}` },
+    driverOptions: { options: `-c search_path=${schema} -c statement_timeout=${longestWaitMs}` },
     migrations: { migrationsList: migrations, snapshot: false, tableName: 'migrations', silent: true },
     logger: () => undefined,
     pool: { min: 0, max: 2 },

@@ -41,9 +41,10 @@ export function startRelay<Payload>(process: ProcessContext, store: Store, { top
     let claimed: OutboxMessage<Payload>[] = [];
     try {
       claimed = await claim<Payload>(store.sql, topic);
-      if (claimed.length === 0) return idleMs;
-      await deliver(claimed);
-      await store.sql('delete from outbox where id = any($1)', [idsOf(claimed)]);
+      if (claimed.length > 0) {
+        await deliver(claimed);
+        await store.sql('delete from outbox where id = any($1)', [idsOf(claimed)]);
+      }
       failures = 0;
       return claimed.length === batchSize ? 0 : idleMs;
     } catch (cause) {

@@ -13,6 +13,7 @@ const schema = z.object({
   TOKEN_TTL_SECONDS: setting.integer(3_600, 300, 86_400),
   TOKEN_ISSUER: setting.text().default('agent-service'),
   SIGNING_KEY_DAYS: setting.integer(90, 1, 3_650),
+  SIGNING_KEY_AHEAD_SECONDS: setting.integer(120, 0, 3_600),
 });
 
 export type IdentityConfig = z.output<typeof schema>;

@@ -20,6 +20,7 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
   const signingKeys = await openSigningKeys(process, store, createCipher(config.ENCRYPTION_KEYS), {
     issuer: config.TOKEN_ISSUER,
     rotateAfterDays: config.SIGNING_KEY_DAYS,
+    publishedAheadSeconds: config.SIGNING_KEY_AHEAD_SECONDS,
   });
   const auditRelay = startRelay<AuditRecord>(process, store, {
     topic: 'audit',

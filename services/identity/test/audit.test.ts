@@ -123,6 +123,14 @@ describe('the list', () => {
     expect(new Set(entries.map(({ environment }) => environment))).toEqual(new Set(['test', '']));
   });
 
+  test('the total is what there is now, also on a later page', async () => {
+    await agents.appendAuditEntries({ entries: [1, 2, 3].map((index) => entry('org_grows', `g${index}`)) });
+    const first = await list(caller('org_grows'), { page: { limit: 2 } });
+    await agents.appendAuditEntries({ entries: [entry('org_grows', 'g4', { createdAt: '2026-03-02T00:00:00.000Z' })] });
+    const second = await list(caller('org_grows'), { page: { limit: 2, cursor: first.page?.nextCursor ?? '' } });
+    expect([first.page?.total, second.page?.total]).toEqual(['3', '4']);
+  });
+
   test('every filter counts exactly what it shows, alone and together', async () => {
     const filters = [
       { action: 'agent.deleted' },

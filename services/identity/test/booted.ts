@@ -20,7 +20,7 @@ export interface Booted {
 }
 
 /** The service as its main file starts it, on a database of its own. */
-export async function boot(): Promise<Booted> {
+export async function boot(settings: Readonly<Record<string, string>> = {}): Promise<Booted> {
   const database = await testDatabase();
   const config = readIdentityConfig({
     HOST: '127.0.0.1',
@@ -30,6 +30,7 @@ export async function boot(): Promise<Booted> {
     DATABASE_URL: database.url,
     SERVICE_SECRET: secret,
     KEY_HASH_SECRET: 'a key hash secret that is long enough for tests',
+    SIGNING_KEY_AHEAD_SECONDS: settings['SIGNING_KEY_AHEAD_SECONDS'] ?? '0',
     CURSOR_SECRET: 'a cursor secret that is long enough for tests',
     ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,
   });

@@ -1,6 +1,7 @@
 import type { Principal } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
+import { Client as Database } from 'pg';
 import { type Booted, boot } from './booted.ts';
 
 let identity: Booted;
@@ -69,6 +70,24 @@ describe('authentication', () => {
     const { keys } = await identity.gateway.listSigningKeys({});
     expect(keys.map((key) => key.kid)).toContain(kid);
     expect(keys.length).toBeGreaterThan(1);
+  });
+
+  test('a new key is published before it signs, and a second rotation meanwhile is the same one', async () => {
+    const careful = await boot({ SIGNING_KEY_AHEAD_SECONDS: '120' });
+    const made = await careful.operator.createOrganization({ name: 'Careful' });
+    const kidNow = async () =>
+      jwt.decode((await careful.gateway.issueToken({ apiKey: made.liveApiKey })).accessToken, { complete: true })?.header.kid;
+    const first = await kidNow();
+    const { kid } = await careful.operator.rotateSigningKey({});
+    expect((await careful.gateway.listSigningKeys({})).keys.map((key) => key.kid).sort()).toEqual([first, kid].sort());
+    expect(await kidNow()).toBe(first);
+    expect((await careful.operator.rotateSigningKey({})).kid).toBe(kid);
+    const database = new Database({ connectionString: careful.url });
+    await database.connect();
+    await database.query('update identity.signing_keys set activates_at = now() where kid = $1', [kid]);
+    await database.end();
+    expect(await kidNow()).toBe(kid);
+    await careful.stop();
   });
 
   test('forged tokens are refused, whatever they claim', async () => {
@@ -212,6 +231,57 @@ describe('users', () => {
     const outcomes = await Promise.allSettled([demote(fresh.userId), demote(user?.id ?? '')]);
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
     expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({ code: 'last_admin' });
+  });
+
+  test('an administrator can be demoted or deactivated by an administrator’s token only', async () => {
+    const fresh = await identity.operator.createOrganization({ name: 'Guarded' });
+    const caller = await principalOf(fresh.liveApiKey);
+    await identity.as(caller, () => identity.gateway.createUser({ name: 'Second', email: 'second@guarded.example', role: 'admin' }));
+    const plain = { ...caller, admin: false, environment: 'test' as const };
+    for (const changes of [{ role: 'member' }, { status: 'deactivated' }]) {
+      await expect(identity.as(plain, () => identity.gateway.updateUser({ userId: fresh.userId, ...changes }))).rejects.toMatchObject({
+        code: 'admin_required',
+      });
+    }
+    expect(await refusalOf(fresh.liveApiKey)).toBeUndefined();
+    await identity.as(plain, () => identity.gateway.updateUser({ userId: fresh.userId, name: 'Renamed' }));
+  });
+
+  test('an application with the role does not count as an administrator', async () => {
+    const fresh = await identity.operator.createOrganization({ name: 'Applications' });
+    const caller = await principalOf(fresh.liveApiKey);
+    const application = await identity.operator.createOauthClient({ organizationId: fresh.organizationId, environment: 'live' });
+    await identity.as(caller, () => identity.gateway.updateUser({ userId: application.userId, role: 'admin' }));
+    await expect(identity.as(caller, () => identity.gateway.updateUser({ userId: fresh.userId, role: 'member' }))).rejects.toMatchObject({
+      code: 'last_admin',
+    });
+  });
+
+  test('what operators type is judged as strictly as what callers send', async () => {
+    const make = (changes: object) =>
+      identity.as(admin, () => identity.operator.createUser({ name: 'Someone', email: 'fine@acme.example', role: 'member', ...changes }));
+    for (const changes of [
+      { email: 'nobody' },
+      { email: '' },
+      { email: `${'a'.repeat(250)}@x.io` },
+      { name: '' },
+      { name: 'x'.repeat(101) },
+      { role: 'owner' },
+    ]) {
+      await expect(make(changes)).rejects.toMatchObject({ code: 'invalid_request' });
+    }
+    await expect(identity.operator.createOrganization({ name: 'Typo', email: 'nobody' })).rejects.toMatchObject({
+      code: 'invalid_request',
+      param: 'email',
+    });
+    await expect(
+      identity.operator.createKey({
+        organizationId: organization.organizationId,
+        userId: organization.userId,
+        environment: 'live',
+        tokenTtlSeconds: 299,
+      }),
+    ).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
   test('an effect under one idempotency key happens once; another body is refused', async () => {

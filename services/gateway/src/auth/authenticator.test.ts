@@ -1,4 +1,4 @@
-import { makeApiKey, type Principal } from '@agent-service/contracts';
+import { makeApiKey, type Principal, ServiceError } from '@agent-service/contracts';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createAuthenticator } from './authenticator.ts';
 import type { Verdict } from './verdict.ts';
@@ -71,7 +71,7 @@ describe('the lease', () => {
     answer = async () => void (nowMs += 1_000);
     const authenticator = open();
     await expect(authenticator.authenticate(key('a'))).rejects.toMatchObject({ code: 'unavailable' });
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(3);
     answer = async () => void (nowMs += 1);
     expect(await authenticator.authenticate(key('a'))).toMatchObject({ credentialId: 'key_a' });
   });
@@ -125,6 +125,23 @@ test('what can not be a token of ours is refused without a question', async () =
     await expect(authenticator.authenticate(token)).rejects.toMatchObject({ code: 'invalid_token' });
   }
   expect(asked).toEqual([]);
+});
+
+test('a replica of identity that hangs is not the last one asked; a refusal to answer is', async () => {
+  verdicts[key('a')] = { principal: principal('key_a'), expiresAtMs: 0 };
+  answer = async () => {
+    if (asked.length < 3) throw new ServiceError('deadline_exceeded');
+  };
+  expect((await open().authenticate(key('a'))).credentialId).toBe('key_a');
+  expect(asked).toHaveLength(3);
+  answer = async () => Promise.reject(new ServiceError('deadline_exceeded'));
+  asked = [];
+  await expect(open().authenticate(key('a'))).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  expect(asked).toHaveLength(3);
+  answer = async () => Promise.reject(new ServiceError('unavailable'));
+  asked = [];
+  await expect(open().authenticate(key('a'))).rejects.toMatchObject({ code: 'unavailable' });
+  expect(asked).toHaveLength(1);
 });
 
 test('while identity is away a lease still holds, then nobody can say', async () => {

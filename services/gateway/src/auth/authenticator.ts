@@ -7,7 +7,7 @@ import { accept, keepPrincipal, type Verdict } from './verdict.ts';
 
 /** How long a verdict is used. Identity waits longer than this after a revocation before it answers. */
 export const leaseMs = 1_000;
-const attempts = 2;
+const attempts = 3;
 const maxLeases = 50_000;
 const maxBatch = 200;
 const batchesAtOnce = 4;
@@ -16,6 +16,12 @@ interface Lease {
   readonly verdict: Verdict;
   readonly endsAt: number;
 }
+
+/** Swallows that an answer came too late, where there is time to ask again. */
+const unlessLate = (askAgain: boolean) => (cause: unknown) => {
+  if (askAgain && cause instanceof ServiceError && cause.code === 'deadline_exceeded') return undefined;
+  throw cause;
+};
 
 export interface AuthenticatorOptions {
   readonly ask: (tokens: readonly string[]) => Promise<Verdict[]>;
@@ -64,8 +70,8 @@ export function createAuthenticator({ ask, now = () => performance.now(), wallCl
 
   async function currentLease(id: string, token: string): Promise<Lease> {
     let lease = leases.get(id);
-    // An answer that took longer than its lease is no longer an answer.
-    for (let attempt = 0; attempt < attempts && !isCurrent(lease); attempt++) lease = await renewOnce(id, token);
+    // An answer that took longer than its lease is no longer an answer, and a replica that gives none is not the only one.
+    for (let left = attempts; left > 0 && !isCurrent(lease); left--) lease = await renewOnce(id, token).catch(unlessLate(left > 1));
     if (!isCurrent(lease)) throw new ServiceError('unavailable');
     return lease;
   }

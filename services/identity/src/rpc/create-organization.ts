@@ -4,13 +4,14 @@ import type { IdentityContext } from '../context.ts';
 import { addKey } from '../store/add-key.ts';
 import { addUser } from '../store/add-user.ts';
 import { Organization } from '../store/entities.ts';
-import { checkName } from './operator-input.ts';
+import { checkEmail, checkName } from './operator-input.ts';
 
 /** An organization begins with one administrator, who has an administrator's key in each environment. */
 export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityContext): RpcOf<'identity', 'createOrganization'> => ({
   allow: operators,
   async handle({ name, email }, call) {
     const organizationId = newId('org');
+    const address = email === '' ? '' : checkEmail(email);
     const created = await store.transaction(async (transaction) => {
       transaction.em.create(Organization, { id: organizationId, name: checkName(name), createdAt: new Date() });
       await transaction.em.flush();
@@ -21,7 +22,13 @@ export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityCon
         target: { type: 'organization', id: organizationId },
         changes: { name },
       });
-      const user = await addUser(transaction, call, { organizationId, name: 'Administrator', email, role: 'admin', kind: 'person' });
+      const user = await addUser(transaction, call, {
+        organizationId,
+        name: 'Administrator',
+        email: address,
+        role: 'admin',
+        kind: 'person',
+      });
       const key = (environment: 'live' | 'test') =>
         addKey(transaction, call, keyedHash, {
           organizationId,

@@ -1,15 +1,16 @@
 import { callersAndOperators, type RpcOf } from '@agent-service/contracts';
 import { once } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
-import type { Role } from '../domain/user-rules.ts';
 import { addUser } from '../store/add-user.ts';
+import { checkEmail, checkName, checkRole } from './operator-input.ts';
 
 export const createUser = ({ store, auditRelay }: IdentityContext): RpcOf<'identity', 'createUser'> => ({
   allow: callersAndOperators({ scope: 'users:write' }),
   async handle({ name, email, role }, call) {
     const { organizationId } = call.tenant;
+    const user = { name: checkName(name), email: checkEmail(email), role: checkRole(role || 'member') };
     const response = await once(store, call, async (transaction) => ({
-      user: await addUser(transaction, call, { organizationId, name, email, role: (role || 'member') as Role, kind: 'person' }),
+      user: await addUser(transaction, call, { ...user, organizationId, kind: 'person' }),
     }));
     auditRelay.nudge();
     return response;

@@ -11,7 +11,8 @@ const concurrency = 2;
 export const getUser = ({ store }: IdentityContext): RpcOf<'identity', 'getUser'> => {
   const lookUps = createBatcher<UserKey, UserRow | undefined>({ maxItems, concurrency, run: (keys) => findUsers(store.sql, keys) });
   return {
-    allow: callers({ scope: 'users:read' }),
+    // Whoever may see or set a user's credits is told whether there is such a user.
+    allow: callers({ scope: ['users:read', 'credits:read', 'credits:write'] }),
     async handle({ userId }, call) {
       const user = await lookUps.add({ organizationId: call.tenant.organizationId, userId });
       if (!user) throw new ServiceError('not_found');

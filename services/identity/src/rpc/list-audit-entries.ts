@@ -1,7 +1,7 @@
 import { callers, type RpcOf } from '@agent-service/contracts';
 import { isoTime } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
-import { type AuditRow, countAudit, listAudit } from '../store/audit-list.ts';
+import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } from '../store/audit-list.ts';
 
 export const listAuditEntries = ({ store, cursors }: IdentityContext): RpcOf<'identity', 'listAuditEntries'> => ({
   allow: callers({ scope: 'audit:read' }),
@@ -12,12 +12,16 @@ export const listAuditEntries = ({ store, cursors }: IdentityContext): RpcOf<'id
     const binding = ['audit', organizationId, environment, filter];
     const start = cursors.decode(binding, page?.cursor ?? '');
     const rows = await listAudit(store.sql, organizationId, environment, filter, start?.after, limit);
-    const total = start?.total ?? (await countAudit(store.sql, organizationId, environment, filter));
+    const total = await totalOf(start?.total, filter, () => countAudit(store.sql, organizationId, environment, filter));
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id], total }) : '';
     return { entries: rows.slice(0, limit).map((row) => toEntry(organizationId, row)), page: { total, nextCursor } };
   },
 });
+
+/** What a filter matches is counted on the first page and travels along; the whole is read from its counter each time. */
+const totalOf = async (counted: number | undefined, filter: AuditFilter, count: () => Promise<number>): Promise<number> =>
+  counted !== undefined && isFiltered(filter) ? counted : count();
 
 const toEntry = (organizationId: string, row: AuditRow) => ({
   id: row.id,

@@ -1,4 +1,8 @@
 import { type Environment, isScope, type Scope, ServiceError } from '@agent-service/contracts';
+import { z } from 'zod';
+import type { Role } from '../domain/user-rules.ts';
+
+const longestEmail = 254;
 
 /** What operators type is judged here, because no gateway stands before this door. */
 export function checkEnvironment(environment: string): Environment {
@@ -23,4 +27,14 @@ export function checkName(name: string): string {
   const length = [...name].length;
   if (length >= 1 && length <= 100) return name;
   throw new ServiceError('invalid_request', { message: 'The name must have 1 to 100 characters.', param: 'name' });
+}
+
+export function checkEmail(email: string): string {
+  if (email.length <= longestEmail && z.email().safeParse(email).success) return email;
+  throw new ServiceError('invalid_request', { message: 'The e-mail address is not valid.', param: 'email' });
+}
+
+export function checkRole(role: string): Role {
+  if (role === 'admin' || role === 'member') return role;
+  throw new ServiceError('invalid_request', { message: 'The role must be admin or member.', param: 'role' });
 }

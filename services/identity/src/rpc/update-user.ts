@@ -1,10 +1,10 @@
 import { type Call, callers, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { isViolation, once, type Transaction, writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
-import { endsCredentials, leavesNoAdmin, type Role, type UserStatus } from '../domain/user-rules.ts';
+import { endsCredentials, leavesNoAdmin, type Role, type UserStatus, unseatsAdmin } from '../domain/user-rules.ts';
 import { revokeCredentialsOf } from '../store/credentials.ts';
 import { User } from '../store/entities.ts';
-import { lockActiveAdmins } from '../store/users.ts';
+import { lockOtherAdmins } from '../store/users.ts';
 import { untilSettled } from './revocation-wait.ts';
 
 interface Changes {
@@ -13,6 +13,8 @@ interface Changes {
   role?: Role;
   status?: UserStatus;
 }
+
+const actsAgainstAdmin = 'Demoting or deactivating an administrator needs a token made from an administrator key.';
 
 /** Changes a user. Deactivation ends the user's credentials, and answers once they are dead everywhere. */
 export const updateUser = ({ store, auditRelay }: IdentityContext): RpcOf<'identity', 'updateUser'> => ({
@@ -28,13 +30,14 @@ export const updateUser = ({ store, auditRelay }: IdentityContext): RpcOf<'ident
 });
 
 async function change({ em, sql }: Transaction, call: Call, userId: string, changes: Changes) {
-  const { organizationId } = call.tenant;
-  const activeAdmins = await lockActiveAdmins(sql, organizationId);
+  const { organizationId, admin } = call.tenant;
+  const othersRemain = await lockOtherAdmins(sql, organizationId, userId);
   const user = await em.findOne(User, { organizationId, id: userId });
   if (!user) throw new ServiceError('not_found');
-  const before = { role: user.role, status: user.status };
+  const before = { kind: user.kind, role: user.role, status: user.status };
   em.assign(user, { ...changes, updatedAt: new Date() });
-  if (leavesNoAdmin(before, user, activeAdmins)) throw new ServiceError('last_admin');
+  if (unseatsAdmin(before, user) && !admin) throw new ServiceError('admin_required', { message: actsAgainstAdmin });
+  if (leavesNoAdmin(before, user, othersRemain)) throw new ServiceError('last_admin');
   await flush(em);
   const ended = endsCredentials(before, user) ? await revokeCredentialsOf(sql, organizationId, userId) : [];
   const action = endsCredentials(before, user) ? 'user.deactivated' : 'user.updated';

@@ -24,6 +24,8 @@ export interface AuditFilter {
   dateTo: string;
 }
 
+export const isFiltered = (filter: AuditFilter): boolean => Object.values(filter).some((value) => value !== '');
+
 const columns = `id, environment, created_at as "createdAt", actor_type as "actorType", actor_id as "actorId", actor_key_id as "actorKeyId", action,
   target_type as "targetType", target_id as "targetId", outcome, request_id as "requestId", changes_json as "changesJson"`;
 
@@ -72,7 +74,7 @@ export function listAudit(
 
 /** Without filters from the chain's counters; with filters the matches are counted, once a list. */
 export async function countAudit(sql: Sql, organizationId: string, environment: string, filter: AuditFilter): Promise<number> {
-  if (Object.values(filter).every((value) => value === '')) return countAll(sql, organizationId, environment);
+  if (!isFiltered(filter)) return countAll(sql, organizationId, environment);
   const { where, values } = conditions(organizationId, filter, undefined, [environment]);
   const [row] = await sql<{ total: string }>(
     `select count(*) as total from audit_entries where environment in ($1, '') and ${where}`,

@@ -61,8 +61,15 @@ export async function countUsers(sql: Sql, organizationId: string, { role, statu
   return Number(row?.total ?? 0);
 }
 
-/** Counts active administrators and holds off whoever else would change them. */
-export async function lockActiveAdmins(sql: Sql, organizationId: string): Promise<number> {
+/**
+ * Whether another person than this user is an active administrator; holds off whoever else would change one. Service
+ * users do not count: an application can not manage an organization.
+ */
+export async function lockOtherAdmins(sql: Sql, organizationId: string, userId: string): Promise<boolean> {
   await sql('select 1 from organizations where id = $1 for update', [organizationId]);
-  return countUsers(sql, organizationId, { role: 'admin', status: 'active' });
+  const others = await sql(
+    `select 1 from users where organization_id = $1 and role = 'admin' and status = 'active' and kind = 'person' and id <> $2 limit 1`,
+    [organizationId, userId],
+  );
+  return others.length > 0;
 }

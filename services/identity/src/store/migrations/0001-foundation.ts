@@ -88,9 +88,9 @@ const credentials = `
     exponent text not null,
     private_key text not null,
     created_at timestamptz(3) not null default now(),
-    retired_at timestamptz(3)
+    activates_at timestamptz(3) not null
   );
-  create unique index signing_keys_active_unique on signing_keys ((retired_at is null)) where retired_at is null;
+  create index signing_keys_activates_at_index on signing_keys (activates_at);
 `;
 
 // Entries are only ever added: the trigger refuses everything else, also for the service's own role.
