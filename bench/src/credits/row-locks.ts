@@ -1,7 +1,8 @@
 import { Pool, type PoolClient } from 'pg';
 import type { Pair } from '../pairs.ts';
 
-const connections = 16;
+/** Where it is fastest: each further one only waits for the others' locks. */
+const connections = 4;
 
 const tables = `
   create schema floor;

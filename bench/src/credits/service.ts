@@ -31,13 +31,17 @@ export async function startCreditsService(databaseUrl: string, folder: string, s
     SERVICE_SECRET: secret,
     CURSOR_SECRET: secret,
     IDENTITY_ADDRESS: '127.0.0.1:1',
-    ...(process.env['CREDITS_NODE_OPTIONS'] && { NODE_OPTIONS: process.env['CREDITS_NODE_OPTIONS'] }),
   };
   const entry = join(repository, 'services/credits/src/main.ts');
   const spec = nodeProcess({ name: 'credits', entry, workingFolder: repository, env, opsPort });
   const log = join(folder, 'credits.log');
   const life = await beginLife(spec, log);
-  await waitUntilReady(spec, life, log, 30_000);
+  try {
+    await waitUntilReady(spec, life, log, 30_000);
+  } catch (cause) {
+    await life.stop();
+    throw cause;
+  }
   const connect = (as: string): Client<'credits'> =>
     createClient('credits', { address: `127.0.0.1:${grpcPort}`, as, config: { SERVICE_SECRET: [secret] } });
   const [agents, gateway, operator] = [connect('agents'), connect('gateway'), connect(operatorService)];

@@ -1,5 +1,6 @@
 import type { Scenario } from '../scenario.ts';
 import { authenticatedGet } from './authenticated-get.ts';
+import { creditsHot } from './credits-hot.ts';
 
 /** Every scenario of `npm run bench`. */
-export const scenarios: readonly Scenario[] = [authenticatedGet];
+export const scenarios: readonly Scenario[] = [authenticatedGet, creditsHot];

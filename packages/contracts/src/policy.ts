@@ -4,15 +4,15 @@ import { ServiceError } from './service-error.ts';
 /** Who may call a method. Everything not named is refused. */
 export interface Policy {
   readonly services: readonly string[];
-  /** Needed from the caller that a service acts for. */
-  readonly scope?: string;
+  /** Needed from the caller that a service acts for; of several any one. */
+  readonly scope?: string | readonly string[];
   readonly admin?: boolean;
 }
 
 /** For callers of the public API, through the gateway. */
-export const callers = (needs: { scope?: string; admin?: boolean } = {}): Policy => ({ services: ['gateway'], ...needs });
+export const callers = (needs: Pick<Policy, 'scope' | 'admin'> = {}): Policy => ({ services: ['gateway'], ...needs });
 /** For callers with the scope, and for the operator. */
-export const callersAndOperators = (needs: { scope?: string; admin?: boolean } = {}): Policy => ({
+export const callersAndOperators = (needs: Pick<Policy, 'scope' | 'admin'> = {}): Policy => ({
   services: ['gateway', operatorService],
   ...needs,
 });
@@ -24,6 +24,7 @@ export const services = (...names: string[]): Policy => ({ services: names });
 export function enforce(policy: Policy, caller: Caller): void {
   if (!policy.services.includes(caller.service)) throw new ServiceError('service_forbidden');
   if (caller.service === operatorService) return;
-  if (policy.scope && !caller.principal?.scopes.includes(policy.scope)) throw new ServiceError('insufficient_scope');
+  const scopes = policy.scope === undefined ? [] : [policy.scope].flat();
+  if (scopes.length > 0 && !scopes.some((scope) => caller.principal?.scopes.includes(scope))) throw new ServiceError('insufficient_scope');
   if (policy.admin && !caller.principal?.admin) throw new ServiceError('admin_required');
 }

@@ -29,13 +29,22 @@ export const catalogue: readonly CatalogueEntry[] = [
     needs: [],
   },
   {
+    name: 'credits',
+    entry: 'services/credits/src/main.ts',
+    kind: 'grpc',
+    database: true,
+    redis: false,
+    secrets: ['SERVICE_SECRET', 'CURSOR_SECRET'],
+    needs: ['identity'],
+  },
+  {
     name: 'gateway',
     entry: 'services/gateway/src/main.ts',
     kind: 'http',
     database: false,
     redis: true,
     secrets: ['SERVICE_SECRET'],
-    needs: ['identity'],
+    needs: ['identity', 'credits'],
     port: { setting: 'PORT', fallback: 8080 },
   },
 ];

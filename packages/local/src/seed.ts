@@ -1,11 +1,13 @@
 import { join } from 'node:path';
-import { type Client, createClient, operatorService } from '@agent-service/contracts';
+import { type Client, createClient, operatorService, type ServiceName } from '@agent-service/contracts';
 import { type Credentials, readCredentials } from './credentials.ts';
 import { writeJson } from './files.ts';
 import type { LocalSystem } from './system.ts';
 
 const organizationName = 'Demonstration';
 const administrator = 'admin@demonstration.example';
+/** What it starts with in the live environment; the test environment of every organization starts with as much by itself. */
+const openingGrant = { grantId: 'demonstration', amount: '100000' };
 
 /**
  * Makes the demonstration organization and leaves its credentials in DATA_DIR, before the gateway starts: whoever sees it
@@ -15,11 +17,12 @@ export async function seed(system: LocalSystem): Promise<void> {
   const file = join(system.dataDir, 'credentials.json');
   const known = readCredentials(file);
   const kept = known && (await stillValid(system, known)) ? known : await makeCredentials(system);
+  await grantCredits(system, kept.organization_id);
   writeJson(file, { ...kept, base_url: system.url });
 }
 
 async function makeCredentials(system: LocalSystem): Promise<Credentials> {
-  const identity = clientOf(system, operatorService);
+  const identity = clientOf(system, 'identity', operatorService);
   try {
     const organization = await identity.createOrganization({ name: organizationName, email: administrator });
     const application = await identity.createOauthClient({ organizationId: organization.organizationId, environment: 'live' });
@@ -36,7 +39,7 @@ async function makeCredentials(system: LocalSystem): Promise<Credentials> {
 
 /** Asks as a gateway does, because only identity can tell whether keys are still good. */
 async function stillValid(system: LocalSystem, { api_keys: keys }: Credentials): Promise<boolean> {
-  const identity = clientOf(system, 'gateway');
+  const identity = clientOf(system, 'identity', 'gateway');
   try {
     const { results } = await identity.authenticate({ tokens: [keys.live, keys.test] });
     return results.every(({ principal }) => principal);
@@ -45,8 +48,18 @@ async function stillValid(system: LocalSystem, { api_keys: keys }: Credentials):
   }
 }
 
-function clientOf(system: LocalSystem, as: string): Client<'identity'> {
-  const address = system.endpoints['identity'];
-  if (!address) throw new Error('the system runs without identity');
-  return createClient('identity', { address, as, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } });
+/** Under one id: a start after the first, or after one that was killed halfway, grants nothing twice. */
+async function grantCredits(system: LocalSystem, organizationId: string): Promise<void> {
+  const credits = clientOf(system, 'credits', operatorService);
+  try {
+    await credits.grant({ ...openingGrant, tenant: { organizationId, environment: 'live' } });
+  } finally {
+    credits.close();
+  }
+}
+
+function clientOf<Name extends ServiceName>(system: LocalSystem, service: Name, as: string): Client<Name> {
+  const address = system.endpoints[service];
+  if (!address) throw new Error(`the system runs without ${service}`);
+  return createClient(service, { address, as, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } });
 }

@@ -4,28 +4,50 @@ import { type Client, type ClientConfig, clientSettings, createClient, operatorS
 import { readConfig } from '@agent-service/runtime';
 import { z } from 'zod';
 
+/** Clients of the services, each made when a command first uses it. */
 export interface Connection {
-  identity: Client<'identity'>;
+  readonly identity: Client<'identity'>;
+  readonly credits: Client<'credits'>;
   close(): void;
 }
 
-const schema = z.object({ ...clientSettings, IDENTITY_ADDRESS: z.string() });
+const schema = z.object({ ...clientSettings, IDENTITY_ADDRESS: z.string(), CREDITS_ADDRESS: z.string().optional() });
+type Config = ClientConfig & z.output<typeof schema>;
 
 /** In a container the settings say where the services are; in a checkout the running local system does. */
 export function connect(env: NodeJS.ProcessEnv): Connection {
   const local = env.IDENTITY_ADDRESS ? {} : localSettings(resolve(env.DATA_DIR || '.data'));
-  const config: ClientConfig & { IDENTITY_ADDRESS: string } = readConfig(schema, { ...local, ...env });
-  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: operatorService, config });
-  return { identity, close: () => identity.close() };
+  const config: Config = readConfig(schema, { ...local, ...env });
+  const open: { close(): void }[] = [];
+  const client = <Name extends 'identity' | 'credits'>(name: Name, address: string | undefined): Client<Name> => {
+    if (!address) throw new Error(`Set ${name.toUpperCase()}_ADDRESS: this command needs the ${name} service.`);
+    const made = createClient(name, { address, as: operatorService, config });
+    open.push(made);
+    return made;
+  };
+  let identity: Client<'identity'> | undefined;
+  let credits: Client<'credits'> | undefined;
+  return {
+    get identity() {
+      return (identity ??= client('identity', config.IDENTITY_ADDRESS));
+    },
+    get credits() {
+      return (credits ??= client('credits', config.CREDITS_ADDRESS));
+    },
+    close() {
+      for (const each of open) each.close();
+    },
+  };
 }
 
 function localSettings(dataDir: string): NodeJS.ProcessEnv {
   const endpoints = readJson(join(dataDir, 'endpoints.json'));
   const secrets = readJson(join(dataDir, 'secrets.json'));
-  const addresses = Object.entries(endpoints)
-    .filter(([name]) => /^identity(-\d+)?$/.test(name))
-    .map(([, address]) => address.replace(/^ipv4:/, ''));
-  return { IDENTITY_ADDRESS: `ipv4:${addresses.join(',')}`, SERVICE_SECRET: secrets.SERVICE_SECRET };
+  const target = (service: string) => {
+    const addresses = Object.entries(endpoints).filter(([name]) => name.replace(/-\d+$/, '') === service);
+    return addresses.length === 0 ? undefined : `ipv4:${addresses.map(([, address]) => address.replace(/^ipv4:/, '')).join(',')}`;
+  };
+  return { IDENTITY_ADDRESS: target('identity'), CREDITS_ADDRESS: target('credits'), SERVICE_SECRET: secrets.SERVICE_SECRET };
 }
 
 function readJson(file: string): Record<string, string> {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { group } from './group.ts';
-import { environmentOption, scopesOption } from './options.ts';
+import { environmentOption, scopesOption, wholeNumber } from './options.ts';
 import type { Run } from './run.ts';
 
 interface Options {
@@ -9,7 +9,7 @@ interface Options {
   environment: string;
   scopes: string[];
   admin?: boolean;
-  tokenTtl?: string;
+  tokenTtl?: number;
 }
 
 export function keyCommands(program: Command, run: Run): void {
@@ -20,7 +20,7 @@ export function keyCommands(program: Command, run: Run): void {
     .addOption(environmentOption())
     .addOption(scopesOption())
     .option('--admin', 'may revoke keys and change settings')
-    .option('--token-ttl <seconds>', 'lifetime of tokens made from this key')
+    .option('--token-ttl <seconds>', 'lifetime of tokens made from this key', wholeNumber)
     .action((options: Options) =>
       run(async ({ identity }) => {
         const { organization, user, environment, scopes, admin, tokenTtl } = options;
@@ -30,7 +30,7 @@ export function keyCommands(program: Command, run: Run): void {
           environment,
           scopes,
           admin: admin === true,
-          tokenTtlSeconds: Number(tokenTtl ?? 0),
+          tokenTtlSeconds: tokenTtl ?? 0,
         });
         return { key_id: created.keyId, api_key: created.apiKey };
       }),

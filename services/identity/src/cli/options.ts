@@ -1,4 +1,4 @@
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 export const environmentOption = () => new Option('--environment <environment>').choices(['live', 'test']).makeOptionMandatory();
 
@@ -6,3 +6,9 @@ export const scopesOption = () =>
   new Option('--scopes <scopes>', 'scopes separated by blanks; all of them unless given')
     .default([], 'all')
     .argParser((text: string) => text.split(/[\s,]+/).filter(Boolean));
+
+/** Text that is no whole number is a mistake and never the default. */
+export function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number.');
+}

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { auditCommands } from './audit.ts';
 import type { Connection } from './connection.ts';
+import { creditCommands } from './credits.ts';
 import { keyCommands } from './keys.ts';
 import { oauthClientCommands } from './oauth-clients.ts';
 import { organizationCommands } from './organizations.ts';
@@ -29,5 +30,6 @@ export function buildProgram(connect: () => Connection): Command {
   oauthClientCommands(program, run);
   signingKeyCommands(program, run);
   auditCommands(program, run);
+  creditCommands(program, run);
   return program;
 }

@@ -1,0 +1,13 @@
+import type { Cursors, Relay, Store } from '@agent-service/store';
+import type { LedgerQueue } from './ledger/ledger-queue.ts';
+import type { Ledgers } from './ledger/ledgers.ts';
+
+/** What the methods of this service work with. */
+export interface CreditsContext {
+  readonly store: Store;
+  readonly ledgers: Ledgers;
+  readonly queue: LedgerQueue;
+  readonly cursors: Cursors;
+  readonly auditRelay: Relay;
+  readonly now: () => number;
+}

@@ -1,0 +1,60 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import type { CreditEvent } from './events.ts';
+import { LedgerInMemory } from './testing/ledger-in-memory.ts';
+import { a, JANUARY, spend } from './testing/scenes.ts';
+
+let ledger: LedgerInMemory;
+
+beforeEach(() => {
+  ledger = new LedgerInMemory(JANUARY);
+  ledger.one(JANUARY, a.grant('p', 200));
+});
+
+function raised(type: CreditEvent['type']): CreditEvent[] {
+  return [...ledger.events.values()].filter((event) => event.type === type);
+}
+
+test('credits.low_balance is raised below 10 % of the last purchase', () => {
+  spend(ledger, JANUARY, 'm1', 'u', 180);
+  expect(raised('credits.low_balance')).toEqual([]);
+  spend(ledger, JANUARY, 'm2', 'u', 1);
+  expect(raised('credits.low_balance')).toMatchObject([{ balance: 19, threshold: 20 }]);
+});
+
+test('credits.low_balance is raised once and armed again above the threshold', () => {
+  ledger.one(JANUARY, { kind: 'settings', id: 's', changes: { lowBalanceThreshold: 50 } });
+  spend(ledger, JANUARY, 'm1', 'u', 160);
+  spend(ledger, JANUARY, 'm2', 'u', 10);
+  expect(raised('credits.low_balance')).toHaveLength(1);
+  ledger.one(JANUARY, a.grant('p2', 30));
+  spend(ledger, JANUARY, 'm3', 'u', 20);
+  expect(raised('credits.low_balance')).toMatchObject([
+    { balance: 40, threshold: 50 },
+    { balance: 40, threshold: 50 },
+  ]);
+});
+
+test('a threshold raised above the balance warns at once', () => {
+  ledger.one(JANUARY, { kind: 'settings', id: 's', changes: { lowBalanceThreshold: 201 } });
+  expect(raised('credits.low_balance')).toMatchObject([{ balance: 200, threshold: 201 }]);
+});
+
+test('holds do not lower the balance and warn nobody', () => {
+  ledger.one(JANUARY, a.hold('m1', 'u', 200));
+  expect(raised('credits.low_balance')).toEqual([]);
+});
+
+test('credits.depleted is raised when the balance reaches zero, and again only after it rose', () => {
+  spend(ledger, JANUARY, 'm1', 'u', 200);
+  ledger.one(JANUARY, a.hold('m2', 'u', 1));
+  expect(raised('credits.depleted')).toMatchObject([{ balance: 0 }]);
+  ledger.one(JANUARY, a.grant('p2', 5));
+  spend(ledger, JANUARY, 'm3', 'u', 5);
+  expect(raised('credits.depleted')).toHaveLength(2);
+});
+
+test('an organization that never had credits is not told that they are gone', () => {
+  const empty = new LedgerInMemory(JANUARY);
+  const { events } = empty.run(JANUARY, [{ kind: 'settings', id: 's', changes: { lowBalanceThreshold: 10 } }]);
+  expect(events.map((event) => event.type)).toEqual(['credits.low_balance']);
+});

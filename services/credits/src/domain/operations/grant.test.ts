@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import { MAX_GRANT, MAX_ISSUED } from '../amounts.ts';
+import { LedgerInMemory } from '../testing/ledger-in-memory.ts';
+import { a, JANUARY, refusal } from '../testing/scenes.ts';
+
+test('a grant brings credits into the pool and tells so', () => {
+  const ledger = new LedgerInMemory(JANUARY);
+  expect(ledger.one(JANUARY, a.grant('p', 1_000))).toEqual({ ok: true, kind: 'grant', amount: 1_000 });
+  expect(ledger.ledger).toMatchObject({ pool: 1_000, issued: 1_000, lastPurchase: 1_000 });
+  expect([...ledger.events.values()]).toEqual([
+    {
+      id: 'grant:p:credits.replenished:purchase',
+      type: 'credits.replenished',
+      amount: 1_000,
+      balance: 1_000,
+      source: 'purchase',
+      at: JANUARY,
+    },
+  ]);
+});
+
+test('a repeated grant brings nothing more, and with another amount it is a conflict', () => {
+  const ledger = new LedgerInMemory(JANUARY);
+  const first = ledger.one(JANUARY, a.grant('p', 1_000));
+  expect(ledger.one(JANUARY, a.grant('p', 1_000))).toEqual(first);
+  expect(ledger.one(JANUARY, a.grant('p', 1_001))).toEqual(refusal('idempotency_conflict'));
+  expect(ledger.ledger.pool).toBe(1_000);
+});
+
+test('amounts that are no bounded integers move nothing and are not remembered', () => {
+  const ledger = new LedgerInMemory(JANUARY);
+  for (const amount of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, MAX_GRANT + 1]) {
+    expect(ledger.one(JANUARY, a.grant('p', amount))).toEqual(refusal('invalid_operation'));
+  }
+  expect(ledger.one(JANUARY, a.hold('m', 'u', -4))).toEqual(refusal('invalid_operation'));
+  expect(ledger.one(JANUARY, a.limit('l', 'u', 2_000_000_001))).toEqual(refusal('invalid_operation'));
+  expect(ledger.one(JANUARY, a.grant('p', 5))).toMatchObject({ ok: true });
+});
+
+test('more credits than can be counted exactly are refused', () => {
+  const ledger = new LedgerInMemory(JANUARY);
+  ledger.ledger = { ...ledger.ledger, pool: MAX_ISSUED - 10, issued: MAX_ISSUED - 10 };
+  expect(ledger.one(JANUARY, a.grant('p', 11))).toEqual(refusal('issue_limit_reached'));
+  expect(ledger.one(JANUARY, a.grant('q', 10))).toMatchObject({ ok: true });
+});

@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { chargeOf, costEstimate, DEFAULT_PRICES } from './price.ts';
+import { checkProperty } from './testing/properties.ts';
+
+test('a charge is the base and the tokens by the thousand, rounded up', () => {
+  expect(chargeOf(DEFAULT_PRICES.Fast, { input: 9_000, output: 0 })).toBe(1);
+  expect(chargeOf(DEFAULT_PRICES.Fast, { input: 0, output: 1 })).toBe(2);
+  expect(chargeOf(DEFAULT_PRICES.Fast, { input: 0, output: 1_000 })).toBe(2);
+  expect(chargeOf(DEFAULT_PRICES.Fast, { input: 0, output: 1_001 })).toBe(3);
+  expect(chargeOf(DEFAULT_PRICES.Smart, { input: 1_500, output: 250 })).toBe(4);
+  expect(chargeOf(DEFAULT_PRICES.Premium, { input: 1_000, output: 1_000 })).toBe(22);
+});
+
+test('a charge never exceeds the ceiling of its tier', () => {
+  expect(chargeOf(DEFAULT_PRICES.Fast, { input: 1e9, output: 1e9 })).toBe(4);
+  expect(chargeOf(DEFAULT_PRICES.Expert, { input: 1e9, output: 1e9 })).toBe(25);
+});
+
+test('decimal prices cost no credit through rounding errors', () => {
+  const price = { base: 0, per1kInput: 1.1, per1kOutput: 0, ceiling: 100 };
+  expect(chargeOf(price, { input: 10_000, output: 0 })).toBe(11);
+});
+
+test('a charge is a whole number between 0 and the ceiling for any price and answer', () => {
+  const tokens = fc.record({ input: fc.nat(2_000_000), output: fc.nat(200_000) });
+  const rate = fc.double({ min: 0, max: 20, noNaN: true });
+  const price = fc.record({ base: rate, per1kInput: rate, per1kOutput: rate, ceiling: fc.integer({ min: 1, max: 100 }) });
+  checkProperty(
+    fc.property(price, tokens, (tier, used) => {
+      const charge = chargeOf(tier, used);
+      expect(Number.isInteger(charge) && charge >= 0 && charge <= tier.ceiling).toBe(true);
+    }),
+  );
+});
+
+test('the estimate is the range of the tier in words', () => {
+  expect(costEstimate(DEFAULT_PRICES.Fast)).toBe('1-4 credits per query');
+  expect(costEstimate(DEFAULT_PRICES.Premium)).toBe('10-50 credits per query');
+  expect(costEstimate({ base: 3, per1kInput: 0, per1kOutput: 0, ceiling: 3 })).toBe('3 credits per query');
+  expect(costEstimate({ base: 1, per1kInput: 0, per1kOutput: 0, ceiling: 1 })).toBe('1 credit per query');
+});

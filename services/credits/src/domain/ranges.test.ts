@@ -1,0 +1,72 @@
+import { expect, test } from '@jest/globals';
+import { dayRange, recordRange } from './ranges.ts';
+
+const NOW = Date.UTC(2026, 1, 15, 10);
+const at = (text: string): number => Date.parse(text);
+
+test('records without bounds are all records', () => {
+  expect(recordRange({})).toEqual({ ok: true, from: null, until: null });
+});
+
+test('a date as date_to includes that day', () => {
+  const range = recordRange({ dateFrom: '2026-01-05', dateTo: '2026-01-05' });
+  expect(range).toEqual({ ok: true, from: at('2026-01-05T00:00:00Z'), until: at('2026-01-06T00:00:00Z') });
+});
+
+test('a time as date_to includes its millisecond', () => {
+  const instant = '2026-01-05T10:00:00.123Z';
+  expect(recordRange({ dateFrom: instant, dateTo: instant })).toEqual({ ok: true, from: at(instant), until: at(instant) + 1 });
+});
+
+test('times are read in their zone, and in UTC where they name none', () => {
+  expect(recordRange({ dateFrom: '2026-01-05T10:00:00+02:00' })).toMatchObject({ from: at('2026-01-05T08:00:00Z') });
+  expect(recordRange({ dateFrom: '2026-01-05T10:00' })).toMatchObject({ from: at('2026-01-05T10:00:00Z') });
+});
+
+test('what is no date is refused and named', () => {
+  for (const text of [
+    '',
+    'yesterday',
+    '2026-1-5',
+    '2026-02-30',
+    '2026-13-01',
+    '2026-02-29T10:00:00Z',
+    '2026-01-05T25:00:00Z',
+    '1767571200',
+    '05.01.2026',
+  ]) {
+    expect(recordRange({ dateFrom: text })).toMatchObject({ ok: false, param: 'date_from' });
+    expect(dayRange({ dateTo: text }, NOW)).toMatchObject({ ok: false, param: 'date_to' });
+  }
+});
+
+test('from after to is refused, on one day too', () => {
+  expect(recordRange({ dateFrom: '2026-01-06', dateTo: '2026-01-05' })).toMatchObject({ ok: false, param: 'date_from' });
+  const sameDay = { dateFrom: '2026-01-05T12:00:00Z', dateTo: '2026-01-05T08:00:00Z' };
+  expect(recordRange(sameDay).ok).toBe(false);
+  expect(dayRange(sameDay, NOW).ok).toBe(false);
+});
+
+test('groups without bounds are those of the current month', () => {
+  expect(dayRange({}, NOW)).toEqual({ ok: true, from: '2026-02-01', to: '2026-02-28' });
+});
+
+test('only date_from means until today', () => {
+  expect(dayRange({ dateFrom: '2026-01-20' }, NOW)).toEqual({ ok: true, from: '2026-01-20', to: '2026-02-15' });
+  expect(dayRange({ dateFrom: '2026-02-16' }, NOW)).toMatchObject({ ok: false, param: 'date_from' });
+});
+
+test('only date_to means from the first of its month', () => {
+  expect(dayRange({ dateTo: '2025-12-24' }, NOW)).toEqual({ ok: true, from: '2025-12-01', to: '2025-12-24' });
+});
+
+test('the times of groups are cut to their UTC day', () => {
+  const range = dayRange({ dateFrom: '2026-01-05T23:30:00-02:00', dateTo: '2026-01-07T00:00:00Z' }, NOW);
+  expect(range).toEqual({ ok: true, from: '2026-01-06', to: '2026-01-07' });
+});
+
+test('groups over more than 366 days are refused, records are not', () => {
+  expect(dayRange({ dateFrom: '2024-01-01', dateTo: '2024-12-31' }, NOW)).toMatchObject({ ok: true });
+  expect(dayRange({ dateFrom: '2025-01-01', dateTo: '2026-01-02' }, NOW)).toMatchObject({ ok: false, param: 'date_from' });
+  expect(recordRange({ dateFrom: '2020-01-01', dateTo: '2026-01-02' })).toMatchObject({ ok: true });
+});

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import type { Operation, Usage } from '../operations.ts';
+import type { Settings } from '../settings.ts';
+
+/** Operations that meet the ledger at the same instant, `later` milliseconds after the round before. */
+export interface Round {
+  later: number;
+  operations: Operation[];
+}
+
+export const START = Date.UTC(2026, 0, 20);
+
+const MINUTE = 60_000;
+const DAY = 1_440 * MINUTE;
+
+// Few ids and users, so that histories are full of repeats, conflicts and holds that meet each other.
+const userId = fc.constantFrom('usr_a', 'usr_b', 'usr_c');
+const holdId = fc.integer({ min: 1, max: 25 }).map((n) => `msg_${n}`);
+const operationId = fc.integer({ min: 1, max: 12 }).map((n) => `op_${n}`);
+
+const usage = fc.constantFrom('Fast', 'Smart').map(
+  (tier): Usage => ({
+    agentId: 'agt_1',
+    agentName: 'Sales',
+    conversationId: 'conv_1',
+    tier,
+    inputTokens: 100,
+    outputTokens: 50,
+    querySummary: 'How much?',
+  }),
+);
+
+const hold = fc.record({
+  kind: fc.constant('hold' as const),
+  id: holdId,
+  userId,
+  amount: fc.constantFrom(0, 1, 4, 10, 25),
+  deadline: fc.constant(START + 5 * MINUTE),
+});
+const settle = fc.record({ kind: fc.constant('settle' as const), id: holdId, amount: fc.integer({ min: 0, max: 30 }), usage });
+const release = fc.record({ kind: fc.constant('release' as const), id: holdId });
+const grant = fc.record({ kind: fc.constant('grant' as const), id: operationId, amount: fc.integer({ min: 1, max: 120 }) });
+const allocate = fc.record({
+  kind: fc.constant('allocate' as const),
+  id: operationId,
+  userId,
+  monthlyLimit: fc.integer({ min: 0, max: 80 }),
+  rollover: fc.boolean(),
+});
+const turn = fc.record({ kind: fc.constant('turn' as const), userId });
+const read = fc.record({ kind: fc.constant('read' as const), userId });
+
+function settings(changes: fc.Arbitrary<Partial<Settings>>): fc.Arbitrary<Operation> {
+  return fc.record({ kind: fc.constant('settings' as const), id: operationId, changes });
+}
+
+const common = {
+  autoReplenish: fc.boolean(),
+  lowBalanceThreshold: fc.option(fc.integer({ min: 0, max: 60 })),
+  defaultMonthlyLimit: fc.integer({ min: 0, max: 60 }),
+};
+
+const anySettings = settings(
+  fc.record(
+    { ...common, replenishThreshold: fc.integer({ min: 0, max: 60 }), replenishAmount: fc.integer({ min: 1, max: 60 }) },
+    { requiredKeys: [] },
+  ),
+);
+
+/** One replenishment always suffices, so a round of ten operations never meets the limit that a batch has. */
+const ampleSettings = settings(
+  fc.record({ ...common, replenishThreshold: fc.integer({ min: 0, max: 40 }), replenishAmount: fc.integer({ min: 40, max: 60 }) }),
+);
+
+function rounds(change: fc.Arbitrary<Operation>): fc.Arbitrary<Round[]> {
+  const operation = fc.oneof(
+    { weight: 8, arbitrary: hold },
+    { weight: 7, arbitrary: settle },
+    { weight: 2, arbitrary: release },
+    { weight: 2, arbitrary: grant },
+    { weight: 2, arbitrary: allocate },
+    { weight: 1, arbitrary: change },
+    { weight: 1, arbitrary: turn },
+    { weight: 1, arbitrary: read },
+  );
+  const later = fc.constantFrom(0, 1, MINUTE, 10 * MINUTE, DAY, 8 * DAY, 20 * DAY, 70 * DAY, -MINUTE);
+  return fc.array(fc.record({ later, operations: fc.array(operation, { minLength: 1, maxLength: 10 }) }), { minLength: 1, maxLength: 25 });
+}
+
+/** Any history, clocks that disagree by a minute included. */
+export const anyHistory: fc.Arbitrary<Round[]> = rounds(anySettings);
+
+/** Histories whose outcome may not depend on how they are cut into batches. */
+export const divisibleHistory: fc.Arbitrary<Round[]> = rounds(ampleSettings);

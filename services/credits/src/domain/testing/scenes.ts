@@ -1,0 +1,44 @@
+import type { Operation, Usage } from '../operations.ts';
+import type { Refusal, Result } from '../results.ts';
+import type { LedgerInMemory } from './ledger-in-memory.ts';
+
+/** 15 January 2026, and the month after. */
+export const JANUARY = Date.UTC(2026, 0, 15);
+export const FEBRUARY = Date.UTC(2026, 1, 1);
+export const MARCH = Date.UTC(2026, 2, 1);
+export const DAY = 86_400_000;
+
+export const USAGE: Usage = {
+  agentId: 'agt_1',
+  agentName: 'Sales',
+  conversationId: 'conv_1',
+  tier: 'Fast',
+  inputTokens: 100,
+  outputTokens: 50,
+  querySummary: 'How much?',
+};
+
+export const a = {
+  hold: (id: string, userId: string, amount: number): Operation => ({ kind: 'hold', id, userId, amount, deadline: JANUARY }),
+  settle: (id: string, amount: number): Operation => ({ kind: 'settle', id, amount, usage: USAGE }),
+  release: (id: string): Operation => ({ kind: 'release', id }),
+  grant: (id: string, amount: number): Operation => ({ kind: 'grant', id, amount }),
+  limit: (id: string, userId: string, monthlyLimit: number, rollover = false): Operation => ({
+    kind: 'allocate',
+    id,
+    userId,
+    monthlyLimit,
+    rollover,
+  }),
+  turn: (userId: string): Operation => ({ kind: 'turn', userId }),
+  read: (userId: string): Operation => ({ kind: 'read', userId }),
+};
+
+/** Holds and settles at once: what an answer costs its user. */
+export function spend(ledger: LedgerInMemory, now: number, id: string, userId: string, amount: number): Result[] {
+  return ledger.run(now, [a.hold(id, userId, amount), a.settle(id, amount)]).results;
+}
+
+export function refusal(code: Refusal['code'], required?: number, available?: number): Refusal {
+  return { ok: false, code, shortage: required === undefined || available === undefined ? null : { required, available } };
+}

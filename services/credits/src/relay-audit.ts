@@ -1,0 +1,36 @@
+import type { Client } from '@agent-service/contracts';
+import type { ProcessContext } from '@agent-service/runtime';
+import { type Relay, type Store, startRelay } from '@agent-service/store';
+
+/** An entry as `writeAudit` leaves it in the outbox. */
+interface AuditPayload {
+  id: string;
+  createdAt: string;
+  organizationId: string;
+  environment: string;
+  actorType: string;
+  actorId: string;
+  actorKeyId: string;
+  action: string;
+  targetType: string;
+  targetId: string;
+  outcome: string;
+  requestId: string;
+  changesJson: string;
+}
+
+/** Carries audit entries to identity, which appends each id once. */
+export function relayAudit(process: ProcessContext, store: Store, identity: Client<'identity'>): Relay {
+  return startRelay<AuditPayload>(process, store, {
+    topic: 'audit',
+    deliver: async (messages) => {
+      await identity.appendAuditEntries({
+        entries: messages.map(({ payload: { actorType, actorId, actorKeyId, targetType, targetId, ...entry } }) => ({
+          ...entry,
+          actor: { type: actorType, id: actorId, keyId: actorKeyId },
+          target: { type: targetType, id: targetId },
+        })),
+      });
+    },
+  });
+}

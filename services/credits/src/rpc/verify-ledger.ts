@@ -1,0 +1,43 @@
+import { operators, type RpcOf } from '@agent-service/contracts';
+import type { CreditsContext } from '../context.ts';
+import type { Discrepancy } from '../domain/equations.ts';
+import type { Tenant } from '../domain/tenant.ts';
+import { type Progress, verifyStep } from '../ledger/verify.ts';
+
+/** No further step begins after this; the caller comes back with the cursor. */
+const callLimitMs = 3_000;
+
+export const verifyLedger = ({ store, cursors }: CreditsContext): RpcOf<'credits', 'verifyLedger'> => ({
+  allow: operators,
+  async handle({ organizationId, cursor }) {
+    const binding = ['verify', organizationId];
+    const until = performance.now() + callLimitMs;
+    const faults: ReturnType<typeof toFault>[] = [];
+    let progress = progressOf(cursors.decode(binding, cursor)?.after);
+    let tenants = 0;
+    for (;;) {
+      const step = await verifyStep(store, organizationId, progress);
+      if (step === undefined) return { tenants, faults, nextCursor: '' };
+      progress = step.progress;
+      if (progress.month === null) tenants += 1;
+      faults.push(...step.faults.map((fault) => toFault(step.progress.tenant, fault)));
+      if (performance.now() > until) return { tenants, faults, nextCursor: cursors.encode(binding, { after: keyOf(progress) }) };
+    }
+  },
+});
+
+const keyOf = ({ tenant, month }: Progress) => [tenant.organizationId, tenant.environment, month ?? -1];
+
+function progressOf(after: readonly (string | number)[] | undefined): Progress | undefined {
+  if (!after) return undefined;
+  const [organizationId, environment, month] = after as [string, Tenant['environment'], number];
+  return { tenant: { organizationId, environment }, month: month === -1 ? null : month };
+}
+
+const toFault = (tenant: Tenant, { account, equation, expected, actual }: Discrepancy) => ({
+  tenant: { organizationId: tenant.organizationId, environment: tenant.environment },
+  account,
+  equation,
+  expected,
+  actual,
+});

@@ -1,0 +1,44 @@
+import { createClient, serve } from '@agent-service/contracts';
+import type { ProcessContext } from '@agent-service/runtime';
+import { createCursors, migrate, openStore } from '@agent-service/store';
+import type { CreditsConfig } from './config.ts';
+import type { CreditsContext } from './context.ts';
+import { createLedgerQueue } from './ledger/ledger-queue.ts';
+import { createLedgers } from './ledger/ledgers.ts';
+import { relayAudit } from './relay-audit.ts';
+import { implementation } from './rpc/index.ts';
+import { migrations } from './store/migrations/index.ts';
+import { createPartitions } from './store/partitions.ts';
+import { startSweeps } from './sweeps.ts';
+
+const schema = 'credits';
+const operationsAtOnce = 500;
+const waitingAtMost = 10_000;
+/** Connections that batches leave for reads and for requests with a transaction of their own. */
+const connectionsForOthers = 3;
+
+/** Composes the service; answers with its gRPC port. */
+export async function start(process: ProcessContext, config: CreditsConfig, now: () => number = Date.now): Promise<number> {
+  await migrate({ url: config.DATABASE_URL, schema, migrations });
+  const store = await openStore(process, config, { schema, entities: [] });
+  const partitions = createPartitions(store);
+  const ledgers = createLedgers({ store, partitions, now, events: config.WEBHOOKS_ENABLED });
+  await ledgers.prepare();
+  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'credits', config });
+  process.onStop('identity client', async () => identity.close());
+  const context: CreditsContext = {
+    store,
+    ledgers,
+    queue: createLedgerQueue({
+      commit: ledgers.commit,
+      maxItems: operationsAtOnce,
+      maxWaiting: waitingAtMost,
+      tenantsAtOnce: Math.max(1, config.DATABASE_POOL_MAX - connectionsForOthers),
+    }),
+    cursors: createCursors(config.CURSOR_SECRET),
+    auditRelay: relayAudit(process, store, identity),
+    now,
+  };
+  startSweeps(process, context);
+  return await serve(process, config, 'credits', implementation(context));
+}

@@ -1,0 +1,4 @@
+import { ledger } from './0001-ledger.ts';
+
+/** The history of the schema, oldest first. */
+export const migrations = [ledger];

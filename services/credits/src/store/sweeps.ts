@@ -1,0 +1,48 @@
+import type { Sql } from '@agent-service/store';
+import { ENDED_HOLD_KEPT_MS } from '../domain/holds.ts';
+import type { Month } from '../domain/month.ts';
+import type { Tenant } from '../domain/tenant.ts';
+
+const removedAtOnce = 1_000;
+
+/** Removes a bounded number of holds that ended too long ago to be asked for; answers with how many. */
+export async function removeEndedHolds(sql: Sql, now: number): Promise<number> {
+  const removed = await sql(
+    `delete from holds where (organization_id, environment, id) in (
+       select organization_id, environment, id from holds where ended_at < to_timestamp($1::float8 / 1000) order by ended_at limit $2
+       for update skip locked)
+     returning 1`,
+    [now - ENDED_HOLD_KEPT_MS, removedAtOnce],
+  );
+  return removed.length;
+}
+
+/** Forgets allocations and settings, whose ids no request can bring again. Grants are remembered for ever: their ids are people's. */
+export async function removeOldOperations(sql: Sql, now: number): Promise<number> {
+  const removed = await sql(
+    `delete from operations where (organization_id, environment, id) in (
+       select organization_id, environment, id from operations
+       where at < to_timestamp($1::float8 / 1000) and result ->> 'kind' is distinct from 'grant' order by at limit $2 for update skip locked)
+     returning 1`,
+    [now - ENDED_HOLD_KEPT_MS, removedAtOnce],
+  );
+  return removed.length;
+}
+
+export interface UnturnedAccount extends Tenant {
+  userId: string;
+  month: Month;
+}
+
+const key = 'month, organization_id, environment, user_id';
+
+/** Accounts that no operation has met since an earlier month, behind the given one. */
+export function listUnturned(sql: Sql, month: Month, after: UnturnedAccount | undefined, limit: number): Promise<UnturnedAccount[]> {
+  const seek = after ? `and (${key}) > ($3, $4, $5, $6)` : '';
+  const values = after ? [after.month, after.organizationId, after.environment, after.userId] : [];
+  return sql<UnturnedAccount>(
+    `select organization_id as "organizationId", environment, user_id as "userId", month
+     from user_accounts where month < $1 ${seek} order by ${key} limit $2`,
+    [month, limit, ...values],
+  );
+}

@@ -1,0 +1,123 @@
+import type { Sql } from '@agent-service/store';
+import type { Discrepancy } from '../../domain/equations.ts';
+import { type Month, monthLabel, startOfMonth } from '../../domain/month.ts';
+import type { Tenant } from '../../domain/tenant.ts';
+
+const faultsAtMost = 100;
+
+/** The rollups by the keys that they have beside the day. */
+const rollups: Readonly<Record<string, readonly string[]>> = {
+  usage_by_tier: ['tier'],
+  usage_by_user: ['user_id', 'tier'],
+  usage_by_agent: ['agent_id', 'tier'],
+  usage_by_user_agent: ['user_id', 'agent_id', 'tier'],
+  usage_user_days: ['user_id'],
+};
+
+interface FaultRow {
+  account: string;
+  equation: string;
+  expected: string;
+  actual: string;
+}
+
+const toDiscrepancy = ({ account, equation, expected, actual }: FaultRow): Discrepancy => ({
+  account,
+  equation,
+  expected: Number(expected),
+  actual: Number(actual),
+});
+
+/** The months that have records or sums of the tenant, oldest first. */
+export async function usageMonths(sql: Sql, { organizationId, environment }: Tenant): Promise<Month[]> {
+  const rows = await sql<{ month: number }>(
+    `select distinct (extract(year from day) * 12 + extract(month from day) - 1)::int as month from (
+       select day from usage_by_tier where organization_id = $1 and environment = $2
+       union select day from usage_by_user_agent where organization_id = $1 and environment = $2
+       union select generate_series(date_trunc('month', min(at)), max(at), '1 month')::date from usage_records
+         where organization_id = $1 and environment = $2
+     ) as days order by month`,
+    [organizationId, environment],
+  );
+  return rows.map(({ month }) => month);
+}
+
+/** Proves one month's rollups and unique counts against its records, with the running totals that lead into it. */
+export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month): Promise<Discrepancy[]> {
+  const [from, until] = [month, month + 1].map((bound) => new Date(startOfMonth(bound)).toISOString());
+  const values = [tenant.organizationId, tenant.environment, from, until, faultsAtMost];
+  const found: Discrepancy[] = [];
+  for (const [table, keys] of Object.entries(rollups)) {
+    for (const statement of [sums(table, keys), totals(table, keys)])
+      found.push(...(await sql<FaultRow>(statement, values)).map(toDiscrepancy));
+  }
+  for (const grain of ['day', 'week', 'month']) found.push(...(await sql<FaultRow>(uniqueUsers(grain), values)).map(toDiscrepancy));
+  found.push(...(await sql<FaultRow>(doubled, values)).map(toDiscrepancy));
+  return found.map((fault) => ({ ...fault, account: `${fault.account} (${monthLabel(month)})` }));
+}
+
+const nameOf = (table: string, columns: readonly string[]) => `concat_ws(' ', '${table}', ${columns.join(', ')})`;
+
+function sums(table: string, keys: readonly string[]): string {
+  const columns = [...keys, 'day'];
+  return `
+    with recorded as (
+      select ${keys.join(', ')}, (at at time zone 'UTC')::date as day, sum(credits) as credits, count(*) as queries
+      from usage_records where organization_id = $1 and environment = $2 and at >= $3 and at < $4 group by ${columns.join(', ')}
+    ), kept as (
+      select ${columns.join(', ')}, credits, queries from ${table}
+      where organization_id = $1 and environment = $2 and day >= ($3::timestamptz at time zone 'UTC')::date
+        and day < ($4::timestamptz at time zone 'UTC')::date
+    )
+    select ${nameOf(table, columns)} as account, figure as equation, expected, actual
+    from recorded full join kept using (${columns.join(', ')}), lateral (values
+      ('credits = usage records', coalesce(recorded.credits, 0), coalesce(kept.credits, 0)),
+      ('queries = usage records', coalesce(recorded.queries, 0), coalesce(kept.queries, 0))
+    ) as compared(figure, expected, actual)
+    where expected <> actual limit $5`;
+}
+
+/** The last row before the month opens each key's running totals. */
+function totals(table: string, keys: readonly string[]): string {
+  const partition = keys.join(', ');
+  return `
+    with days as (
+      select ${partition}, day, credits, queries, credits_total, queries_total,
+        lag(credits_total, 1, 0::bigint) over running as credits_before, lag(queries_total, 1, 0::bigint) over running as queries_before
+      from ${table} where organization_id = $1 and environment = $2 and day < ($4::timestamptz at time zone 'UTC')::date
+      window running as (partition by ${partition} order by day)
+    )
+    select ${nameOf(table, [...keys, 'day'])} as account, figure as equation, expected, actual
+    from days, lateral (values
+      ('running credits = those before + the day', credits_before + credits, credits_total),
+      ('running queries = those before + the day', queries_before + queries, queries_total)
+    ) as compared(figure, expected, actual)
+    where day >= ($3::timestamptz at time zone 'UTC')::date and expected <> actual limit $5`;
+}
+
+/** Counted from the finest rollup, which is proven against the records; a week belongs to the month that it begins in. */
+function uniqueUsers(grain: string): string {
+  const period = `date_trunc('${grain}', day)::date`;
+  return `
+    with seen as (
+      select distinct agent_id, user_id, ${period} as period from usage_by_user_agent
+      where organization_id = $1 and environment = $2 and ${period} >= ($3::timestamptz at time zone 'UTC')::date
+        and ${period} < ($4::timestamptz at time zone 'UTC')::date
+        and day >= ($3::timestamptz at time zone 'UTC')::date and day < ($4::timestamptz at time zone 'UTC')::date + 7
+    ), counted as (
+      select agent_id, period, count(*) as users from seen group by agent_id, period
+      union all select '', period, count(distinct user_id) from seen group by period
+    ), kept as (
+      select agent_id, period, users from usage_unique_users
+      where organization_id = $1 and environment = $2 and grain = '${grain}' and period >= ($3::timestamptz at time zone 'UTC')::date
+        and period < ($4::timestamptz at time zone 'UTC')::date
+    )
+    select concat_ws(' ', 'usage_unique_users', agent_id, '${grain}', period) as account, 'users = those with records' as equation,
+      coalesce(counted.users, 0) as expected, coalesce(kept.users, 0) as actual
+    from counted full join kept using (agent_id, period) where counted.users is distinct from kept.users limit $5`;
+}
+
+const doubled = `
+  select concat_ws(' ', 'hold', hold_id) as account, 'one record a hold' as equation, 1 as expected, count(*) as actual
+  from usage_records where organization_id = $1 and environment = $2 and at >= $3 and at < $4
+  group by hold_id having count(*) > 1 limit $5`;

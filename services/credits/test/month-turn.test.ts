@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Operation, Usage } from '../src/domain/operations.ts';
+import type { Tenant } from '../src/domain/tenant.ts';
+import { createMonthTurner } from '../src/ledger/turn-months.ts';
+import { removeEndedHolds, removeOldOperations } from '../src/store/sweeps.ts';
+import { proveAll } from './faults.ts';
+import { type Wired, wired } from './wired.ts';
+
+const january = Date.UTC(2026, 0, 31, 23, 50);
+const february = Date.UTC(2026, 1, 1, 0, 10);
+const users = 450;
+const large: Tenant = { organizationId: 'org_large', environment: 'live' };
+const small: Tenant = { organizationId: 'org_small', environment: 'live' };
+const usage: Usage = {
+  agentId: 'agt_1',
+  agentName: 'Sales',
+  conversationId: 'conv_1',
+  tier: 'Fast',
+  inputTokens: 1,
+  outputTokens: 1,
+  querySummary: '',
+};
+
+let credits: Wired;
+
+beforeAll(async () => {
+  credits = await wired(january);
+  await endow(large, users);
+  await endow(small, 1);
+}, 60_000);
+afterAll(() => credits.stop());
+
+/** Every user has 10 credits a month and has used 4; every second one carries over what is left. */
+async function endow(tenant: Tenant, count: number): Promise<void> {
+  const each = (make: (n: number) => Operation) => Array.from({ length: count }, (_, n) => make(n));
+  await credits.ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: count * 30 }]);
+  await credits.ledgers.commit(
+    tenant,
+    each((n) => ({ kind: 'allocate', id: `a${n}`, userId: `usr_${n}`, monthlyLimit: 10, rollover: n % 2 === 0 })),
+  );
+  await credits.ledgers.commit(
+    tenant,
+    each((n) => ({ kind: 'hold', id: `msg_${n}`, userId: `usr_${n}`, amount: 4, deadline: january })),
+  );
+  await credits.ledgers.commit(
+    tenant,
+    each((n) => ({ kind: 'settle', id: `msg_${n}`, amount: 4, usage })),
+  );
+}
+
+test('the sweep turns the month of every account in bounded steps, one tenant that can not be turned or not', async () => {
+  const commits: number[] = [];
+  const ledgers: Wired['ledgers'] = {
+    ...credits.ledgers,
+    commit(tenant, operations) {
+      commits.push(operations.length);
+      if (tenant.organizationId === 'org_large' && commits.length === 1) return Promise.reject(new Error('not now'));
+      return credits.ledgers.commit(tenant, operations);
+    },
+  };
+  const turn = createMonthTurner({ ...credits, ledgers, now: () => credits.clock.now });
+  expect(await turn()).toBe(0);
+  credits.clock.now = february;
+  for (let step = 0; step < 10; step += 1) await turn();
+  expect(Math.max(...commits)).toBeLessThanOrEqual(200);
+  const rows = await credits.store.sql<{ used: string; carried: number; balance: string; accounts: string }>(
+    'select used, carried, balance, count(*) as accounts from user_accounts group by 1, 2, 3 order by carried',
+  );
+  expect(rows.map(({ used, carried, balance, accounts }) => [Number(used), carried, Number(balance), Number(accounts)])).toEqual([
+    [0, 0, 10, 225],
+    [0, 6, 16, 226],
+  ]);
+  expect(await proveAll(credits.store)).toEqual([]);
+});
+
+test('a charge counts in the month it settles, and the records of both months agree with the rollups', async () => {
+  credits.clock.now = february + 60_000;
+  await credits.ledgers.commit(small, [{ kind: 'hold', id: 'msg_feb', userId: 'usr_0', amount: 4, deadline: february }]);
+  await credits.ledgers.commit(small, [{ kind: 'settle', id: 'msg_feb', amount: 3, usage }]);
+  const months = await credits.store.sql<{ day: string; credits: string; total: string }>(
+    `select day::text as day, credits, credits_total as total from usage_by_user_agent where organization_id = 'org_small' order by day`,
+  );
+  expect(months.map(({ day, credits: sum, total }) => [day, Number(sum), Number(total)])).toEqual([
+    ['2026-01-31', 4, 4],
+    ['2026-02-01', 3, 7],
+  ]);
+  expect(await proveAll(credits.store)).toEqual([]);
+});
+
+test('ended holds and old operations go after seven days, grants stay', async () => {
+  const later = february + 8 * 86_400_000;
+  await credits.ledgers.commit(small, [{ kind: 'hold', id: 'msg_open', userId: 'usr_0', amount: 1, deadline: february }]);
+  expect(await removeEndedHolds(credits.store.sql, february)).toBe(0);
+  expect(await removeEndedHolds(credits.store.sql, later)).toBe(users + 2);
+  expect(await removeOldOperations(credits.store.sql, later)).toBe(users + 1);
+  expect(await credits.store.sql('select id from holds')).toEqual([{ id: 'msg_open' }]);
+  expect(await credits.store.sql('select id from operations')).toEqual([{ id: 'g' }, { id: 'g' }]);
+  credits.clock.now = later;
+  const [late] = await credits.ledgers.commit(small, [{ kind: 'settle', id: 'msg_feb', amount: 3, usage }]);
+  expect(late).toMatchObject({ ok: false, code: 'hold_not_found' });
+  expect(await proveAll(credits.store)).toEqual([]);
+});

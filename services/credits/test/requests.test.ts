@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { faultsOf, query } from './books.ts';
+import { asCaller, type Booted, boot, tenantOf } from './booted.ts';
+
+let credits: Booted;
+beforeAll(async () => {
+  credits = await boot({ settings: { WEBHOOKS_ENABLED: 'true' } });
+});
+afterAll(async () => {
+  expect(await faultsOf(credits)).toEqual([]);
+  await credits.stop();
+});
+
+const grant = (organizationId: string, amount: number, grantId = 'g') =>
+  credits.operator.grant({ tenant: tenantOf(organizationId), grantId, amount });
+const balanceOf = async (organizationId: string, environment: 'live' | 'test' = 'live') =>
+  (await asCaller({ organizationId, environment }, () => credits.gateway.getBalance({}))).balance;
+const actionsOf = async (organizationId: string) => {
+  const rows = await query<{ action: string }>(
+    credits.url,
+    "select payload ->> 'action' as action from outbox where topic = 'audit' and payload ->> 'organizationId' = $1 order by id",
+    [organizationId],
+  );
+  return rows.map(({ action }) => action);
+};
+
+describe('balances', () => {
+  test('a new tenant has no credits in live and 100,000 in test', async () => {
+    expect(await balanceOf('org_new')).toMatchObject({
+      balance: '0',
+      allocated: '0',
+      unallocated: '0',
+      autoReplenish: false,
+      replenishThreshold: 100,
+      replenishAmount: 1000,
+      defaultMonthlyLimit: 500,
+    });
+    const many = await Promise.all(Array.from({ length: 10 }, () => balanceOf('org_new', 'test')));
+    expect(new Set(many.map((balance) => balance?.balance))).toEqual(new Set(['100000']));
+  });
+
+  test('a user who never used a credit has none, and the limit that the first use brings', async () => {
+    const { balance } = await asCaller({ organizationId: 'org_new' }, () => credits.gateway.getUserBalance({ userId: 'usr_new' }));
+    expect(balance).toMatchObject({ userId: 'usr_new', balance: '0', monthlyLimit: 500, usedThisMonth: '0', rolloverEnabled: false });
+    expect(await query(credits.url, "select 1 from user_accounts where user_id = 'usr_new'")).toEqual([]);
+  });
+
+  test('a read needs credits:read', async () => {
+    await expect(asCaller({ scopes: ['credits:write'] }, () => credits.gateway.getBalance({}))).rejects.toMatchObject({
+      code: 'insufficient_scope',
+    });
+    await expect(asCaller({}, () => credits.agents.getBalance({}))).rejects.toMatchObject({ code: 'service_forbidden' });
+  });
+});
+
+describe('grants', () => {
+  test('a grant is made once for its id, audited once, and refused under another amount', async () => {
+    await grant('org_grant', 100);
+    const { balance } = await grant('org_grant', 100);
+    expect(balance).toMatchObject({ balance: '100' });
+    await expect(grant('org_grant', 200)).rejects.toMatchObject({ code: 'idempotency_conflict' });
+    expect(await actionsOf('org_grant')).toEqual(['credits.granted']);
+  });
+
+  test('an amount that is none changes nothing', async () => {
+    for (const amount of [0, -5, '9223372036854775807'])
+      await expect(credits.operator.grant({ tenant: tenantOf('org_none'), grantId: `g${amount}`, amount })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+    expect(await query(credits.url, "select 1 from ledgers where organization_id = 'org_none'")).toEqual([]);
+  });
+
+  test('only the operator grants', async () => {
+    const item = { tenant: tenantOf('org_a'), grantId: 'g', amount: 1 };
+    await expect(asCaller({}, () => credits.gateway.grant(item))).rejects.toMatchObject({ code: 'service_forbidden' });
+  });
+});
+
+describe('allocations', () => {
+  const allocate = (organizationId: string, monthlyLimit: number, idempotency?: { scope: string; fingerprint: string }) =>
+    asCaller(
+      { organizationId },
+      () => credits.gateway.setAllocation({ userId: 'usr_1', monthlyLimit, rolloverEnabled: true }),
+      idempotency,
+    );
+
+  test('credits move between pool and user, and each change is audited', async () => {
+    await grant('org_alloc', 1_000);
+    const { allocation } = await allocate('org_alloc', 300);
+    expect(allocation).toMatchObject({ userId: 'usr_1', monthlyLimit: 300, rolloverEnabled: true });
+    expect(await balanceOf('org_alloc')).toMatchObject({ allocated: '300', unallocated: '700' });
+    await allocate('org_alloc', 100);
+    expect(await balanceOf('org_alloc')).toMatchObject({ allocated: '100', unallocated: '900' });
+    expect(await actionsOf('org_alloc')).toEqual(['credits.granted', 'credits.allocated', 'credits.allocated']);
+  });
+
+  test('more than is unallocated is refused with what is missing, changes nothing and is not audited', async () => {
+    await grant('org_short', 50);
+    await expect(allocate('org_short', 60)).rejects.toMatchObject({
+      code: 'insufficient_unallocated_credits',
+      details: { required: 60, available: 50 },
+    });
+    expect(await balanceOf('org_short')).toMatchObject({ allocated: '0', unallocated: '50' });
+    expect(await actionsOf('org_short')).toEqual(['credits.granted']);
+  });
+
+  test('an Idempotency-Key makes it once; a refusal keeps nothing under the key', async () => {
+    const key = { scope: 'org_key PUT /allocation 1', fingerprint: 'a' };
+    await expect(allocate('org_key', 10, key)).rejects.toMatchObject({ code: 'insufficient_unallocated_credits' });
+    await grant('org_key', 100);
+    const first = await allocate('org_key', 10, key);
+    await allocate('org_key', 20);
+    expect(await allocate('org_key', 10, key)).toEqual(first);
+    expect(await balanceOf('org_key')).toMatchObject({ allocated: '20' });
+    await expect(allocate('org_key', 30, { ...key, fingerprint: 'b' })).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+  });
+});
+
+describe('settings and events', () => {
+  test('only an administrator changes them, and only what is named changes', async () => {
+    const change = (admin: boolean) =>
+      asCaller({ organizationId: 'org_set', admin }, () => credits.gateway.updateSettings({ replenishAmount: 5, lowBalanceThreshold: 7 }));
+    await expect(change(false)).rejects.toMatchObject({ code: 'admin_required' });
+    const { balance } = await change(true);
+    expect(balance).toMatchObject({ replenishAmount: 5, lowBalanceThreshold: 7, replenishThreshold: 100, autoReplenish: false });
+    const cleared = await asCaller({ organizationId: 'org_set' }, () => credits.gateway.updateSettings({ clearLowBalanceThreshold: true }));
+    expect(cleared.balance?.lowBalanceThreshold).toBeUndefined();
+    await expect(
+      asCaller({ organizationId: 'org_set' }, () => credits.gateway.updateSettings({ replenishAmount: 0 })),
+    ).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  test('crossings are announced once, in the transaction that caused them', async () => {
+    await grant('org_events', 20);
+    const spend = async (holdId: string, amount: number) => {
+      const tenant = tenantOf('org_events');
+      await credits.agents.hold({ items: [{ tenant, holdId, userId: 'usr_1', amount, deadlineMs: Date.now() }] });
+      const item = { tenant, holdId, amount, agentId: 'agt_1', agentName: 'Sales', conversationId: 'c', tier: 'Fast' };
+      await credits.agents.settle({ items: [item, item] });
+    };
+    for (const [index, amount] of [18, 1, 1].entries()) await spend(`msg_${index}`, amount);
+    await grant('org_events', 30, 'g2');
+    const events = await query<{ payload: { type: string; data: Record<string, unknown> } }>(
+      credits.url,
+      "select payload from outbox where topic = 'events' and payload ->> 'organizationId' = 'org_events' order by id",
+    );
+    expect(events.map(({ payload: { type, data } }) => [type, data])).toEqual([
+      ['credits.replenished', { organization_id: 'org_events', amount: 20, balance: 20, source: 'purchase' }],
+      ['credits.low_balance', { organization_id: 'org_events', balance: 1, threshold: 2 }],
+      ['credits.depleted', { organization_id: 'org_events', balance: 0, depleted_at: expect.any(String) }],
+      ['credits.replenished', { organization_id: 'org_events', amount: 30, balance: 30, source: 'purchase' }],
+    ]);
+  });
+});
+
+describe('overdue holds', () => {
+  test('only those past deadline and grace are listed, oldest first, page by page', async () => {
+    await grant('org_late', 100);
+    const held = (holdId: string, agoMs: number) => ({
+      tenant: tenantOf('org_late'),
+      holdId,
+      userId: 'usr_1',
+      amount: 1,
+      deadlineMs: Date.now() - agoMs,
+    });
+    await credits.agents.hold({ items: [held('m1', 70_000), held('m2', 50_000), held('m3', 80_000), held('m4', 70_500)] });
+    const first = await credits.agents.listOverdueHolds({ page: { limit: 2 } });
+    const second = await credits.agents.listOverdueHolds({ page: { limit: 2, cursor: first.nextCursor } });
+    expect([...first.holds, ...second.holds].map(({ holdId }) => holdId)).toEqual(['m3', 'm4', 'm1']);
+    expect(second.nextCursor).toBe('');
+    await credits.agents.release({ items: first.holds.map(({ tenant, holdId }) => ({ tenant, holdId })) });
+    expect((await credits.agents.listOverdueHolds({})).holds.map(({ holdId }) => holdId)).toEqual(['m1']);
+  });
+});

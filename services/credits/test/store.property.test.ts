@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Tenant } from '../src/domain/tenant.ts';
+import { anyHistory, type Round, START } from '../src/domain/testing/histories.ts';
+import { LedgerInMemory } from '../src/domain/testing/ledger-in-memory.ts';
+import { proveAll } from './faults.ts';
+import { type Wired, wired } from './wired.ts';
+
+const runs = Number(process.env['STORE_RUNS'] ?? 25);
+const seed = Number(process.env['FC_SEED'] ?? 20_260_115);
+const limitMs = 20_000 + runs * 2_000;
+
+let credits: Wired;
+let tenants = 0;
+
+beforeAll(async () => {
+  credits = await wired(START);
+});
+afterAll(() => credits.stop());
+
+test(
+  'a ledger in the database answers every history as the kernel in memory does, and its books balance',
+  async () => {
+    const property = fc.asyncProperty(anyHistory, async (history) => {
+      tenants += 1;
+      await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history);
+    });
+    await fc.assert(property, { seed, numRuns: runs });
+    expect(await proveAll(credits.store)).toEqual([]);
+  },
+  limitMs,
+);
+
+async function sameAnswers(tenant: Tenant, history: Round[]): Promise<void> {
+  const memory = new LedgerInMemory(START + (history[0]?.later ?? 0));
+  let now = START;
+  for (const { later, operations } of history) {
+    now += later;
+    credits.clock.now = now;
+    const results = await credits.ledgers.commit(tenant, operations);
+    expect(results).toEqual(memory.run(now, operations).results);
+  }
+  expect(await contentsOf(tenant)).toEqual({
+    holds: [...memory.holds.values()].map(({ id, state, charge }) => `${id} ${state} ${charge}`).toSorted(),
+    transfers: [...memory.transfers.values()].map(({ id, amount }) => `${id} ${amount}`).toSorted(),
+    usage: [...memory.usage.values()].map(({ holdId, credits: used }) => `${holdId} ${used}`).toSorted(),
+    users: [...memory.users.values()]
+      .map(({ userId, balance, held, used, carried }) => `${userId} ${balance} ${held} ${used} ${carried}`)
+      .toSorted(),
+    events: memory.events.size,
+  });
+}
+
+async function contentsOf({ organizationId }: Tenant) {
+  const list = async (expression: string, table: string) => {
+    const rows = await credits.store.sql<{ line: string }>(`select ${expression} as line from ${table} where organization_id = $1`, [
+      organizationId,
+    ]);
+    return rows.map(({ line }) => line).toSorted();
+  };
+  const events = await credits.store.sql("select 1 from outbox where topic = 'events' and payload ->> 'organizationId' = $1", [
+    organizationId,
+  ]);
+  return {
+    holds: await list("concat_ws(' ', id, state, charge)", 'holds'),
+    transfers: await list("concat_ws(' ', id, amount)", 'transfers'),
+    usage: await list("concat_ws(' ', hold_id, credits)", 'usage_records'),
+    users: await list("concat_ws(' ', user_id, balance, held, used, carried)", 'user_accounts'),
+    events: events.length,
+  };
+}

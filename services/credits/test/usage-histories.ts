@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+
+const START = Date.UTC(2026, 0, 20, 7);
+const DAY_MS = 86_400_000;
+
+export interface Use {
+  userId: string;
+  agentId: string;
+  agentName: string;
+  tier: string;
+  credits: number;
+}
+
+/** Uses that are settled at one instant. */
+export interface Moment {
+  at: number;
+  uses: Use[];
+}
+
+const use: fc.Arbitrary<Use> = fc.record({
+  userId: fc.constantFrom('usr_a', 'usr_b', 'usr_c', 'usr_d', 'usr_e'),
+  agentId: fc.constantFrom('agt_1', 'agt_2', 'agt_3'),
+  agentName: fc.constantFrom('Sales', 'Stock', 'Sales 2'),
+  tier: fc.constantFrom('Fast', 'Smart', 'Expert', 'Premium'),
+  credits: fc.integer({ min: 0, max: 50 }),
+});
+
+/** Within a day, over midnight to the millisecond, or some days on. */
+const pause = fc.oneof(fc.integer({ min: 0, max: DAY_MS / 3 }), fc.constant('midnight' as const), fc.integer({ min: 0, max: 12 * DAY_MS }));
+
+const untilMidnight = (at: number) => DAY_MS - (at % DAY_MS);
+
+/** What a tenant used in the course of some weeks. */
+export const histories: fc.Arbitrary<Moment[]> = fc
+  .array(fc.record({ pause, uses: fc.array(use, { minLength: 1, maxLength: 6 }) }), { minLength: 1, maxLength: 14 })
+  .map((steps) => {
+    let at = START;
+    return steps.map((step) => {
+      at += step.pause === 'midnight' ? untilMidnight(at) : step.pause;
+      return { at, uses: step.uses };
+    });
+  });
+
+/** A bound as a caller writes it: none, a date, or a time, from days before the history to days after it. */
+const bound = fc.oneof(
+  fc.constant(''),
+  fc.integer({ min: -5, max: 90 }).map((days) => new Date(START + days * DAY_MS).toISOString().slice(0, 10)),
+  fc.integer({ min: -2 * DAY_MS, max: 60 * DAY_MS }).map((after) => new Date(START + after).toISOString()),
+);
+
+export interface Question {
+  userId: string;
+  agentId: string;
+  dateFrom: string;
+  dateTo: string;
+  groupBy: '' | 'day' | 'week' | 'month' | 'user' | 'agent';
+  limit: number;
+}
+
+export const questions: fc.Arbitrary<Question> = fc.record({
+  userId: fc.constantFrom('', '', 'usr_a', 'usr_b', 'usr_unknown'),
+  agentId: fc.constantFrom('', '', 'agt_1', 'agt_2'),
+  dateFrom: bound,
+  dateTo: bound,
+  groupBy: fc.constantFrom('', '', 'day', 'week', 'month', 'user', 'agent'),
+  limit: fc.constantFrom(1, 2, 3, 50, 200),
+});

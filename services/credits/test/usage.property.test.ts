@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type Day, periodOf, startOfDay } from '../src/domain/periods.ts';
+import { dayRange, recordRange } from '../src/domain/ranges.ts';
+import type { Tenant } from '../src/domain/tenant.ts';
+import { faultsOf } from './books.ts';
+import { asCaller, type Booted, boot } from './booted.ts';
+import { type Counted, groupRecords, namesByRecords, selectRecords } from './usage-by-records.ts';
+import { histories, type Question, questions } from './usage-histories.ts';
+import { type Clock, endow, useCredits } from './usage-settled.ts';
+
+const seed = Number(process.env['FC_SEED'] ?? 20_261_121);
+const runs = Number(process.env['FC_RUNS'] ?? 40);
+const dayMs = 86_400_000;
+
+const clock: Clock = { at: Date.UTC(2026, 0, 1) };
+let credits: Booted;
+beforeAll(async () => {
+  credits = await boot({ now: () => clock.at });
+});
+afterAll(() => credits.stop());
+
+const filterOf = ({ userId, agentId, dateFrom, dateTo }: Question) => ({ userId, agentId, dateFrom, dateTo });
+
+/** Every page of a list, one after the other. */
+async function pages<Page extends { page: { nextCursor: string } | null }>(read: (cursor: string) => Promise<Page>): Promise<Page[]> {
+  const found: Page[] = [];
+  for (let cursor = ''; ; ) {
+    const page = await read(cursor);
+    found.push(page);
+    if (!page.page?.nextCursor) return found;
+    cursor = page.page.nextCursor;
+  }
+}
+
+async function askRecords(tenant: Tenant, question: Question): Promise<void> {
+  const list = (cursor: string) =>
+    asCaller(tenant, () => credits.gateway.listUsage({ filter: filterOf(question), page: { limit: question.limit, cursor } }));
+  const range = recordRange({ dateFrom: question.dateFrom || undefined, dateTo: question.dateTo || undefined });
+  if (!range.ok) return await expect(list('')).rejects.toMatchObject({ code: 'invalid_request', param: range.param });
+  const expected = await selectRecords(credits.url, tenant, question, range);
+  const found = await pages(list);
+  expect(found.flatMap(({ records }) => records)).toEqual(expected);
+  expect(found.map(({ page }) => page?.total)).toEqual(found.map(() => String(expected.length)));
+  expect(found.length).toBe(Math.max(1, Math.ceil(expected.length / question.limit)));
+}
+
+const texts = (breakdown: Record<string, number>) =>
+  Object.fromEntries(Object.entries(breakdown).map(([tier, sum]) => [tier, String(sum)]));
+
+function expectedGroup({ groupBy }: Question, group: Counted, names: Map<string, string>): object {
+  const sums = { totalCredits: String(group.credits), queryCount: String(group.queries), breakdownByModel: texts(group.breakdown) };
+  if (groupBy === 'user') return { userId: group.key, ...sums, uniqueAgents: String(group.agents), lastUsedAt: group.last };
+  if (groupBy === 'agent') return { agentId: group.key, ...sums, name: names.get(group.key), uniqueUsers: String(group.users) };
+  const { week = '', month = '' } = periodOf(group.key as Day, groupBy as 'day');
+  return { date: group.key, week, month, ...sums, uniqueUsers: String(group.users) };
+}
+
+async function askGroups(tenant: Tenant, question: Question): Promise<void> {
+  const { groupBy, limit } = question;
+  const list = (cursor: string) =>
+    asCaller(tenant, () => credits.gateway.aggregateUsage({ groupBy, filter: filterOf(question), page: { limit, cursor } }));
+  const days = dayRange({ dateFrom: question.dateFrom || undefined, dateTo: question.dateTo || undefined }, clock.at);
+  if (!days.ok) return await expect(list('')).rejects.toMatchObject({ code: 'invalid_request', param: days.param });
+  const range = { from: startOfDay(days.from), until: startOfDay(days.to) + dayMs };
+  const counted = await groupRecords(credits.url, tenant, question, range);
+  const names = await namesByRecords(credits.url, tenant);
+  const found = await pages(list);
+  const groups = found.flatMap(({ periods, users, agents }) => [...periods, ...users, ...agents]);
+  expect(groups).toEqual(counted.map((group) => expectedGroup(question, group, names)));
+  const sum = (of: 'credits' | 'queries') => String(counted.reduce((all, group) => all + group[of], 0));
+  for (const { page, totalCredits, totalQueries, dateRange } of found) {
+    expect([page?.total, totalCredits, totalQueries]).toEqual([String(counted.length), sum('credits'), sum('queries')]);
+    expect(dateRange).toEqual({ from: days.from, to: days.to });
+  }
+}
+
+async function askSummary(tenant: Tenant): Promise<void> {
+  const days = dayRange({}, clock.at);
+  if (!days.ok) throw new Error(days.message);
+  const range = { from: startOfDay(days.from), until: startOfDay(days.to) + dayMs };
+  const everyone = { userId: '', agentId: '', dateFrom: '', dateTo: '', limit: 10 };
+  const agents = await groupRecords(credits.url, tenant, { ...everyone, groupBy: 'agent' }, range);
+  const [month] = await groupRecords(credits.url, tenant, { ...everyone, groupBy: 'month' }, range);
+  const names = await namesByRecords(credits.url, tenant);
+  const { summary } = await asCaller(tenant, () => credits.gateway.summarizeUsage({}));
+  expect(summary).toMatchObject({
+    periodStart: new Date(range.from).toISOString(),
+    periodEnd: new Date(range.until).toISOString(),
+    totalCreditsUsed: String(month?.credits ?? 0),
+    totalQueries: String(month?.queries ?? 0),
+    activeUsers: String(month?.users ?? 0),
+    mostUsedAgents: agents.map(({ key, credits: used, queries }) => ({
+      agentId: key,
+      name: names.get(key),
+      creditsUsed: String(used),
+      queryCount: String(queries),
+    })),
+  });
+  const distribution = Object.entries(summary?.modelDistribution ?? {}).map(([tier, used]) => [tier, used.credits]);
+  expect(Object.fromEntries(distribution)).toEqual(texts(month?.breakdown ?? {}));
+}
+
+test(`every read answers what plain SQL over the records answers (FC_SEED=${seed})`, async () => {
+  let run = 0;
+  const property = fc.asyncProperty(
+    histories,
+    fc.array(questions, { minLength: 12, maxLength: 20 }),
+    fc.integer({ min: 0, max: 25 * dayMs }),
+    async (history, asked, later) => {
+      run += 1;
+      const tenant = { organizationId: `org_${run}`, environment: run % 2 === 0 ? 'test' : 'live' } as const;
+      clock.at = history[0]?.at ?? 0;
+      await endow(credits, tenant);
+      await useCredits(credits, clock, tenant, history);
+      clock.at += later;
+      await askSummary(tenant);
+      for (const question of asked) await (question.groupBy === '' ? askRecords(tenant, question) : askGroups(tenant, question));
+    },
+  );
+  await fc.assert(property, { seed, numRuns: runs });
+  expect(await faultsOf(credits)).toEqual([]);
+}, 180_000);

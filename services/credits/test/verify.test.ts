@@ -1,0 +1,98 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { proveAll } from './faults.ts';
+import { type Wired, wired } from './wired.ts';
+
+const now = Date.UTC(2026, 0, 15);
+let credits: Wired;
+
+beforeAll(async () => {
+  credits = await wired(now);
+  const tenant = { organizationId: 'org_a', environment: 'live' } as const;
+  const usage = {
+    agentId: 'agt_1',
+    agentName: 'Sales',
+    conversationId: 'c',
+    tier: 'Fast',
+    inputTokens: 1,
+    outputTokens: 1,
+    querySummary: '',
+  };
+  await credits.ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: 1_000 }]);
+  await credits.ledgers.commit(tenant, [
+    { kind: 'hold', id: 'm1', userId: 'usr_1', amount: 4, deadline: now },
+    { kind: 'hold', id: 'm2', userId: 'usr_1', amount: 4, deadline: now },
+  ]);
+  await credits.ledgers.commit(tenant, [{ kind: 'settle', id: 'm1', amount: 3, usage }]);
+});
+afterAll(() => credits.stop());
+
+beforeEach(async () => expect(await proveAll(credits.store)).toEqual([]));
+afterEach(async () => expect(await proveAll(credits.store)).toEqual([]));
+
+/** What the proof says after a change behind the ledger's back, and after its undoing nothing. */
+async function faultsAfter(change: string, undo: string): Promise<string[]> {
+  await credits.store.sql(change);
+  const found = await proveAll(credits.store);
+  await credits.store.sql(undo);
+  return found.map(({ account, equation }) => `${account}: ${equation}`);
+}
+
+test('a changed account is named', async () => {
+  expect(
+    await faultsAfter(
+      'update user_accounts set used = used + 1, balance = balance - 1',
+      'update user_accounts set used = used - 1, balance = balance + 1',
+    ),
+  ).toEqual([
+    'usr_1: balance = its transfers',
+    'usr_1: used this month = usage records of the month',
+    'ledger: allocated = user accounts + their open holds',
+  ]);
+});
+
+test('a lost hold is named', async () => {
+  expect(
+    await faultsAfter("update holds set user_id = 'usr_x' where id = 'm2'", "update holds set user_id = 'usr_1' where id = 'm2'"),
+  ).toEqual(['usr_1: held = open holds', 'ledger: no open hold is without an account']);
+});
+
+test('a changed record is named with every sum that it is part of', async () => {
+  const found = await faultsAfter('update usage_records set credits = credits + 1', 'update usage_records set credits = credits - 1');
+  expect(found).toEqual([
+    'usr_1: used this month = usage records of the month',
+    'ledger: spent = usage records',
+    'usage_by_tier Fast 2026-01-15 (2026-01): credits = usage records',
+    'usage_by_user usr_1 Fast 2026-01-15 (2026-01): credits = usage records',
+    'usage_by_agent agt_1 Fast 2026-01-15 (2026-01): credits = usage records',
+    'usage_by_user_agent usr_1 agt_1 Fast 2026-01-15 (2026-01): credits = usage records',
+    'usage_user_days usr_1 2026-01-15 (2026-01): credits = usage records',
+  ]);
+});
+
+test('a wrong running total, unique count or last day is named', async () => {
+  expect(
+    await faultsAfter(
+      'update usage_by_user set credits_total = credits_total + 1',
+      'update usage_by_user set credits_total = credits_total - 1',
+    ),
+  ).toEqual(['usage_by_user usr_1 Fast 2026-01-15 (2026-01): running credits = those before + the day']);
+  expect(
+    await faultsAfter(
+      "update usage_unique_users set users = 2 where grain = 'week' and agent_id = ''",
+      'update usage_unique_users set users = 1',
+    ),
+  ).toEqual(['usage_unique_users  week 2026-01-12 (2026-01): users = those with records']);
+  expect(await faultsAfter("update usage_users set last_day = '2026-01-16'", "update usage_users set last_day = '2026-01-15'")).toEqual([
+    'usage_users usr_1: first and last day = those of the rollup (days between them)',
+  ]);
+});
+
+test('the database itself refuses the negative, an overspent limit and any change of a transfer', async () => {
+  const refused = (statement: string) => expect(credits.store.sql(statement)).rejects.toThrow(/violates check constraint|append-only/);
+  await refused('update user_accounts set balance = -1');
+  await refused('update user_accounts set balance = balance + 500');
+  await refused('update ledgers set unallocated = unallocated + 1');
+  await refused('update transfers set amount = amount + 1');
+  await refused('delete from transfers');
+  await refused('truncate transfers');
+});

@@ -1,0 +1,43 @@
+import { createProcess } from '@agent-service/runtime';
+import { migrate, openStore, type Store } from '@agent-service/store';
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { readCreditsConfig } from '../src/config.ts';
+import { createLedgers, type Ledgers } from '../src/ledger/ledgers.ts';
+import { migrations } from '../src/store/migrations/index.ts';
+import { createPartitions } from '../src/store/partitions.ts';
+import { settingsFor } from './booted.ts';
+
+export interface Wired {
+  store: Store;
+  ledgers: Ledgers;
+  logger: Parameters<Parameters<typeof createProcess>[2]>[0]['logger'];
+  database: TestDatabase;
+  /** The time that the ledgers go by. */
+  clock: { now: number };
+  stop(): Promise<void>;
+}
+
+/** The ledgers over a database of their own, without the service around them, at a time that the test sets. */
+export async function wired(now: number): Promise<Wired> {
+  const database = await testDatabase();
+  const config = readCreditsConfig(settingsFor(database.url));
+  const clock = { now };
+  await migrate({ url: database.url, schema: 'credits', migrations });
+  const running = await createProcess('credits', config, async (process) => {
+    const store = await openStore(process, config, { schema: 'credits', entities: [] });
+    return {
+      store,
+      logger: process.logger,
+      ledgers: createLedgers({ store, partitions: createPartitions(store), now: () => clock.now, events: true }),
+    };
+  });
+  return {
+    ...running.started,
+    database,
+    clock,
+    async stop() {
+      await running.stop();
+      await database.drop();
+    },
+  };
+}

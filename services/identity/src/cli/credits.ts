@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import type { Connection } from './connection.ts';
+import { group } from './group.ts';
+import { environmentOption } from './options.ts';
+import type { Run } from './run.ts';
+
+/** A call proves for some seconds and says how to go on; its longest step may take this long. */
+const verifyLimitMs = 30_000;
+
+interface GrantOptions {
+  organization: string;
+  environment: string;
+  amount: string;
+  id?: string;
+}
+
+export function creditCommands(program: Command, run: Run): void {
+  const verb = group(program, 'credits', 'Credits of organizations');
+  verb('grant', "add purchased credits to an organization's balance")
+    .requiredOption('--organization <id>')
+    .addOption(environmentOption())
+    .requiredOption('--amount <credits>', 'a whole number')
+    .option('--id <id>', 'names the grant: repeated under the same id it is made once')
+    .action(({ organization, environment, amount, id = randomUUID() }: GrantOptions) =>
+      run(async ({ credits }) => {
+        const tenant = { organizationId: organization, environment };
+        const { balance } = await credits.grant({ tenant, grantId: id, amount: wholeNumber(amount) });
+        return { grant_id: id, balance: Number(balance?.balance), unallocated: Number(balance?.unallocated) };
+      }),
+    );
+  verb('verify', 'prove every ledger against its transfers, holds and usage, and name what is off')
+    .option('--organization <id>', 'one organization; all of them unless given', '')
+    .action(({ organization }: { organization: string }) =>
+      run(async ({ credits }) => {
+        const found = await verify(credits, organization);
+        if (found.faults.length > 0) process.exitCode = 2;
+        return found;
+      }),
+    );
+}
+
+async function verify(credits: Connection['credits'], organizationId: string) {
+  let tenants = 0;
+  const faults: Record<string, unknown>[] = [];
+  let cursor = '';
+  do {
+    const part = await credits.verifyLedger({ organizationId, cursor }, { timeoutMs: verifyLimitMs });
+    tenants += Number(part.tenants);
+    for (const { tenant, account, equation, expected, actual } of part.faults) {
+      const { organizationId: organization_id, environment } = tenant ?? {};
+      faults.push({ organization_id, environment, account, equation, expected: Number(expected), actual: Number(actual) });
+    }
+    cursor = part.nextCursor;
+  } while (cursor !== '');
+  return { tenants, faults };
+}
+
+function wholeNumber(text: string): string {
+  if (/^[1-9]\d{0,15}$/.test(text)) return text;
+  throw new Error('--amount must be a whole number above 0.');
+}
