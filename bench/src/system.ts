@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@agent-service/local/ports';
+import { removeData } from '@agent-service/local/remove-data';
 import { seed } from '@agent-service/local/seed';
 import { type LocalSystem, startLocalSystem } from '@agent-service/local/system';
 
@@ -15,11 +16,20 @@ export interface BenchSystem {
 /** The whole system as `npm start` runs it (durable PostgreSQL, default logs), in a folder of its own, with limits out of the way. */
 export async function startBenchSystem(settings: Record<string, string> = {}): Promise<BenchSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-service-bench-'));
+  // As root, PostgreSQL runs as another user and must get through to its cluster.
+  chmodSync(folder, 0o711);
+  const remove = async () => {
+    await removeData(folder);
+    rmSync(folder, { recursive: true, force: true });
+  };
   const limits = Object.fromEntries(['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']));
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env;
   const system = await startLocalSystem({
     env: { ...inherited, ...limits, DATA_DIR: folder, PORT: String(await freePort()), ...settings },
     seed,
+  }).catch(async (cause: unknown) => {
+    await remove();
+    throw cause;
   });
   const credentials = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')) as {
     organization_id: string;
@@ -31,7 +41,7 @@ export async function startBenchSystem(settings: Record<string, string> = {}): P
     organizationId: credentials.organization_id,
     async stop() {
       await system.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await remove();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readJson } from './files.ts';
+import { readJsonIfWhole } from './files.ts';
 
 const schema = z.object({
   base_url: z.string(),
@@ -13,6 +13,5 @@ export type Credentials = z.output<typeof schema>;
 
 /** Undefined where there is no such file, or none that is whole: then new credentials are made. */
 export function readCredentials(path: string): Credentials | undefined {
-  const read = schema.safeParse(readJson(path));
-  return read.success ? read.data : undefined;
+  return readJsonIfWhole(path, schema);
 }

@@ -1,10 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { z } from 'zod';
+import { LocalError } from './local-error.ts';
 
-/** Replaces a file at once: a reader sees the old content or the new, never a part. */
+/** Replaces a file at once: a reader sees the old content or the new, never a part; also after the machine lost its power. */
 export function writeFileAtomically(path: string, content: string, mode = 0o600): void {
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  writeFileSync(draft, content, { mode });
+  const file = openSync(draft, 'w', mode);
+  try {
+    writeFileSync(file, content);
+    // A file system may put the new name on the disk before the content.
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
   renameSync(draft, path);
 }
 
@@ -12,10 +21,27 @@ export function writeJson(path: string, value: unknown, mode = 0o600): void {
   writeFileAtomically(path, `${JSON.stringify(value, null, 2)}\n`, mode);
 }
 
-/** The parsed content of a file, or undefined where there is none. */
-export function readJson(path: string): unknown {
+/** What a file holds, or undefined where there is none. One that is not whole is an error that says what to do about it. */
+export function readJson<Schema extends z.ZodType>(path: string, schema: Schema, remedy: string): z.output<Schema> | undefined {
   const content = readIfPresent(path);
-  return content === undefined ? undefined : JSON.parse(content);
+  if (content === undefined) return undefined;
+  const read = schema.safeParse(parsed(content));
+  if (!read.success) throw new LocalError(`${path} is empty, cut off or not what was written there. ${remedy}`, { cause: read.error });
+  return read.data;
+}
+
+/** The same of a file that can be made anew: one that is not whole is as good as none. */
+export function readJsonIfWhole<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | undefined {
+  return schema.safeParse(parsed(readIfPresent(path) ?? '')).data;
+}
+
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    // The parser's own message quotes the content, which may hold secrets; undefined passes no schema.
+    return undefined;
+  }
 }
 
 export function readIfPresent(path: string): string | undefined {

@@ -1,5 +1,5 @@
 import type { CatalogueEntry } from './catalogue.ts';
-import { freePort } from './ports.ts';
+import { freePort, reservePort } from './ports.ts';
 import { replicaName } from './replicas.ts';
 
 /** One process that will run: an entry of the catalogue with the name and ports of this replica. */
@@ -18,6 +18,8 @@ export async function planInstances(
   knownPorts: Readonly<Record<string, number>>,
 ): Promise<Instance[]> {
   const instances: Instance[] = [];
+  // They may lie where free ports are looked for.
+  for (const port of Object.values(knownPorts)) reservePort(port);
   for (const entry of entries) {
     for (let index = 0; index < (replicas.get(entry.name) ?? 1); index++) {
       const known = index === 0 && entry.port ? knownPorts[entry.port.setting] || undefined : undefined;

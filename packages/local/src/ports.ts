@@ -4,17 +4,22 @@ import { createServer } from 'node:net';
 /** Below the range from which systems hand out ports, so that a process that is started again finds its port still free. */
 const firstPort = 20_000;
 const lastPort = 29_999;
-const attempts = 200;
-
 const given = new Set<number>();
 
-/** A free port of 127.0.0.1, never the same twice in this process. */
+/** Keeps a port that something else is meant for from being given away here. */
+export function reservePort(port: number): void {
+  given.add(port);
+}
+
+/** A free port of 127.0.0.1, never the same twice in this process. The first one looked at is chosen by chance. */
 export async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const port = randomInt(firstPort, lastPort + 1);
-    if (given.has(port) || !(await isFree(port))) continue;
+  const count = lastPort - firstPort + 1;
+  const start = randomInt(count);
+  for (let step = 0; step < count; step++) {
+    const port = firstPort + ((start + step) % count);
+    if (given.has(port)) continue;
     given.add(port);
-    return port;
+    if (await isFree(port)) return port;
   }
   throw new Error(`no free port found between ${firstPort} and ${lastPort}`);
 }

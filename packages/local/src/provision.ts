@@ -1,14 +1,20 @@
 import { Client } from 'pg';
+import { errorCode } from './files.ts';
 import { LocalError } from './local-error.ts';
 
 export const databaseName = 'agent_service';
 /** Any number that nothing else locks; it keeps two starts on one server apart. */
 const advisoryLock = 727_274_001;
 const oldestVersion = 150_000;
+const usualLimitMs = 30_000;
+/** PostgreSQL's code for a statement that its time limit ended. */
+const tookTooLong = '57014';
 
 export interface ProvisionOptions {
   readonly services: readonly string[];
   readonly password: (service: string) => string;
+  /** How long one statement may take, waiting for others' locks included. */
+  readonly limitMs?: number;
 }
 
 /** The URL with which each service reaches its own schema. */
@@ -16,14 +22,14 @@ export type DatabaseUrls = Readonly<Record<string, string>>;
 
 /** On a server of our own: one database for the system, closed to everybody but the services' roles. */
 export async function provisionOwnServer(adminUrl: string, options: ProvisionOptions): Promise<{ adminUrl: string; urls: DatabaseUrls }> {
-  await asAdministrator(adminUrl, async (client) => {
+  await asAdministrator(adminUrl, options, async (client) => {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [databaseName]);
     if (rowCount === 0) await client.query(`create database ${databaseName}`);
     for (const database of [databaseName, 'postgres', 'template1']) await client.query(`revoke all on database ${database} from public`);
   });
   const ours = new URL(adminUrl);
   ours.pathname = `/${databaseName}`;
-  const urls = await asAdministrator(ours.href, async (client) => {
+  const urls = await asAdministrator(ours.href, options, async (client) => {
     await client.query('revoke all on schema public from public');
     return await makeRoles(client, ours.href, options);
   });
@@ -35,7 +41,7 @@ export async function provisionGivenDatabase(
   url: string,
   options: ProvisionOptions,
 ): Promise<{ urls: DatabaseUrls; note: string | undefined }> {
-  return await asAdministrator(url, async (client) => {
+  return await asAdministrator(url, options, async (client) => {
     const rights = await rightsOf(client);
     if (rights.version < oldestVersion)
       throw new LocalError(
@@ -117,11 +123,24 @@ function withSearchPath(url: string, schema: string): string {
   return own.href.replaceAll('+', '%20');
 }
 
-async function asAdministrator<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
+async function asAdministrator<T>(
+  url: string,
+  { limitMs = usualLimitMs }: ProvisionOptions,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: limitMs });
+  client.on('error', () => undefined);
   await client.connect();
   try {
+    // Not as a start-up parameter, which poolers in between refuse.
+    await client.query(`set statement_timeout = ${limitMs}`);
     return await work(client);
+  } catch (cause) {
+    if (errorCode(cause) !== tookTooLong) throw cause;
+    throw new LocalError(
+      `The database let a statement wait for more than ${limitMs} ms: another start prepares it, or a session keeps it locked. Let that one finish or end it, and start again.`,
+      { cause },
+    );
   } finally {
     await client.end();
   }

@@ -1,28 +1,38 @@
-import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { notedLocation } from './postgres/location.ts';
 import { clearPostmaster } from './postgres/postmaster-file.ts';
-import { refuseIfOwned, stopLeftIn } from './processes/ownership.ts';
+import { takeFolder } from './processes/ownership.ts';
 
 /** Only these: DATA_DIR may be a folder in which somebody keeps other things. */
 const ours = [
   ...['postgres', 'postgres.draft', 'postgres-location', 'redis', 'logs', 'compile-cache', 'demonstration.json'],
-  ...['secrets.json', 'credentials.json', 'endpoints.json', 'processes.json', 'supervisor.json'],
+  ...['secrets.json', 'credentials.json', 'endpoints.json', 'processes.json', 'supervisor.json.after-*'],
 ];
 
 /** Removes what a system keeps, wherever it is, after stopping what a dead supervisor left; refused while a live one has it. Answers with what else is there. */
 export async function removeData(dataDir: string): Promise<string[]> {
   if (!existsSync(dataDir)) return [];
-  refuseIfOwned(dataDir);
-  await stopLeftIn(dataDir);
-  await removeCluster(join(dataDir, 'postgres'));
-  const outside = notedLocation(dataDir);
-  if (outside !== undefined) await removeCluster(outside).then(() => rm(dirname(outside), { recursive: true, force: true }));
-  for (const name of ours) rmSync(join(dataDir, name), { recursive: true, force: true });
+  const ownership = await takeFolder(dataDir);
+  try {
+    await removeCluster(join(dataDir, 'postgres'));
+    await removeOutsideCluster(dataDir);
+    for (const name of globSync(ours, { cwd: dataDir })) rmSync(join(dataDir, name), { recursive: true, force: true });
+  } finally {
+    ownership.release();
+  }
   const left = readdirSync(dataDir);
   if (left.length === 0) rmdirSync(dataDir);
   return left;
+}
+
+/** Removes the cluster that DATA_DIR keeps elsewhere, if there is one: without DATA_DIR nobody would know whose it is. */
+export async function removeOutsideCluster(dataDir: string): Promise<void> {
+  const outside = notedLocation(dataDir);
+  if (outside === undefined) return;
+  await removeCluster(outside);
+  await rm(dirname(outside), { recursive: true, force: true });
 }
 
 async function removeCluster(folder: string): Promise<void> {

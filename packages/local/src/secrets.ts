@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { readJson, writeJson } from './files.ts';
 
 /** The secrets that services take as settings, and how each is made. */
@@ -16,6 +17,9 @@ export const secretNames = Object.keys(makers) as SecretName[];
 /** Secrets of the servers themselves, which no service gets under these names. */
 const serverSecrets = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD'] as const;
 
+const schema = z.record(z.string(), z.string());
+const remedy = 'Bring the file back from a copy: without its secrets the data can not be opened. Or begin anew with: npm run reset';
+
 export interface Secrets {
   readonly settings: Readonly<Record<SecretName, string>>;
   readonly postgresPassword: string;
@@ -27,7 +31,7 @@ export interface Secrets {
 /** The secrets of this DATA_DIR, made on first use and kept. What the environment sets wins, and is not written down. */
 export function loadSecrets(dataDir: string, services: readonly string[], env: Readonly<NodeJS.ProcessEnv>): Secrets {
   const file = join(dataDir, 'secrets.json');
-  const known = (readJson(file) ?? {}) as Record<string, string>;
+  const known = readJson(file, schema, remedy) ?? {};
   const missing = Object.entries(allMakers(services)).filter(([name]) => known[name] === undefined);
   const kept = { ...known, ...Object.fromEntries(missing.map(([name, make]) => [name, make()])) };
   if (missing.length > 0) writeJson(file, kept);

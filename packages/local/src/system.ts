@@ -55,7 +55,7 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
     await refuseTakenPorts(catalogue, settings);
     const owners = catalogue.filter(({ database }) => database).map(({ name }) => name);
     const secrets = loadSecrets(settings.DATA_DIR, owners, env);
-    const instances = await planInstances(catalogue, replicas, settings as unknown as Record<string, number>);
+    const instances = await planInstances(catalogue, replicas, { PORT: settings.PORT, PORTAL_PORT: settings.PORTAL_PORT });
     const context = { settings, secrets, report, run: stack.run };
     const [database, redisUrl] = await stack.together('PostgreSQL and Redis', [bringUpDatabase(context, owners), bringUpRedis(context)]);
     const endpoints = { ...endpointsOf(instances), postgres: database.adminUrl, redis: redisUrl };

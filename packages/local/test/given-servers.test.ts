@@ -45,6 +45,15 @@ describe('servers that the operator names', () => {
     await expect(query(urls['identity'] ?? '', 'create schema more')).rejects.toThrow('permission denied for database');
   });
 
+  test('a lock that somebody holds is not waited for without end', async () => {
+    const holder = new Client({ connectionString: database.url });
+    await holder.connect();
+    await holder.query('select pg_advisory_lock(727274001)');
+    const preparing = provisionGivenDatabase(database.url, { services: ['identity'], password: () => 'unused', limitMs: 200 });
+    await expect(preparing).rejects.toMatchObject({ name: 'LocalError', message: expect.stringContaining('more than 200 ms') });
+    await holder.end();
+  });
+
   test('a role that may not make roles serves all services, which is said', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await query(database.url, `create role ${name}_plain login password 'plain'; grant create on database ${name} to ${name}_plain`);

@@ -1,10 +1,12 @@
 import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readIfPresent, writeFileAtomically } from '../files.ts';
+import { LocalError } from '../local-error.ts';
 import { canEnter, serverUser } from './server-user.ts';
 
 /** Where clusters go whose DATA_DIR the database's user can not reach: system state that survives a reboot. */
 const elsewhere = '/var/lib/agent-service';
+const madeHere = /^\/var\/lib\/agent-service\/data-\w{6}\/postgres$/;
 const noteName = 'postgres-location';
 
 /**
@@ -26,5 +28,12 @@ export function clusterFolder(dataDir: string): string {
 
 /** The folder outside of DATA_DIR that belongs to it, if there is one. */
 export function notedLocation(dataDir: string): string | undefined {
-  return readIfPresent(join(dataDir, noteName))?.trim() || undefined;
+  const file = join(dataDir, noteName);
+  const noted = readIfPresent(file)?.trim();
+  // Whatever stands there will be removed with DATA_DIR.
+  if (noted !== undefined && !madeHere.test(noted))
+    throw new LocalError(
+      `${file} does not name a cluster in ${elsewhere}, where this one must be. Write its folder there, as ${elsewhere}/data-…/postgres, or remove the file to begin anew.`,
+    );
+  return noted;
 }

@@ -1,0 +1,52 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { testFolder } from '@agent-service/testkit';
+import { expect, test } from '@jest/globals';
+import { readCredentials } from '../src/credentials.ts';
+import { clusterFolder } from '../src/postgres/location.ts';
+import { takeFolder } from '../src/processes/ownership.ts';
+import { removeData } from '../src/remove-data.ts';
+import { loadSecrets } from '../src/secrets.ts';
+
+const broken = ['', '{"POSTGRES_PASS', 'null', '[]', '{"supervisor": 1, "POSTGRES_PASSWORD": 1}'];
+
+async function folderWith(name: string, content: string): Promise<string> {
+  const folder = await testFolder();
+  writeFileSync(join(folder, name), content);
+  return folder;
+}
+
+test.each(broken)('credentials.json with %j counts as none', async (content) => {
+  const folder = await folderWith('credentials.json', content);
+  expect(readCredentials(join(folder, 'credentials.json'))).toBeUndefined();
+});
+
+test.each(broken)('secrets.json with %j is named with what to do, and reset begins anew', async (content) => {
+  const folder = await folderWith('secrets.json', content);
+  const file = join(folder, 'secrets.json');
+  expect(() => loadSecrets(folder, [], {})).toThrow(
+    expect.objectContaining({ name: 'LocalError', message: expect.stringContaining(file) }),
+  );
+  expect(() => loadSecrets(folder, [], {})).toThrow('npm run reset');
+  expect(await removeData(folder)).toEqual([]);
+});
+
+test.each(broken)('supervisor.json with %j is named with what to do, to start and to reset alike', async (content) => {
+  const folder = await folderWith('supervisor.json', content);
+  const file = join(folder, 'supervisor.json');
+  for (const work of [takeFolder, removeData])
+    await expect(work(folder)).rejects.toMatchObject({ name: 'LocalError', message: expect.stringContaining(`${file} is empty, cut off`) });
+  await expect(removeData(folder)).rejects.toThrow('remove this file');
+  rmSync(file);
+  expect(await removeData(folder)).toEqual([]);
+});
+
+test.each(['', '/var/lib/agent-service/data-ab', '/etc/postgres'])(
+  'a note of the cluster’s place with %j leads nowhere',
+  async (content) => {
+    const folder = await folderWith('postgres-location', content);
+    expect(() => clusterFolder(folder)).toThrow('postgres-location does not name a cluster');
+    await expect(removeData(folder)).rejects.toThrow('postgres-location does not name a cluster');
+    rmSync(join(folder, 'postgres-location'));
+  },
+);
