@@ -15,8 +15,10 @@ export function publishedKeys(identity: Client<'identity'>, now: () => number = 
   let asking: Promise<PublishedKey[]> | undefined;
 
   async function ask(): Promise<PublishedKey[]> {
+    const askedAt = now();
     const { keys } = await identity.listSigningKeys({});
-    askAgainAt = now() + keptMs;
+    // However long the answer took: it is as old as the question.
+    askAgainAt = askedAt + keptMs;
     known = keys;
     return known;
   }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { ServiceError } from '@agent-service/contracts';
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -152,7 +154,6 @@ describe('bodies', () => {
 
   test('a caller that goes away in the middle of a body harms nobody', async () => {
     const head = `POST /v1/users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"na`;
-    const { connect } = await import('node:net');
     const socket = connect(gateway.port, '127.0.0.1');
     await new Promise<void>((resolve) => socket.write(head, () => resolve()));
     socket.destroy();
@@ -186,11 +187,55 @@ describe('query parameters', () => {
     expect((await ask(gateway.url, '/v1/users/x?', { token })).status).toBe(200);
   });
 
+  test('a parameter without a name, and one with a long name, are named so that they can be found', async () => {
+    for (const path of ['/v1/users?=1', '/v1/users/x?=1']) {
+      const { error } = (await ask(gateway.url, path, { token })).body;
+      expect(error).toMatchObject({ code: 'invalid_request', param: '""', message: '"" is not known here; remove it.' });
+    }
+    for (const path of ['/v1/users', '/v1/users/x']) {
+      const { error } = (await ask(gateway.url, `${path}?${'n'.repeat(5000)}=1`, { token })).body;
+      expect(error).toMatchObject({ code: 'invalid_request', param: `${'n'.repeat(100)}…` });
+      expect(error.message).toBe(`${'n'.repeat(100)}… is not known here; remove it.`);
+    }
+  });
+
   test('dates are judged', async () => {
     for (const query of ['?date_from=2026-02-30', '?date_to=0000-01-01', '?date_from=2026-02-01&date_to=2026-01-01']) {
       expectError(await ask(gateway.url, `/v1/audit${query}`, { token }), 400, 'invalid_request');
     }
   });
+});
+
+describe('headers that two readers could understand differently', () => {
+  test.each(['Authorization', 'Idempotency-Key'])('%s given twice is 400, also for the same value', async (name) => {
+    const value = name === 'Authorization' ? `Bearer ${token}` : 'once';
+    for (const [method, path, credential] of [
+      ['GET', '/v1/users', name === 'Authorization' ? '' : `Authorization: Bearer ${token}\r\n`],
+      ['POST', '/v1/users', ''],
+      ['POST', '/v1/auth/token', ''],
+    ]) {
+      const twice = `${name}: ${value}\r\n${name.toUpperCase()}: ${value}\r\n`;
+      const raw = await sendRaw(gateway.port, `${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${credential}${twice}\r\n`);
+      const [head = '', body = ''] = raw.split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1.1 400 /);
+      expect(JSON.parse(body).error).toMatchObject({ code: 'invalid_request', param: name, message: `Send ${name} once.` });
+    }
+  });
+});
+
+test('the answer to headers without end is still read by who goes on sending', async () => {
+  const socket = connect(gateway.port, '127.0.0.1');
+  const failed: unknown[] = [];
+  socket.on('error', (cause) => failed.push(cause));
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk;
+  });
+  socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(mebibyte)}`);
+  await once(socket, 'data');
+  socket.end('x'.repeat(4 * mebibyte));
+  await once(socket, 'close');
+  expect([received.slice(0, 12), failed]).toEqual(['HTTP/1.1 431', []]);
 });
 
 describe('what services answer', () => {
@@ -239,6 +284,14 @@ describe('what is hardly HTTP', () => {
     ['no host', 'GET /v1/users HTTP/1.1\r\nConnection: close\r\n\r\n', 401, 'missing_token'],
     ['an odd expectation', 'GET /v1/users HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n', 401, 'missing_token'],
     ['an absolute address', 'GET http://x/v1/users HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 401, 'missing_token'],
+    ['a request for a tunnel', 'CONNECT /x HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'method_not_allowed'],
+    ['a request for a tunnel elsewhere', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'method_not_allowed'],
+    [
+      'a compressed transfer',
+      'POST /v1/users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\nConnection: close\r\n\r\n0\r\n\r\n',
+      400,
+      'invalid_request',
+    ],
     ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404, 'not_found'],
   ])('%s', async (_name, bytes, status, code) => {
     const raw = await sendRaw(gateway.port, bytes);

@@ -74,6 +74,8 @@ describe('the client credentials grant', () => {
     ['an unknown field', `${complete}&extra=1`, {}, 'invalid_request'],
     ['credentials in both places', complete, basic('app_1', 's3cret'), 'invalid_request'],
     ['two different clients', 'grant_type=client_credentials&client_id=b', basic('a', 's'), 'invalid_request'],
+    ['no grant type with an unreadable client', 'scope=users%3Aread', { authorization: 'Basic !!!' }, 'invalid_request'],
+    ['an unknown field with an unreadable client', 'grant_type=client_credentials&x=1', { authorization: 'Basic !!!' }, 'invalid_request'],
     ['bad encoding', 'grant_type=%zz', {}, 'invalid_request'],
     ['a NUL', `${complete}%00`, {}, 'invalid_request'],
   ])('%s is refused before the client is judged', async (_name, body, headers, error) => {

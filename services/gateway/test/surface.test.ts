@@ -60,6 +60,10 @@ describe('every route', () => {
   });
 });
 
+test('signing keys may be kept for a minute, which is less than a new one is published before its use', async () => {
+  expect((await ask(gateway.url, '/.well-known/jwks.json')).headers.get('cache-control')).toBe('public, max-age=60');
+});
+
 describe('requests that can be repeated', () => {
   test('carry their key to the service, and the answer says when it was kept', async () => {
     const seen: unknown[] = [];

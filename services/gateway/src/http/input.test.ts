@@ -44,6 +44,8 @@ describe('pairs', () => {
   test('a name given twice, bad encoding and too many are refused', () => {
     expect(errorOf(() => parsePairs('a=1&b=2&a=3'))).toMatchObject({ code: 'invalid_request', param: 'a' });
     expect(errorOf(() => parsePairs('__proto__=1&__proto__=2'))).toMatchObject({ param: '__proto__' });
+    expect(errorOf(() => parsePairs('=1&=2'))).toMatchObject({ param: '""', message: '"" is given more than once.' });
+    expect(errorOf(() => parsePairs(`${'n'.repeat(500)}&${'n'.repeat(500)}`))?.param).toHaveLength(101);
     expect(errorOf(() => parsePairs('a=%zz'))?.code).toBe('invalid_request');
     expect(errorOf(() => parsePairs('a=%ff'))?.code).toBe('invalid_request');
     expect(errorOf(() => parsePairs(Array.from({ length: 101 }, (_, index) => `p${index}`).join('&')))?.code).toBe('invalid_request');
@@ -94,6 +96,9 @@ describe('validation', () => {
     [{ name: '', kind: 'c' }, 'kind', 'kind must be one of a, b.'],
     [{ name: '', other: 1 }, 'other', 'other is not known here; remove it.'],
     [JSON.parse('{"name":"","__proto__":1}'), '__proto__', '__proto__ is not known here; remove it.'],
+    [{ name: '', '': 1 }, '""', '"" is not known here; remove it.'],
+    [{ name: '', ['n'.repeat(101)]: 1 }, `${'n'.repeat(100)}…`, `${'n'.repeat(100)}… is not known here; remove it.`],
+    [{ name: '', [`${'n'.repeat(99)}😀`]: 1 }, `${'n'.repeat(99)}\ufffd…`, `${'n'.repeat(99)}\ufffd… is not known here; remove it.`],
     [{ name: '', data_scope: { tables: [1] } }, 'data_scope.tables[0]', 'data_scope.tables[0] must be a string.'],
     [{ name: '', data_scope: { tables: ['', '', ''] } }, 'data_scope.tables', 'data_scope.tables must have at most 2 entries.'],
     [{ name: '', data_scope: { more: 1, tables: [] } }, 'data_scope.more', 'data_scope.more is not known here; remove it.'],

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Route, RouteRequest } from '../routes/route.ts';
 import { contentTypes } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import { fieldPath } from './field-path.ts';
 import { parsePairs } from './pairs.ts';
 import { validate } from './validate.ts';
 
@@ -21,8 +22,9 @@ function readQuery(schema: z.ZodObject | undefined, url: string): unknown {
   const fields = at === -1 ? {} : parsePairs(url.slice(at + 1));
   if (schema) return validate(schema, fields);
   const [name] = Object.keys(fields);
-  if (name !== undefined) throw new ServiceError('invalid_request', { message: `${name} is not known here; remove it.`, param: name });
-  return undefined;
+  if (name === undefined) return undefined;
+  const param = fieldPath([name]);
+  throw new ServiceError('invalid_request', { message: `${param} is not known here; remove it.`, param });
 }
 
 function validateBody({ bodyType = 'json' }: Route, schema: z.ZodObject, body: unknown): unknown {

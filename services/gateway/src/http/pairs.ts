@@ -1,4 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
+import { fieldPath } from './field-path.ts';
 
 const maxPairs = 100;
 
@@ -14,7 +15,10 @@ export function parsePairs(text: string): Record<string, string> {
 function addPair(fields: Record<string, string>, part: string): void {
   const at = part.indexOf('=');
   const name = decode(at === -1 ? part : part.slice(0, at));
-  if (name in fields) throw new ServiceError('invalid_request', { message: `${name} is given more than once.`, param: name });
+  if (name in fields) {
+    const param = fieldPath([name]);
+    throw new ServiceError('invalid_request', { message: `${param} is given more than once.`, param });
+  }
   fields[name] = at === -1 ? '' : decode(part.slice(at + 1));
 }
 

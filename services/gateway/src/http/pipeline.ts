@@ -12,6 +12,7 @@ import type { Exchange } from './exchange.ts';
 import { idempotencyKey } from './idempotency.ts';
 import { readInput } from './input.ts';
 import type { Reply } from './reply.ts';
+import { checkUnambiguous } from './unambiguous.ts';
 
 const deadlineMs = 10_000;
 
@@ -25,7 +26,13 @@ export interface PipelineParts {
 
 /** The way of a request through a route; each step may end it. The order is part of what callers can rely on. */
 export function createPipeline(parts: PipelineParts): (route: Route) => (exchange: Exchange) => Promise<Reply> {
-  return (route) => (route.auth === 'token' ? forCallers(route, parts) : forEveryone(route, parts));
+  return (route) => {
+    const proceed = route.auth === 'token' ? forCallers(route, parts) : forEveryone(route, parts);
+    return async (exchange) => {
+      checkUnambiguous(exchange.request);
+      return proceed(exchange);
+    };
+  };
 }
 
 /** For a caller with a token. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type ErrorCode, ServiceError } from '@agent-service/contracts';
 import { errorBody } from './error-reply.ts';
 import { apiHeaders } from './security-headers.ts';
@@ -9,8 +10,14 @@ const maxHeaderSize = 16 * 1024;
 
 /** Longer than the idle time of common load balancers, which must be the ones to close. */
 const keepAliveTimeout = 75_000;
+/** Of the paths there are, some have each of these. */
+const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const headersTimeout = 20_000;
 const requestTimeout = 60_000;
+
+/** How long a refused caller may take to read why: whoever closes on what is still being sent takes the answer back. */
+const lingerMs = 2_000;
+const refused = new WeakSet<Duplex>();
 
 const parserCodes: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -21,20 +28,28 @@ const parserCodes: Record<string, ErrorCode> = {
 export function createHttpServer(listener: RequestListener): Server {
   // A missing Host header is nothing to us, and Node's own answer to it has no body.
   const server = createServer({ maxHeaderSize, keepAliveTimeout, headersTimeout, requestTimeout, requireHostHeader: false }, listener);
-  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuse(socket as Socket, cause));
+  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuseBytes(socket as Socket, cause));
+  // Without this, Node closes the connection and says nothing.
+  server.on('connect', (_request, socket) => refuse(socket, new ServiceError('method_not_allowed'), [`Allow: ${methods}`]));
   // What a client expects of us beyond 100-continue changes nothing about the answer.
   server.on('checkExpectation', listener);
   return server;
 }
 
-function refuse(socket: Socket, cause: NodeJS.ErrnoException): void {
+function refuseBytes(socket: Socket, cause: NodeJS.ErrnoException): void {
+  // The parser complains anew of whatever else comes.
+  if (refused.has(socket) && cause.code !== 'ECONNRESET') return;
   if (cause.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const error = new ServiceError(parserCodes[cause.code ?? ''] ?? 'invalid_request', {
-    ...(!parserCodes[cause.code ?? ''] && { message: 'This is not a valid HTTP request.' }),
-  });
+  const code = parserCodes[cause.code ?? ''];
+  refuse(socket, code ? new ServiceError(code) : new ServiceError('invalid_request', { message: 'This is not a valid HTTP request.' }));
+}
+
+/** Answers on the bare connection, and ends it. */
+function refuse(socket: Duplex, error: ServiceError, more: readonly string[] = []): void {
+  refused.add(socket);
   const requestId = randomUUID();
   const body = errorBody(error, requestId);
   const { http } = error.definition;
@@ -45,8 +60,14 @@ function refuse(socket: Socket, cause: NodeJS.ErrnoException): void {
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    ...more,
   ];
+  // The caller may be gone already; nobody else listens.
+  socket.on('error', () => undefined);
   socket.end(`HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
+  socket.resume();
+  const linger = setTimeout(() => socket.destroy(), lingerMs).unref();
+  socket.once('close', () => clearTimeout(linger));
 }
 
 const pairs = (headers: readonly string[]) => headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));

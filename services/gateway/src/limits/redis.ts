@@ -2,7 +2,7 @@ import type { ProcessContext } from '@agent-service/runtime';
 import { Redis } from 'ioredis';
 import { takeScript } from './script.ts';
 
-const answerLimitMs = 50;
+const answerLimitMs = 250;
 const startLimitMs = 2_000;
 const longestPauseMs = 1_000;
 const pauseStepMs = 100;
@@ -15,13 +15,12 @@ export interface LimiterRedis {
 type Command = (...keysAndArguments: (string | number)[]) => Promise<number[]>;
 
 /**
- * A connection that never makes a request wait: no queue while Redis is away, an answer within 50 ms or a failure.
+ * A connection that never makes a request wait: no queue while Redis is away, an answer within 250 ms or a failure.
  * Waits a moment for Redis at the start, so that the first requests are counted there.
  */
 export async function connectRedis(process: ProcessContext, url: string): Promise<LimiterRedis> {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
-    enableAutoPipelining: true,
     commandTimeout: answerLimitMs,
     connectTimeout: startLimitMs,
     maxRetriesPerRequest: 0,

@@ -1,6 +1,7 @@
 import { ServiceError } from '@agent-service/contracts';
 import { z } from 'zod';
 import { basicCredentials } from '../auth/basic.ts';
+import { validate } from '../http/validate.ts';
 import { type RawRequest, route } from './route.ts';
 
 const grantType = 'client_credentials';
@@ -22,12 +23,17 @@ const response = z.strictObject({
   scope: z.string().meta({ description: 'The granted scopes.', example: 'users:read' }),
 });
 
+/** The client may stand in the Authorization header instead. */
+const parameters = body.partial({ client_id: true, client_secret: true });
+
 /** Parameters without a value count as left out (RFC 6749, section 3.2), and the client may stand in the Authorization header. */
 function prepare({ body: form, authorization }: RawRequest): Record<string, string> {
   const given = Object.entries((form ?? {}) as Record<string, string>).filter(([, value]) => value !== '');
   const fields: Record<string, string> = Object.fromEntries(given);
   if (fields.grant_type !== undefined && fields.grant_type !== grantType)
     throw new ServiceError('invalid_grant_type', { param: 'grant_type' });
+  // What is wrong with the parameters is told before anything about the client, readable or not.
+  validate(parameters, fields);
   const basic = basicCredentials(authorization);
   if (!basic) return fields;
   if (fields.client_secret !== undefined || (fields.client_id !== undefined && fields.client_id !== basic.id)) {

@@ -18,7 +18,7 @@ export const listSigningKeys = route({
   tag: 'Authentication',
   auth: 'none',
   extension: true,
-  cacheControl: 'public, max-age=300',
+  cacheControl: 'public, max-age=60',
   response: z.strictObject({ keys: z.array(key) }),
   async handler(_request, { publishedKeys }) {
     const keys = await publishedKeys();
