@@ -1,7 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { readGatewayConfig } from './config.ts';
 
-const needed = { SERVICE_SECRET: 'x'.repeat(32), IDENTITY_ADDRESS: 'ipv4:127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:6379' };
+const needed = {
+  SERVICE_SECRET: 'x'.repeat(32),
+  IDENTITY_ADDRESS: 'ipv4:127.0.0.1:1',
+  CREDITS_ADDRESS: 'ipv4:127.0.0.1:2',
+  REDIS_URL: 'redis://127.0.0.1:6379',
+};
 
 test('what can have a default has one', () => {
   expect(readGatewayConfig(needed)).toMatchObject({
@@ -17,7 +22,14 @@ test('what can have a default has one', () => {
 test('every fault is named, and no value is shown', () => {
   const faulty = () =>
     readGatewayConfig({ REDIS_URL: 'http://user:hidden@x', TRUSTED_PROXIES: '10.0.0.0/99', RATE_LIMIT_READS_PER_MINUTE: '0' });
-  for (const name of ['SERVICE_SECRET', 'IDENTITY_ADDRESS', 'REDIS_URL', 'TRUSTED_PROXIES', 'RATE_LIMIT_READS_PER_MINUTE']) {
+  for (const name of [
+    'SERVICE_SECRET',
+    'IDENTITY_ADDRESS',
+    'CREDITS_ADDRESS',
+    'REDIS_URL',
+    'TRUSTED_PROXIES',
+    'RATE_LIMIT_READS_PER_MINUTE',
+  ]) {
     expect(faulty).toThrow(`${name}: `);
   }
   expect(faulty).not.toThrow('hidden');

@@ -22,6 +22,7 @@ const schema = z.object({
   ...clientSettings,
   PORT: setting.port(8080),
   IDENTITY_ADDRESS: setting.text(),
+  CREDITS_ADDRESS: setting.text(),
   REDIS_URL: setting.url('redis:', 'rediss:'),
   RATE_LIMIT_READS_PER_MINUTE: perMinute(600),
   RATE_LIMIT_WRITES_PER_MINUTE: perMinute(120),

@@ -23,13 +23,16 @@ import { readyz } from './pages/readyz.ts';
 import { publishedKeys } from './published-keys.ts';
 import { routes } from './routes/index.ts';
 
-const authenticateTimeoutMs = 2_000;
+const authenticateTimeoutMs = 1_000;
 
 /** Composes the service; answers with its HTTP port. */
 export async function start(process: ProcessContext, config: GatewayConfig): Promise<number> {
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'gateway', config });
   process.onStop('identity client', async () => identity.close());
   process.health.addCheck('identity', () => identity.checkHealth());
+  const credits = createClient('credits', { address: config.CREDITS_ADDRESS, as: 'gateway', config });
+  process.onStop('credits client', async () => credits.close());
+  process.health.addCheck('credits', () => credits.checkHealth());
 
   const pipeline = createPipeline({
     authenticator: createAuthenticator({ ask: askIdentity(identity, authenticateTimeoutMs) }),
@@ -41,7 +44,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
       tokensPerMinute: config.RATE_LIMIT_TOKENS_PER_MINUTE,
     }),
     addressOf: ({ request }) => clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), config.TRUSTED_PROXIES),
-    backends: { identity, publishedKeys: publishedKeys(identity) },
+    backends: { identity, credits, publishedKeys: publishedKeys(identity) },
   });
   const respond = createResponder({ observer: createObserver(process), stopping: process.stopping });
   const pages = [livez, readyz(process.health), openapi(routes, config.PUBLIC_URL), ...docs];

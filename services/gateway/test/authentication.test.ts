@@ -4,7 +4,7 @@ import { routes } from '../src/routes/index.ts';
 import { expectError } from './support/envelope.ts';
 import { exampleOf } from './support/example.ts';
 import { admit, apiKey, caller, everyScope, type Gateway, startGateway } from './support/gateway.ts';
-import { ask } from './support/http.ts';
+import { type Answer, ask } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';
 
 let peer: Peer;
@@ -74,30 +74,28 @@ describe('tokens', () => {
   });
 });
 
+function expectUnderScoped(answer: Answer, required: string, granted: string): void {
+  expectError(answer, 403, 'insufficient_scope');
+  expect(answer.body.error.details).toEqual({ required: [required], granted: [granted] });
+  expect(answer.headers.get('www-authenticate')).toContain(`error="insufficient_scope"`);
+  expect(answer.headers.get('www-authenticate')).toContain(`scope="${required}"`);
+}
+
 describe('scopes', () => {
   test('each allows its routes and nothing else, decided before anything is looked up', async () => {
     const scopes = ['none', ...new Set(routes.flatMap(({ scope }) => scope ?? []))];
     const keys = Object.fromEntries(scopes.map((scope, index) => [scope, apiKey(String(index))]));
     admit(peer, Object.fromEntries(scopes.map((scope) => [keys[scope] as string, caller(scope, { scopes: [scope], admin: false })])));
-    for (const route of routes.filter(({ auth }) => auth === 'token')) {
-      for (const scope of scopes) {
-        const path = route.path.replaceAll(/\{\w+\}/g, 'x');
-        const answer = await ask(gateway.url, path, {
-          method: route.method,
-          token: keys[scope] as string,
-          ...(route.body && { json: exampleOf(route.body) }),
-        });
-        if (route.admin) {
-          expectError(answer, 403, 'admin_required');
-        } else if (scope === route.scope) {
-          expect(answer.status).toBeLessThan(300);
-        } else {
-          expectError(answer, 403, 'insufficient_scope');
-          expect(answer.body.error.details).toEqual({ required: [route.scope], granted: [scope] });
-          expect(answer.headers.get('www-authenticate')).toContain(`error="insufficient_scope"`);
-          expect(answer.headers.get('www-authenticate')).toContain(`scope="${route.scope}"`);
-        }
-      }
+    const cases = routes.filter(({ auth }) => auth === 'token').flatMap((route) => scopes.map((scope) => ({ route, scope })));
+    for (const { route, scope } of cases) {
+      const answer = await ask(gateway.url, route.path.replaceAll(/\{\w+\}/g, 'x'), {
+        method: route.method,
+        token: keys[scope] as string,
+        ...(route.body && { json: exampleOf(route.body) }),
+      });
+      if (route.scope && scope !== route.scope) expectUnderScoped(answer, route.scope, scope);
+      else if (route.admin) expectError(answer, 403, 'admin_required');
+      else expect(answer.status).toBeLessThan(300);
     }
   });
 
@@ -110,7 +108,7 @@ describe('scopes', () => {
   });
 });
 
-describe('while identity is away', () => {
+describe('while the services behind are away', () => {
   let own: Gateway;
 
   beforeEach(async () => {
@@ -128,7 +126,7 @@ describe('while identity is away', () => {
       }
       const ready = await ask(own.url, '/readyz');
       expectError(ready, 503, 'unavailable');
-      expect(Object.keys(ready.body.error.details.faults)).toEqual(['identity']);
+      expect(Object.keys(ready.body.error.details.faults)).toEqual(['identity', 'credits']);
       expect((await ask(own.url, '/livez')).status).toBe(200);
       expectError(await ask(own.url, '/v1/auth/token', { method: 'POST', json: { api_key: apiKey('w') } }), 503, 'unavailable');
     } finally {

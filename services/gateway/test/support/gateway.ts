@@ -20,6 +20,7 @@ export async function startGateway(peer: Peer, redisUrl: string, settings: Recor
     LOG_LEVEL: 'silent',
     SERVICE_SECRET: peerSettings.SERVICE_SECRET.join(','),
     IDENTITY_ADDRESS: peer.address,
+    CREDITS_ADDRESS: peer.creditsAddress,
     REDIS_URL: redisUrl,
     ...settings,
   });
@@ -29,7 +30,7 @@ export async function startGateway(peer: Peer, redisUrl: string, settings: Recor
 
 export const apiKey = (letter: string) => makeApiKey('live', letter.repeat(32));
 
-export const everyScope = ['users:read', 'users:write', 'audit:read'];
+export const everyScope = ['users:read', 'users:write', 'audit:read', 'credits:read', 'credits:write'];
 
 /** A caller of their own organization, unless said otherwise. */
 export function caller(letter: string, more: Partial<Principal> = {}): Principal {

@@ -1,6 +1,7 @@
 import { callers, type Implementation, serve, services } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { freePort } from '@agent-service/testkit';
+import { usualCredits } from './credits-peer.ts';
 
 const serviceSecret = 'a-service-secret-that-is-long-enough';
 
@@ -56,15 +57,17 @@ const policies: Partial<Record<keyof Methods, Methods[keyof Methods]['allow']>> 
 
 export interface Peer {
   readonly address: string;
-  /** How methods answer; assign to change it. */
+  /** Where credits stands, which answers as it always does. */
+  readonly creditsAddress: string;
+  /** How methods of identity answer; assign to change it. */
   readonly script: Script;
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** A real gRPC server in identity's place, answering as scripted. It can go away and come back at the same address. */
+/** Real gRPC servers in the places of identity, answering as scripted, and of credits. They can go away and come back at the same address. */
 export async function startPeer(): Promise<Peer> {
-  const port = await freePort();
+  const [port, creditsPort] = [await freePort(), await freePort()];
   const script = usual();
   const methods = Object.keys(script) as (keyof Methods)[];
   const implementation = Object.fromEntries(
@@ -76,19 +79,27 @@ export async function startPeer(): Promise<Peer> {
       },
     ]),
   ) as unknown as Methods;
-  const config = { ...peerSettings, SERVICE_SECRET: [...peerSettings.SERVICE_SECRET], GRPC_PORT: port };
-  let running: RunningProcess | undefined;
+  const configOf = (grpcPort: number) => ({ ...peerSettings, SERVICE_SECRET: [...peerSettings.SERVICE_SECRET], GRPC_PORT: grpcPort });
+  const startServer = <Name extends 'identity' | 'credits'>(
+    name: Name,
+    config: ReturnType<typeof configOf>,
+    methods: Implementation<Name>,
+  ) => createProcess(name, config as never, (process) => serve(process, config as never, name, methods));
+  let running: RunningProcess[] = [];
   const peer: Peer = {
     address: `ipv4:127.0.0.1:${port}`,
+    creditsAddress: `ipv4:127.0.0.1:${creditsPort}`,
     script,
     start: async () => {
-      running ??= await createProcess('identity', config as never, (process) =>
-        serve(process, config as never, 'identity', implementation),
-      );
+      if (running.length > 0) return;
+      running = await Promise.all([
+        startServer('identity', configOf(port), implementation),
+        startServer('credits', configOf(creditsPort), usualCredits()),
+      ]);
     },
     stop: async () => {
-      await running?.stop();
-      running = undefined;
+      await Promise.all(running.map((server) => server.stop()));
+      running = [];
     },
   };
   await peer.start();

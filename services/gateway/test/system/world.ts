@@ -3,6 +3,7 @@ import { type Client, createClient, type Environment, operatorService, type Prin
 import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system';
 import { type ReceivedResponse, type SentRequest, send, testSystem } from '@agent-service/testkit';
+import { connectCredits, spend } from './spend.ts';
 
 export interface Organization {
   id: string;
@@ -10,7 +11,7 @@ export interface Organization {
   keys: Record<Environment, string>;
 }
 
-/** A running system with an operator at hand, and two organizations that must never meet. */
+/** A running system with an operator at hand, and two organizations with some credits and usage that must never meet. */
 export interface World {
   system: LocalSystem;
   /** Every gateway there is. */
@@ -38,8 +39,10 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     as: operatorService,
     config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] },
   });
+  const credits = connectCredits(system.endpoints['credits'] ?? '', system.secrets.SERVICE_SECRET);
   const makeOrganization = async (name: string): Promise<Organization> => {
     const made = await operator.createOrganization({ name });
+    await spend(credits, made.organizationId, 'live', made.userId);
     return { id: made.organizationId, adminId: made.userId, keys: { live: made.liveApiKey, test: made.testApiKey } };
   };
   return {
@@ -60,6 +63,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     },
     async stop() {
       operator.close();
+      credits.close();
       await system.stop();
     },
   };

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { listMeta } from './paging.ts';
+
+const credits = z.int().meta({ example: 120 });
+const count = z.int().meta({ example: 40 });
+const day = z.iso.date().meta({ example: '2026-01-05' });
+const userId = z.string().meta({ example: 'usr_01jz0000000000000000000000' });
+const agentId = z.string().meta({ example: 'agt_01jz0000000000000000000000' });
+const agentName = z.string().meta({ description: 'Kept beyond the agent’s life.', example: 'Sales analyst' });
+const breakdown = z.record(z.string(), z.int()).meta({ description: 'Credits by model tier.', example: { Fast: 20, Smart: 100 } });
+
+export const usageRecord = z
+  .strictObject({
+    id: z.string().meta({ example: 'use_01jz0000000000000000000000' }),
+    user_id: userId,
+    agent_id: agentId,
+    conversation_id: z.string().meta({ example: 'conv_01jz0000000000000000000000' }),
+    credits_consumed: z.int().meta({ example: 3 }),
+    model: z.string().meta({ example: 'Fast' }),
+    query_summary: z.string().meta({ description: 'The beginning of the message.', example: 'How much did we sell in January?' }),
+    timestamp: z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' }),
+  })
+  .meta({ id: 'UsageRecord' });
+
+const periodFields = { total_credits: credits, query_count: count, unique_users: count, breakdown_by_model: breakdown };
+
+const usageOfDay = z.strictObject({ date: day, ...periodFields }).meta({ id: 'UsageOfDay' });
+const usageOfWeek = z
+  .strictObject({ date: day.meta({ description: 'Its Monday.' }), week: z.string().meta({ example: '2026-W02' }), ...periodFields })
+  .meta({ id: 'UsageOfWeek' });
+const usageOfMonth = z
+  .strictObject({ date: day.meta({ description: 'Its first day.' }), month: z.string().meta({ example: '2026-01' }), ...periodFields })
+  .meta({ id: 'UsageOfMonth' });
+
+const usageOfUser = z
+  .strictObject({
+    user_id: userId,
+    total_credits: credits,
+    query_count: count,
+    unique_agents: count,
+    breakdown_by_model: breakdown,
+    last_used_at: z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' }),
+  })
+  .meta({ id: 'UsageOfUser' });
+
+const usageOfAgent = z.strictObject({ agent_id: agentId, name: agentName, ...periodFields }).meta({ id: 'UsageOfAgent' });
+
+const aggregateMeta = listMeta
+  .extend({
+    total_credits: z.int().meta({ description: 'Of the whole range, not of the page.', example: 120 }),
+    total_queries: z.int().meta({ description: 'Of the whole range, not of the page.', example: 40 }),
+    date_range: z.strictObject({ from: day, to: day }).meta({ description: 'Days in UTC, both included.' }),
+  })
+  .meta({ id: 'UsageAggregateMeta' });
+
+/** The answers of one path: records, or groups by what `group_by` names. */
+export const usageAnswer = z.union([
+  z.strictObject({ data: z.array(usageRecord), meta: listMeta }),
+  z.strictObject({ data: z.array(usageOfDay), meta: aggregateMeta }),
+  z.strictObject({ data: z.array(usageOfWeek), meta: aggregateMeta }),
+  z.strictObject({ data: z.array(usageOfMonth), meta: aggregateMeta }),
+  z.strictObject({ data: z.array(usageOfUser), meta: aggregateMeta }),
+  z.strictObject({ data: z.array(usageOfAgent), meta: aggregateMeta }),
+]);
+
+export const usageSummary = z
+  .strictObject({
+    billing_period: z.strictObject({
+      start: z.iso.datetime().meta({ example: '2026-01-01T00:00:00.000Z' }),
+      end: z.iso.datetime().meta({ description: 'Not included.', example: '2026-02-01T00:00:00.000Z' }),
+    }),
+    total_credits_used: credits,
+    total_queries: count,
+    active_users: count,
+    most_used_agents: z.array(z.strictObject({ agent_id: agentId, name: agentName, credits_used: credits, query_count: count })),
+    model_distribution: z.record(z.string(), z.strictObject({ credits, queries: count })),
+  })
+  .meta({ id: 'UsageSummary' });

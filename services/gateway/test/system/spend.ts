@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { type Client, createClient, type Environment, operatorService } from '@agent-service/contracts';
+
+export interface CreditClients {
+  readonly operator: Client<'credits'>;
+  readonly agents: Client<'credits'>;
+  close(): void;
+}
+
+/** Credits as the operator and as the service that answers reach it. */
+export function connectCredits(address: string, secret: string): CreditClients {
+  const client = (as: string) => createClient('credits', { address, as, config: { SERVICE_SECRET: [secret] } });
+  const [operator, agents] = [client(operatorService), client('agents')];
+  return {
+    operator,
+    agents,
+    close() {
+      operator.close();
+      agents.close();
+    },
+  };
+}
+
+const madeId = (prefix: string) => `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 26)}`;
+
+/** Brings credits to the organization and lets the user pay for one answer with them. */
+export async function spend(
+  { operator, agents }: CreditClients,
+  organizationId: string,
+  environment: Environment,
+  userId: string,
+): Promise<void> {
+  const tenant = { organizationId, environment };
+  await operator.grant({ tenant, grantId: madeId('grant'), amount: 1_000_000 });
+  const holdId = madeId('msg');
+  await agents.hold({ items: [{ tenant, holdId, userId, amount: 4, deadlineMs: Date.now() + 60_000 }] });
+  const usage = { agentId: madeId('agt'), agentName: 'Made', conversationId: madeId('conv'), tier: 'Fast', querySummary: 'How much?' };
+  const { results } = await agents.settle({ items: [{ tenant, holdId, amount: 3, ...usage }] });
+  if (results[0]?.charged !== 3) throw new Error('the answer was not paid');
+}
