@@ -2,8 +2,11 @@ import type { ServerUnaryCall } from '@grpc/grpc-js';
 import type { CallContext, IdempotencyKey } from './call-context.ts';
 import type { Caller, Principal } from './principal.ts';
 import { ServiceError } from './service-error.ts';
+import { headers, text } from './wire.ts';
 
 const longestMs = 30_000;
+/** Clocks of two machines differ a little. */
+const clockToleranceMs = 500;
 
 /** One call as a handler sees it. */
 export class Call implements CallContext {
@@ -22,7 +25,13 @@ export class Call implements CallContext {
     this.caller = caller;
     this.requestId = requestId;
     this.requestedOnce = requestedOnce;
-    this.deadlineMs = Math.min(Number(grpc.getDeadline()), Date.now() + longestMs);
+    const sent = Number(text(grpc.metadata, headers.deadline) ?? Number.POSITIVE_INFINITY);
+    this.deadlineMs = Math.min(sent, Number(grpc.getDeadline()), Date.now() + longestMs);
+  }
+
+  /** Throws when the caller has been told that this took too long: what it was refused must not happen later. */
+  checkDeadline(): void {
+    if (Date.now() > this.deadlineMs + clockToleranceMs) throw new ServiceError('deadline_exceeded');
   }
 
   get principal(): Principal | undefined {

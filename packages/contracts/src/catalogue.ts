@@ -12,10 +12,20 @@ export interface Services {
 
 export type ServiceName = keyof Services;
 
-const definitions: Record<ServiceName, { file: string; service: string }> = {
+interface Definition {
+  file: string;
+  service: string;
+  /** Methods that must answer sooner than others. */
+  timeoutsMs?: Readonly<Record<string, number>>;
+}
+
+const definitions: Record<ServiceName, Definition> = {
   identity: { file: 'agentservice/v1/identity.proto', service: 'IdentityService' },
-  credits: { file: 'agentservice/v1/credits.proto', service: 'CreditsService' },
+  // Spending is refused within a second when the ledger can not be reached.
+  credits: { file: 'agentservice/v1/credits.proto', service: 'CreditsService', timeoutsMs: { Hold: 900 } },
 };
+
+const defaultTimeoutMs = 5_000;
 
 const protoFolder = fileURLToPath(new URL('../../../proto', import.meta.url));
 const loaded = new Map<ServiceName, ServiceClientConstructor>();
@@ -26,6 +36,9 @@ export function loadService(name: ServiceName): ServiceClientConstructor {
   loaded.set(name, known);
   return known;
 }
+
+/** How long a call of this method may take, unless the caller says. */
+export const timeoutOf = (name: ServiceName, method: string): number => definitions[name].timeoutsMs?.[method] ?? defaultTimeoutMs;
 
 function load(name: ServiceName): ServiceClientConstructor {
   const { file, service } = definitions[name];

@@ -3,7 +3,7 @@ import { inSpan, traceHeaders } from '@agent-service/runtime';
 import { type ClientUnaryCall, Client as GrpcClient, type ServiceError as GrpcError, Metadata, type MethodDefinition } from '@grpc/grpc-js';
 import { context, SpanKind } from '@opentelemetry/api';
 import { type CallContext, currentCall } from './call-context.ts';
-import { loadService, type ServiceName } from './catalogue.ts';
+import { loadService, type ServiceName, timeoutOf } from './catalogue.ts';
 import { channelOptions } from './channel-options.ts';
 import { clientCredentials } from './credentials.ts';
 import { healthMethod } from './health-method.ts';
@@ -15,7 +15,6 @@ import { type CallerSigner, createSigner } from './signed-caller.ts';
 import type { CallOptions, Client } from './types.ts';
 import { fromGrpcError, headers, text, writeIdempotency } from './wire.ts';
 
-const defaultTimeoutMs = 5_000;
 const healthTimeoutMs = 1_000;
 const attemptMs = 1_000;
 const furtherAttempts = 2;
@@ -38,14 +37,14 @@ export function createClient<Name extends ServiceName>(name: Name, options: Clie
   const identity = new CallerIdentity(options.as, createSigner(options.config.SERVICE_SECRET));
 
   const call =
-    (method: Method) =>
-    (request: object, callOptions: CallOptions = {}) =>
-      unary(channel, method, request, identity, callOptions);
-  const entries = methods.map(([methodName, method]) => [uncapitalize(methodName), call(method)]);
+    (methodName: string, method: Method) =>
+    (request: object, { timeoutMs }: CallOptions = {}) =>
+      unary(channel, method, request, identity, { timeoutMs: timeoutMs ?? timeoutOf(name, methodName), askAgain: timeoutMs === undefined });
+  const entries = methods.map(([methodName, method]) => [uncapitalize(methodName), call(methodName, method)]);
   const client = {
     ...Object.fromEntries(entries),
     checkHealth: async () => {
-      const answer = await unary(channel, healthMethod, { service: '' }, identity, { timeoutMs: healthTimeoutMs });
+      const answer = await unary(channel, healthMethod, { service: '' }, identity, { timeoutMs: healthTimeoutMs, askAgain: false });
       if ((answer as { status: string }).status !== 'SERVING') throw new ServiceError('unavailable', { message: `${name} is not serving` });
     },
     close: () => channel.close(),
@@ -77,14 +76,14 @@ async function unary(
   method: Method,
   request: object,
   identity: CallerIdentity,
-  options: CallOptions,
+  { timeoutMs, askAgain }: { timeoutMs: number; askAgain: boolean },
 ): Promise<object> {
   const inherited = currentCall();
-  const deadline = Math.min(Date.now() + (options.timeoutMs ?? defaultTimeoutMs), inherited?.deadlineMs ?? Number.POSITIVE_INFINITY);
+  const deadline = Math.min(Date.now() + timeoutMs, inherited?.deadlineMs ?? Number.POSITIVE_INFINITY);
   if (deadline <= Date.now()) throw new ServiceError('deadline_exceeded');
   return inSpan(method.path, SpanKind.CLIENT, context.active(), () => {
-    const attempt = (end: number) => send(channel, method, request, outgoing(method, identity, inherited), end, inherited);
-    return isRead(method) && options.timeoutMs === undefined ? attemptAgain(attempt, deadline) : attempt(deadline);
+    const attempt = (end: number) => send(channel, method, request, outgoing(method, identity, inherited, end), end, inherited);
+    return isRead(method) && askAgain ? attemptAgain(attempt, deadline) : attempt(deadline);
   });
 }
 
@@ -103,12 +102,14 @@ async function attemptAgain(attempt: (deadline: number) => Promise<object>, dead
   }
 }
 
-function outgoing(method: Method, identity: CallerIdentity, inherited: CallContext | undefined): Metadata {
+function outgoing(method: Method, identity: CallerIdentity, inherited: CallContext | undefined, deadline: number): Metadata {
   const metadata = new Metadata();
   metadata.set(headers.caller, identity.signed(inherited?.principal));
   metadata.set(headers.requestId, inherited?.requestId ?? randomUUID());
   for (const [name, value] of Object.entries(traceHeaders())) metadata.set(name, value);
-  if (inherited?.idempotency && !isRead(method)) writeIdempotency(metadata, inherited.idempotency);
+  if (isRead(method)) return metadata;
+  metadata.set(headers.deadline, String(deadline));
+  if (inherited?.idempotency) writeIdempotency(metadata, inherited.idempotency);
   return metadata;
 }
 

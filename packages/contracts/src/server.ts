@@ -89,6 +89,7 @@ async function answer({ name, rpc }: Method, grpc: ServerUnaryCall<object, objec
   if (!caller) throw new ServiceError('service_forbidden', { message: 'The call is not signed by a known service.' });
   enforce(rpc.allow, caller);
   const call = new Call(grpc, caller, requestId, readIdempotency(grpc.metadata));
+  call.checkDeadline();
   const parent = remoteContext(text(grpc.metadata, headers.traceparent));
   const response = await withCall(call, () => inSpan(name, SpanKind.SERVER, parent, () => rpc.handle(grpc.request, call)));
   return { response, call };

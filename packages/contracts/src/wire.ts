@@ -7,6 +7,8 @@ import { ServiceError } from './service-error.ts';
 export const headers = {
   caller: 'x-caller',
   requestId: 'x-request-id',
+  /** By the caller's clock: gRPC itself counts from when the server reads the call, which may be long after. */
+  deadline: 'x-deadline',
   idempotency: 'x-idempotency-bin',
   traceparent: 'traceparent',
   error: 'x-error-bin',

@@ -17,6 +17,7 @@ import {
   services,
   withCall,
 } from '../src/index.ts';
+import { createSigner } from '../src/signed-caller.ts';
 
 const config = {
   SERVICE_SECRET: ['a-service-secret-that-is-long-enough'],
@@ -138,6 +139,36 @@ describe('what travels with a call', () => {
     const { user } = await inCall(() => client.updateUser({ userId: 'x' }), more);
     expect(user?.id).toBe('org_a/k');
     expect(replayed).toBe(1);
+  });
+});
+
+describe('a call that arrives after its caller was told that it took too long', () => {
+  test('does nothing', async () => {
+    const raw = new RawClient(`127.0.0.1:${peer.started}`, credentials.createInsecure());
+    const { UpdateUser } = loadService('identity').service as unknown as Record<
+      string,
+      { path: string; requestSerialize: (value: object) => Buffer; responseDeserialize: (bytes: Buffer) => object }
+    >;
+    const ask = (deadlineMs: number) => {
+      const metadata = new Metadata();
+      metadata.set('x-caller', createSigner(config.SERVICE_SECRET).sign({ service: 'gateway', principal }));
+      metadata.set('x-deadline', String(deadlineMs));
+      return new Promise((resolve) => {
+        if (!UpdateUser) throw new Error('no UpdateUser');
+        raw.makeUnaryRequest(
+          UpdateUser.path,
+          UpdateUser.requestSerialize,
+          UpdateUser.responseDeserialize,
+          { userId: 'x' },
+          metadata,
+          {},
+          (error) => resolve(error?.code ?? 'done'),
+        );
+      });
+    };
+    expect(await ask(Date.now() + 1_000)).toBe('done');
+    expect(await ask(Date.now() - 2_000)).toBe(4);
+    raw.close();
   });
 });
 

@@ -1,4 +1,4 @@
-import { type Call, ServiceError } from '@agent-service/contracts';
+import { type Call, type IdempotencyKey, ServiceError } from '@agent-service/contracts';
 import type { Sql } from './sql.ts';
 import type { Store } from './store.ts';
 import type { Transaction } from './transaction.ts';
@@ -23,31 +23,43 @@ interface Kept<Response> {
 
 /**
  * Runs an effect in one transaction, once for an Idempotency-Key: a repeat gets the kept response, a repeat with
- * another body is refused, one that comes while the first still runs is told so. A refusal keeps nothing.
+ * another body is refused, one that comes while the first still runs is told so. A refusal keeps nothing, and neither does an
+ * effect whose caller has been told meanwhile that it took too long.
  */
 export function once<Response extends object>(
   store: Store,
   call: Call,
   effect: (transaction: Transaction) => Promise<Response>,
 ): Promise<Response> {
-  const key = call.requestedOnce;
-  if (!key) return store.transaction(effect);
   return store.transaction(async (transaction) => {
-    await reserve(transaction.sql, key.scope);
-    const kept = await find<Response>(transaction.sql, key.scope);
-    if (kept) {
-      if (kept.fingerprint !== key.fingerprint) throw new ServiceError('idempotency_key_reused');
-      call.replayed = true;
-      return kept.response;
-    }
-    const response = await effect(transaction);
-    await transaction.sql(
-      `insert into idempotency_records (scope, fingerprint, response) values ($1, $2, $3)
-       on conflict (scope) do update set fingerprint = excluded.fingerprint, response = excluded.response, created_at = now()`,
-      [key.scope, key.fingerprint, JSON.stringify(response)],
-    );
+    const response = await (call.requestedOnce ? kept(transaction, call, call.requestedOnce, effect) : effect(transaction));
+    // Waiting for a lock may have outlasted the caller.
+    call.checkDeadline();
     return response;
   });
+}
+
+async function kept<Response extends object>(
+  transaction: Transaction,
+  call: Call,
+  key: IdempotencyKey,
+  effect: (transaction: Transaction) => Promise<Response>,
+): Promise<Response> {
+  const { sql } = transaction;
+  await reserve(sql, key.scope);
+  const known = await find<Response>(sql, key.scope);
+  if (known) {
+    if (known.fingerprint !== key.fingerprint) throw new ServiceError('idempotency_key_reused');
+    call.replayed = true;
+    return known.response;
+  }
+  const response = await effect(transaction);
+  await sql(
+    `insert into idempotency_records (scope, fingerprint, response) values ($1, $2, $3)
+     on conflict (scope) do update set fingerprint = excluded.fingerprint, response = excluded.response, created_at = now()`,
+    [key.scope, key.fingerprint, JSON.stringify(response)],
+  );
+  return response;
 }
 
 async function reserve(sql: Sql, scope: string): Promise<void> {

@@ -1,7 +1,8 @@
+import { type Call, ServiceError } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { migrate, migration, type OutboxMessage, openStore, outboxTable, type Store, startRelay, writeOutbox } from '../src/index.ts';
+import { migrate, migration, type OutboxMessage, once, openStore, outboxTable, type Store, startRelay, writeOutbox } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const steps = [
@@ -48,6 +49,14 @@ describe('transactions', () => {
     });
     await expect(work).rejects.toThrow('changed my mind');
     expect(await store.sql('select 1 from things where id = $1', ['gone'])).toEqual([]);
+  });
+
+  test('an effect whose caller was told that it took too long never happens', async () => {
+    const late = { checkDeadline: () => expired.throwIfAborted() } as unknown as Call;
+    const expired = AbortSignal.abort(new ServiceError('deadline_exceeded'));
+    const effect = once(store, late, async ({ sql }) => ({ rows: await sql('insert into things (id) values ($1)', ['late']) }));
+    await expect(effect).rejects.toMatchObject({ code: 'deadline_exceeded' });
+    expect(await store.sql('select 1 from things where id = $1', ['late'])).toEqual([]);
   });
 
   test('a statement that takes too long is an unavailable, not a hang', async () => {

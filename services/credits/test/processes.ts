@@ -14,6 +14,9 @@ export interface CreditsProcess extends Clients {
   start(): Promise<void>;
   /** SIGKILL: no instruction of it runs after this. */
   kill(): Promise<void>;
+  /** SIGSTOP: it is there and does nothing, until it is thawed. */
+  freeze(): void;
+  thaw(): void;
   /** SIGTERM, and the code it ended with. */
   stop(): Promise<number | null>;
 }
@@ -52,6 +55,8 @@ export async function creditsProcess(databaseUrl: string, settings: Record<strin
       clients = connectTo(address);
     },
     kill: async () => void (await end('SIGKILL')),
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
     async stop() {
       clients.close();
       return await end('SIGTERM');

@@ -257,6 +257,12 @@ describe('users', () => {
     });
   });
 
+  test('operators can ask whether an organization exists', async () => {
+    expect(await identity.operator.getOrganization({ organizationId: organization.organizationId })).toMatchObject({ name: 'Acme' });
+    await expect(identity.operator.getOrganization({ organizationId: 'org_nope' })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(identity.gateway.getOrganization({ organizationId: 'org_nope' })).rejects.toMatchObject({ code: 'service_forbidden' });
+  });
+
   test('what operators type is judged as strictly as what callers send', async () => {
     const make = (changes: object) =>
       identity.as(admin, () => identity.operator.createUser({ name: 'Someone', email: 'fine@acme.example', role: 'member', ...changes }));

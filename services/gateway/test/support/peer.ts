@@ -43,6 +43,7 @@ function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
     rotateSigningKey: nothing,
     appendAuditEntries: nothing,
     verifyAuditChain: nothing,
+    getOrganization: nothing,
     createOrganization: nothing,
     createKey: nothing,
     createOauthClient: nothing,

@@ -23,7 +23,9 @@ export function creditCommands(program: Command, run: Run): void {
     .requiredOption('--amount <credits>', 'a whole number')
     .option('--id <id>', 'names the grant: repeated under the same id it is made once')
     .action(({ organization, environment, amount, id = randomUUID() }: GrantOptions) =>
-      run(async ({ credits }) => {
+      run(async ({ identity, credits }) => {
+        // The ledger opens for whom it first meets; only identity knows whether they exist.
+        await identity.getOrganization({ organizationId: organization });
         const tenant = { organizationId: organization, environment };
         const { balance } = await credits.grant({ tenant, grantId: id, amount: wholeNumber(amount) });
         return { grant_id: id, balance: Number(balance?.balance), unallocated: Number(balance?.unallocated) };

@@ -6,6 +6,7 @@ import { createKey } from './create-key.ts';
 import { createOauthClient } from './create-oauth-client.ts';
 import { createOrganization } from './create-organization.ts';
 import { createUser } from './create-user.ts';
+import { getOrganization } from './get-organization.ts';
 import { getUser } from './get-user.ts';
 import { issueClientToken } from './issue-client-token.ts';
 import { issueToken } from './issue-token.ts';
@@ -26,6 +27,7 @@ export const implementation = (context: IdentityContext): Implementation<'identi
   createOauthClient: createOauthClient(context),
   createOrganization: createOrganization(context),
   createUser: createUser(context),
+  getOrganization: getOrganization(context),
   getUser: getUser(context),
   issueClientToken: issueClientToken(context),
   issueToken: issueToken(context),

@@ -1,0 +1,43 @@
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { tenantOf } from './booted.ts';
+import { type CreditsProcess, creditsProcess } from './processes.ts';
+
+const tenant = tenantOf('org_frozen');
+let database: TestDatabase;
+let credits: CreditsProcess;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  credits = await creditsProcess(database.url);
+  await credits.start();
+  await credits.operator.grant({ tenant, grantId: 'g', amount: 1_000 });
+}, 60_000);
+
+afterAll(async () => {
+  await credits.stop();
+  await database.drop();
+}, 60_000);
+
+const hold = async (holdId: string) => {
+  const { results } = await credits.agents.hold({
+    items: [{ tenant, holdId, userId: 'usr_1', amount: 4, deadlineMs: Date.now() + 300_000 }],
+  });
+  return results[0]?.refusal?.code ?? results[0]?.held;
+};
+
+test('a ledger that is frozen refuses spending within a second, and what was refused does not happen when it thaws', async () => {
+  expect(await hold('before')).toBe(4);
+  credits.freeze();
+  const begin = performance.now();
+  await expect(hold('frozen')).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  expect(performance.now() - begin).toBeLessThan(1_000);
+  // Longer than clocks may differ: from then on a late call is known as late.
+  await expect(hold('frozen too')).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  await expect(hold('frozen as well')).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  credits.thaw();
+  expect(await hold('after')).toBe(4);
+  // Released unknown, it never came to be: a hold that had been granted would be released instead.
+  const { results } = await credits.agents.release({ items: [{ tenant, holdId: 'frozen' }] });
+  expect(results[0]).toMatchObject({ outcome: 'released', released: 0 });
+}, 30_000);
