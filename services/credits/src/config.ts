@@ -9,6 +9,7 @@ const schema = z.object({
   ...databaseSettings,
   CURSOR_SECRET: setting.secret(),
   IDENTITY_ADDRESS: setting.text(),
+  MODELS_FILE: setting.text().optional(),
   WEBHOOKS_ENABLED: setting.flag(false),
 });
 

@@ -1,4 +1,5 @@
 import type { Cursors, Relay, Store } from '@agent-service/store';
+import type { PriceBook } from './domain/price.ts';
 import type { LedgerQueue } from './ledger/ledger-queue.ts';
 import type { Ledgers } from './ledger/ledgers.ts';
 
@@ -7,6 +8,7 @@ export interface CreditsContext {
   readonly store: Store;
   readonly ledgers: Ledgers;
   readonly queue: LedgerQueue;
+  readonly prices: PriceBook;
   readonly cursors: Cursors;
   readonly auditRelay: Relay;
   readonly now: () => number;

@@ -5,6 +5,7 @@ import type { CreditsConfig } from './config.ts';
 import type { CreditsContext } from './context.ts';
 import { createLedgerQueue } from './ledger/ledger-queue.ts';
 import { createLedgers } from './ledger/ledgers.ts';
+import { readPrices } from './prices.ts';
 import { relayAudit } from './relay-audit.ts';
 import { implementation } from './rpc/index.ts';
 import { migrations } from './store/migrations/index.ts';
@@ -19,6 +20,7 @@ const connectionsForOthers = 3;
 
 /** Composes the service; answers with its gRPC port. */
 export async function start(process: ProcessContext, config: CreditsConfig, now: () => number = Date.now): Promise<number> {
+  const prices = await readPrices(config.MODELS_FILE);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities: [] });
   const partitions = createPartitions(store);
@@ -35,6 +37,7 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
       maxWaiting: waitingAtMost,
       tenantsAtOnce: Math.max(1, config.DATABASE_POOL_MAX - connectionsForOthers),
     }),
+    prices,
     cursors: createCursors(config.CURSOR_SECRET),
     auditRelay: relayAudit(process, store, identity),
     now,

@@ -109,17 +109,26 @@ test(
     let run = 0;
     const property = fc.asyncProperty(
       histories,
+      histories,
       fc.array(questions, { minLength: 12, maxLength: 20 }),
       fc.integer({ min: 0, max: 25 * dayMs }),
-      async (history, asked, later) => {
+      async (live, tested, asked, later) => {
         run += 1;
-        const tenant = { organizationId: `org_${run}`, environment: run % 2 === 0 ? 'test' : 'live' } as const;
-        clock.at = history[0]?.at ?? 0;
-        await endow(credits, tenant);
-        await useCredits(credits, clock, tenant, history);
-        clock.at += later;
-        await askSummary(tenant);
-        for (const question of asked) await (question.groupBy === '' ? askRecords(tenant, question) : askGroups(tenant, question));
+        const organizationId = `org_${run}`;
+        const tenants = [
+          [{ organizationId, environment: 'live' }, live],
+          [{ organizationId, environment: 'test' }, tested],
+        ] as const;
+        for (const [tenant, history] of tenants) {
+          clock.at = history[0]?.at ?? 0;
+          await endow(credits, tenant);
+          await useCredits(credits, clock, tenant, history);
+        }
+        clock.at = later + Math.max(...[...live, ...tested].map(({ at }) => at));
+        for (const [tenant] of tenants) {
+          await askSummary(tenant);
+          for (const question of asked) await (question.groupBy === '' ? askRecords(tenant, question) : askGroups(tenant, question));
+        }
       },
     );
     await fc.assert(property, { seed, numRuns: runs, interruptAfterTimeLimit: limitMs, markInterruptAsFailure: true });

@@ -21,6 +21,11 @@ export const DEFAULT_PRICES = {
   Premium: { base: 10, per1kInput: 4, per1kOutput: 8, ceiling: 50 },
 } as const satisfies PriceBook;
 
+/** The price of a tier that there is; names from outside must not reach what every object inherits. */
+export function priceOf(prices: PriceBook, tier: string): TierPrice | undefined {
+  return Object.hasOwn(prices, tier) ? prices[tier] : undefined;
+}
+
 /** The whole credits that an answer of this many tokens costs. */
 export function chargeOf(price: TierPrice, tokens: Tokens): number {
   const exact = price.base + (tokens.input * price.per1kInput + tokens.output * price.per1kOutput) / 1000;

@@ -1,11 +1,11 @@
 import { type RpcOf, services } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
-import { checkId, decideItems } from './items.ts';
+import { checkId, checkTier, decideItems } from './items.ts';
 
 /** A ledger that does not answer within this refuses: nobody spends on a guess. */
 const limitMs = 800;
 
-export const hold = ({ queue }: CreditsContext): RpcOf<'credits', 'hold'> => ({
+export const hold = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'hold'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
     const outcomes = await decideItems(call, {
@@ -13,11 +13,11 @@ export const hold = ({ queue }: CreditsContext): RpcOf<'credits', 'hold'> => ({
       items,
       limitMs,
       tenantOf: ({ tenant }) => tenant,
-      operationOf: ({ holdId, userId, amount, deadlineMs }) => ({
+      operationOf: ({ holdId, userId, amount, tier, deadlineMs }) => ({
         kind: 'hold',
         id: checkId(holdId, 'hold_id'),
         userId: checkId(userId, 'user_id'),
-        amount,
+        amount: amount ?? checkTier(prices, tier).ceiling,
         deadline: Number(deadlineMs),
       }),
     });

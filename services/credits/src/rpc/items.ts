@@ -1,5 +1,6 @@
 import { type Call, ServiceError } from '@agent-service/contracts';
 import type { Operation } from '../domain/operations.ts';
+import { type PriceBook, priceOf, type TierPrice } from '../domain/price.ts';
 import type { Result } from '../domain/results.ts';
 import type { Tenant } from '../domain/tenant.ts';
 import type { LedgerQueue } from '../ledger/ledger-queue.ts';
@@ -24,6 +25,12 @@ export function checkTenant(message: TenantMessage | null): Tenant {
 export function checkId(id: string, param: string): string {
   if (id.length > 0 && id.length <= longestId && !id.includes('\0')) return id;
   throw new ServiceError('invalid_request', { message: `${param} must have 1 to ${longestId} characters.`, param });
+}
+
+export function checkTier(prices: PriceBook, tier: string): TierPrice {
+  const price = priceOf(prices, tier);
+  if (price) return price;
+  throw new ServiceError('invalid_request', { message: `tier must be one of ${Object.keys(prices).join(', ')}.`, param: 'tier' });
 }
 
 export interface ItemHandling<Item> {

@@ -1,11 +1,14 @@
 import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
-import { checkId, decideItems } from './items.ts';
+import type { SettleOperation } from '../domain/operations.ts';
+import { chargeOf, type PriceBook } from '../domain/price.ts';
+import { checkId, checkTier, decideItems } from './items.ts';
 
 const limitMs = 5_000;
 const longestText = 2_000;
+const longestSummary = 120;
 
-export const settle = ({ queue }: CreditsContext): RpcOf<'credits', 'settle'> => ({
+export const settle = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'settle'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
     const outcomes = await decideItems(call, {
@@ -13,20 +16,7 @@ export const settle = ({ queue }: CreditsContext): RpcOf<'credits', 'settle'> =>
       items,
       limitMs,
       tenantOf: ({ tenant }) => tenant,
-      operationOf: (item) => ({
-        kind: 'settle',
-        id: checkId(item.holdId, 'hold_id'),
-        amount: item.amount,
-        usage: {
-          agentId: checkId(item.agentId, 'agent_id'),
-          agentName: checkText(item.agentName, 'agent_name'),
-          conversationId: checkId(item.conversationId, 'conversation_id'),
-          tier: checkId(item.tier, 'tier'),
-          inputTokens: checkCount(item.inputTokens, 'input_tokens'),
-          outputTokens: checkCount(item.outputTokens, 'output_tokens'),
-          querySummary: checkText(item.querySummary, 'query_summary'),
-        },
-      }),
+      operationOf: (item) => toOperation(prices, item),
     });
     return {
       results: outcomes.map((outcome) =>
@@ -35,6 +25,31 @@ export const settle = ({ queue }: CreditsContext): RpcOf<'credits', 'settle'> =>
     };
   },
 });
+
+type SettleItem = Parameters<RpcOf<'credits', 'settle'>['handle']>[0]['items'][number];
+
+function toOperation(prices: PriceBook, item: SettleItem): SettleOperation {
+  const price = checkTier(prices, item.tier);
+  const inputTokens = checkCount(item.inputTokens, 'input_tokens');
+  const outputTokens = checkCount(item.outputTokens, 'output_tokens');
+  return {
+    kind: 'settle',
+    id: checkId(item.holdId, 'hold_id'),
+    amount: item.amount ?? chargeOf(price, { input: inputTokens, output: outputTokens }),
+    usage: {
+      agentId: checkId(item.agentId, 'agent_id'),
+      agentName: checkText(item.agentName, 'agent_name'),
+      conversationId: checkId(item.conversationId, 'conversation_id'),
+      tier: item.tier,
+      inputTokens,
+      outputTokens,
+      querySummary: checkText(summaryOf(item.querySummary), 'query_summary'),
+    },
+  };
+}
+
+/** Characters are code points, so that none is cut in two; as many of them never take more than twice as many units. */
+const summaryOf = (text: string) => [...text.slice(0, 2 * longestSummary)].slice(0, longestSummary).join('');
 
 function checkCount(count: number, param: string): number {
   if (count >= 0) return count;

@@ -1,0 +1,122 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { DEFAULT_PRICES } from '../src/domain/price.ts';
+import { readPrices } from '../src/prices.ts';
+import { query } from './books.ts';
+import { type Booted, boot, tenantOf } from './booted.ts';
+
+const tenant = tenantOf('org_prices');
+const fast = { base: 2, per_1k_input: 0, per_1k_output: 3, ceiling: 9 };
+
+let folder: string;
+let credits: Booted;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'prices-'));
+  const file = await fileOf(JSON.stringify({ tiers: { Fast: { provider: 'x', price: fast }, Expert: { model: 'm' } }, more: 1 }));
+  credits = await boot({ settings: { MODELS_FILE: file } });
+  await credits.operator.grant({ tenant, grantId: 'g', amount: 10_000 });
+});
+afterAll(async () => {
+  await credits?.stop();
+  await rm(folder, { recursive: true });
+});
+
+async function fileOf(content: string): Promise<string> {
+  const path = join(folder, 'models.json');
+  await writeFile(path, content);
+  return path;
+}
+
+const deadlineMs = Date.now() + 300_000;
+const holdItem = (holdId: string, priced: { amount?: number; tier?: string }) => ({
+  tenant,
+  holdId,
+  userId: 'usr_1',
+  deadlineMs,
+  ...priced,
+});
+const settleItem = (holdId: string, tier: string, more: { amount?: number; querySummary?: string } = {}) => ({
+  tenant,
+  holdId,
+  agentId: 'agt_1',
+  agentName: 'Sales',
+  conversationId: 'conv_1',
+  tier,
+  inputTokens: 1_500,
+  outputTokens: 1_001,
+  ...more,
+});
+const unknownTiers = ['', 'fast', 'Nano', '__proto__', 'constructor'];
+
+describe('the price book', () => {
+  test('a hold without an amount takes the ceiling of its tier, an amount goes before it', async () => {
+    const { results } = await credits.agents.hold({
+      items: [
+        holdItem('h1', { tier: 'Fast' }),
+        holdItem('h2', { tier: 'Premium' }),
+        holdItem('h3', { tier: 'Fast', amount: 7 }),
+        holdItem('h4', { amount: 0 }),
+      ],
+    });
+    expect(results.map(({ held }) => held)).toEqual([9, 50, 7, 0]);
+  });
+
+  test('an answer without an amount is charged by its tier and tokens, an amount goes before them', async () => {
+    const ids = ['s1', 's2', 's3', 's4'];
+    await credits.agents.hold({ items: ids.map((id) => holdItem(id, { amount: 50 })) });
+    const { results } = await credits.agents.settle({
+      items: [
+        settleItem('s1', 'Fast'),
+        settleItem('s2', 'Expert'),
+        settleItem('s3', 'Fast', { amount: 1 }),
+        settleItem('s4', 'Fast', { amount: 0 }),
+      ],
+    });
+    expect(results.map(({ charged }) => charged)).toEqual([6, 13, 1, 0]);
+  });
+
+  test('a tier that is none is refused for its item alone', async () => {
+    const held = await credits.agents.hold({
+      items: [...unknownTiers.map((tier, i) => holdItem(`u${i}`, { tier })), holdItem('u', { amount: 5, tier: 'Nano' })],
+    });
+    const refused = unknownTiers.map(() => 'invalid_request');
+    expect(held.results.map(({ refusal, held: amount }) => refusal?.code ?? amount)).toEqual([...refused, 5]);
+    const tiers = [...unknownTiers, ...unknownTiers];
+    const { results } = await credits.agents.settle({
+      items: [...tiers.map((tier, i) => settleItem('u', tier, i % 2 === 0 ? {} : { amount: 1 })), settleItem('u', 'Fast')],
+    });
+    expect(results.map(({ refusal, charged }) => refusal?.code ?? charged)).toEqual([...refused, ...refused, 5]);
+  });
+
+  test('of a message its first 120 characters are kept, none of them cut in two', async () => {
+    await credits.agents.hold({ items: [holdItem('q', { tier: 'Fast' })] });
+    const { results } = await credits.agents.settle({ items: [settleItem('q', 'Fast', { querySummary: `a${'😀'.repeat(1_500)}` })] });
+    expect(results[0]?.charged).toBe(6);
+    const [row] = await query<{ query_summary: string }>(credits.url, "select query_summary from usage_records where hold_id = 'q'");
+    expect(row?.query_summary).toBe(`a${'😀'.repeat(119)}`);
+  });
+});
+
+describe('the models file', () => {
+  test('without it the default prices hold', async () => {
+    expect(await readPrices(undefined)).toEqual(DEFAULT_PRICES);
+  });
+
+  test.each([
+    'no json',
+    '[]',
+    '{}',
+    JSON.stringify({ tiers: { Fast: { price: { base: 1 } } } }),
+    JSON.stringify({ tiers: { Fast: { price: { ...fast, base: -1 } } } }),
+    JSON.stringify({ tiers: { Smart: { price: { ...fast, ceiling: 1.5 } } } }),
+    JSON.stringify({ tiers: { Smart: { price: { ...fast, per_1k_input: '1' } } } }),
+  ])('a malformed one ends the start and is named: %s', async (content) => {
+    await expect(boot({ databaseUrl: credits.url, settings: { MODELS_FILE: await fileOf(content) } })).rejects.toThrow(/MODELS_FILE/);
+  });
+
+  test('one that is not there ends the start and is named', async () => {
+    await expect(readPrices(join(folder, 'none.json'))).rejects.toThrow(/MODELS_FILE/);
+  });
+});
