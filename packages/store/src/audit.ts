@@ -16,11 +16,28 @@ export interface AuditEvent {
   actor?: { type: string; id: string; keyId: string };
 }
 
+/** An entry as `writeAudit` leaves it in the outbox; whoever relays it to identity reads it by this type. */
+export interface AuditPayload {
+  id: string;
+  createdAt: string;
+  organizationId: string;
+  environment: string;
+  actorType: string;
+  actorId: string;
+  actorKeyId: string;
+  action: string;
+  targetType: string;
+  targetId: string;
+  outcome: string;
+  requestId: string;
+  changesJson: string;
+}
+
 /** Leaves an audit entry in the same transaction as the effect; identity appends it to the organization's chain. */
 export async function writeAudit(sql: Sql, call: Call, event: AuditEvent): Promise<void> {
   const actor = event.actor ?? actorOf(call.caller);
   const id = newId('aud');
-  const payload = {
+  const payload: AuditPayload = {
     id,
     createdAt: new Date().toISOString(),
     organizationId: event.organizationId,

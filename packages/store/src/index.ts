@@ -1,4 +1,4 @@
-export { type AuditEvent, writeAudit } from './audit.ts';
+export { type AuditEvent, type AuditPayload, writeAudit } from './audit.ts';
 export { type Cipher, createCipher, encryptionSettings } from './cipher.ts';
 export { type Cursors, createCursors, type Page } from './cursors.ts';
 export { isViolation } from './failures.ts';

@@ -1,23 +1,6 @@
 import type { Client } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
-import { type Relay, type Store, startRelay } from '@agent-service/store';
-
-/** An entry as `writeAudit` leaves it in the outbox. */
-interface AuditPayload {
-  id: string;
-  createdAt: string;
-  organizationId: string;
-  environment: string;
-  actorType: string;
-  actorId: string;
-  actorKeyId: string;
-  action: string;
-  targetType: string;
-  targetId: string;
-  outcome: string;
-  requestId: string;
-  changesJson: string;
-}
+import { type AuditPayload, type Relay, type Store, startRelay } from '@agent-service/store';
 
 /** Carries audit entries to identity, which appends each id once. */
 export function relayAudit(process: ProcessContext, store: Store, identity: Client<'identity'>): Relay {
