@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type GrpcObject, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
+import type { AgentsServiceDefinition } from './gen/agentservice/v1/AgentsService.ts';
 import type { CreditsServiceDefinition } from './gen/agentservice/v1/CreditsService.ts';
 import type { IdentityServiceDefinition } from './gen/agentservice/v1/IdentityService.ts';
 
@@ -8,6 +9,7 @@ import type { IdentityServiceDefinition } from './gen/agentservice/v1/IdentitySe
 export interface Services {
   identity: IdentityServiceDefinition;
   credits: CreditsServiceDefinition;
+  agents: AgentsServiceDefinition;
 }
 
 export type ServiceName = keyof Services;
@@ -23,6 +25,7 @@ const definitions: Record<ServiceName, Definition> = {
   identity: { file: 'agentservice/v1/identity.proto', service: 'IdentityService' },
   // Spending is refused within a second when the ledger can not be reached.
   credits: { file: 'agentservice/v1/credits.proto', service: 'CreditsService', timeoutsMs: { Hold: 900 } },
+  agents: { file: 'agentservice/v1/agents.proto', service: 'AgentsService' },
 };
 
 const defaultTimeoutMs = 5_000;

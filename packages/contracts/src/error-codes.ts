@@ -79,6 +79,32 @@ export const errorCodes = define({
   hold_released: conflict('The hold has been released.'),
   hold_settled: conflict('The hold has been settled.'),
 
+  agent_not_active: conflict('The agent is not active. Activate it before sending messages.'),
+  invalid_status_transition: conflict('The agent can not change to this status.'),
+  conversation_busy: conflict('The previous message of this conversation is still being answered.'),
+  answer_cancelled: conflict('The answer was cancelled.'),
+  agent_deleted: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'The agent was deleted.' },
+  attempt_superseded: conflict('Another attempt at this answer has taken its place.'),
+  precondition_failed: conflict('The resource has changed since it was read. Read it again and repeat with its new ETag.', 412),
+
+  template_already_activated: conflict('The template is activated already. See details.'),
+  template_not_activated: conflict('The template is not activated.'),
+  template_requirements_unmet: conflict('The connected data source lacks tables that this template needs. See details.'),
+
+  provider_error: {
+    type: 'provider',
+    http: 502,
+    grpc: status.UNAVAILABLE,
+    message: 'The model provider did not give an answer. No credits were charged.',
+  },
+  answer_timeout: {
+    type: 'provider',
+    http: 504,
+    grpc: status.DEADLINE_EXCEEDED,
+    message: 'The answer is not there yet. See details for where it can be read.',
+  },
+
+  too_many_waiting: limited('Too many messages of the organization wait for their answers. Wait for the time in Retry-After.'),
   rate_limited: limited('Too many requests. Wait for the time in Retry-After.'),
 
   cancelled: { type: 'internal', http: 499, grpc: status.CANCELLED, message: 'The caller went away.' },

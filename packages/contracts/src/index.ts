@@ -4,6 +4,7 @@ export { type CallContext, currentCall, type IdempotencyKey, withCall } from './
 export type { ServiceName } from './catalogue.ts';
 export { type ClientOptions, createClient } from './client.ts';
 export { type ErrorCode, type ErrorType, errorCodes, isErrorCode } from './error-codes.ts';
+export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';
 export { callers, callersAndOperators, operators, type Policy, services } from './policy.ts';
 export { type Caller, type Environment, operatorService, type Principal } from './principal.ts';
 export { allScopes, isScope, type Scope, scopes } from './scopes.ts';

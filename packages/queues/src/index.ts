@@ -1,0 +1,1 @@
+export type { Reply, ToolStep, WorkerNotice } from './replies.ts';
