@@ -9,3 +9,4 @@ export { testRedis } from './infrastructure/test-redis.ts';
 export { testSystem } from './infrastructure/test-system.ts';
 export type { ChatRequest, ModelReply } from './model/reply.ts';
 export { type ModelScript, type ScriptedModel, scriptedModel } from './model/server.ts';
+export { randomOf, runSeed } from './random.ts';

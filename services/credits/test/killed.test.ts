@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { randomOf, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Answer, type Caller, end, holdAmount, pay, tenant } from './answers.ts';
 import { faultsOf, query } from './books.ts';
 import { asCaller } from './booted.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
-import { randomOf, runSeed } from './random.ts';
 
 const rounds = Number(process.env['FAULT_ROUNDS'] ?? 2);
 const killsARound = 2;

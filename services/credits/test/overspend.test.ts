@@ -1,9 +1,8 @@
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { randomOf, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { faultsOf } from './books.ts';
 import { asCaller, tenantOf } from './booted.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
-import { randomOf, runSeed } from './random.ts';
 
 const rounds = Number(process.env['FAULT_ROUNDS'] ?? 6);
 

@@ -26,7 +26,11 @@ export async function testDatabase(): Promise<TestDatabase> {
 }
 
 async function drop(client: Client, name: string): Promise<void> {
-  await client.query(`drop database if exists ${name} with (force)`);
+  const { rows: databases } = await client.query<{ datname: string }>(
+    'select datname from pg_database where datname = $1 or starts_with(datname, $2)',
+    [name, `${name}_`],
+  );
+  for (const { datname } of databases) await client.query(`drop database if exists ${client.escapeIdentifier(datname)} with (force)`);
   const { rows } = await client.query<{ rolname: string }>('select rolname from pg_roles where starts_with(rolname, $1)', [`${name}_`]);
   for (const { rolname } of rows) await client.query(`drop role ${client.escapeIdentifier(rolname)}`);
 }

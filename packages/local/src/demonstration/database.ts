@@ -1,0 +1,129 @@
+import { Client } from 'pg';
+import { companyOn } from './company.ts';
+import type { Day } from './days.ts';
+import type { Row } from './rows.ts';
+import { comments, type TableName, tables } from './schema.ts';
+
+/** Any number that nothing else locks; it keeps two starts on one server apart. */
+const advisoryLock = 727_274_002;
+const limitMs = 60_000;
+const rowsAtOnce = 2_000;
+
+export interface DemonstrationOptions {
+  /** Of an administrator of the system's own database. */
+  readonly adminUrl: string;
+  readonly readerPassword: string;
+  readonly today: Day;
+}
+
+interface Rights {
+  database: string;
+  may_create_databases: boolean;
+  may_create_roles: boolean;
+}
+
+/**
+ * Makes the demonstration company's database, anew when its day is past, and answers with the URL at which a role that may only
+ * read reaches it. Where no database may be made it is a schema beside the services' own.
+ */
+export async function bringUpDemonstration({ adminUrl, readerPassword, today }: DemonstrationOptions): Promise<string> {
+  const rights = await withClient(adminUrl, rightsOf);
+  const place = rights.may_create_databases ? await ownDatabase(adminUrl, rights.database) : { url: adminUrl, schema: 'demonstration' };
+  return await withClient(place.url, async (client) => {
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock($1)', [advisoryLock]);
+    await client.query(`create schema if not exists ${place.schema}`);
+    await client.query(`set local search_path = ${place.schema}`);
+    if ((await dayOfData(client, place.schema)) !== today) await fill(client, place.schema, today);
+    const reader = rights.may_create_roles ? await makeReader(client, { ...place, ...rights, readerPassword }) : place.url;
+    await client.query('commit');
+    return reader;
+  });
+}
+
+async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: limitMs, statement_timeout: limitMs });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function rightsOf(client: Client): Promise<Rights> {
+  const { rows } = await client.query<Rights>(
+    `select current_database()::text as database, rolsuper or rolcreatedb as may_create_databases,
+            rolsuper or rolcreaterole as may_create_roles
+     from pg_roles where rolname = current_user`,
+  );
+  return rows[0] as Rights;
+}
+
+async function ownDatabase(adminUrl: string, beside: string): Promise<{ url: string; schema: string }> {
+  const name = `${beside.slice(0, 40)}_demonstration`;
+  await withClient(adminUrl, async (client) => {
+    // Not in a transaction, which can not make databases: two starts are kept apart by the session's lock.
+    await client.query('select pg_advisory_lock($1)', [advisoryLock]);
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
+    if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(name)}`);
+    await client.query(`revoke all on database ${client.escapeIdentifier(name)} from public`);
+  });
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  return { url: url.href, schema: 'public' };
+}
+
+/** The day up to which the company's history goes; it stands in the schema's comment, where no reader stumbles over it. */
+async function dayOfData(client: Client, schema: string): Promise<Day | undefined> {
+  const { rows } = await client.query<{ comment: string | null }>(
+    "select obj_description(oid, 'pg_namespace') as comment from pg_namespace where nspname = $1",
+    [schema],
+  );
+  return /^Demonstration data of (\S+)$/.exec(rows[0]?.comment ?? '')?.[1];
+}
+
+async function fill(client: Client, schema: string, today: Day): Promise<void> {
+  const names = Object.keys(tables) as TableName[];
+  for (const name of names.toReversed()) await client.query(`drop table if exists ${name}`);
+  const company = companyOn(today);
+  for (const name of names) {
+    await client.query(`create table ${name} (${tables[name]})`);
+    await client.query(`comment on table ${name} is ${client.escapeLiteral(comments[name])}`);
+    await insert(client, name, company[name]);
+    await client.query(`analyze ${name}`);
+  }
+  await client.query(`comment on schema ${schema} is ${client.escapeLiteral(`Demonstration data of ${today}`)}`);
+}
+
+async function insert(client: Client, name: TableName, rows: readonly Row[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += rowsAtOnce)
+    await client.query(`insert into ${name} select * from json_populate_recordset(null::${name}, $1)`, [
+      JSON.stringify(rows.slice(from, from + rowsAtOnce)),
+    ]);
+}
+
+interface Reader extends Rights {
+  readonly url: string;
+  readonly schema: string;
+  readonly readerPassword: string;
+}
+
+async function makeReader(client: Client, { url, schema, database, readerPassword }: Reader): Promise<string> {
+  const role = `${database.slice(0, 40)}_demonstration_reader`;
+  const id = client.escapeIdentifier(role);
+  const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1', [role]);
+  if (rowCount === 0) await client.query(`create role ${id}`);
+  await client.query(`alter role ${id} login password ${client.escapeLiteral(readerPassword)} connection limit 50`);
+  const { rows } = await client.query<{ here: string }>('select current_database()::text as here');
+  const databaseId = client.escapeIdentifier(rows[0]?.here as string);
+  await client.query(`alter role ${id} in database ${databaseId} set search_path = ${schema}`);
+  await client.query(`alter role ${id} in database ${databaseId} set default_transaction_read_only = on`);
+  await client.query(`grant connect on database ${databaseId} to ${id}`);
+  await client.query(`grant usage on schema ${schema} to ${id}`);
+  await client.query(`grant select on all tables in schema ${schema} to ${id}`);
+  const own = new URL(url);
+  [own.username, own.password] = [encodeURIComponent(role), encodeURIComponent(readerPassword)];
+  return own.href;
+}

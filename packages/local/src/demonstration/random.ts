@@ -1,0 +1,31 @@
+/** Numbers that look random and are the same every time. */
+export interface Random {
+  /** A whole number from 0 up to, and not including, the limit. */
+  below(limit: number): number;
+  between(least: number, most: number): number;
+  /** One of these; the first ones more often where weights are given. */
+  pick<T>(from: readonly T[], weights?: readonly number[]): T;
+  /** True so many times of a hundred. */
+  chance(percent: number): boolean;
+}
+
+export function randomFrom(seed: number): Random {
+  let state = seed >>> 0;
+  const below = (limit: number) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+  };
+  return {
+    below,
+    between: (least, most) => least + below(most - least + 1),
+    pick: (from, weights) => from[weights ? weighted(weights, below) : below(from.length)] as (typeof from)[number],
+    chance: (percent) => below(100) < percent,
+  };
+}
+
+function weighted(weights: readonly number[], below: (limit: number) => number): number {
+  let left = below(weights.reduce((sum, weight) => sum + weight, 0));
+  return weights.findIndex((weight) => (left -= weight) < 0);
+}
