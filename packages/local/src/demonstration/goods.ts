@@ -57,7 +57,7 @@ export function makePurchaseOrders(random: Random, today: Day, products: readonl
     const lead = Number(cyclic(suppliers, (product['supplier_id'] as number) - 1)['lead_time_days']);
     const ordered = plusDays(today, -Math.floor((historyDays * (319 - index)) / 320));
     const expected = plusDays(ordered, lead);
-    const arrival = plusDays(expected, random.pick([-4, -1, 0, 3, 9, 20], [2, 4, 6, 3, 2, 1]));
+    const arrival = plusDays(expected, random.pick([-4, -1, 0, 5, 25, 75], [2, 4, 5, 4, 3, 2]));
     const quantity = random.pick([10, 20, 50, 100]);
     const received = arrival <= today;
     const cancelled = random.chance(3);
