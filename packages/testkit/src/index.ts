@@ -1,12 +1,24 @@
 export { freePort } from '@agent-service/local/ports';
+export { type TestCertificate, testCertificate } from './http/certificate.ts';
 export { type CollectedSpan, type SpanCollector, spanCollector } from './http/collector.ts';
+export {
+  type ReceivedRequest,
+  type Receiver,
+  type ReceiverAnswer,
+  type ReceiverBehaviour,
+  type ReceiverScript,
+  receiver,
+} from './http/receiver.ts';
 export { junk, mutatedValues, type Schema, validValues } from './http/schema-arbitrary.ts';
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
 export { type OwnRedis, ownRedis } from './infrastructure/own-redis.ts';
 export { type TestDatabase, testDatabase } from './infrastructure/test-database.ts';
 export { testFolder } from './infrastructure/test-folder.ts';
 export { testRedis } from './infrastructure/test-redis.ts';
+export { type TestRedisCluster, testRedisCluster } from './infrastructure/test-redis-cluster.ts';
+export { type TestSentinel, testSentinel } from './infrastructure/test-sentinel.ts';
 export { testSystem } from './infrastructure/test-system.ts';
+export { until } from './infrastructure/until.ts';
 export type { ChatRequest, ModelReply } from './model/reply.ts';
 export { type ModelScript, type ScriptedModel, scriptedModel } from './model/server.ts';
 export { randomOf, runSeed } from './random.ts';

@@ -14,10 +14,21 @@ export interface RedisOptions {
   readonly password?: string;
   /** How many logical databases there are; 16 unless said. */
   readonly databases?: number;
+  /** Further lines of its configuration. */
+  readonly directives?: readonly string[];
+  /** Runs it as a sentinel, which watches over other servers and holds no data. */
+  readonly sentinel?: boolean;
 }
 
 /** Says how a Redis is run that keeps nothing on disk: all it holds can be rebuilt. */
-export async function prepareRedis({ folder, port, password, databases = 16 }: RedisOptions): Promise<ServerSpec> {
+export async function prepareRedis({
+  folder,
+  port,
+  password,
+  databases = 16,
+  directives = [],
+  sentinel = false,
+}: RedisOptions): Promise<ServerSpec> {
   const binary = await findRedis();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const settings: Record<string, string> = {
@@ -32,17 +43,14 @@ export async function prepareRedis({ folder, port, password, databases = 16 }: R
   };
   // In a file and not on the command line, where every user of the machine could read the password.
   const file = join(folder, 'redis.conf');
-  writeFileAtomically(
-    file,
-    Object.entries(settings)
-      .map((entry) => `${entry.join(' ')}\n`)
-      .join(''),
-  );
+  const lines = [...Object.entries(settings).map((entry) => entry.join(' ')), ...directives];
+  writeFileAtomically(file, lines.map((line) => `${line}\n`).join(''));
   const url = `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`;
+  const options = sentinel ? [file, '--sentinel'] : [file];
   return {
     name: 'redis',
     url,
-    spawn: (log) => spawn(binary.path, [file], { env: { ...binary.env }, cwd: '/', detached: true, stdio: outputTo(log) }),
+    spawn: (log) => spawn(binary.path, options, { env: { ...binary.env }, cwd: '/', detached: true, stdio: outputTo(log) }),
     isReady: () => answersPing(url),
     stopSignal: 'SIGTERM',
     stopLimitMs: 5000,

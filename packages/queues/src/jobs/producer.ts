@@ -1,0 +1,142 @@
+import { type ProcessContext, withTimeout } from '@agent-service/runtime';
+import { queueTelemetry } from '@agent-service/runtime/queue-telemetry';
+import { isRecording } from '@agent-service/runtime/tracing';
+import { type BulkJobOptions, ErrorCode, Queue } from 'bullmq';
+import type { RedisClient } from '../redis/clients.ts';
+import type { RedisConnections } from '../redis/open-redis.ts';
+import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf } from './catalogue.ts';
+
+export interface NewJob<Payload> {
+  readonly payload: Payload;
+  /** Lower goes first, equals in the order of their coming; without one it goes before all that have one. */
+  readonly priority?: number;
+  readonly delayMs?: number;
+  /** Of the trace that the job belongs to. */
+  readonly traceparent?: string;
+}
+
+export interface Producer<Payload> {
+  /** All of them in one round trip. Fails within about half a second when Redis is away. A job that is there already stays as it is. */
+  add(jobs: readonly NewJob<Payload>[]): Promise<void>;
+  /** Which of these wait or are at work, in order. */
+  known(payloads: readonly Payload[]): Promise<boolean[]>;
+  /** Jobs that still wait get this priority; others are left as they are. */
+  prioritize(jobs: readonly { readonly payload: Payload; readonly priority: number }[]): Promise<void>;
+  /** Takes away those that no worker has. */
+  remove(payloads: readonly Payload[]): Promise<void>;
+  /** For metrics and for scaling workers: `waiting` could be worked on now, `delayed` not yet. */
+  counts(): Promise<{ waiting: number; active: number; delayed: number }>;
+}
+
+const limitMs = 500;
+
+export function createProducer<Name extends JobName>(
+  process: ProcessContext,
+  redis: RedisConnections,
+  name: Name,
+): Producer<PayloadOf<Name>> {
+  const kind = jobKind(name);
+  const queueNow = queueOver(process, redis, kind);
+
+  return {
+    async add(all) {
+      if (all.length === 0) return;
+      const entries = all.map((job) => ({ name, data: job.payload, opts: optionsOf(kind.id(job.payload), job) }));
+      await bounded(queueNow().addBulk(entries));
+    },
+    async known(payloads) {
+      if (payloads.length === 0) return [];
+      const pipeline = redis.commands.pipeline();
+      // A job has its key from its adding to its end, wherever it waits.
+      for (const payload of payloads) pipeline.exists(jobKey(kind, payload));
+      return answersOf(await bounded(pipeline.exec())).map((found) => found === 1);
+    },
+    async prioritize(all) {
+      const backend = queueNow().getBackend();
+      await bounded(Promise.all(all.map(({ payload, priority }) => ignoringGone(backend.changePriority(kind.id(payload), priority)))));
+    },
+    async remove(payloads) {
+      const backend = queueNow().getBackend();
+      await bounded(Promise.all(payloads.map((payload) => backend.remove(kind.id(payload), false))));
+    },
+    async counts() {
+      const counted = await bounded(queueNow().getJobCounts('wait', 'prioritized', 'delayed', 'active'));
+      const { wait = 0, prioritized = 0, delayed = 0, active = 0 } = counted;
+      return { waiting: wait + prioritized, active, delayed };
+    },
+  };
+}
+
+const bounded = <T>(work: Promise<T>): Promise<T> =>
+  withTimeout(work, limitMs, () => new Error(`Redis did not answer within ${limitMs} ms`));
+
+const leaveNothing = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
+
+function optionsOf<Payload>(jobId: string, { priority, delayMs, traceparent }: NewJob<Payload>): BulkJobOptions {
+  return {
+    ...leaveNothing,
+    jobId,
+    ...(priority === undefined ? {} : { priority }),
+    ...(delayMs === undefined ? {} : { delay: Math.max(0, delayMs) }),
+    ...(traceparent && isRecording() ? { telemetry: { metadata: JSON.stringify({ traceparent }) } } : {}),
+  };
+}
+
+/** The queue over the connection that there is now: another one once it is known what kind of Redis answers. */
+function queueOver<Payload>(process: ProcessContext, redis: RedisConnections, kind: JobKind<Payload>): () => Queue {
+  let over: RedisClient | undefined;
+  let queue: Queue | undefined;
+  let settledAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (!queue || over !== redis.commands) {
+      over = redis.commands;
+      queue = openQueue(process, over, kind);
+    }
+    const now = performance.now();
+    if (now - settledAt > settleEveryMs) {
+      settledAt = now;
+      settle(process, queue);
+    }
+    return queue;
+  };
+}
+
+function openQueue<Payload>({ logger }: ProcessContext, connection: RedisClient, { queue: name }: JobKind<Payload>): Queue {
+  const queue = new Queue(name, {
+    connection,
+    prefix: keyPrefix(name),
+    skipVersionCheck: true,
+    skipWaitingForReady: true,
+    skipMetasUpdate: true,
+    ...(isRecording() ? { telemetry: queueTelemetry() } : {}),
+  });
+  queue.on('error', (cause) => logger.debug({ event: 'queue_connection', queue: name, err: cause }));
+  return queue;
+}
+
+const settleEveryMs = 30_000;
+
+/** Nobody reads the queue's stream of events. Its limit lies in Redis and is gone when Redis comes back empty, so it is said now and then. */
+function settle({ logger }: ProcessContext, queue: Queue): void {
+  queue
+    .getBackend()
+    .setQueueMeta({ 'opts.maxLenEvents': 0 })
+    .catch((cause: unknown) => logger.debug({ event: 'queue_connection', queue: queue.name, err: cause }));
+}
+
+const jobKey = <Payload>(kind: JobKind<Payload>, payload: Payload) => `${keyPrefix(kind.queue)}:${kind.queue}:${kind.id(payload)}`;
+
+function answersOf(results: [Error | null, unknown][] | null): unknown[] {
+  return (results ?? []).map(([failure, answer]) => {
+    if (failure) throw failure;
+    return answer;
+  });
+}
+
+async function ignoringGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code !== ErrorCode.JobNotExist) throw cause;
+  }
+}

@@ -1,0 +1,16 @@
+import type { ProcessContext } from '@agent-service/runtime';
+import type { RedisClient } from './clients.ts';
+
+/** One line when Redis goes and one when it comes, however often the connection is tried in between. */
+export function reported<Client extends RedisClient>({ logger }: ProcessContext, purpose: string, client: Client): Client {
+  let away = false;
+  client.on('error', (cause: Error) => {
+    if (!away) logger.warn({ event: 'redis_away', purpose, err: cause });
+    away = true;
+  });
+  client.on('ready', () => {
+    if (away) logger.info({ event: 'redis_back', purpose });
+    away = false;
+  });
+  return client;
+}

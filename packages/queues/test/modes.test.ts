@@ -1,0 +1,152 @@
+import type { RunningProcess } from '@agent-service/runtime';
+import { ownRedis, testRedisCluster, testSentinel, until } from '@agent-service/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  type AnswerJob,
+  createProducer,
+  createPublisher,
+  openChannel,
+  openRedis,
+  type Producer,
+  type RedisConnections,
+  startWorker,
+} from '../src/index.ts';
+import { answerJob, auto, eventually, testProcess, unhandledRejections } from './support.ts';
+
+interface Setting {
+  readonly url: string;
+  /** Something that clients have to get over; undefined where there is nothing but an end. */
+  readonly trouble?: readonly (readonly [what: string, make: () => Promise<void>])[];
+  stop(): Promise<void>;
+}
+
+const key = '{answers}:answers:wait';
+
+const settings: readonly (readonly [mode: string, start: () => Promise<Setting>])[] = [
+  ['single', ownRedis],
+  [
+    'sentinel',
+    async () => {
+      const servers = await testSentinel();
+      return { ...servers, trouble: [['the primary is killed', servers.killPrimary]] };
+    },
+  ],
+  [
+    'cluster',
+    async () => {
+      const servers = await testRedisCluster();
+      return {
+        ...servers,
+        trouble: [
+          ['the slots move to the replica (MOVED)', () => servers.failOver(key)],
+          ['the primary of the queue is killed', () => servers.killPrimary(key)],
+        ],
+      };
+    },
+  ],
+];
+
+describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
+  let servers: Setting;
+  let process: RunningProcess;
+  let redis: RedisConnections;
+  let producer: Producer<AnswerJob>;
+  let rejections: ReturnType<typeof unhandledRejections>;
+
+  beforeAll(async () => {
+    servers = await startServers();
+  });
+  afterAll(() => servers.stop());
+
+  beforeEach(async () => {
+    rejections = unhandledRejections();
+    process = await testProcess();
+    redis = await openRedis(process, auto(servers.url));
+    producer = createProducer(process, redis, 'answer');
+  });
+  afterEach(async () => {
+    await process.stop();
+    rejections.stop();
+    expect(rejections.found).toEqual([]);
+  });
+
+  test('what it is, is found by asking', async () => {
+    expect((await redis.topology).mode).toBe(mode);
+  });
+
+  test('jobs are known until they are done, in the order of their priority, and taken away on request', async () => {
+    const all = ['c', 'a', 'b', 'gone', 'd', 'last'].map((name) => answerJob(name));
+    const [c, a, b, gone, d, last] = all as [AnswerJob, AnswerJob, AnswerJob, AnswerJob, AnswerJob, AnswerJob];
+    await producer.add([
+      { payload: c, priority: 3 },
+      { payload: a, priority: 1 },
+      { payload: b, priority: 2 },
+      { payload: gone, priority: 1 },
+      { payload: d, priority: 3 },
+      { payload: last, priority: 4 },
+    ]);
+    await producer.add([{ payload: a, priority: 9 }]);
+    await producer.prioritize([
+      { payload: last, priority: 1 },
+      { payload: answerJob('unknown'), priority: 1 },
+    ]);
+    await producer.remove([gone, answerJob('unknown')]);
+    expect(await producer.known([a, gone, answerJob('a', 2), last])).toEqual([true, false, false, true]);
+    expect(await producer.counts()).toEqual({ waiting: 5, active: 0, delayed: 0 });
+
+    const seen: string[] = [];
+    await startWorker(process, redis, 'answer', {
+      concurrency: 1,
+      drainMs: 100,
+      handle: async ({ answerId }) => void seen.push(answerId),
+    });
+    await until('all are done', async () => !(await producer.known(all)).some(Boolean));
+    expect(seen).toEqual(['a', 'last', 'b', 'c', 'd']);
+  });
+
+  test('a delayed job comes when it is due', async () => {
+    const done = Promise.withResolvers<number>();
+    await startWorker(process, redis, 'answer', { concurrency: 1, drainMs: 100, handle: async () => done.resolve(performance.now()) });
+    const added = performance.now();
+    await producer.add([{ payload: answerJob('later'), delayMs: 300 }]);
+    expect(await producer.counts()).toEqual({ waiting: 0, active: 0, delayed: 1 });
+    expect((await done.promise) - added).toBeGreaterThan(290);
+  });
+
+  test('what is published arrives in order, on the channel it was meant for', async () => {
+    const seen: number[] = [];
+    const others: number[] = [];
+    const channel = await openChannel<number>(process, redis, 'replies', (messages) => void seen.push(...messages));
+    await openChannel<number>(process, redis, 'replies', (messages) => void others.push(...messages));
+    const publisher = createPublisher<number>(process, redis);
+    const sent = Array.from({ length: 500 }, (_, index) => index);
+    for (const number of sent) {
+      publisher.publish(channel.name, number);
+      if (number % 7 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until('all have arrived', async () => seen.length >= sent.length);
+    expect(seen).toEqual(sent);
+    expect([others, channel.lastGapAt]).toEqual([[], 0]);
+  });
+
+  test('jobs and messages flow again after each trouble', async () => {
+    const done = new Set<string>();
+    const heard = new Set<string>();
+    await startWorker(process, redis, 'answer', { concurrency: 10, drainMs: 100, handle: async ({ answerId }) => void done.add(answerId) });
+    const channel = await openChannel<string>(process, redis, 'replies', (messages) => messages.forEach((name) => heard.add(name)));
+    const publisher = createPublisher<string>(process, redis);
+    const flows = async (name: string) => {
+      await eventually(() => producer.add([{ payload: answerJob(name) }]));
+      await until(`the job ${name} is done`, async () => done.has(name));
+      await until(`the message ${name} is heard`, async () => {
+        publisher.publish(channel.name, name);
+        return heard.has(name);
+      });
+    };
+    await flows('before');
+    for (const [what, make] of servers.trouble ?? []) {
+      await make();
+      await flows(what);
+    }
+  }, 60_000);
+});

@@ -1,0 +1,36 @@
+import { createProcess, type RunningProcess } from '@agent-service/runtime';
+import type { AnswerJob, RedisConfig } from '../src/index.ts';
+
+/** A process as services have it, on a free port, without logs. */
+export const testProcess = (): Promise<RunningProcess> =>
+  createProcess('test', { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const, async () => undefined);
+
+export const auto = (url: string): RedisConfig => ({ REDIS_URL: url, REDIS_MODE: 'auto' });
+
+export const answerJob = (answerId: string, dispatch = 1): AnswerJob => ({
+  organizationId: 'org_test',
+  environment: 'live',
+  answerId,
+  dispatch,
+});
+
+/** Does something over and over until it succeeds, and says what kept it from doing so. */
+export async function eventually<T>(work: () => Promise<T>, limitMs = 20_000): Promise<T> {
+  const end = performance.now() + limitMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (cause) {
+      if (performance.now() > end) throw cause;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+}
+
+/** Collects what no part of the process may leave behind: a rejection that nobody handles. */
+export function unhandledRejections(): { readonly found: unknown[]; stop(): void } {
+  const found: unknown[] = [];
+  const listener = (cause: unknown) => void found.push(cause);
+  process.on('unhandledRejection', listener);
+  return { found, stop: () => void process.off('unhandledRejection', listener) };
+}

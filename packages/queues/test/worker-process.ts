@@ -1,0 +1,20 @@
+import { createProcess } from '@agent-service/runtime';
+import { createPublisher, openRedis } from '../src/index.ts';
+import { startWorker } from '../src/jobs/worker.ts';
+
+/** A worker in a process of its own, which a test may freeze and kill. Tells on a channel what it does. */
+const [url = '', channel = '', holdMs = '0', lockMs = '400', checkMs = '200'] = process.argv.slice(2);
+const config = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
+
+await createProcess('worker', config, async (context) => {
+  const redis = await openRedis(context, { REDIS_URL: url, REDIS_MODE: 'auto' });
+  const { publish } = createPublisher<string>(context, redis);
+  const handle = async ({ answerId }: { answerId: string }) => {
+    publish(channel, `begun ${answerId}`);
+    await new Promise((resolve) => setTimeout(resolve, answerId === 'held' ? Number(holdMs) : 0));
+    publish(channel, `ended ${answerId}`);
+  };
+  const times = { lockMs: Number(lockMs), checkMs: Number(checkMs) };
+  await startWorker(context, redis, 'answer', { concurrency: 5, drainMs: 100, handle }, times);
+  publish(channel, 'ready');
+});

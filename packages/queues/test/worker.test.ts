@@ -1,0 +1,213 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { RunningProcess } from '@agent-service/runtime';
+import { type OwnRedis, ownRedis, until } from '@agent-service/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { type AnswerJob, createProducer, openChannel, openRedis, type Producer, type RedisConnections } from '../src/index.ts';
+import { startWorker } from '../src/jobs/worker.ts';
+import { answerJob, auto, testProcess, unhandledRejections } from './support.ts';
+
+let server: OwnRedis;
+let direct: Redis;
+let process: RunningProcess;
+let redis: RedisConnections;
+let producer: Producer<AnswerJob>;
+let rejections: ReturnType<typeof unhandledRejections>;
+
+beforeAll(async () => {
+  server = await ownRedis();
+  direct = new Redis(server.url);
+});
+afterAll(async () => {
+  direct.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  await direct.flushall();
+  rejections = unhandledRejections();
+  process = await testProcess();
+  redis = await openRedis(process, auto(server.url));
+  producer = createProducer(process, redis, 'answer');
+});
+afterEach(async () => {
+  await process.stop();
+  rejections.stop();
+  expect(rejections.found).toEqual([]);
+});
+
+/** What a queue has in Redis when it has no jobs, however many it had. */
+const bare = ['events', 'id', 'marker', 'meta', 'pc', 'stalled-check'];
+const remains = async () =>
+  (await direct.keys('*')).map((key) => key.replace('{answers}:answers:', '')).filter((key) => !bare.includes(key));
+const idle = () => until('nothing is left', async () => (await remains()).length === 0);
+const quick = { concurrency: 20, drainMs: 100 };
+const impatient = { lockMs: 400, checkMs: 200 };
+
+describe('a job is run once and leaves nothing', () => {
+  test('when its handler throws', async () => {
+    const runs: string[] = [];
+    await startWorker(process, redis, 'answer', {
+      ...quick,
+      handle: async ({ answerId }) => {
+        runs.push(answerId);
+        if (answerId === 'broken') throw new Error('a fault of ours');
+      },
+    });
+    await producer.add([{ payload: answerJob('broken') }, { payload: answerJob('whole') }]);
+    await until('both have run', async () => runs.length === 2);
+    await idle();
+    expect(runs.sort()).toEqual(['broken', 'whole']);
+    const metrics = await process.metrics.registry.metrics();
+    expect(metrics).toMatch(/jobs_seconds_count\{.*outcome="failed".*\} 1/);
+    expect(metrics).toMatch(/jobs_seconds_count\{.*outcome="done".*\} 1/);
+  });
+
+  test('when it is not what the catalogue says', async () => {
+    const runs: string[] = [];
+    await startWorker(process, redis, 'answer', { ...quick, handle: async ({ answerId }) => void runs.push(answerId) });
+    await producer.add([{ payload: { ...answerJob('odd'), environment: 'elsewhere' as 'live' } }, { payload: answerJob('even') }]);
+    await until('the good one has run', async () => runs.length === 1);
+    await idle();
+    expect(runs).toEqual(['even']);
+  });
+
+  test('when its priority changes while workers take it', async () => {
+    const runs: string[] = [];
+    const names = Array.from({ length: 300 }, (_, index) => `race-${index}`);
+    await startWorker(process, redis, 'answer', { ...quick, handle: async ({ answerId }) => void runs.push(answerId) });
+    const add = producer.add(names.map((name, index) => ({ payload: answerJob(name), priority: 1 + (index % 50) })));
+    const changes = Array.from({ length: 10 }, (_, round) =>
+      producer.prioritize(names.map((name, index) => ({ payload: answerJob(name), priority: 1 + ((index + round) % 7) }))),
+    );
+    await Promise.all([add, ...changes]);
+    await until('all have run', async () => runs.length >= names.length);
+    await idle();
+    expect(runs.sort()).toEqual(names.sort());
+  });
+});
+
+describe('a worker process', () => {
+  const children: ChildProcess[] = [];
+  let said: string[];
+  let channel: string;
+
+  beforeEach(async () => {
+    said = [];
+    ({ name: channel } = await openChannel<string>(process, redis, 'said', (messages) => void said.push(...messages)));
+  });
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+  });
+
+  const heard = (text: string) => until(`"${text}" is said`, async () => said.includes(text));
+
+  async function startChild(holdMs: number): Promise<ChildProcess> {
+    const file = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
+    const child = spawn(globalThis.process.execPath, [file, server.url, channel, String(holdMs)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    children.push(child);
+    await heard('ready');
+    return child;
+  }
+
+  test('that freezes loses its job, which nobody runs again, and goes on when it wakes', async () => {
+    const child = await startChild(200);
+    await producer.add([{ payload: answerJob('held') }]);
+    await heard('begun held');
+    child.kill('SIGSTOP');
+    const others: string[] = [];
+    await startWorker(process, redis, 'answer', { ...quick, handle: async ({ answerId }) => void others.push(answerId) }, impatient);
+    await idle();
+    expect(await producer.known([answerJob('held')])).toEqual([false]);
+    child.kill('SIGCONT');
+    await heard('ended held');
+    const more = Array.from({ length: 40 }, (_, index) => `more-${index}`);
+    await until('the woken worker works again', async () => {
+      await producer.add(more.map((name) => ({ payload: answerJob(name, said.length) })));
+      return said.some((text) => text.startsWith('ended more'));
+    });
+    expect([others.includes('held'), said.filter((text) => text === 'begun held').length, child.exitCode]).toEqual([false, 1, null]);
+    await idle();
+  });
+
+  test('that is killed leaves a job that is forgotten and not repeated', async () => {
+    const child = await startChild(60_000);
+    await producer.add([{ payload: answerJob('held') }]);
+    await heard('begun held');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(await producer.known([answerJob('held')])).toEqual([true]);
+    const others: string[] = [];
+    await startWorker(process, redis, 'answer', { ...quick, handle: async ({ answerId }) => void others.push(answerId) }, impatient);
+    await until('it is forgotten', async () => !(await producer.known([answerJob('held')]))[0]);
+    await idle();
+    expect(others).toEqual([]);
+  });
+});
+
+describe('a process that stops', () => {
+  test('finishes what is soon done, tells the rest to end, and takes no more', async () => {
+    const seen: string[] = [];
+    const own = await testProcess();
+    const worker = await startWorker(own, await openRedis(own, auto(server.url)), 'answer', {
+      concurrency: 2,
+      drainMs: 300,
+      handle: async ({ answerId }, signal) => {
+        seen.push(`begun ${answerId}`);
+        const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
+        await (answerId === 'short' ? new Promise((resolve) => setTimeout(resolve, 100)) : ended);
+        seen.push(`${signal.aborted ? 'aborted' : 'ended'} ${answerId}`);
+      },
+    });
+    await producer.add(['short', 'long'].map((name) => ({ payload: answerJob(name) })));
+    await until('both are in hand', async () => worker.active === 2);
+    await producer.add([{ payload: answerJob('next') }]);
+    await own.stop();
+    expect(seen.slice(2)).toEqual(['ended short', 'aborted long']);
+    expect(worker.active).toBe(0);
+    expect(await producer.counts()).toEqual({ waiting: 1, active: 0, delayed: 0 });
+  });
+
+  test('stops in time though a handler does not listen and Redis is away', async () => {
+    const other = await ownRedis();
+    const own = await testProcess();
+    const connections = await openRedis(own, auto(other.url));
+    const worker = await startWorker(own, connections, 'answer', {
+      concurrency: 1,
+      drainMs: 50,
+      handle: () => new Promise((resolve) => setTimeout(resolve, 4_000).unref()),
+    });
+    await createProducer(own, connections, 'answer').add([{ payload: answerJob('deaf') }]);
+    await until('it is in hand', async () => worker.active === 1);
+    await other.stop();
+    const began = performance.now();
+    await own.stop();
+    expect(performance.now() - began).toBeLessThan(8_000);
+  });
+});
+
+test('Redis does not grow with the jobs that are done', async () => {
+  let done = 0;
+  await startWorker(process, redis, 'answer', { concurrency: 100, drainMs: 100, handle: async () => void done++ });
+  const round = async (name: string, count: number) => {
+    const target = done + count;
+    for (let at = 0; at < count; at += 500) {
+      await producer.add(
+        Array.from({ length: 500 }, (_, index) => ({ payload: answerJob(`${name}-${at + index}`), priority: 1 + (index % 50) })),
+      );
+    }
+    await until('all are done', async () => done === target);
+    await idle();
+    const used = Number(/used_memory:(\d+)/.exec(await direct.info('memory'))?.[1]);
+    return { keys: await direct.dbsize(), used, events: await direct.xlen('{answers}:answers:events') };
+  };
+  const first = await round('first', 1_000);
+  const second = await round('second', 10_000);
+  expect(second.keys).toBeLessThanOrEqual(bare.length);
+  expect(second.events).toBeLessThan(500);
+  // What 10,000 jobs left behind by only a byte each would be, twice.
+  expect(second.used - first.used).toBeLessThan(200_000);
+}, 60_000);

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { freePort } from '@agent-service/local/ports';
+import type { Life } from '@agent-service/local/processes/life';
+import { type Ownership, takeFolder } from '@agent-service/local/processes/ownership';
+import { signalGroup } from '@agent-service/local/processes/signals';
+import { prepareRedis } from '@agent-service/local/redis/server';
+import { Redis } from 'ioredis';
+import { startServer } from './embedded.ts';
+import { testFolder } from './test-folder.ts';
+
+/** One of several servers that belong together. */
+export interface RedisProcess {
+  readonly port: number;
+  /** For the test's own questions. */
+  readonly client: Redis;
+  /** Ends it without a word, as a power cut would. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RedisFleet {
+  start(options: { readonly directives: readonly string[]; readonly sentinel?: boolean }): Promise<RedisProcess>;
+  stop(): Promise<void>;
+}
+
+/** Starts servers in a folder of their own. */
+export async function redisFleet(): Promise<RedisFleet> {
+  const folder = await testFolder();
+  const ownership = await takeFolder(folder);
+  const started: RedisProcess[] = [];
+  return {
+    async start(options) {
+      const node = await startNode(folder, ownership, options);
+      started.push(node);
+      return node;
+    },
+    stop: async () => void (await Promise.all(started.map((node) => node.stop()))),
+  };
+}
+
+async function startNode(
+  folder: string,
+  ownership: Ownership,
+  { directives, sentinel = false }: { readonly directives: readonly string[]; readonly sentinel?: boolean },
+): Promise<RedisProcess> {
+  const port = await freePort();
+  const name = `redis-${port}`;
+  const spec = { ...(await prepareRedis({ folder: join(folder, name), port, directives, sentinel })), name };
+  const { url, life } = await startServer(spec, folder, ownership);
+  const client = new Redis(url, {
+    maxRetriesPerRequest: 0,
+    disconnectTimeout: 20,
+    retryStrategy: (attempt) => Math.min(attempt * 50, 500),
+  });
+  // A server that a test kills is away for good; what asks it then is told by its own rejection.
+  client.on('error', () => undefined);
+  return { port, client, kill: () => killNode(life, client), stop: () => stopNode(life, client) };
+}
+
+async function killNode(life: Life, client: Redis): Promise<void> {
+  client.disconnect();
+  signalGroup(life.pid, 'SIGKILL', 'group');
+  await life.ended;
+}
+
+async function stopNode(life: Life, client: Redis): Promise<void> {
+  client.disconnect();
+  await life.stop();
+}
