@@ -1,12 +1,11 @@
 import { createClient, serve } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
-import { createCursors, migrate, openStore } from '@agent-service/store';
+import { createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
 import type { CreditsConfig } from './config.ts';
 import type { CreditsContext } from './context.ts';
 import { createLedgerQueue } from './ledger/ledger-queue.ts';
 import { createLedgers } from './ledger/ledgers.ts';
 import { readPrices } from './prices.ts';
-import { relayAudit } from './relay-audit.ts';
 import { implementation } from './rpc/index.ts';
 import { migrations } from './store/migrations/index.ts';
 import { createPartitions } from './store/partitions.ts';
@@ -24,7 +23,8 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities: [] });
   const partitions = createPartitions(store);
-  const ledgers = createLedgers({ store, partitions, now, events: config.WEBHOOKS_ENABLED });
+  const eventRelay = openEventRelay(process, store, config, 'credits');
+  const ledgers = createLedgers({ store, partitions, now, events: config.WEBHOOKS_ENABLED, onEvents: () => eventRelay?.nudge() });
   await ledgers.prepare();
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'credits', config });
   process.onStop('identity client', async () => identity.close());

@@ -16,6 +16,7 @@ export const settingsFor = (databaseUrl: string, more: Record<string, string> = 
   SERVICE_SECRET: secret,
   CURSOR_SECRET: 'a cursor secret that is long enough for tests',
   IDENTITY_ADDRESS: '127.0.0.1:1',
+  WEBHOOKS_ADDRESS: '127.0.0.1:1',
   ...more,
 });
 

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DEFAULT_PRICES } from '@agent-service/models/prices';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { DEFAULT_PRICES } from '../src/domain/price.ts';
 import { readPrices } from '../src/prices.ts';
 import { query } from './books.ts';
 import { type Booted, boot, tenantOf } from './booted.ts';
@@ -14,7 +14,9 @@ let folder: string;
 let credits: Booted;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'prices-'));
-  const file = await fileOf(JSON.stringify({ tiers: { Fast: { provider: 'x', price: fast }, Expert: { model: 'm' } }, more: 1 }));
+  const file = await fileOf(
+    JSON.stringify({ tiers: { Fast: { provider: 'openai-compatible', base_url: 'http://127.0.0.1:9/v1', model: 'm', price: fast } } }),
+  );
   credits = await boot({ settings: { MODELS_FILE: file } });
   await credits.operator.grant({ tenant, grantId: 'g', amount: 10_000 });
 });
@@ -108,6 +110,7 @@ describe('the models file', () => {
     'no json',
     '[]',
     '{}',
+    JSON.stringify({ tiers: { fast: { price: fast } } }),
     JSON.stringify({ tiers: { Fast: { price: { base: 1 } } } }),
     JSON.stringify({ tiers: { Fast: { price: { ...fast, base: -1 } } } }),
     JSON.stringify({ tiers: { Smart: { price: { ...fast, ceiling: 1.5 } } } }),

@@ -1,69 +1,65 @@
-/** What a chat completion request of the OpenAI interface says, as far as a script looks at it. */
+/** What a request of the OpenAI interface says, as far as a script looks at it; of the Anthropic one it has the same names. */
 export interface ChatRequest {
   model: string;
   stream?: boolean;
+  /** The instructions, where the interface has them beside the messages. */
+  system?: unknown;
+  max_tokens?: number;
+  max_completion_tokens?: number;
   messages: { role: string; content?: unknown; tool_call_id?: string; tool_calls?: unknown[] }[];
-  tools?: { type: 'function'; function: { name: string } }[];
+  tools?: ({ type: 'function'; function: { name: string } } | { name: string; input_schema: object })[];
+  tool_choice?: unknown;
 }
 
 /** What the scripted model does with one request. */
 export type ModelReply =
-  | { kind: 'text'; text: string; usage?: Usage; delayMs?: number; pieceDelayMs?: number }
-  | { kind: 'tools'; calls: { name: string; arguments: Record<string, unknown> }[]; usage?: Usage; delayMs?: number }
+  | TextReply
+  | ToolsReply
   | { kind: 'failure'; status: number; headers?: Record<string, string>; message?: string; delayMs?: number }
   /** The connection ends in the middle of the answer. */
   | { kind: 'cut'; after: string }
+  /** A stream begins with this text and then its connection ends, or nothing more comes. */
+  | { kind: 'unfinished'; text: string; by: 'cut' | 'silence' | 'end' }
+  /** Exactly these bytes. */
+  | { kind: 'raw'; status?: number; headers?: Record<string, string>; body: string }
   /** Never answers; the caller has to give up. */
   | { kind: 'silence' };
+
+export interface TextReply {
+  kind: 'text';
+  text: string;
+  /** null leaves the count out. */
+  usage?: Usage | null;
+  /** Why it ends, in the word of the interface. */
+  finish?: string;
+  delayMs?: number;
+  pieceDelayMs?: number;
+}
+
+export interface ToolsReply {
+  kind: 'tools';
+  /** What is said before the calls. */
+  text?: string;
+  /** Arguments that are a text are sent as they are, valid or not. */
+  calls: { name: string; arguments: Record<string, unknown> | string }[];
+  usage?: Usage | null;
+  delayMs?: number;
+}
 
 export interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
 }
 
-const words = (text: string) => text.match(/\S+\s*|\s+/g) ?? [];
+/** Words with the space behind them. */
+export const words = (text: string) => text.match(/\S+\s*|\s+/g) ?? [];
 
 export const usageOf = (request: ChatRequest, text: string): Usage => ({
   prompt_tokens: words(JSON.stringify(request.messages)).length,
   completion_tokens: words(text).length,
 });
 
-const toolCalls = (reply: Extract<ModelReply, { kind: 'tools' }>, call: number) =>
-  reply.calls.map(({ name, arguments: given }, index) => ({
-    index,
-    id: `call_${call}_${index}`,
-    type: 'function' as const,
-    function: { name, arguments: JSON.stringify(given) },
-  }));
+export const textOf = ({ text = '' }: TextReply | ToolsReply): string => text;
 
-const total = (usage: Usage) => ({ ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens });
-
-/** The whole answer at once. */
-export function completion(request: ChatRequest, reply: Extract<ModelReply, { kind: 'text' | 'tools' }>, call: number): object {
-  const text = reply.kind === 'text' ? reply.text : '';
-  const message =
-    reply.kind === 'text' ? { role: 'assistant', content: text } : { role: 'assistant', content: null, tool_calls: toolCalls(reply, call) };
-  return {
-    id: `chatcmpl-${call}`,
-    object: 'chat.completion',
-    created: 0,
-    model: request.model,
-    choices: [{ index: 0, message, finish_reason: reply.kind === 'text' ? 'stop' : 'tool_calls' }],
-    usage: total(reply.usage ?? usageOf(request, text)),
-  };
-}
-
-/** The answer as the events of a stream, a word at a time. */
-export function chunks(request: ChatRequest, reply: Extract<ModelReply, { kind: 'text' | 'tools' }>, call: number): object[] {
-  const chunk = (more: object) => ({ id: `chatcmpl-${call}`, object: 'chat.completion.chunk', created: 0, model: request.model, ...more });
-  const choice = (delta: object, finish_reason: string | null = null) => chunk({ choices: [{ index: 0, delta, finish_reason }] });
-  const text = reply.kind === 'text' ? reply.text : '';
-  const deltas =
-    reply.kind === 'text' ? words(text).map((word) => choice({ content: word })) : [choice({ tool_calls: toolCalls(reply, call) })];
-  return [
-    choice({ role: 'assistant' }),
-    ...deltas,
-    choice({}, reply.kind === 'text' ? 'stop' : 'tool_calls'),
-    chunk({ choices: [], usage: total(reply.usage ?? usageOf(request, text)) }),
-  ];
-}
+export const argumentsText = (given: Record<string, unknown> | string): string =>
+  typeof given === 'string' ? given : JSON.stringify(given);

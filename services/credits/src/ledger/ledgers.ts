@@ -36,9 +36,11 @@ export interface LedgersOptions {
   now: () => number;
   /** Whether events are recorded. */
   events: boolean;
+  /** Called when some were committed. */
+  onEvents?: () => void;
 }
 
-export function createLedgers({ store, partitions, now, events }: LedgersOptions): Ledgers {
+export function createLedgers({ store, partitions, now, events, onEvents }: LedgersOptions): Ledgers {
   const prepare = () => partitions.ensure(now());
 
   async function run(sql: Sql, tenant: Tenant, operations: readonly Operation[]): Promise<{ outcome: Outcome; ledger: Ledger }> {
@@ -67,7 +69,9 @@ export function createLedgers({ store, partitions, now, events }: LedgersOptions
     prepare,
     async commit(tenant, operations) {
       await prepare();
-      return await store.transaction(async ({ sql }) => (await run(sql, tenant, operations)).outcome.results);
+      const { outcome } = await store.transaction(({ sql }) => run(sql, tenant, operations));
+      if (events && outcome.events.length > 0) onEvents?.();
+      return outcome.results;
     },
     async apply(sql, tenant, operation) {
       const { outcome, ledger } = await run(sql, tenant, [operation]);

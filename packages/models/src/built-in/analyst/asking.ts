@@ -1,0 +1,105 @@
+import type { Comparison } from './intent.ts';
+import type { Measure, Operation } from './measures.ts';
+import { numberOf } from './periods.ts';
+import { has, type Word } from './words.ts';
+
+const mostGroups = 50;
+
+export const isLeast = (words: readonly Word[]): boolean =>
+  has(words, 'lowest', 'least', 'smallest', 'cheapest', 'fewest', 'worst', 'bottom', 'slowest', 'shortest');
+
+const isMost = (words: readonly Word[]) =>
+  has(
+    words,
+    'top',
+    'best',
+    'highest',
+    'largest',
+    'biggest',
+    'most',
+    'greatest',
+    'longest',
+    'maximum',
+    'best-selling',
+    'bestselling',
+    'bestseller',
+    'strongest',
+  );
+
+export const isRanking = (words: readonly Word[]): boolean => isMost(words) || isLeast(words);
+
+/** The rows themselves are wanted, whatever else is said of them. */
+export const isListing = (words: readonly Word[]): boolean => /^(list|show|display)$/.test(words[0]?.lower ?? '') || has(words, 'list of');
+
+/** `which customer`, `who`: one is asked for, where `which customers` asks for some. */
+export function asksForOne(words: readonly Word[]): boolean {
+  const at = words.findIndex(({ lower }) => lower === 'which' || lower === 'what');
+  const noun = words[at + 1];
+  return has(words, 'who') || (at >= 0 && noun !== undefined && noun.lower === noun.stem && !/people|staff/.test(noun.lower));
+}
+
+const rankingWord =
+  /^(top|best|bottom|largest|biggest|highest|lowest|cheapest|worst|smallest|first|most|last|newest|latest|oldest|longest)$/;
+
+/** `top 5`, `5 largest`, `the ten best`; `last 5 months` is a span of time. */
+export function topOf(words: readonly Word[]): number | undefined {
+  for (const [at, { lower }] of words.entries()) {
+    if (!rankingWord.test(lower)) continue;
+    const number = numberOf(words[at + 1]?.lower) ?? numberOf(words[at - 1]?.lower);
+    if (number !== undefined && number >= 1 && !isGrain(words[at + 2])) return Math.min(mostGroups, Math.floor(number));
+  }
+  return undefined;
+}
+
+const isGrain = (word: Word | undefined) => /^(day|week|month|quarter|year)$/.test(word?.stem ?? '');
+
+/** What is done with the numbers; undefined where the rows themselves are wanted. */
+export function operationOf(words: readonly Word[], measure: Measure, grouped: boolean): Operation | undefined {
+  if (isListing(words) && !grouped) return undefined;
+  return spokenOperation(words, measure) ?? impliedOperation(words, measure, grouped);
+}
+
+function spokenOperation(words: readonly Word[], measure: Measure): Operation | undefined {
+  if (has(words, 'average', 'avg', 'mean', 'typical')) return 'avg';
+  if (has(words, 'how many', 'number of', 'count', 'how often') && !isOfUnits(measure)) return 'count';
+  if (measure.operation) return measure.operation;
+  if (has(words, 'maximum', 'max')) return 'max';
+  return has(words, 'minimum', 'min') ? 'min' : undefined;
+}
+
+function impliedOperation(words: readonly Word[], { amount }: Measure, grouped: boolean): Operation | undefined {
+  if (has(words, 'total', 'sum', 'how much', 'altogether', 'overall')) return 'sum';
+  if (!grouped) return undefined;
+  return amount ? 'sum' : 'count';
+}
+
+/** How many units, or days, is a sum of them. */
+const isOfUnits = ({ amount, operation }: Measure) => operation === 'sum' && /unit|day/.test(amount?.label ?? '');
+
+const operators: readonly (readonly [phrase: string, operator: Comparison['operator']])[] = [
+  ['more than', '>'],
+  ['greater than', '>'],
+  ['higher than', '>'],
+  ['larger than', '>'],
+  ['less than', '<'],
+  ['lower than', '<'],
+  ['fewer than', '<'],
+  ['at least', '>='],
+  ['at most', '<='],
+  ['over', '>'],
+  ['above', '>'],
+  ['exceeding', '>'],
+  ['under', '<'],
+  ['below', '<'],
+];
+
+/** `over 20,000`, `at least 3` */
+export function comparisonOf(words: readonly Word[]): Comparison | undefined {
+  for (const [phrase, operator] of operators) {
+    const parts = phrase.split(' ');
+    const at = words.findIndex((_, index) => parts.every((part, offset) => words[index + offset]?.lower === part));
+    const number = at < 0 ? undefined : numberOf(words[at + parts.length]?.lower);
+    if (number !== undefined && !isGrain(words[at + parts.length + 1])) return { operator, number };
+  }
+  return undefined;
+}

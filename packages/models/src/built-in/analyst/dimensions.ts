@@ -1,0 +1,110 @@
+import { mentionedTables } from './measures.ts';
+import type { Grain } from './periods.ts';
+import { grainOf } from './periods.ts';
+import { type Column, columnOf, pathTo, reachable, type Schema, type Table, tableOf } from './schema.ts';
+import { indexOfStems, stemsOfName, type Word } from './words.ts';
+
+/** What rows are put together by: spans of time, or the values of a column that the base leads to. */
+export type Dimension =
+  | { readonly kind: 'time'; readonly grain: Grain }
+  | { readonly kind: 'column'; readonly table: string; readonly column: string };
+
+const stops = new Set([
+  'by',
+  'per',
+  'each',
+  'every',
+  'across',
+  'in',
+  'for',
+  'of',
+  'over',
+  'during',
+  'since',
+  'this',
+  'last',
+  'next',
+  'with',
+  'and',
+  'from',
+  'to',
+  'that',
+  'where',
+  'who',
+  'which',
+  'is',
+  'are',
+]);
+const begins = new Set(['by', 'per', 'each', 'every', 'across']);
+
+/** `by country and month`, `per warehouse`, `for each customer`, `monthly revenue` */
+export function dimensionsOf(words: readonly Word[], base: Table, schema: Schema): Dimension[] {
+  const found: Dimension[] = [];
+  const add = (dimension: Dimension | undefined) => {
+    if (dimension && !found.some((other) => same(other, dimension))) found.push(dimension);
+  };
+  for (const [at, word] of words.entries()) {
+    if (/^(daily|weekly|monthly|quarterly|yearly)$/.test(word.lower)) add(timeOf(word));
+    if (begins.has(word.lower)) for (const phrase of phrasesAfter(words, at)) add(dimensionOf(phrase, base, schema));
+  }
+  return found;
+}
+
+const timeOf = (word: Word | undefined): Dimension | undefined => {
+  const grain = grainOf(word);
+  return grain && { kind: 'time', grain };
+};
+
+/** The phrase after a `by`, and those that `and` adds to it. */
+function phrasesAfter(words: readonly Word[], at: number): Word[][] {
+  const phrases: Word[][] = [];
+  let next = at + 1;
+  do {
+    const phrase: Word[] = [];
+    while (next < words.length && !stops.has(words[next]?.lower ?? '') && phrase.length < 3) phrase.push(words[next++] as Word);
+    if (phrase.length > 0) phrases.push(phrase);
+  } while (words[next]?.lower === 'and' && next++ < words.length);
+  return phrases;
+}
+
+export function dimensionOf(phrase: readonly Word[], base: Table, schema: Schema): Dimension | undefined {
+  const time = phrase.length <= 2 ? timeOf(phrase[0]) : undefined;
+  return time ?? columnDimension(phrase, base, schema) ?? tableDimension(phrase, base, schema);
+}
+
+/** A column of the base by its name, else one of a table that it leads to. */
+function columnDimension(phrase: readonly Word[], base: Table, schema: Schema): Dimension | undefined {
+  for (const table of reachable(base, schema)) {
+    const column = table.columns.find(
+      ({ name, kind }) => (kind === 'text' || kind === 'boolean') && indexOfStems(phrase, stemsOfName(name)) === 0 && !name.endsWith('_id'),
+    );
+    if (column && !(column.name === 'name' && table !== base)) return { kind: 'column', table: table.name, column: column.name };
+  }
+  return undefined;
+}
+
+/** A table stands for the names of its rows; `product category` is a column of it. */
+function tableDimension(phrase: readonly Word[], base: Table, schema: Schema): Dimension | undefined {
+  const [mention] = mentionedTables(phrase, schema).filter(({ at }) => at === 0);
+  if (!mention || !pathTo(schema, base, mention.table.name)) return undefined;
+  const rest = phrase.slice(mention.length);
+  const named = mention.table.columns.find(({ name }) => rest.length > 0 && indexOfStems(rest, stemsOfName(name)) === 0);
+  const column = named ?? labelColumn(mention.table);
+  return column && { kind: 'column', table: mention.table.name, column: column.name };
+}
+
+/** The column that people call a row by. */
+export function labelColumn(table: Table): Column | undefined {
+  const preferred = ['name', 'full_name', 'title', 'label', 'invoice_number', 'number', 'code', 'sku', 'email'];
+  return preferred.flatMap((name) => columnOf(table, name) ?? [])[0] ?? columnOf(table, 'id');
+}
+
+const same = (a: Dimension, b: Dimension) => JSON.stringify(a) === JSON.stringify(b);
+
+export const labelOf = (dimension: Dimension, schema: Schema): string => {
+  if (dimension.kind === 'time') return dimension.grain;
+  const table = tableOf(schema, dimension.table);
+  const own = table && labelColumn(table)?.name === dimension.column;
+  const singular = stemsOfName(dimension.table).join(' ');
+  return own ? singular : dimension.column.replaceAll('_', ' ');
+};

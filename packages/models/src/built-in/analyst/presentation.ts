@@ -1,0 +1,67 @@
+export type Cell = string | number | boolean | null;
+
+export interface Result {
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+  /** There were more rows than are here. */
+  readonly truncated: boolean;
+}
+
+export interface Output {
+  readonly format: 'markdown' | 'table' | 'text' | 'json';
+  readonly charts: boolean;
+}
+
+/** The result as the agent's preferences want it; `about` says what was counted. */
+export function present({ titles, rows, truncated }: Result, about: string, { format, charts }: Output): string {
+  const body = bodyOf({ titles, rows, truncated }, format);
+  const chart = charts ? chartOf(titles, rows) : '';
+  return [body, truncated ? 'There are more rows than are shown here.' : '', chart, `Counted: ${about}.`].filter(Boolean).join('\n\n');
+}
+
+function bodyOf({ titles, rows }: Result, format: Output['format']): string {
+  if (format === 'json')
+    return `\`\`\`json\n${JSON.stringify(
+      rows.map((row) => Object.fromEntries(titles.map((title, index) => [title, row[index] ?? null]))),
+      null,
+      2,
+    )}\n\`\`\``;
+  if (rows.length === 0) return 'There is nothing that fits.';
+  if (format === 'text') return rows.map((row) => titles.map((title, index) => `${title}: ${shown(row[index])}`).join(', ')).join('\n');
+  const single =
+    rows.length === 1 && titles.length === 1 && format === 'markdown'
+      ? `**${capital(titles[0] as string)}: ${shown(rows[0]?.[0])}**\n\n`
+      : '';
+  return `${single}${tableOf(titles, rows)}`;
+}
+
+const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+const shown = (cell: Cell | undefined): string => (cell === null || cell === undefined ? '–' : String(cell));
+const escaped = (text: string) => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+
+function tableOf(titles: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(escaped).join(' | ')} |`;
+  const numeric = titles.map((_, index) => rows.every((row) => isNumber(row[index])));
+  return [
+    line(titles),
+    line(numeric.map((right) => (right ? '---:' : '---'))),
+    ...rows.map((row) => line(titles.map((_, index) => shown(row[index])))),
+  ].join('\n');
+}
+
+const isNumber = (cell: Cell | undefined) => typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell));
+
+/** A chart of one number for each of something: a line over time, else bars. */
+function chartOf(titles: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const value = titles.findIndex((_, index) => index > 0 && rows.every((row) => isNumber(row[index])));
+  if (rows.length < 2 || value < 0) return '';
+  const [x, y] = [titles[0] as string, titles[value] as string];
+  const overTime = /^(day|week|month|quarter|year)$/.test(x);
+  const specification = {
+    $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
+    data: { values: rows.map((row) => ({ [x]: shown(row[0]), [y]: Number(row[value]) })) },
+    mark: overTime ? 'line' : 'bar',
+    encoding: { x: { field: x, type: 'ordinal', sort: null }, y: { field: y, type: 'quantitative' } },
+  };
+  return `\`\`\`vega-lite\n${JSON.stringify(specification, null, 2)}\n\`\`\``;
+}

@@ -1,0 +1,80 @@
+/** What the analyst knows of the tables in scope. */
+export type ColumnKind = 'number' | 'text' | 'date' | 'boolean' | 'other';
+
+export interface Column {
+  readonly name: string;
+  readonly kind: ColumnKind;
+}
+
+export interface ForeignKey {
+  readonly column: string;
+  readonly table: string;
+  readonly references: string;
+}
+
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly foreignKeys: readonly ForeignKey[];
+}
+
+export type Schema = readonly Table[];
+
+export const kindOf = (type: string): ColumnKind => {
+  if (/int|numeric|decimal|real|double|float|money/i.test(type)) return 'number';
+  if (/date|timestamp/i.test(type)) return 'date';
+  if (/bool/i.test(type)) return 'boolean';
+  return /char|text|citext|enum|name/i.test(type) ? 'text' : 'other';
+};
+
+export const columnOf = (table: Table, name: string): Column | undefined => table.columns.find((column) => column.name === name);
+
+export const tableOf = (schema: Schema, name: string): Table | undefined => schema.find((table) => table.name === name);
+
+/** Keys that the names tell of: `customer_id` leads to `customers.id` where both are in scope. */
+export function withKeysByName(schema: Schema): Schema {
+  return schema.map((table) => {
+    const told = new Set(table.foreignKeys.map(({ column }) => column));
+    const guessed = table.columns.flatMap(({ name }) => (told.has(name) ? [] : keyByName(schema, table, name)));
+    const known = table.foreignKeys.filter(({ table: target, references }) => {
+      const there = tableOf(schema, target);
+      return there && columnOf(there, references);
+    });
+    return { ...table, foreignKeys: [...known, ...guessed] };
+  });
+}
+
+function keyByName(schema: Schema, from: Table, column: string): ForeignKey[] {
+  const stem = /^(.+)_id$/.exec(column)?.[1];
+  if (!stem) return [];
+  const target = schema.find(({ name }) => name === stem || name === `${stem}s` || name === `${stem.replace(/y$/, 'ie')}s`);
+  if (!target || target === from || !columnOf(target, 'id')) return [];
+  return [{ column, table: target.name, references: 'id' }];
+}
+
+/** A way from a table to another along keys, each step to at most one row, so that nothing is counted twice. */
+export type Path = readonly ForeignKey[];
+
+export function pathTo(schema: Schema, from: Table, to: string): Path | undefined {
+  const queue: { table: Table; path: Path }[] = [{ table: from, path: [] }];
+  const seen = new Set([from.name]);
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    if (next.table.name === to) return next.path;
+    for (const key of next.table.foreignKeys) {
+      const table = tableOf(schema, key.table);
+      if (!table || seen.has(table.name)) continue;
+      seen.add(table.name);
+      queue.push({ table, path: [...next.path, key] });
+    }
+  }
+  return undefined;
+}
+
+/** Every table that rows of the base lead to, itself and the nearest ones first. */
+export const reachable = (base: Table, schema: Schema): Table[] => {
+  const withDistance = schema.flatMap((table) => {
+    const path = pathTo(schema, base, table.name);
+    return path ? [{ table, distance: path.length }] : [];
+  });
+  return withDistance.toSorted((a, b) => a.distance - b.distance).map(({ table }) => table);
+};

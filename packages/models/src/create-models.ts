@@ -1,0 +1,90 @@
+import { ConfigurationError, type ProcessContext } from '@agent-service/runtime';
+import { builtInProvider } from './built-in/provider.ts';
+import type { ModelRequest, Models, Provider } from './models.ts';
+import type { Endpoint, ModelsFile, TierModels } from './models-file.ts';
+import { type Breaker, createBreaker } from './remote/breaker.ts';
+import { type Conditions, realConditions } from './remote/conditions.ts';
+import { languageModel } from './remote/language-model.ts';
+import { createMeters, type Meters } from './remote/meters.ts';
+import { remoteEndpoint } from './remote/remote-endpoint.ts';
+import { remoteProvider } from './remote/remote-provider.ts';
+import { createTransport } from './remote/transport.ts';
+import { type Tier, tiers } from './tiers.ts';
+
+export interface ModelsOptions {
+  /** Where the keys named by `api_key_env` are looked up, once. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Calls of a model in one answer, 12 without it. */
+  readonly maxSteps?: number;
+  readonly conditions?: Partial<Conditions>;
+}
+
+const failuresInARow = 20;
+const leftAloneMs = 5_000;
+
+/** The models of every tier, as the models file describes them. Closed with the process. */
+export function createModels(process: ProcessContext, file: ModelsFile, { env, maxSteps = 12, conditions: given }: ModelsOptions): Models {
+  const conditions = { ...realConditions, ...given };
+  const transport = createTransport();
+  const meters = createMeters(process);
+  const breakerOf = sharedBreakers(conditions, meters);
+  process.onStop('models', transport.close);
+
+  const endpointOf = (tier: Tier, endpoint: Endpoint) =>
+    remoteEndpoint({
+      name: nameOf(endpoint),
+      model: languageModel(endpoint, keyOf(tier, endpoint, env), transport.send),
+      breaker: breakerOf(endpoint),
+      timeoutMs: endpoint.timeoutMs,
+      meters,
+    });
+
+  function providerOf(name: Tier, tier: TierModels): Provider {
+    if (tier.endpoints.length === 0) return builtInProvider;
+    const endpoints = tier.endpoints.map((endpoint) => endpointOf(name, endpoint));
+    return remoteProvider({ tier, endpoints, maxSteps, conditions });
+  }
+
+  const providers = new Map(tiers.map((tier) => [tier, providerOf(tier, file.tiers[tier])]));
+
+  function providerFor({ environment, tier }: ModelRequest): Provider {
+    const provider = environment === 'test' ? builtInProvider : providers.get(tier);
+    if (provider) return provider;
+    throw new Error(`There is no model tier ${tier}.`);
+  }
+
+  return {
+    async answer(request, options) {
+      return await providerFor(request).answer(request, options);
+    },
+    close: transport.close,
+  };
+}
+
+/** As operators know it, without anything secret. */
+const nameOf = ({ baseUrl, model }: Endpoint) => `${new URL(baseUrl).host}/${model}`;
+
+function keyOf(tier: Tier, { apiKeyEnv }: Endpoint, env: ModelsOptions['env']): string | undefined {
+  if (apiKeyEnv === undefined) return undefined;
+  const key = env[apiKeyEnv]?.trim();
+  if (key) return key;
+  throw new ConfigurationError(
+    `These settings need attention:\n  ${apiKeyEnv}: is named as api_key_env by the tier ${tier} of MODELS_FILE and not set`,
+  );
+}
+
+/** Tiers that use the same model at the same place know of each other's failures. */
+function sharedBreakers({ monotonicNow: now }: Conditions, meters: Meters): (endpoint: Endpoint) => Breaker {
+  const breakers = new Map<string, Breaker>();
+  return (endpoint) => {
+    const { provider, baseUrl, model, apiKeyEnv } = endpoint;
+    const id = JSON.stringify([provider, baseUrl, model, apiKeyEnv]);
+    const known = breakers.get(id);
+    if (known) return known;
+    const onChange = (open: boolean) => meters.breaker(nameOf(endpoint), open);
+    meters.present(nameOf(endpoint));
+    const breaker = createBreaker({ now, failures: failuresInARow, pauseMs: leftAloneMs, onChange });
+    breakers.set(id, breaker);
+    return breaker;
+  };
+}

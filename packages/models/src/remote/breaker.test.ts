@@ -1,0 +1,91 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { checkProperty } from '../testing/properties.ts';
+import { createBreaker } from './breaker.ts';
+
+function open(failures = 3) {
+  let now = 0;
+  const changes: boolean[] = [];
+  const breaker = createBreaker({ now: () => now, failures, pauseMs: 100, onChange: (isOpen) => void changes.push(isOpen) });
+  const fail = (times: number) => {
+    for (let time = 0; time < times; time += 1) breaker.enter()?.fail();
+  };
+  return { breaker, changes, fail, pass: (ms: number) => void (now += ms) };
+}
+
+describe('the breaker', () => {
+  test('opens at the last of so many failures in a row; a success between them begins the count anew', () => {
+    const { breaker, changes, fail } = open();
+    fail(2);
+    breaker.enter()?.succeed();
+    fail(2);
+    expect(changes).toEqual([]);
+    fail(1);
+    expect(changes).toEqual([true]);
+    expect(breaker.enter()).toBeUndefined();
+  });
+
+  test('lets one call try after the pause, whose success closes it and whose failure begins the pause anew', () => {
+    const { breaker, changes, fail, pass } = open();
+    fail(3);
+    pass(100);
+    const first = breaker.enter();
+    expect([first === undefined, breaker.enter()]).toEqual([false, undefined]);
+    first?.fail();
+    pass(99);
+    expect(breaker.enter()).toBeUndefined();
+    pass(1);
+    breaker.enter()?.succeed();
+    expect(changes).toEqual([true, false]);
+    expect(breaker.enter() && breaker.enter()).toBeDefined();
+  });
+
+  test('a trial that says nothing leaves the next call to try', () => {
+    const { breaker, fail, pass } = open();
+    fail(3);
+    pass(100);
+    breaker.enter()?.drop();
+    expect(breaker.enter()).toBeDefined();
+  });
+
+  test('calls from before it opened neither lengthen the pause nor end the trial; their success closes it', () => {
+    const { breaker, changes, fail, pass } = open();
+    const [early, late] = [breaker.enter(), breaker.enter()];
+    fail(3);
+    pass(99);
+    early?.fail();
+    pass(1);
+    const trial = breaker.enter();
+    expect(trial).toBeDefined();
+    late?.succeed();
+    expect(changes).toEqual([true, false]);
+  });
+
+  test('what continues gets leave while it is open and does not count as the trial', () => {
+    const { breaker, fail, pass } = open();
+    fail(3);
+    breaker.enter({ continues: true })?.fail();
+    expect(breaker.enter()).toBeUndefined();
+    pass(100);
+    expect(breaker.enter({ continues: true })).toBeDefined();
+    expect(breaker.enter()).toBeDefined();
+  });
+
+  test('lets one in at a time after it opened, however calls end, and is never closed for good', () => {
+    const end = fc.constantFrom('fail' as const, 'drop' as const);
+    checkProperty(
+      fc.property(fc.array(fc.tuple(end, fc.nat(150)), { maxLength: 100 }), (calls) => {
+        const { breaker, fail, pass } = open();
+        fail(3);
+        for (const [how, ms] of calls) {
+          pass(ms);
+          const permit = breaker.enter();
+          expect(breaker.enter()).toBeUndefined();
+          permit?.[how]();
+        }
+        pass(100);
+        expect(breaker.enter()).toBeDefined();
+      }),
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { Breaker } from './breaker.ts';
+import { limitCall } from './call-limit.ts';
+import { classify } from './classify.ts';
+import { ModelFailure } from './failure.ts';
+import type { Meters } from './meters.ts';
+import { generateStep, type Step, streamStep } from './step.ts';
+
+export interface StepRequest {
+  readonly options: Omit<LanguageModelV4CallOptions, 'abortSignal'>;
+  readonly stream: boolean;
+  /** The model has to answer with a text now. */
+  readonly mustAnswer: boolean;
+}
+
+export interface CallListener {
+  readonly signal: AbortSignal;
+  onText(text: string): void;
+}
+
+/** One model at one address, as an answer meets it. */
+export interface RemoteEndpoint {
+  readonly name: string;
+  readonly breaker: Breaker;
+  /** One try. Rejects with a ModelFailure, or with the signal's reason when that ended it. */
+  call(request: StepRequest, listener: CallListener): Promise<Step>;
+}
+
+interface EndpointParts {
+  readonly name: string;
+  readonly model: LanguageModelV4;
+  readonly breaker: Breaker;
+  readonly timeoutMs: number;
+  readonly meters: Meters;
+}
+
+/** A stream may take so many times the time of a piece. */
+const piecesAStream = 5;
+
+export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: EndpointParts): RemoteEndpoint {
+  async function call({ options, stream, mustAnswer }: StepRequest, { signal, onText }: CallListener): Promise<Step> {
+    const limit = limitCall(signal, { pieceMs: timeoutMs, totalMs: stream ? piecesAStream * timeoutMs : timeoutMs });
+    const limited = { ...options, abortSignal: limit.signal };
+    const began = performance.now();
+    const duration = () => performance.now() - began;
+    try {
+      const step = await (stream ? streamStep(model, limited, { onText, onProgress: limit.progress }) : generateStep(model, limited));
+      demandAnswer(step, mustAnswer);
+      meters.succeeded(name, duration());
+      return step;
+    } catch (cause) {
+      if (signal.aborted) {
+        meters.aborted(name, duration());
+        throw signal.reason;
+      }
+      const failure = limit.expired ? new ModelFailure('timeout') : classify(cause, Date.now());
+      meters.failed(name, duration(), failure);
+      throw failure;
+    } finally {
+      limit.end();
+    }
+  }
+  return { name, breaker, call };
+}
+
+/** What a provider cut for its content is no answer. A refusal in the model's own words is one. */
+function demandAnswer({ text, calls, finish }: Step, mustAnswer: boolean): void {
+  const isRefusal = finish.raw === 'stop' && text.trim() !== '';
+  if (finish.unified === 'content-filter' && !isRefusal) throw new ModelFailure('filtered');
+  if (text.trim() !== '' || (calls.length > 0 && !mustAnswer)) return;
+  throw new ModelFailure(finish.unified === 'length' ? 'exhausted' : 'empty');
+}

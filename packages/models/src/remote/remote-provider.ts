@@ -1,0 +1,74 @@
+import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
+import type { TierModels } from '../models-file.ts';
+import { messageTokens } from '../prompt/history.ts';
+import { buildPrompt } from '../prompt/prompt.ts';
+import { bytesOfTokens, estimateTokens } from '../prompt/tokens.ts';
+import type { Conditions } from './conditions.ts';
+import type { RemoteEndpoint, StepRequest } from './remote-endpoint.ts';
+import { createRoute } from './route.ts';
+import { runTools, toolDefinitions } from './tools.ts';
+import { createTranscript } from './transcript.ts';
+import { addUsage, type Usage } from './usage.ts';
+
+export interface RemoteProviderOptions {
+  readonly tier: Pick<TierModels, 'contextTokens' | 'maxOutputTokens'>;
+  readonly endpoints: readonly RemoteEndpoint[];
+  /** Calls of the model in one answer; at the last of them it has to answer. */
+  readonly maxSteps: number;
+  readonly conditions: Conditions;
+}
+
+/** One tool's result may take up so much of the room for the prompt. */
+const resultShare = 1 / 4;
+
+/** Answers with the models of a tier, in several steps where they use tools. A failure repeats one step, never the tools of those before. */
+export function remoteProvider(options: RemoteProviderOptions): Provider {
+  return {
+    async answer(request, answerOptions) {
+      answerOptions.signal.throwIfAborted();
+      try {
+        return await answer(options, request, answerOptions);
+      } catch (cause) {
+        answerOptions.signal.throwIfAborted();
+        throw cause;
+      }
+    },
+  };
+}
+
+async function answer(
+  options: RemoteProviderOptions,
+  request: ModelRequest,
+  { signal, onDelta, onRestart }: AnswerOptions,
+): Promise<ModelAnswer> {
+  const { tier, endpoints, maxSteps, conditions } = options;
+  const tools = toolDefinitions(request.tools);
+  const toolTokens = tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0;
+  const room = tier.contextTokens - tier.maxOutputTokens - toolTokens;
+  const resultBytes = bytesOfTokens(Math.max(0, room) * resultShare);
+  const prompt = buildPrompt(request, room);
+  const messages = [...prompt.messages];
+  const route = createRoute(endpoints, conditions);
+  const transcript = createTranscript({ onDelta, onRestart });
+  const listener = { signal, onText: transcript.add, onTry: transcript.begin };
+  let promptTokens = prompt.tokens;
+  let usage: Usage = { inputTokens: 0, outputTokens: 0 };
+
+  for (let number = 1; ; number += 1) {
+    const mustAnswer = number >= maxSteps || promptTokens > room;
+    const step = await route.call(stepRequest(), listener);
+    usage = addUsage(usage, step, promptTokens + toolTokens);
+    transcript.keep(step.text);
+    if (step.calls.length === 0 || mustAnswer) return { content: transcript.text, ...usage, endpoint: route.endpoint };
+    const exchange = await runTools(request.tools, step, { signal, resultBytes });
+    messages.push(...exchange.messages);
+    promptTokens +=
+      messageTokens(step.text + JSON.stringify(step.calls)) + exchange.results.reduce((sum, one) => sum + messageTokens(one), 0);
+
+    function stepRequest(): StepRequest {
+      const toolChoice = { type: mustAnswer ? 'none' : 'auto' } as const;
+      const offered = tools.length > 0 ? { tools, toolChoice } : {};
+      return { options: { prompt: messages, maxOutputTokens: tier.maxOutputTokens, ...offered }, stream: request.stream, mustAnswer };
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { ServiceError } from '@agent-service/contracts';
+import type { Conditions } from './conditions.ts';
+import { ModelFailure } from './failure.ts';
+import type { RemoteEndpoint, StepRequest } from './remote-endpoint.ts';
+import { pauseBeforeRetry } from './retry.ts';
+import type { Step } from './step.ts';
+
+export interface RouteListener {
+  readonly signal: AbortSignal;
+  onText(text: string): void;
+  /** Another try begins; the text of the one before is void. */
+  onTry(): void;
+}
+
+/** The way of one answer through its tier's endpoints. */
+export interface Route {
+  /** Whose the last answer was. */
+  readonly endpoint: string;
+  /** One call of a model: tries and fallbacks until there is an answer, or `provider_error`. Goes on where the last one ended. */
+  call(request: StepRequest, listener: RouteListener): Promise<Step>;
+}
+
+type Outcome = { step: Step } | { failure: ModelFailure | undefined };
+
+export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Conditions): Route {
+  let at = 0;
+
+  async function call(request: StepRequest, listener: RouteListener): Promise<Step> {
+    let last: ModelFailure | undefined;
+    for (; at < endpoints.length; at += 1) {
+      const outcome = await tryEndpoint(request, listener);
+      if ('step' in outcome) return outcome.step;
+      last = outcome.failure ?? last;
+    }
+    throw noAnswer(last);
+  }
+
+  async function tryEndpoint(request: StepRequest, listener: RouteListener): Promise<Outcome> {
+    const isLast = at === endpoints.length - 1;
+    let failure: ModelFailure | undefined;
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await tryOnce(request, listener, tries > 1 && isLast);
+      if ('step' in outcome || outcome.failure === undefined) return 'step' in outcome ? outcome : { failure };
+      failure = outcome.failure;
+      const pauseMs = pauseBeforeRetry(failure, tries, conditions.random);
+      if (pauseMs === undefined) return { failure };
+      await conditions.pause(pauseMs, listener.signal);
+    }
+  }
+
+  /** No failure and no step: the endpoint is left alone at the moment. */
+  async function tryOnce(request: StepRequest, listener: RouteListener, continues: boolean): Promise<Outcome> {
+    const endpoint = endpoints[at];
+    const permit = endpoint?.breaker.enter({ continues });
+    if (!endpoint || !permit) return { failure: undefined };
+    listener.onTry();
+    try {
+      const step = await endpoint.call(request, listener);
+      permit.succeed();
+      return { step };
+    } catch (cause) {
+      if (!(cause instanceof ModelFailure) || !cause.countsAgainstEndpoint) permit.drop();
+      else permit.fail();
+      if (!(cause instanceof ModelFailure)) throw cause;
+      if (cause.kind === 'filtered') throw noAnswer(cause);
+      return { failure: cause };
+    }
+  }
+
+  return {
+    get endpoint() {
+      return endpoints[at]?.name ?? '';
+    },
+    call,
+  };
+}
+
+const filteredMessage = "The model's provider filtered the answer for its content. No credits were charged.";
+const leftAloneMessage =
+  'The model provider has been failing and is left alone for some seconds. Try again in a moment. No credits were charged.';
+
+function noAnswer(last: ModelFailure | undefined): ServiceError {
+  if (!last) return new ServiceError('provider_error', { message: leftAloneMessage, details: { reason: 'left_alone' } });
+  const message = last.kind === 'filtered' ? filteredMessage : undefined;
+  return new ServiceError('provider_error', { message, details: { reason: last.kind }, cause: last });
+}

@@ -1,0 +1,112 @@
+import type {
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
+  LanguageModelV4ToolCall,
+  LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider';
+import type { Tool } from '../models.ts';
+import { untilAborted } from './until-aborted.ts';
+
+/** More than a model asks for at a time; each may be a query. */
+const callsAStep = 16;
+
+export const toolDefinitions = (tools: readonly Tool[]): LanguageModelV4FunctionTool[] =>
+  tools.map(({ name, description, parameters }) => ({ type: 'function', name, description, inputSchema: parameters }));
+
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  /** Of one result. */
+  readonly resultBytes: number;
+}
+
+/** A call, and what to tell the model without running it if it can not be run. */
+interface CheckedCall {
+  readonly call: LanguageModelV4ToolCall;
+  readonly input: Record<string, unknown>;
+  readonly tool: Tool | undefined;
+  readonly fault: string;
+}
+
+export interface ToolExchange {
+  readonly messages: readonly LanguageModelV4Message[];
+  readonly results: readonly string[];
+}
+
+/** The calls of one step and what the tools say to them, all run at the same time. The first that throws ends the others and the answer. */
+export async function runTools(
+  tools: readonly Tool[],
+  step: { text: string; reasoning: string; calls: readonly LanguageModelV4ToolCall[] },
+  { signal, resultBytes }: RunOptions,
+): Promise<ToolExchange> {
+  const checked = step.calls.map((call, index) => check(tools, call, index));
+  const abort = new AbortController();
+  const both = AbortSignal.any([signal, abort.signal]);
+  try {
+    const outputs = await untilAborted(Promise.all(checked.map((one) => run(one, both))), signal);
+    const results = outputs.map((output) => clip(output, resultBytes));
+    const content = checked.map((one, index) => resultPart(one, results[index] ?? ''));
+    return { messages: [askedMessage(step, checked), { role: 'tool', content }], results };
+  } catch (cause) {
+    abort.abort(cause);
+    throw cause;
+  }
+}
+
+function check(tools: readonly Tool[], call: LanguageModelV4ToolCall, index: number): CheckedCall {
+  const tool = tools.find(({ name }) => name === call.toolName);
+  const input = parseInput(call.input);
+  return { call, input: input ?? {}, tool, fault: faultOf() };
+
+  function faultOf(): string {
+    if (!tool) return `There is no tool of that name. There are: ${tools.map(({ name }) => name).join(', ')}.`;
+    if (!input) return 'The arguments were not a JSON object, so nothing was done. Call the tool again with valid arguments.';
+    return index < callsAStep ? '' : `At most ${callsAStep} calls are run at a time; this one was not. Call it again if you still need it.`;
+  }
+}
+
+/** Some models send nothing for no arguments. */
+function parseInput(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === '') return {};
+  try {
+    const input: unknown = JSON.parse(text);
+    return typeof input === 'object' && input !== null && !Array.isArray(input) ? (input as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function run({ tool, input, fault }: CheckedCall, signal: AbortSignal): Promise<string> {
+  return tool && fault === '' ? tool.run(input, signal) : fault;
+}
+
+/** What the model said, for it to read again; faulty arguments as none, because providers refuse them. */
+function askedMessage({ text, reasoning }: { text: string; reasoning: string }, checked: readonly CheckedCall[]): LanguageModelV4Message {
+  return {
+    role: 'assistant',
+    content: [
+      ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
+      ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+      ...checked.map(({ call, input }) => ({
+        type: 'tool-call' as const,
+        toolCallId: call.toolCallId,
+        toolName: call.toolName,
+        input,
+        ...(call.providerMetadata ? { providerOptions: call.providerMetadata } : {}),
+      })),
+    ],
+  };
+}
+
+const resultPart = ({ call, fault }: CheckedCall, value: string): LanguageModelV4ToolResultPart => ({
+  type: 'tool-result',
+  toolCallId: call.toolCallId,
+  toolName: call.toolName,
+  output: { type: fault === '' ? 'text' : 'error-text', value },
+});
+
+/** Cut between two characters, and said so. */
+function clip(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
+  return `${text.slice(0, read)}\n(The rest was left out because the result is too long. Ask for less.)`;
+}

@@ -1,0 +1,109 @@
+import { createHealth, createLogger, createMetrics, type Metrics } from '@agent-service/runtime';
+import { createModels } from '../src/create-models.ts';
+import type { ModelAnswer, ModelRequest, Models } from '../src/models.ts';
+import type { Endpoint, ModelsFile, TierModels } from '../src/models-file.ts';
+import { DEFAULT_PRICES } from '../src/prices.ts';
+import type { Conditions } from '../src/remote/conditions.ts';
+
+export interface TestModels {
+  readonly models: Models;
+  readonly metrics: Metrics;
+  /** What was logged, as it would be written. */
+  readonly logged: string[];
+  /** The pauses before retries, which take no time here. */
+  readonly pauses: number[];
+  /** Moves the breakers' clock. */
+  pass(ms: number): void;
+}
+
+export interface TestModelsOptions {
+  readonly endpoints: readonly Partial<Endpoint>[];
+  readonly tier?: Partial<TierModels>;
+  readonly env?: Record<string, string>;
+  readonly maxSteps?: number;
+  readonly conditions?: Partial<Conditions>;
+}
+
+export const endpoint = (given: Partial<Endpoint>): Endpoint => ({
+  provider: 'openai-compatible',
+  baseUrl: 'http://127.0.0.1:9/v1',
+  model: 'm',
+  apiKeyEnv: undefined,
+  timeoutMs: 5_000,
+  outputLimitParameter: 'max_tokens',
+  ...given,
+});
+
+const logger = createLogger('models-test', 'silent');
+
+/** Models whose Fast tier is what a test says and whose others are built in. Pauses are over at once and noted. */
+export function testModels({ endpoints, tier, env = {}, maxSteps, conditions }: TestModelsOptions): TestModels {
+  const logged: string[] = [];
+  const pauses: number[] = [];
+  const metrics = createMetrics('models-test');
+  let now = 1_000;
+  const note = (event: unknown) => void logged.push(JSON.stringify(event));
+  const process = {
+    name: 'models-test',
+    logger: Object.assign(Object.create(logger), { warn: note, error: note, info: note }),
+    health: createHealth(),
+    metrics,
+    stopping: new AbortController().signal,
+    onStop: () => undefined,
+  };
+  const none: TierModels = { price: DEFAULT_PRICES.Fast, contextTokens: 32_000, maxOutputTokens: 4_096, endpoints: [] };
+  const file: ModelsFile = {
+    tiers: { Fast: { ...none, ...tier, endpoints: endpoints.map(endpoint) }, Smart: none, Expert: none, Premium: none },
+  };
+  const models = createModels(process, file, {
+    env,
+    ...(maxSteps === undefined ? {} : { maxSteps }),
+    conditions: {
+      monotonicNow: () => now,
+      random: () => 0,
+      pause: async (ms) => void pauses.push(ms),
+      ...conditions,
+    },
+  });
+  return { models, metrics, logged, pauses, pass: (ms) => void (now += ms) };
+}
+
+export interface Told extends ModelAnswer {
+  /** The deltas since the last restart, together. */
+  readonly read: string;
+  readonly deltas: readonly string[];
+  readonly restarts: number;
+}
+
+export const request = (given: Partial<ModelRequest> = {}): ModelRequest => ({
+  tier: 'Fast',
+  environment: 'live',
+  instructions: 'Be brief.',
+  context: '',
+  history: [],
+  message: 'How did the month go?',
+  stream: false,
+  tools: [],
+  ...given,
+});
+
+/** Asks, and reads along as a gateway does. */
+export async function ask(models: Models, given: Partial<ModelRequest> = {}, signal = AbortSignal.timeout(20_000)): Promise<Told> {
+  let deltas: string[] = [];
+  let restarts = 0;
+  const answer = await models.answer(request(given), {
+    signal,
+    onDelta: (text) => void deltas.push(text),
+    onRestart: () => {
+      deltas = [];
+      restarts += 1;
+    },
+  });
+  return { ...answer, read: deltas.join(''), deltas, restarts };
+}
+
+/** The value of a metric with these labels; 0 if it was never touched. */
+export async function metric(metrics: Metrics, name: string, labels: Record<string, string>): Promise<number> {
+  const values = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
+  return values.find((one) => Object.entries(labels).every(([label, value]) => one.labels[label] === value))?.value ?? 0;
+}

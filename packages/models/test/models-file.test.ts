@@ -1,0 +1,98 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { testFolder } from '@agent-service/testkit';
+import { expect, test } from '@jest/globals';
+import { readModelsFile } from '../src/models-file.ts';
+import { DEFAULT_PRICES } from '../src/prices.ts';
+
+const folder = await testFolder();
+const write = async (content: unknown) => {
+  const path = join(folder, 'models.json');
+  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+};
+const read = async (content: unknown) => await readModelsFile(await write(content));
+const server = { provider: 'openai-compatible', base_url: 'https://models.example.com/v1/', model: 'm' };
+
+test('without a file every tier is the built-in one at its default price', async () => {
+  const { tiers } = await readModelsFile(undefined);
+  expect(Object.keys(tiers)).toEqual(['Fast', 'Smart', 'Expert', 'Premium']);
+  for (const [name, tier] of Object.entries(tiers))
+    expect(tier).toEqual({ price: { ...DEFAULT_PRICES }[name], contextTokens: 32_000, maxOutputTokens: 4_096, endpoints: [] });
+});
+
+test('what the design gives as an example is read, with defaults where it says nothing', async () => {
+  const { tiers } = await read({
+    tiers: {
+      Fast: {
+        ...server,
+        api_key_env: 'MODEL_API_KEY',
+        timeout_ms: 30_000,
+        price: { base: 1, per_1k_input: 0.5, per_1k_output: 1, ceiling: 4 },
+        fallbacks: [
+          { provider: 'anthropic', model: 'claude' },
+          { ...server, timeout_ms: 5_000 },
+        ],
+      },
+      Smart: { price: { base: 3, per_1k_input: 1, per_1k_output: 1, ceiling: 9 } },
+      Expert: { provider: 'built-in', context_tokens: 8_000 },
+    },
+  });
+  const common = {
+    provider: 'openai-compatible',
+    baseUrl: 'https://models.example.com/v1',
+    model: 'm',
+    outputLimitParameter: 'max_tokens',
+  };
+  expect(tiers.Fast.price).toEqual({ base: 1, per1kInput: 0.5, per1kOutput: 1, ceiling: 4 });
+  expect(tiers.Fast.endpoints).toEqual([
+    { ...common, apiKeyEnv: 'MODEL_API_KEY', timeoutMs: 30_000 },
+    {
+      ...common,
+      provider: 'anthropic',
+      baseUrl: 'https://api.anthropic.com/v1',
+      model: 'claude',
+      apiKeyEnv: undefined,
+      timeoutMs: 30_000,
+    },
+    { ...common, apiKeyEnv: undefined, timeoutMs: 5_000 },
+  ]);
+  expect([tiers.Smart.price.ceiling, tiers.Smart.endpoints]).toEqual([9, []]);
+  expect([tiers.Expert.contextTokens, tiers.Expert.endpoints]).toEqual([8_000, []]);
+  expect((await read({ tiers: { Fast: server } })).tiers.Fast.endpoints[0]?.timeoutMs).toBe(60_000);
+});
+
+test.each<[unknown, RegExp]>([
+  ['{"tiers":', /JSON/],
+  [{}, /tiers: /],
+  [{ tiers: { Quick: server } }, /tiers: .*Quick/],
+  [{ tiers: { fast: server } }, /tiers: .*fast/],
+  [{ tiers: {}, more: 1 }, /more/],
+  [{ tiers: { Fast: { ...server, modle: 'm' } } }, /tiers\.Fast: .*modle/],
+  [{ tiers: { Fast: { model: 'm' } } }, /tiers\.Fast: .*model/],
+  [{ tiers: { Fast: { ...server, provider: 'other' } } }, /tiers\.Fast\.provider/],
+  [{ tiers: { Fast: { provider: 'openai-compatible', model: 'm' } } }, /tiers\.Fast\.base_url/],
+  [{ tiers: { Fast: { ...server, base_url: 'ftp://x' } } }, /tiers\.Fast\.base_url: must be a URL/],
+  [{ tiers: { Fast: { ...server, base_url: 'https://x/v1?key=1' } } }, /tiers\.Fast\.base_url: must not have a query/],
+  [{ tiers: { Fast: { ...server, api_key_env: 'sk-123' } } }, /tiers\.Fast\.api_key_env/],
+  [{ tiers: { Fast: { ...server, timeout_ms: 0 } } }, /tiers\.Fast\.timeout_ms/],
+  [{ tiers: { Fast: { ...server, max_output_tokens: 40_000 } } }, /tiers\.Fast\.max_output_tokens: must be less/],
+  [{ tiers: { Fast: { ...server, price: { base: 1 } } } }, /tiers\.Fast\.price\.per_1k_input/],
+  [{ tiers: { Fast: { ...server, price: { base: 9, per_1k_input: 0, per_1k_output: 0, ceiling: 1.5 } } } }, /tiers\.Fast\.price\.ceiling/],
+  [{ tiers: { Fast: { ...server, fallbacks: [server, { ...server, price: {} }] } } }, /tiers\.Fast\.fallbacks\.1: .*price/],
+  [{ tiers: { Fast: { ...server, timeout_ms: 0 }, Smart: { ...server, model: '' } } }, /Fast\.timeout_ms[\s\S]*Smart\.model/],
+])('a fault is named with its setting and place: %j', async (content, place) => {
+  const failure = read(content);
+  await expect(failure).rejects.toThrow(/^These settings need attention:\n {2}MODELS_FILE: /);
+  await expect(failure).rejects.toThrow(place);
+});
+
+test('credentials in an address are refused and not repeated', async () => {
+  const failure = read({ tiers: { Fast: { ...server, base_url: 'https://me:hunter2@models.example.com/v1' } } });
+  await expect(failure).rejects.toThrow(/tiers\.Fast\.base_url: must not contain credentials/);
+  await expect(failure).rejects.not.toThrow(/hunter2/);
+});
+
+test('a file that is not there is named', async () => {
+  await expect(readModelsFile(join(folder, 'none.json'))).rejects.toThrow(/MODELS_FILE: .*none\.json/);
+});
