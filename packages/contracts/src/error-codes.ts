@@ -91,6 +91,9 @@ export const errorCodes = define({
   template_not_activated: conflict('The template is not activated.'),
   template_requirements_unmet: conflict('The connected data source lacks tables that this template needs. See details.'),
 
+  webhook_limit_reached: conflict('There are as many webhooks as there may be. Delete one before creating another.'),
+  webhook_inactive: conflict('The webhook is not active. Set active to true before sending to it.'),
+
   provider_error: {
     type: 'provider',
     http: 502,

@@ -1,12 +1,15 @@
-export { type AuditEvent, type AuditPayload, writeAudit } from './audit.ts';
+export { type AuditEvent, writeAudit } from './audit.ts';
 export { type Cipher, createCipher, encryptionSettings } from './cipher.ts';
 export { type Cursors, createCursors, type Page } from './cursors.ts';
+export { type EventPayload, eventSettings, openEventRelay, relayEvents, writeEvents } from './events.ts';
 export { isViolation } from './failures.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { type IdPrefix, newId } from './ids.ts';
 export { migrate, migration } from './migrations.ts';
 export { type OutboxMessage, outboxTable, writeOutbox } from './outbox.ts';
+export { type Parameters, parameters } from './parameters.ts';
 export { type Relay, startRelay } from './relay.ts';
+export { relayAudit } from './relay-audit.ts';
 export { type DatabaseConfig, databaseSettings } from './settings.ts';
 export type { Sql } from './sql.ts';
 export { openStore, type Store } from './store.ts';

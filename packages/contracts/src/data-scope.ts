@@ -1,0 +1,95 @@
+/** One entry of an agent's `data_scope.tables`, with the names as PostgreSQL keeps them. */
+export interface TableScope {
+  /** Null where the entry names none. */
+  readonly schema: string | null;
+  readonly table: string;
+  /** Null: all of them. */
+  readonly columns: readonly string[] | null;
+}
+
+/** PostgreSQL cuts longer names, so a longer one names nothing. */
+const longestNameBytes = 63;
+const mostColumns = 1_600;
+const longestEntry = 32_000;
+
+/**
+ * Reads `orders`, `orders(id, total)`, `sales.orders` and `"Order items"("unit price")`. As in SQL, a name without quotes is meant in
+ * lower case. Undefined for everything else.
+ */
+export function parseTableScope(text: string): TableScope | undefined {
+  if (text.length > longestEntry) return undefined;
+  const reader = readerOf(text);
+  const names = nameList(reader, '.');
+  if (!names || names.length > 2) return undefined;
+  const columns = reader.take('(') ? columnList(reader) : null;
+  if (columns === undefined || !reader.atEnd()) return undefined;
+  const [schema, table] = names.length === 2 ? [names[0] ?? null, names[1]] : [null, names[0]];
+  return table === undefined ? undefined : { schema, table, columns };
+}
+
+/** The entry in its shortest spelling: two entries mean the same when these are equal. */
+export function formatTableScope({ schema, table, columns }: TableScope): string {
+  const name = schema === null ? quoted(table) : `${quoted(schema)}.${quoted(table)}`;
+  return columns === null ? name : `${name}(${columns.map(quoted).join(', ')})`;
+}
+
+const plain = /^[a-z_][a-z0-9_]*$/;
+const quoted = (name: string): string => (plain.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
+
+interface Reader {
+  /** Whether this very character comes next; then it is behind us. */
+  take(character: string): boolean;
+  name(): string | undefined;
+  atEnd(): boolean;
+}
+
+const spaces = /[ \t\r\n]*/y;
+const bareName = /[\p{L}_][\p{L}\p{M}\p{N}_$]*/uy;
+const quotedName = /"((?:[^"\0]|"")+)"/y;
+
+/** Latin letters only, as PostgreSQL does it. */
+const lowerCase = (name: string | undefined) => name?.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+function readerOf(text: string): Reader {
+  let place = 0;
+  const match = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = place;
+    const found = pattern.exec(text);
+    if (found) place = pattern.lastIndex;
+    return found;
+  };
+  return {
+    take(character) {
+      match(spaces);
+      if (text[place] !== character) return false;
+      place += 1;
+      return true;
+    },
+    name() {
+      match(spaces);
+      const name = match(quotedName)?.[1]?.replaceAll('""', '"') ?? lowerCase(match(bareName)?.[0]);
+      return name !== undefined && Buffer.byteLength(name) <= longestNameBytes ? name : undefined;
+    },
+    atEnd() {
+      match(spaces);
+      return place === text.length;
+    },
+  };
+}
+
+function nameList(reader: Reader, separator: string): string[] | undefined {
+  const names: string[] = [];
+  do {
+    const name = reader.name();
+    if (name === undefined) return undefined;
+    names.push(name);
+  } while (reader.take(separator));
+  return names;
+}
+
+/** At least one, none twice, and the bracket closed. */
+function columnList(reader: Reader): string[] | undefined {
+  const columns = nameList(reader, ',');
+  if (!columns || columns.length > mostColumns || !reader.take(')')) return undefined;
+  return new Set(columns).size === columns.length ? columns : undefined;
+}

@@ -1,0 +1,22 @@
+import type { ProcessContext } from '@agent-service/runtime';
+
+/** Work that nobody waits for, whose failure is somebody else's to mend: a sweep's. */
+export interface Background {
+  run(name: string, work: () => Promise<unknown>): void;
+}
+
+/** Finishes what is under way before the process goes. */
+export function createBackground(process: ProcessContext): Background {
+  const underWay = new Set<Promise<unknown>>();
+  process.onStop('work in the background', async () => {
+    while (underWay.size > 0) await Promise.all(underWay);
+  });
+  return {
+    run(name, work) {
+      const running = work()
+        .catch((cause: unknown) => process.logger.warn({ event: 'background_failed', work: name, err: cause }))
+        .finally(() => underWay.delete(running));
+      underWay.add(running);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { type ErrorCode, isErrorCode } from '@agent-service/contracts';
+import { detached } from './detached.ts';
+import type { AnswerKey } from './key.ts';
+import type { Parts } from './parts.ts';
+
+const limitMs = 2_000;
+
+export interface Holdable extends AnswerKey {
+  readonly userId: string;
+  readonly tier: string;
+  readonly deadline: number;
+}
+
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly required?: number | string;
+  readonly available?: number | string;
+}
+
+/** Held, or why not; `perhaps` where the ledger may have granted what it could not answer. */
+export type HoldOutcome = { readonly held: true } | { readonly held: false; readonly perhaps: boolean; readonly refusal: Refusal };
+
+const decided = new Set<ErrorCode>(['user_limit_reached', 'credits_exhausted', 'invalid_request', 'hold_released', 'idempotency_conflict']);
+
+/** Sets aside what answers may cost at most. */
+export async function holdAll(
+  { credits, process }: Pick<Parts, 'credits' | 'process'>,
+  items: readonly Holdable[],
+): Promise<HoldOutcome[]> {
+  if (items.length === 0) return [];
+  try {
+    const { results } = await detached(limitMs, () => credits.hold({ items: items.map(holdItem) }));
+    return items.map((_, index) => outcomeOf(results[index]?.refusal));
+  } catch (cause) {
+    process.logger.warn({ event: 'hold_failed', answers: items.length, err: cause });
+    return items.map(() => unknown);
+  }
+}
+
+const unknown: HoldOutcome = { held: false, perhaps: true, refusal: { code: 'unavailable' } };
+
+type RefusalMessage = { code: string; shortage: { required: number | string; available: number | string } | null } | null | undefined;
+
+function outcomeOf(refusal: RefusalMessage): HoldOutcome {
+  if (!refusal) return { held: true };
+  const code = isErrorCode(refusal.code) ? refusal.code : 'internal';
+  if (!decided.has(code)) return unknown;
+  // Released already, or held for other terms: this id had its chance.
+  if (code === 'hold_released' || code === 'idempotency_conflict') return { held: false, perhaps: false, refusal: { code: 'unavailable' } };
+  return { held: false, perhaps: false, refusal: { code, ...refusal.shortage } };
+}
+
+const holdItem = ({ organizationId, environment, id, userId, tier, deadline }: Holdable) => ({
+  tenant: { organizationId, environment },
+  holdId: id,
+  userId,
+  tier,
+  deadlineMs: deadline,
+});

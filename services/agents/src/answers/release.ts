@@ -1,0 +1,47 @@
+import { detached } from './detached.ts';
+import { createDuty, type Duty } from './duty.ts';
+import type { AnswerKey } from './key.ts';
+import type { Parts } from './parts.ts';
+import { disownHolds, forgetReleased } from './store/holds.ts';
+
+const limitMs = 6_000;
+
+export interface Releases {
+  /** Of answers that stand as `releasing`. */
+  readonly duty: Duty<AnswerKey>;
+  /** Holds whose messages were not accepted, or not for sure. One whose message was accepted after all is kept. */
+  disown(holds: readonly AnswerKey[]): void;
+}
+
+/** Frees the holds of what nobody pays for. */
+export function createReleases({ process, background, store, credits, now }: Parts): Releases {
+  const duty = createDuty<AnswerKey>({ name: 'releasing holds', process, background, perform: release });
+  const disowning = createDuty<AnswerKey>({ name: 'disowning holds', process, background, perform: disownAll });
+
+  async function disownAll(holds: AnswerKey[]): Promise<boolean[]> {
+    duty.add(await disownHolds(store.sql, holds, now()));
+    return holds.map(() => true);
+  }
+
+  async function release(answers: AnswerKey[]): Promise<boolean[]> {
+    const { results } = await detached(limitMs, () => credits.release({ items: answers.map(releaseItem) }));
+    const done = answers.map((answer, index) => isReleased(answer, results[index]?.refusal?.code));
+    await forgetReleased(
+      store.sql,
+      answers.filter((_, index) => done[index]),
+      now(),
+    );
+    return done;
+  }
+
+  /** A settled hold is no longer to be released: somebody was paid before he asked for this. */
+  function isReleased(answer: AnswerKey, refusal: string | undefined): boolean {
+    if (refusal === undefined) return true;
+    process.logger.warn({ event: 'release_refused', answer_id: answer.id, organization_id: answer.organizationId, code: refusal });
+    return refusal === 'hold_settled';
+  }
+
+  return { duty, disown: (holds) => disowning.add(holds) };
+}
+
+const releaseItem = ({ organizationId, environment, id }: AnswerKey) => ({ tenant: { organizationId, environment }, holdId: id });

@@ -1,0 +1,70 @@
+import type { Sql } from '@agent-service/store';
+import { leaseMs } from '../../domain/answers/times.ts';
+import { type AnswerKey, keyItem } from '../key.ts';
+import { allowing, at, items, keyColumns, milliseconds, sameKey, sameTenant } from './text.ts';
+
+export interface Claim extends AnswerKey {
+  readonly claim: string;
+  readonly workerChannel: string;
+}
+
+export interface BegunRow extends AnswerKey {
+  claim: string;
+  attempt: number;
+  deadline: number;
+  agentId: string;
+  conversationId: string;
+  continues: boolean;
+  userId: string;
+  tier: string;
+  message: string;
+  contextJson: string;
+  replyChannels: string[];
+  stream: boolean;
+  requestId: string;
+  traceparent: string;
+  /** All null where the agent has been deleted. */
+  systemPrompt: string | null;
+  tables: string[] | null;
+  readOnly: boolean | null;
+  defaultFormat: string | null;
+  chartEnabled: boolean | null;
+}
+
+// A claim that is asked for again gets the attempt it has. Rows are locked in the order of their keys before any is changed, as
+// everybody does who changes several.
+const statement = `
+  with ${items(`${keyColumns}, claim text, worker_channel text`)},
+  taken as materialized (
+    select i.*, a.state = 'running' and a.claim = i.claim as again from items i join answers a on ${sameKey('a', 'i')}
+    where a.state in ${allowing('begin')} and a.deadline > ${at('$2')}
+      and (a.state = 'dispatched' or a.claim = i.claim or a.due <= ${at('$2')})
+    order by a.organization_id, a.environment, a.id for update of a),
+  begun as (
+    update answers a
+    set state = 'running', claim = t.claim, attempt = a.attempt + (not t.again)::integer, worker_channel = t.worker_channel,
+      due = least(${at(`$2 + ${leaseMs}`)}, a.deadline)
+    from taken t where ${sameKey('a', 't')}
+    returning a.*)
+  select b.organization_id as "organizationId", b.environment, b.id, b.claim, b.attempt, ${milliseconds('b.deadline')} as deadline,
+    b.agent_id as "agentId", b.conversation_id as "conversationId", b.continues, b.user_id as "userId", b.tier, b.message,
+    b.context_json as "contextJson", b.reply_channels as "replyChannels", b.stream, b.request_id as "requestId", b.traceparent,
+    agent.system_prompt as "systemPrompt", agent.tables, agent.read_only as "readOnly",
+    agent.default_format as "defaultFormat", agent.chart_enabled as "chartEnabled"
+  from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
+
+/** Gives answers to a worker; those that are another's or have ended are not among what comes back. */
+export function beginAnswers(sql: Sql, claims: readonly Claim[], now: number): Promise<BegunRow[]> {
+  const given = claims.map((item) => ({ ...keyItem(item), claim: item.claim, worker_channel: item.workerChannel }));
+  return sql<BegunRow>(statement, [JSON.stringify(given), now]);
+}
+
+/** Which of these are still in hand, by whomever. */
+export function stillInHand(sql: Sql, keys: readonly AnswerKey[]): Promise<AnswerKey[]> {
+  return sql<AnswerKey>(
+    `with ${items(keyColumns)}
+     select a.organization_id as "organizationId", a.environment, a.id from items i join answers a on ${sameKey('a', 'i')}
+     where a.state <> 'releasing'`,
+    [JSON.stringify(keys.map(keyItem))],
+  );
+}

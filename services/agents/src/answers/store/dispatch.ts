@@ -1,0 +1,65 @@
+import type { Sql } from '@agent-service/store';
+import { agedMs, unbegunMs } from '../../domain/answers/times.ts';
+import type { TenantKey } from '../key.ts';
+import { type Redispatched, redispatchedColumns } from './renew.ts';
+import { afterLines, allowing, at, items, lockedLines, sameKey, sameTenant } from './text.ts';
+
+export interface DispatchedRow extends Redispatched {
+  /** How many of the tenant's could have gone, had they been seen: others came while this one waited for the line. */
+  missed: number;
+}
+
+const statement = `
+  with ${items('organization_id text, environment text')}, ${lockedLines},
+  next as materialized (
+    select a.organization_id, a.environment, a.id, line.in_flight + a.place as priority
+    from lines line cross join lateral (
+      select waiting.*, row_number() over (order by waiting.id) as place
+      from (
+        select w.organization_id, w.environment, w.id from answers w
+        where ${sameTenant('w', 'line')} and w.state in ${allowing('dispatch')}
+        order by w.id limit greatest(0, $3::integer - line.in_flight)) waiting) a
+    where ${afterLines}),
+  gone as (
+    update answers a set state = 'dispatched', dispatches = a.dispatches + 1, dispatched_at = ${at('$2')}, priority = n.priority,
+      due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)
+    from next n where ${sameKey('a', 'n')} and a.state in ${allowing('dispatch')}
+    returning a.*),
+  counts as (select organization_id, environment, count(*)::integer as went from gone group by 1, 2),
+  moved as (
+    update answer_lines line set waiting = line.waiting - counts.went, in_flight = line.in_flight + counts.went
+    from counts where ${sameTenant('line', 'counts')})
+  select ${redispatchedColumns('g')}, least(line.waiting, $3::integer - line.in_flight) - counts.went as missed
+  from gone g join lines line on ${sameTenant('line', 'g')} join counts on ${sameTenant('counts', 'g')}`;
+
+/** Sends on the oldest waiting answers of these tenants, as many as may be in flight. */
+export const dispatchNext = (sql: Sql, tenants: readonly TenantKey[], inFlight: number, now: number): Promise<DispatchedRow[]> =>
+  sql<DispatchedRow>(statement, [
+    JSON.stringify(tenants.map(({ organizationId, environment }) => ({ organization_id: organizationId, environment }))),
+    now,
+    inFlight,
+  ]);
+
+/** Tenants of whom more could be in flight. */
+export const tenantsHeldUp = (sql: Sql, inFlight: number, limit: number): Promise<TenantKey[]> =>
+  sql<TenantKey>(
+    `select organization_id as "organizationId", environment from answer_lines where waiting > 0 and in_flight < $1
+     order by organization_id, environment limit $2`,
+    [inFlight, limit],
+  );
+
+const aged = `
+  with ranked as materialized (
+    select a.organization_id, a.environment, a.id, a.state, a.priority, a.dispatched_at,
+      row_number() over (partition by a.organization_id, a.environment order by a.id) as rank
+    from answers a where a.state in ('dispatched', 'running')
+      and exists (select 1 from answers b where b.state = 'dispatched' and b.dispatched_at <= ${at(`$1 - ${agedMs}`)})),
+  risen as materialized (
+    select a.organization_id, a.environment, a.id, r.rank from ranked r join answers a on ${sameKey('a', 'r')}
+    where r.state = 'dispatched' and r.dispatched_at <= ${at(`$1 - ${agedMs}`)} and r.rank < r.priority and a.state = 'dispatched'
+    order by r.dispatched_at limit $2 for update of a skip locked)
+  update answers a set priority = r.rank from risen r where ${sameKey('a', 'r')}
+  returning ${redispatchedColumns('a')}`;
+
+/** Gives dispatched answers that nobody has begun the rank that their age has among their tenant's. */
+export const raiseAged = (sql: Sql, limit: number, now: number): Promise<Redispatched[]> => sql<Redispatched>(aged, [now, limit]);

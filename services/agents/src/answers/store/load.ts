@@ -1,0 +1,96 @@
+import type { Sql } from '@agent-service/store';
+import { questionIdOf } from '../../domain/answers/ids.ts';
+import type { AnswerKey } from '../key.ts';
+import { keyItem } from '../key.ts';
+import { at, items, keyColumns, milliseconds, sameTenant } from './text.ts';
+
+/** What must be known of a message before its credits are held. */
+export interface Circumstances {
+  agentName: string | null;
+  agentStatus: string | null;
+  tier: string | null;
+  /** Null where the tenant has no line yet. */
+  waiting: number | null;
+  inFlight: number | null;
+  /** Whether the conversation that is to be continued is this user's with this agent. */
+  conversationFound: boolean;
+  conversationBusy: boolean;
+  /** The acceptance of this very answer, where there was one. */
+  acceptedIn: string | null;
+  acceptedBy: string | null;
+  acceptedAgent: string | null;
+}
+
+export interface Asked extends AnswerKey {
+  readonly agentId: string;
+  readonly conversationId: string;
+  readonly userId: string;
+  readonly acceptedAt: number;
+}
+
+const statement = `
+  with ${items(`n integer, ${keyColumns}, agent_id text, conversation_id text, user_id text, question_id text, asked_at float8`)}
+  select agent.name as "agentName", agent.status as "agentStatus", agent.model as tier, line.waiting, line.in_flight as "inFlight",
+    conversation.id is not null as "conversationFound", busy.id is not null as "conversationBusy",
+    question.conversation_id as "acceptedIn", question.user_id as "acceptedBy", question.agent_id as "acceptedAgent"
+  from items i
+  left join agents agent on ${sameTenant('agent', 'i')} and agent.id = i.agent_id
+  left join answer_lines line on ${sameTenant('line', 'i')}
+  left join conversations conversation on i.conversation_id <> '' and ${sameTenant('conversation', 'i')}
+    and conversation.id = i.conversation_id and conversation.agent_id = i.agent_id and conversation.user_id = i.user_id
+  left join answers busy on i.conversation_id <> '' and ${sameTenant('busy', 'i')}
+    and busy.conversation_id = i.conversation_id and busy.state <> 'releasing'
+  left join messages question on ${sameTenant('question', 'i')} and question.id = i.question_id and question.created_at = ${at('i.asked_at')}
+  order by i.n`;
+
+/** One look at everything for a whole batch, in its order. */
+export function loadCircumstances(sql: Sql, asked: readonly Asked[]): Promise<Circumstances[]> {
+  const given = asked.map((item, n) => ({
+    n,
+    ...keyItem(item),
+    agent_id: item.agentId,
+    conversation_id: item.conversationId,
+    user_id: item.userId,
+    question_id: questionIdOf(item.id),
+    asked_at: item.acceptedAt - 1,
+  }));
+  return sql<Circumstances>(statement, [JSON.stringify(given)]);
+}
+
+export interface KeptKey {
+  n: number;
+  fingerprint: string;
+  answerId: string;
+  createdAt: number;
+}
+
+const keys = `
+  with ${items('n integer, organization_id text, environment text, scope text')}
+  select i.n, key.fingerprint, key.answer_id as "answerId", ${milliseconds('key.created_at')} as "createdAt"
+  from items i join answer_keys key on ${sameTenant('key', 'i')} and key.scope = i.scope`;
+
+/** What the Idempotency-Keys of these items name already. */
+export function loadKeys(sql: Sql, asked: readonly (Asked & { readonly idempotencyScope: string })[]): Promise<KeptKey[]> {
+  const given = asked.flatMap(({ organizationId, environment, idempotencyScope: scope }, n) =>
+    scope === '' ? [] : [{ n, organization_id: organizationId, environment, scope }],
+  );
+  return given.length === 0 ? Promise.resolve([]) : sql<KeptKey>(keys, [JSON.stringify(given)]);
+}
+
+const outlived = `
+  delete from answer_keys where (organization_id, environment, scope) in (
+    select organization_id, environment, scope from answer_keys where created_at < ${at('$1')} limit 1000 for update skip locked)
+  returning 1`;
+
+/** Forgets a bounded number of keys past their time. */
+export const removeOldKeys = async (sql: Sql, before: number): Promise<number> => (await sql(outlived, [before])).length;
+
+const openLines = `
+  insert into answer_lines (organization_id, environment)
+  select distinct organization_id, environment from json_to_recordset($1::json) as item(organization_id text, environment text)
+  order by 1, 2 on conflict do nothing`;
+
+/** Gives tenants that never asked anything their line. */
+export async function openLinesFor(sql: Sql, tenants: readonly AnswerKey[]): Promise<void> {
+  if (tenants.length > 0) await sql(openLines, [JSON.stringify(tenants.map(keyItem))]);
+}

@@ -1,0 +1,46 @@
+import type { Call } from '@agent-service/contracts';
+import { type Sql, writeAudit } from '@agent-service/store';
+import type { AgentsContext } from '../context.ts';
+import { auditedFields } from '../domain/audit.ts';
+import { type Counted, countChanges } from '../domain/counts.ts';
+import { type AgentEvent, dataOf } from '../domain/events.ts';
+import { allFields } from '../domain/field-names.ts';
+import type { Tenant } from '../domain/tenant.ts';
+import { moveCounts } from '../store/agent-counts.ts';
+import { writeEvents } from '../store/events.ts';
+
+export interface AgentEffect {
+  readonly tenant: Tenant;
+  readonly event: AgentEvent;
+  /** Where the agent was counted before. */
+  readonly before: Counted | undefined;
+  readonly at: number;
+}
+
+/** All that follows from a change of an agent and belongs to its transaction: counters, the audit entry, the event. */
+export async function recordEffects(
+  { events }: Pick<AgentsContext, 'events'>,
+  sql: Sql,
+  call: Call,
+  { tenant, event, before, at }: AgentEffect,
+): Promise<void> {
+  await moveCounts(sql, tenant, countChanges(before, event.type === 'agent.deleted' ? undefined : event.agent));
+  await writeAudit(sql, call, {
+    ...tenant,
+    action: event.type,
+    target: { type: 'agent', id: event.agent.id },
+    changes: changesIn(event),
+  });
+  if (events) await writeEvents(sql, tenant, [{ type: event.type, at, data: dataOf(event) }]);
+}
+
+function changesIn(event: AgentEvent): Record<string, unknown> {
+  switch (event.type) {
+    case 'agent.created':
+      return auditedFields(event.agent, allFields);
+    case 'agent.updated':
+      return auditedFields(event.agent, event.fields);
+    case 'agent.deleted':
+      return { name: event.agent.name };
+  }
+}

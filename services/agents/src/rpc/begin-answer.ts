@@ -1,0 +1,45 @@
+import { type RpcOf, services } from '@agent-service/contracts';
+import type { BeginOutcome } from '../answers/beginning.ts';
+import { checkId, checkKey } from '../answers/key.ts';
+import { checkItems, decideEach, refusalMessage } from '../answers/rpc-items.ts';
+import type { AgentsContext } from '../context.ts';
+
+export const beginAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'beginAnswer'> => ({
+  allow: services('answer-worker'),
+  async handle({ items, workerChannel }) {
+    checkItems(items);
+    const outcomes = await decideEach(items, async ({ answer, claim }) =>
+      answers.beginning.add({
+        ...checkKey(answer),
+        claim: checkId(claim, 'claim'),
+        workerChannel: checkId(workerChannel, 'worker_channel'),
+      }),
+    );
+    return { results: outcomes.map((outcome) => ('code' in outcome ? { refusal: refusalMessage(outcome) } : toResult(outcome))) };
+  },
+});
+
+function toResult(outcome: BeginOutcome) {
+  if ('refusal' in outcome) return { refusal: refusalMessage(outcome.refusal) };
+  const { begun, history } = outcome;
+  return {
+    begun: {
+      attempt: begun.attempt,
+      deadlineMs: begun.deadline,
+      agentId: begun.agentId,
+      conversationId: begun.conversationId,
+      userId: begun.userId,
+      model: begun.tier,
+      systemPrompt: begun.systemPrompt ?? '',
+      dataScope: { tables: begun.tables ?? [], readOnly: begun.readOnly ?? true },
+      outputPreferences: { defaultFormat: begun.defaultFormat ?? '', chartEnabled: begun.chartEnabled ?? false },
+      message: begun.message,
+      contextJson: begun.contextJson,
+      history: [...history],
+      replyChannels: begun.replyChannels,
+      stream: begun.stream,
+      requestId: begun.requestId,
+      traceparent: begun.traceparent,
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { Implementation } from '@agent-service/contracts';
+import type { AgentsContext } from '../context.ts';
+import { beginAnswer } from './begin-answer.ts';
+import { cancelAnswer } from './cancel-answer.ts';
+import { completeAnswer } from './complete-answer.ts';
+import { createAgent } from './create-agent.ts';
+import { deleteAgent } from './delete-agent.ts';
+import { failAnswer } from './fail-answer.ts';
+import { getAgent } from './get-agent.ts';
+import { getMessage } from './get-message.ts';
+import { listAgents } from './list-agents.ts';
+import { listConversations } from './list-conversations.ts';
+import { listMessages } from './list-messages.ts';
+import { readAnswers } from './read-answers.ts';
+import { renewLeases } from './renew-leases.ts';
+import { returnAnswers } from './return-answers.ts';
+import { startAnswer } from './start-answer.ts';
+import { updateAgent } from './update-agent.ts';
+
+/** Every method of the contract, each in the file of its name. */
+export const implementation = (context: AgentsContext): Implementation<'agents'> => ({
+  beginAnswer: beginAnswer(context),
+  cancelAnswer: cancelAnswer(context),
+  completeAnswer: completeAnswer(context),
+  createAgent: createAgent(context),
+  deleteAgent: deleteAgent(context),
+  failAnswer: failAnswer(context),
+  getAgent: getAgent(context),
+  getMessage: getMessage(context),
+  listAgents: listAgents(context),
+  listConversations: listConversations(context),
+  listMessages: listMessages(context),
+  readAnswers: readAnswers(context),
+  renewLeases: renewLeases(context),
+  returnAnswers: returnAnswers(context),
+  startAnswer: startAnswer(context),
+  updateAgent: updateAgent(context),
+});

@@ -1,0 +1,7 @@
+const defaultLimit = 20;
+const maxLimit = 100;
+
+export const limitOf = (page: { limit: number } | null): number => Math.min(page?.limit || defaultLimit, maxLimit);
+
+/** The last row of the page, where the one row more shows that there is another page. */
+export const lastOf = <Row>(rows: readonly Row[], limit: number): Row | undefined => (rows.length > limit ? rows[limit - 1] : undefined);

@@ -1,0 +1,36 @@
+import { type RpcOf, services } from '@agent-service/contracts';
+import { checkKey } from '../answers/key.ts';
+import { toMessage } from '../answers/message.ts';
+import { checkItems } from '../answers/rpc-items.ts';
+import type { ReadRow } from '../answers/store/read.ts';
+import type { AgentsContext } from '../context.ts';
+import { timeOf } from '../domain/answers/ids.ts';
+
+export const readAnswers = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'readAnswers'> => ({
+  allow: services('gateway'),
+  async handle({ items }) {
+    checkItems(items);
+    const rows = await answers.read(items.map(checkKey).map((key) => ({ ...key, createdAt: timeOf(key.id) ?? 0 })));
+    const found = new Map(rows.map((row) => [row.n, row]));
+    return {
+      results: items.map((_, n) => {
+        const row = found.get(n);
+        return row ? { message: rowMessage(row), attempt: row.attempt } : {};
+      }),
+    };
+  },
+});
+
+export const rowMessage = ({ failureCode, failureMessage, queries, ...row }: ReadRow) =>
+  toMessage({
+    id: row.id,
+    conversationId: row.conversationId,
+    agentId: row.agentId,
+    content: row.content,
+    credits: row.credits,
+    tier: row.tier,
+    createdAt: row.createdAt,
+    status: row.status,
+    failure: failureCode === '' ? null : { code: failureCode, message: failureMessage },
+    queries: queries ?? [],
+  });

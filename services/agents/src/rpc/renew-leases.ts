@@ -1,0 +1,15 @@
+import { type RpcOf, services } from '@agent-service/contracts';
+import { checkAttempt, keyMessage, nameOf } from '../answers/key.ts';
+import { checkItems } from '../answers/rpc-items.ts';
+import type { AgentsContext } from '../context.ts';
+
+export const renewLeases = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'renewLeases'> => ({
+  allow: services('answer-worker'),
+  async handle({ answers: items }) {
+    checkItems(items);
+    const attempts = items.map(checkAttempt);
+    const kept = new Map((await answers.renew(attempts)).map((attempt) => [nameOf(attempt), attempt.attempt]));
+    const lost = attempts.filter((attempt) => kept.get(nameOf(attempt)) !== attempt.attempt);
+    return { lost: lost.map((key) => ({ answer: keyMessage(key), attempt: key.attempt })) };
+  },
+});

@@ -1,0 +1,71 @@
+import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import type { StartOutcome } from '../answers/acceptance.ts';
+import type { Question } from '../answers/admissions.ts';
+import { checkEnvironment, checkId } from '../answers/key.ts';
+import { checkItems, decideEach, refusalMessage } from '../answers/rpc-items.ts';
+import type { AgentsContext } from '../context.ts';
+import { timeOf } from '../domain/answers/ids.ts';
+import { clockToleranceMs } from '../domain/answers/times.ts';
+
+const longestText = 128 * 1024;
+
+export const startAnswer = ({ answers, now }: Pick<AgentsContext, 'answers' | 'now'>): RpcOf<'agents', 'startAnswer'> => ({
+  allow: services('gateway'),
+  async handle({ items }, call) {
+    checkItems(items);
+    const outcomes = await decideEach(items, (item) => answers.acceptance.add(toQuestion(item, now(), call.deadlineMs)));
+    return { results: outcomes.map((outcome) => ('code' in outcome ? { refusal: refusalMessage(outcome) } : toResult(outcome))) };
+  },
+});
+
+type Item = Parameters<RpcOf<'agents', 'startAnswer'>['handle']>[0]['items'][number];
+
+const toResult = (outcome: StartOutcome) =>
+  'refusal' in outcome
+    ? { refusal: refusalMessage(outcome.refusal) }
+    : {
+        started: {
+          answerId: outcome.started.answerId,
+          conversationId: outcome.started.conversationId,
+          createdAt: new Date(outcome.started.createdAt).toISOString(),
+          deadlineMs: outcome.started.deadline,
+          model: outcome.started.tier,
+          attached: outcome.started.attached,
+        },
+      };
+
+function toQuestion({ principal, ...item }: Item, now: number, callerDeadline: number): Question {
+  // The second lock: the gateway has asked before.
+  if (!principal?.scopes.includes('agents:chat')) throw new ServiceError('insufficient_scope');
+  return {
+    organizationId: checkId(principal.organizationId, 'organization_id'),
+    environment: checkEnvironment(principal.environment),
+    userId: checkId(principal.userId, 'user_id'),
+    id: item.answerId,
+    acceptedAt: checkTime(item.answerId, now),
+    agentId: checkId(item.agentId, 'agent_id'),
+    conversationId: item.conversationId === '' ? '' : checkId(item.conversationId, 'conversation_id'),
+    message: checkText(item.message, 'message'),
+    contextJson: checkText(item.contextJson, 'context', 0),
+    replyChannel: checkText(item.replyChannel, 'reply_channel', 0),
+    stream: item.stream,
+    idempotencyScope: checkText(item.idempotencyScope, 'idempotency_scope', 0),
+    idempotencyFingerprint: checkText(item.idempotencyFingerprint, 'idempotency_fingerprint', 0),
+    requestId: checkText(item.requestId, 'request_id', 0),
+    traceparent: checkText(item.traceparent, 'traceparent', 0),
+    callerDeadline,
+  };
+}
+
+/** The id says when the answer was asked for, and everything about it counts from then. */
+function checkTime(answerId: string, now: number): number {
+  const time = timeOf(answerId);
+  if (time !== undefined && Math.abs(time - now) <= clockToleranceMs) return time;
+  throw new ServiceError('invalid_request', { message: 'answer_id must be a new id of a message.', param: 'answer_id' });
+}
+
+/** What PostgreSQL can not keep would be a fault of the whole batch. */
+function checkText(text: string, param: string, shortest = 1): string {
+  if (text.length >= shortest && text.length <= longestText && !text.includes('\0') && text.isWellFormed()) return text;
+  throw new ServiceError('invalid_request', { message: `${param} is empty, too long or not plain text.`, param });
+}

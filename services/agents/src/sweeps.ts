@@ -1,0 +1,13 @@
+import type { ProcessContext } from '@agent-service/runtime';
+import { startSweep, sweepIdempotency } from '@agent-service/store';
+import type { AgentsContext } from './context.ts';
+import { removeRemains } from './store/deleted-agents.ts';
+
+const everyMinute = 60_000;
+const everySecond = 1_000;
+
+/** What is done without being asked for, beside the answers' own. Every replica does it; a step that another has done finds nothing. */
+export function startSweeps(process: ProcessContext, { store }: Pick<AgentsContext, 'store'>): void {
+  startSweep(process, 'deleted agents', everySecond, () => removeRemains(store));
+  startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
+}

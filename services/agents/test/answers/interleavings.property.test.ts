@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { endOverdueHolds, moveOnDue, takeUpDuties } from '../../src/answers/sweeps.ts';
+import { charge } from './support/ledger.ts';
+import { addAgent, environment, organizationId, question, type Wired, wired } from './support/wired.ts';
+
+const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 12);
+const seed = Number(process.env['PROPERTY_SEED'] ?? Date.now() % 1_000_000);
+
+let rig: Wired;
+beforeAll(async () => {
+  rig = await wired({ limits: { inFlight: 4, waiting: 6 } });
+}, 30_000);
+afterAll(() => rig.stop());
+
+/** One thing that somebody does; numbers choose among what there is. */
+const command = fc.record({
+  kind: fc.constantFrom(
+    'start',
+    'start',
+    'start',
+    'begin',
+    'begin',
+    'begin',
+    'complete',
+    'complete',
+    'complete',
+    'repeat',
+    'fail',
+    'cancel',
+    'handBack',
+    'renew',
+    'tick',
+    'sweep',
+    'mood',
+    'delete',
+  ),
+  pick: fc.nat(1_000),
+  /** How many of the commands around this one run at the same time. */
+  together: fc.boolean(),
+});
+type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
+
+interface World {
+  agents: string[];
+  living: Set<string>;
+  /** Accepted answers with the attempts that were given. */
+  answers: { id: string; conversationId: string; agentId: string; attempts: number[]; question: ReturnType<typeof question> }[];
+  held: string[];
+}
+
+const key = (id: string) => ({ organizationId, environment, id }) as const;
+const at = <T>(list: readonly T[], pick: number): T | undefined => list[pick % Math.max(1, list.length)];
+
+interface Scene {
+  readonly world: World;
+  readonly pick: number;
+  readonly answer: World['answers'][number] | undefined;
+  readonly attempt: number | undefined;
+}
+
+/** What everybody may do to an answer that there is, by an attempt that there was, or never was. */
+const onAnswers: Partial<Record<Command['kind'], (answer: World['answers'][number], attempt: number) => Promise<unknown>>> = {
+  complete: ({ id }, attempt) =>
+    rig.answers.complete({ ...key(id), attempt, content: `by ${attempt}`, inputTokens: 1, outputTokens: 1, queries: [] }),
+  repeat: (answer) => rig.answers.acceptance.add(answer.question),
+  fail: ({ id }, attempt) => rig.answers.fail([{ ...key(id), attempt, failure: { code: 'provider_error', message: '' } }]),
+  cancel: ({ id, agentId }) => rig.answers.cancel(key(id), { agentId, userId: 'usr_1' }),
+  handBack: ({ id }, attempt) => rig.answers.handBack([{ ...key(id), attempt }]),
+  renew: ({ id }, attempt) => rig.answers.renew([{ ...key(id), attempt }]),
+};
+
+const others: Partial<Record<Command['kind'], (scene: Scene) => Promise<unknown> | undefined>> = {
+  start: ({ world, pick }) => start(world, pick),
+  begin: ({ answer, pick }) => begin(answer, pick),
+  tick: async ({ pick }) => {
+    rig.clock.now += pick * 20;
+  },
+  sweep: () => sweep(),
+  mood: async ({ pick }) => {
+    rig.ledger.mood = at(['well', 'well', 'away', 'lost'] as const, pick) ?? 'well';
+  },
+  delete: ({ world, pick }) => (pick % 10 === 0 ? deleteAgent(world, at(world.agents, pick) as string) : undefined),
+};
+
+/** Failures of peers are part of the game; those of ours are not. */
+async function perform(world: World, { kind, pick }: Command): Promise<void> {
+  const answer = at(world.answers, pick);
+  const attempt = answer && at([...answer.attempts, 99], pick);
+  if (answer && attempt) await onAnswers[kind]?.(answer, attempt);
+  await others[kind]?.({ world, pick, answer, attempt });
+}
+
+async function start(world: World, pick: number): Promise<void> {
+  const agentId = at(world.agents, pick) as string;
+  const conversationId =
+    pick % 3 === 0
+      ? (at(
+          world.answers.filter((answer) => answer.agentId === agentId),
+          pick,
+        )?.conversationId ?? '')
+      : '';
+  const asked = question(rig.clock.now, { agentId, conversationId });
+  world.held.push(asked.id);
+  const outcome = await rig.answers.acceptance.add(asked);
+  if (!('started' in outcome)) return;
+  world.answers.push({ id: asked.id, conversationId: outcome.started.conversationId, agentId, attempts: [], question: asked });
+}
+
+async function begin(answer: World['answers'][number] | undefined, pick: number): Promise<void> {
+  if (!answer) return;
+  const outcome = await rig.answers.beginning.add({ ...key(answer.id), claim: `claim-${pick % 5}`, workerChannel: 'worker:1' });
+  if ('begun' in outcome) answer.attempts.push(outcome.begun.attempt);
+}
+
+async function deleteAgent(world: World, agentId: string): Promise<void> {
+  if (!world.living.delete(agentId)) return;
+  const committed = await rig.store.transaction(async (transaction) => {
+    await transaction.sql('delete from agents where id = $1', [agentId]);
+    return rig.answers.failAnswersOfAgent(transaction, { organizationId, environment }, agentId);
+  });
+  committed();
+}
+
+async function sweep(): Promise<void> {
+  await takeUpDuties(rig.parts);
+  await moveOnDue(rig.parts);
+  await rig.parts.dispatcher.closeMissed();
+}
+
+/** Lets everything end that can: deadlines pass, and what is owed elsewhere is done. */
+async function quiesce(): Promise<void> {
+  rig.ledger.mood = 'well';
+  for (let round = 0; round < 200; round += 1) {
+    rig.clock.now += 60_000;
+    await sweep();
+    await endOverdueHolds(rig.parts);
+    const [left] = await rig.sql<{ answers: string }>('select count(*) as answers from answers');
+    const open = [...rig.ledger.holds.values()].some(({ state }) => state === 'open');
+    if (left?.answers === '0' && !open && round > 8) return;
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+  throw new Error(`does not come to rest: ${JSON.stringify(await rig.sql('select id, state, due from answers'))}`);
+}
+
+async function checkLine(): Promise<void> {
+  const [row] = await rig.sql(
+    `select l.waiting, l.in_flight, count(a.id) filter (where a.state = 'waiting')::integer as "reallyWaiting",
+       count(a.id) filter (where a.state in ('dispatched', 'running', 'settling'))::integer as "reallyInFlight"
+     from answer_lines l left join answers a using (organization_id, environment) group by 1, 2`,
+  );
+  const { waiting, in_flight, reallyWaiting, reallyInFlight } = (row ?? {}) as Record<string, number>;
+  expect([waiting, in_flight]).toEqual([reallyWaiting, reallyInFlight]);
+}
+
+interface Said {
+  id: string;
+  conversation_id: string;
+  status: string;
+  credits: number;
+}
+
+async function checkEnds(world: World): Promise<void> {
+  const ids = world.answers.map(({ id }) => id);
+  const said = await rig.sql<Said>("select id, conversation_id, status, credits from messages where role = 'assistant' and id = any($1)", [
+    ids,
+  ]);
+  expect(said.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  for (const { id, status, credits } of said) {
+    const told = rig.replies.filter(({ reply }) => reply.kind === 'ended' && reply.id === id);
+    expect([id, told.map(({ reply }) => (reply.kind === 'ended' ? reply.message.status : ''))]).toEqual([id, [status]]);
+    const hold = rig.ledger.holds.get(id);
+    expect([id, hold?.state, hold?.ended, credits]).toEqual(status === 'completed' ? [id, 'settled', 1, charge] : [id, 'released', 1, 0]);
+  }
+  for (const id of world.held.filter((id) => !ids.includes(id))) {
+    // Its caller may have been told that nobody knows: then it is answered or not, but not half.
+    const [message] = await rig.sql<Said>("select id, status from messages where role = 'assistant' and id = $1", [id]);
+    const state = rig.ledger.holds.get(id)?.state;
+    expect([id, state === 'settled']).toEqual([id, message?.status === 'completed']);
+    expect(['settled', 'released', 'void', undefined]).toContain(state);
+  }
+}
+
+async function checkConversations(): Promise<void> {
+  const off = await rig.sql(
+    `select c.id from conversations c left join messages m on m.conversation_id = c.id
+     group by c.id, c.message_count, c.total_credits
+     having c.message_count <> count(m.id) or c.total_credits <> sum(m.credits)`,
+  );
+  expect(off).toEqual([]);
+  const counts = await rig.sql(
+    `select agent_id from conversation_counts k where count <> (select count(*) from conversations c where c.agent_id = k.agent_id and c.user_id = k.user_id)`,
+  );
+  expect(counts).toEqual([]);
+}
+
+let worlds = 0;
+async function newWorld(): Promise<World> {
+  worlds += 1;
+  const agents = [1, 2, 3].map((n) => `agt_${worlds}_${n}`);
+  for (const id of agents) await addAgent(rig.sql, id);
+  return { agents, living: new Set(agents), answers: [], held: [] };
+}
+
+test('whatever happens in whatever order: one end, one charge or release, exact counters', async () => {
+  process.stdout.write(`interleavings: PROPERTY_SEED=${seed}\n`);
+  let ends = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(command, { minLength: 40, maxLength: 150 }), async (commands) => {
+      const world = await newWorld();
+      let running: Promise<void>[] = [];
+      for (const each of commands) {
+        running.push(perform(world, each));
+        if (each.together) continue;
+        await Promise.all(running);
+        running = [];
+        await checkLine();
+      }
+      await Promise.all(running);
+      await quiesce();
+      await checkLine();
+      await checkEnds(world);
+      await checkConversations();
+      ends += world.answers.length;
+    }),
+    { seed, numRuns, endOnFailure: true },
+  );
+  expect(ends).toBeGreaterThan(numRuns);
+}, 120_000);

@@ -1,0 +1,106 @@
+import { type Client, ServiceError } from '@agent-service/contracts';
+
+type Tenant = { organizationId?: string | undefined; environment?: string | undefined } | null | undefined;
+type Request<Method extends keyof Client<'credits'>> = Parameters<Client<'credits'>[Method]>[0];
+
+export interface LedgerHold {
+  organizationId: string;
+  state: 'open' | 'settled' | 'released' | 'void';
+  deadline: number;
+  /** How often an open hold was ended: more than once would be a mistake of the ledger's script. */
+  ended: number;
+  charged: number;
+}
+
+/** How the ledger behaves: `lost` does what it is asked and then fails to say so. */
+export type LedgerMood = 'well' | 'away' | 'lost';
+
+/** A peer that keeps holds as credits does, counts, and can be made to fail. */
+export interface ScriptedLedger {
+  readonly client: Client<'credits'>;
+  readonly holds: Map<string, LedgerHold>;
+  readonly calls: { hold: number; settle: number; release: number };
+  mood: LedgerMood;
+  /** What the next holds are refused with. */
+  refuse: 'credits_exhausted' | 'user_limit_reached' | undefined;
+}
+
+export const charge = 2;
+const graceMs = 60_000;
+
+export function scriptedLedger(now: () => number): ScriptedLedger {
+  const holds = new Map<string, LedgerHold>();
+  const calls = { hold: 0, settle: 0, release: 0 };
+  const refusal = (code: string, shortage: object | null = null) => ({ refusal: { code, shortage } });
+
+  async function answer<T>(work: () => T): Promise<T> {
+    await new Promise(setImmediate);
+    if (ledger.mood === 'away') throw new ServiceError('unavailable');
+    const result = work();
+    if (ledger.mood === 'lost') throw new ServiceError('deadline_exceeded');
+    return result;
+  }
+
+  const open = (tenant: Tenant, deadline: number): LedgerHold => ({
+    organizationId: tenant?.organizationId ?? '',
+    state: 'open',
+    deadline,
+    ended: 0,
+    charged: 0,
+  });
+
+  const client = {
+    hold: ({ items = [] }: Request<'hold'>) =>
+      answer(() => {
+        calls.hold += 1;
+        const results = items.map(({ tenant, holdId = '', deadlineMs }) => {
+          const known = holds.get(holdId);
+          if (known?.state === 'void') return refusal('hold_released');
+          if (known === undefined && ledger.refuse) return refusal(ledger.refuse, { required: '4', available: '1' });
+          if (known === undefined) holds.set(holdId, open(tenant, Number(deadlineMs)));
+          return { held: 4 };
+        });
+        return { results };
+      }),
+    settle: ({ items = [] }: Request<'settle'>) =>
+      answer(() => {
+        calls.settle += 1;
+        const results = items.map(({ holdId = '' }) => {
+          const known = holds.get(holdId);
+          if (known?.state === 'released') return refusal('hold_released');
+          if (known === undefined || known.state === 'void') return refusal('hold_not_found');
+          if (known.state === 'open') Object.assign(known, { state: 'settled', ended: known.ended + 1, charged: charge });
+          return { charged: charge };
+        });
+        return { results };
+      }),
+    release: ({ items = [] }: Request<'release'>) =>
+      answer(() => {
+        calls.release += 1;
+        const results = items.map(({ tenant, holdId = '' }) => {
+          const known = holds.get(holdId);
+          if (known?.state === 'settled') return refusal('hold_settled');
+          if (known === undefined) holds.set(holdId, { ...open(tenant, 0), state: 'void' });
+          if (known?.state === 'open') Object.assign(known, { state: 'released', ended: known.ended + 1 });
+          return { released: 4 };
+        });
+        return { results };
+      }),
+    listOverdueHolds: () =>
+      answer(() => {
+        const overdue = [...holds].filter(([, hold]) => hold.state === 'open' && hold.deadline + graceMs <= now());
+        return {
+          holds: overdue.map(([holdId, hold]) => ({
+            tenant: { organizationId: hold.organizationId, environment: 'live' },
+            holdId,
+            userId: 'usr_1',
+            amount: 4,
+            deadlineMs: String(hold.deadline),
+          })),
+          nextCursor: '',
+        };
+      }),
+  };
+  const ledger: ScriptedLedger = { client: client as unknown as Client<'credits'>, holds, calls, mood: 'well', refuse: undefined };
+  return ledger;
+}

@@ -1,0 +1,151 @@
+import type { AnswerJob, Reply, WorkerNotice } from '@agent-service/queues';
+import { createProcess, processSettings, readConfig } from '@agent-service/runtime';
+import { databaseSettings, migrate, newId, openStore, type Sql } from '@agent-service/store';
+import { testDatabase } from '@agent-service/testkit';
+import { z } from 'zod';
+import type { Question } from '../../../src/answers/admissions.ts';
+import { type Answers, composeAnswers } from '../../../src/answers/answers.ts';
+import { createPartitions } from '../../../src/answers/store/partitions.ts';
+import type { SweepParts } from '../../../src/answers/sweeps.ts';
+import type { AgentsBase } from '../../../src/context.ts';
+import { timeOf } from '../../../src/domain/answers/ids.ts';
+import { migrations } from '../../../src/store/migrations/index.ts';
+import { type ScriptedLedger, scriptedLedger } from './ledger.ts';
+
+export const organizationId = 'org_1';
+export const environment = 'live';
+export const agentId = 'agt_1';
+
+export interface Wired {
+  readonly answers: Answers;
+  /** What the sweeps work with; none runs by itself. */
+  readonly parts: SweepParts;
+  readonly sql: Sql;
+  readonly store: AgentsBase['store'];
+  readonly ledger: ScriptedLedger;
+  readonly clock: { now: number };
+  /** Jobs that were added, in order. */
+  readonly jobs: AnswerJob[];
+  /** What the queue claims to know; unset: everything that was added. */
+  known: ((job: AnswerJob) => boolean) | undefined;
+  readonly prioritized: { payload: AnswerJob; priority: number }[];
+  readonly replies: { channel: string; reply: Reply }[];
+  readonly notices: { channel: string; notice: WorkerNotice }[];
+  stop(): Promise<void>;
+}
+
+export interface WiredOptions {
+  limits?: Partial<AgentsBase['limits']>;
+  events?: boolean;
+}
+
+const schema = z.object({ ...processSettings, ...databaseSettings });
+
+/** The life of answers on a database of its own, with peers that the test scripts and a clock that it sets. */
+export async function wired({ limits, events = false }: WiredOptions = {}): Promise<Wired> {
+  const database = await testDatabase();
+  const config = readConfig(schema, {
+    HOST: '127.0.0.1',
+    OPS_PORT: '0',
+    LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'silent',
+    DATABASE_URL: database.url,
+  });
+  await migrate({ url: database.url, schema: 'agents', migrations });
+  const clock = { now: Date.now() };
+  const ledger = scriptedLedger(() => clock.now);
+  const seen = {
+    jobs: [] as AnswerJob[],
+    prioritized: [] as Wired['prioritized'],
+    replies: [] as Wired['replies'],
+    notices: [] as Wired['notices'],
+  };
+  const rig: { known: Wired['known'] } = { known: undefined };
+  const running = await createProcess('agents', config, async (context) => {
+    const store = await openStore(context, config, { schema: 'agents', entities: [] });
+    const base = {
+      store,
+      credits: ledger.client,
+      jobs: {
+        add: async (jobs: { payload: AnswerJob }[]) => void seen.jobs.push(...jobs.map(({ payload }) => payload)),
+        known: async (jobs: AnswerJob[]) => jobs.map((job) => rig.known?.(job) ?? true),
+        prioritize: async (jobs: Wired['prioritized']) => void seen.prioritized.push(...jobs),
+        remove: async () => undefined,
+        counts: async () => ({ waiting: 0, active: 0, delayed: 0 }),
+      },
+      replies: { publish: (channel: string, reply: Reply) => void seen.replies.push({ channel, reply }) },
+      notices: { publish: (channel: string, notice: WorkerNotice) => void seen.notices.push({ channel, notice }) },
+      limits: { inFlight: 50, waiting: 100, deadlineMs: 300_000, ...limits },
+      events,
+      now: () => clock.now,
+    };
+    await createPartitions(store).ensure(clock.now);
+    return { store, ...composeAnswers(context, base as unknown as AgentsBase) };
+  });
+  const { store, answers, parts } = running.started;
+  await addAgent(store.sql, agentId);
+  return {
+    answers,
+    parts,
+    sql: store.sql,
+    store,
+    ledger,
+    clock,
+    ...seen,
+    get known() {
+      return rig.known;
+    },
+    set known(known) {
+      rig.known = known;
+    },
+    async stop() {
+      await running.stop();
+      await database.drop();
+    },
+  };
+}
+
+export async function addAgent(sql: Sql, id: string, status = 'active'): Promise<void> {
+  await sql(
+    `insert into agents (organization_id, environment, id, name, description, category, status, model, system_prompt, tables, read_only,
+       default_format, chart_enabled, welcome_message, suggested_prompts, created_by, version, created_at, updated_at, folded_name,
+       folded_description, grams)
+     values ($1, $2, $3, 'Sales', '', '', $4, 'Fast', 'Be brief.', '{orders}', true, 'markdown', false, '', '{}', 'usr_1', 1, now(), now(),
+       'sales', '', '{}')`,
+    [organizationId, environment, id, status],
+  );
+}
+
+/** A message as the gateway would hand it over now. */
+export function question(now: number, more: Partial<Question> = {}): Question {
+  const id = more.id ?? newId('msg', now);
+  return {
+    organizationId,
+    environment,
+    id,
+    acceptedAt: timeOf(id) ?? 0,
+    agentId,
+    conversationId: '',
+    userId: 'usr_1',
+    message: 'How many orders?',
+    contextJson: '',
+    replyChannel: 'replies:1',
+    stream: false,
+    idempotencyScope: '',
+    idempotencyFingerprint: '',
+    requestId: 'req_1',
+    traceparent: '',
+    callerDeadline: Date.now() + 10_000,
+    ...more,
+  };
+}
+
+/** Waits until the condition holds, and fails with what it saw last where it never does. */
+export async function until<T>(look: () => T | Promise<T>, holds: (seen: T) => boolean, limitMs = 8_000): Promise<T> {
+  const end = performance.now() + limitMs;
+  for (;;) {
+    const seen = await look();
+    if (holds(seen)) return seen;
+    if (performance.now() > end) throw new Error(`never came about; last seen: ${JSON.stringify(seen)}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

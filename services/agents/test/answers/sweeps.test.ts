@@ -1,0 +1,268 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { endOverdueHolds, forgetOldKeys, moveOnDue, raise, takeUpDuties } from '../../src/answers/sweeps.ts';
+import { doubtfulMs, keyKeptMs, leaseMs, unbegunMs } from '../../src/domain/answers/times.ts';
+import { agentId, environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
+
+let rig: Wired;
+let steady = true;
+beforeAll(async () => {
+  rig = await wired({ limits: { inFlight: 2, waiting: 3 } });
+  Object.assign(rig.parts, { steadiness: { kept: () => undefined, broken: () => undefined, lastsFor: () => steady } });
+}, 30_000);
+afterAll(() => rig.stop());
+
+afterEach(async () => {
+  steady = true;
+  rig.known = undefined;
+  rig.ledger.mood = 'well';
+  // Each test leaves an empty house.
+  for (let round = 0; round < 50; round += 1) {
+    rig.clock.now += 400_000;
+    await moveOnDue(rig.parts);
+    await takeUpDuties(rig.parts);
+    if ((await rig.sql('select 1 from answers')).length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('answers are left');
+});
+
+const key = (id: string) => ({ organizationId, environment, id }) as const;
+const begin = (id: string, claim = 'claim-1') => rig.answers.beginning.add({ ...key(id), claim, workerChannel: 'worker:1' });
+const result = (id: string, attempt: number) => ({ ...key(id), attempt, content: 'Three.', inputTokens: 1, outputTokens: 1, queries: [] });
+const jobsOf = (id: string) => rig.jobs.filter(({ answerId }) => answerId === id).map(({ dispatch }) => dispatch);
+const stateOf = async (id: string) => (await rig.sql<{ state: string }>('select state from answers where id = $1', [id]))[0]?.state;
+const endOf = (id: string) => rig.replies.flatMap(({ reply }) => (reply.kind === 'ended' && reply.id === id ? [reply.message.status] : []));
+
+async function start(more: Parameters<typeof question>[1] = {}): Promise<string> {
+  rig.clock.now += 1;
+  const asked = question(rig.clock.now, more);
+  const outcome = await rig.answers.acceptance.add(asked);
+  if (!('started' in outcome)) throw new Error(outcome.refusal.code);
+  return asked.id;
+}
+
+test('a lease that runs out gives the answer to another, and what the first brings later is refused', async () => {
+  const id = await start();
+  await begin(id, 'first');
+  expect(await begin(id, 'second')).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id, 'first')).toMatchObject({ begun: { attempt: 1 } });
+  rig.clock.now += leaseMs - 1;
+  expect(await rig.answers.renew([{ ...key(id), attempt: 1 }])).toHaveLength(1);
+  rig.clock.now += leaseMs - 1;
+  await moveOnDue(rig.parts);
+  expect(await stateOf(id)).toBe('running');
+  rig.clock.now += 2;
+  steady = false;
+  await moveOnDue(rig.parts);
+  expect(await stateOf(id)).toBe('running');
+  steady = true;
+  await moveOnDue(rig.parts);
+  expect(jobsOf(id)).toEqual([1, 2]);
+  expect(await rig.answers.renew([{ ...key(id), attempt: 1 }])).toEqual([]);
+  expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
+  expect(await begin(id, 'second')).toMatchObject({ begun: { attempt: 2 } });
+  expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
+  expect(await rig.answers.fail([{ ...key(id), attempt: 1, failure: null }])).toEqual([{ code: 'attempt_superseded' }]);
+  expect(await rig.answers.complete(result(id, 2))).toBeUndefined();
+  await until(
+    () => endOf(id),
+    (ends) => ends.length > 0,
+  );
+  expect(endOf(id)).toEqual(['completed']);
+});
+
+test('a lease that ran out is still its worker’s while nobody else has taken the answer', async () => {
+  const id = await start();
+  await begin(id);
+  rig.clock.now += 3 * leaseMs;
+  expect(await rig.answers.renew([{ ...key(id), attempt: 1 }])).toHaveLength(1);
+  rig.clock.now += 3 * leaseMs;
+  expect(await rig.answers.complete(result(id, 1))).toBeUndefined();
+});
+
+test('a job that Redis has lost is added again; one that it knows is left alone until it is doubtful', async () => {
+  const [lost, known] = [await start(), await start()];
+  rig.known = ({ answerId }) => answerId !== lost;
+  rig.clock.now += unbegunMs + 1;
+  await moveOnDue(rig.parts);
+  expect([jobsOf(lost), jobsOf(known)]).toEqual([[1, 2], [1]]);
+  rig.known = undefined;
+  for (let waited = 0; waited < doubtfulMs; waited += unbegunMs) {
+    rig.clock.now += unbegunMs + 1;
+    await moveOnDue(rig.parts);
+  }
+  expect(jobsOf(known)).toEqual([1, 2]);
+});
+
+test('an answer past its deadline fails, and its worker is told to stop', async () => {
+  const id = await start();
+  const waiting = [await start(), await start()];
+  await begin(id);
+  rig.clock.now += 300_001;
+  await moveOnDue(rig.parts);
+  expect([id, ...waiting].map((each) => endOf(each))).toEqual([['failed'], ['failed'], ['failed']]);
+  expect(rig.notices).toContainEqual({ channel: 'worker:1', notice: { kind: 'unwanted', id, attempt: 1 } });
+  expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'not_found' });
+});
+
+test('beyond the limit answers wait, the oldest goes first, and a full line refuses', async () => {
+  const ids = [await start(), await start(), await start(), await start(), await start()];
+  expect(ids.map((id) => jobsOf(id))).toEqual([[1], [1], [], [], []]);
+  await expect(start()).rejects.toThrow('too_many_waiting');
+  await begin(ids[0] as string);
+  await rig.answers.complete(result(ids[0] as string, 1));
+  await until(
+    () => jobsOf(ids[2] as string),
+    (jobs) => jobs.length > 0,
+  );
+  expect(jobsOf(ids[3] as string)).toEqual([]);
+  await rig.answers.cancel(key(ids[1] as string), { agentId, userId: 'usr_1' });
+  await until(
+    () => jobsOf(ids[3] as string),
+    (jobs) => jobs.length > 0,
+  );
+});
+
+test('what waits among the dispatched rises to the rank of its age', async () => {
+  const [first, second] = [await start(), await start()];
+  await begin(first as string);
+  await rig.answers.complete(result(first as string, 1));
+  await until(
+    () => endOf(first as string),
+    (ends) => ends.length > 0,
+  );
+  rig.clock.now += 1_001;
+  await raise(rig.parts);
+  expect(rig.prioritized).toEqual([{ payload: { organizationId, environment, answerId: second, dispatch: 1 }, priority: 1 }]);
+});
+
+test('a stored result is settled by whoever comes, when its process could not', async () => {
+  const id = await start();
+  await begin(id);
+  rig.ledger.mood = 'lost';
+  expect(await rig.answers.complete(result(id, 1))).toBeUndefined();
+  expect(await stateOf(id)).toBe('settling');
+  expect(await begin(id, 'other')).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await rig.answers.cancel(key(id), { agentId, userId: 'usr_1' })).toMatchObject({ status: 'running' });
+  rig.ledger.mood = 'well';
+  await until(
+    () => endOf(id),
+    (ends) => ends.length > 0,
+  );
+  expect(endOf(id)).toEqual(['completed']);
+  expect(rig.ledger.holds.get(id)).toMatchObject({ state: 'settled', ended: 1 });
+});
+
+test('a hold that may have been granted is released, and its id accepts nothing more', async () => {
+  rig.ledger.mood = 'lost';
+  const asked = question(rig.clock.now);
+  expect(await rig.answers.acceptance.add(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  expect(rig.ledger.holds.get(asked.id)?.state).toBe('open');
+  expect(await rig.answers.acceptance.add(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  rig.ledger.mood = 'well';
+  await until(
+    () => rig.ledger.holds.get(asked.id)?.state,
+    (state) => state === 'released',
+  );
+  expect(
+    await rig.sql('select 1 from messages where conversation_id in (select id from conversations where agent_id = $1) and id = $2', [
+      agentId,
+      asked.id,
+    ]),
+  ).toEqual([]);
+});
+
+test('an id whose hold was given back is not accepted by an acceptance that got the hold before', async () => {
+  const asked = question(rig.clock.now);
+  const { hold } = rig.ledger.client;
+  // The hold is granted, and given back by somebody else before the acceptance commits.
+  rig.ledger.client.hold = async (request) => {
+    const granted = await hold(request);
+    rig.parts.releases.disown([asked]);
+    await until(
+      () => rig.ledger.holds.get(asked.id)?.state,
+      (state) => state === 'released',
+    );
+    await until(
+      () => rig.parts.releases.duty.inHand,
+      (inHand) => inHand === 0,
+    );
+    return granted;
+  };
+  expect(await rig.answers.acceptance.add(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  rig.ledger.client.hold = hold;
+  expect(await rig.sql('select 1 from messages where id = $1', [asked.id])).toEqual([]);
+});
+
+test('holds that nobody here knows of are released when they are overdue', async () => {
+  rig.ledger.holds.set('msg_unknown', { organizationId, state: 'open', deadline: rig.clock.now - 61_000, ended: 0, charged: 0 });
+  const id = await start();
+  await endOverdueHolds(rig.parts);
+  await until(
+    () => rig.ledger.holds.get('msg_unknown')?.state,
+    (state) => state === 'released',
+  );
+  expect(rig.ledger.holds.get(id)?.state).toBe('open');
+});
+
+test('an Idempotency-Key names one answer: repeats attach, other bodies are refused, a failure frees it', async () => {
+  const keyed = { idempotencyScope: 'scope', idempotencyFingerprint: 'a' };
+  const repeat = (more = {}) => rig.answers.acceptance.add(question(rig.clock.now, { ...keyed, replyChannel: 'replies:2', ...more }));
+  const both = await Promise.all([repeat(), repeat()]);
+  const [accepted, attached] = both.map((outcome) => ('started' in outcome ? outcome.started : undefined));
+  expect([accepted?.attached, attached?.attached, attached?.answerId]).toEqual([false, true, accepted?.answerId]);
+  const id = accepted?.answerId as string;
+  expect(await repeat({ idempotencyFingerprint: 'b' })).toEqual({ refusal: { code: 'idempotency_key_reused' } });
+  expect(await repeat({ replyChannel: 'replies:3' })).toMatchObject({ started: { answerId: id, attached: true } });
+  await begin(id);
+  await rig.answers.complete(result(id, 1));
+  await until(
+    () => endOf(id),
+    (ends) => ends.length > 0,
+  );
+  expect(rig.replies.filter(({ reply }) => reply.kind === 'ended' && reply.id === id).map(({ channel }) => channel)).toEqual([
+    'replies:2',
+    'replies:3',
+  ]);
+  expect(await repeat()).toMatchObject({ started: { answerId: id, attached: true } });
+  // One hold only: whoever attached held nothing.
+  expect([...rig.ledger.holds.values()].filter(({ state }) => state === 'open')).toHaveLength(0);
+
+  const other = await start({ idempotencyScope: 'other', idempotencyFingerprint: 'a' });
+  await begin(other);
+  await rig.answers.fail([{ ...key(other), attempt: 1, failure: null }]);
+  expect(await start({ idempotencyScope: 'other', idempotencyFingerprint: 'b' })).not.toBe(other);
+
+  rig.clock.now += keyKeptMs;
+  expect(await repeat({ idempotencyFingerprint: 'c' })).toMatchObject({ started: { attached: false } });
+  rig.clock.now += keyKeptMs + 1;
+  expect(await forgetOldKeys(rig.parts)).toBeGreaterThan(0);
+});
+
+test('an answer that is handed back goes to the next worker at once', async () => {
+  const id = await start();
+  await begin(id);
+  await rig.answers.handBack([
+    { ...key(id), attempt: 1 },
+    { ...key(id), attempt: 7 },
+  ]);
+  expect(jobsOf(id)).toEqual([1, 2]);
+  expect(await begin(id, 'next')).toMatchObject({ begun: { attempt: 2 } });
+});
+
+test('a deleted agent’s answers fail at once, with more of them than one step takes', async () => {
+  const ids = [await start(), await start(), await start()];
+  await begin(ids[0] as string);
+  const committed = await rig.store.transaction(async (transaction) => {
+    const after = await rig.answers.failAnswersOfAgent(transaction, { organizationId, environment }, agentId);
+    expect(endOf(ids[0] as string)).toEqual([]);
+    return after;
+  });
+  committed();
+  expect(ids.map((id) => endOf(id))).toEqual([['failed'], ['failed'], ['failed']]);
+  expect(rig.notices).toContainEqual({ channel: 'worker:1', notice: { kind: 'unwanted', id: ids[0] as string, attempt: 1 } });
+  await until(
+    () => ids.map((id) => rig.ledger.holds.get(id)?.state),
+    (states) => states.every((state) => state === 'released'),
+  );
+});

@@ -1,0 +1,85 @@
+import { type Client, createClient, type Principal, withCall } from '@agent-service/contracts';
+import { createProcess } from '@agent-service/runtime';
+import { testDatabase, testRedis } from '@agent-service/testkit';
+import { Pool } from 'pg';
+import { type AgentsConfig, readAgentsConfig } from '../src/config.ts';
+import { start } from '../src/start.ts';
+
+const secret = 'a-service-secret-that-is-long-enough';
+
+export interface Booted {
+  /** As the gateway calls. */
+  readonly gateway: Client<'agents'>;
+  /** The service's schema, past the service. */
+  readonly database: Pool;
+  stop(): Promise<void>;
+}
+
+export interface BootOptions {
+  now?: () => number;
+  settings?: Record<string, string>;
+}
+
+/** The service as its main file starts it, on a database of its own; the services that it calls are away. */
+export async function boot({ now, settings }: BootOptions = {}): Promise<Booted> {
+  const [{ url, drop }, redis] = await Promise.all([testDatabase(), testRedis()]);
+  const config = readAgentsConfig({
+    HOST: '127.0.0.1',
+    OPS_PORT: '0',
+    GRPC_PORT: '0',
+    LOG_LEVEL: 'silent',
+    DATABASE_URL: url,
+    REDIS_URL: redis.url,
+    SERVICE_SECRET: secret,
+    CURSOR_SECRET: 'a cursor secret that is long enough for tests',
+    IDENTITY_ADDRESS: '127.0.0.1:1',
+    CREDITS_ADDRESS: '127.0.0.1:1',
+    ...settings,
+  });
+  const running = await createProcess('agents', config, (process, given: AgentsConfig) => start(process, given, now));
+  const gateway = createClient('agents', {
+    address: `127.0.0.1:${running.started}`,
+    as: 'gateway',
+    config: { SERVICE_SECRET: [secret] },
+  });
+  const database = new Pool({ connectionString: url, max: 2, options: '-c search_path=agents -c timezone=UTC' });
+  return {
+    gateway,
+    database,
+    async stop() {
+      gateway.close();
+      await database.end();
+      await running.stop();
+      await drop();
+    },
+  };
+}
+
+/** Does the work as the gateway does it for a caller with these rights. */
+export function asCaller<T>(caller: Partial<Principal>, work: () => T, idempotency?: { scope: string; fingerprint: string }): T {
+  const principal: Principal = {
+    organizationId: 'org_a',
+    environment: 'live',
+    userId: 'usr_1',
+    credentialId: 'key_1',
+    scopes: ['agents:read', 'agents:write', 'agents:chat'],
+    admin: false,
+    ...caller,
+  };
+  return withCall({ requestId: 'test', principal, deadlineMs: Date.now() + 20_000, idempotency }, work);
+}
+
+/** A body that creates an agent. */
+export const body = (more: object = {}) => ({
+  name: 'Sales',
+  systemPrompt: 'Answer from the orders.',
+  dataScope: { tables: ['orders'], readOnly: true },
+  ...more,
+});
+
+/** The agent's id. */
+export async function createAgent(gateway: Client<'agents'>, more: object = {}, caller: Partial<Principal> = {}): Promise<string> {
+  const { agent } = await asCaller(caller, () => gateway.createAgent(body(more)));
+  if (!agent) throw new Error('no agent came back');
+  return agent.id;
+}

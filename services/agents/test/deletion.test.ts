@@ -1,0 +1,99 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createPartitions } from '../src/answers/store/partitions.ts';
+import { removeRemains } from '../src/store/deleted-agents.ts';
+import { asCaller, type Booted, boot, createAgent } from './booted.ts';
+import { Talk } from './talk.ts';
+import { wired } from './wired.ts';
+
+const start = Date.UTC(2026, 0, 31, 23, 59, 0);
+let agents: Booted;
+
+beforeAll(async () => {
+  agents = await boot({ now: () => start });
+}, 30_000);
+afterAll(() => agents.stop());
+
+async function remains(agentId: string): Promise<Record<string, number>> {
+  const { rows } = await agents.database.query<Record<string, string>>(
+    `select (select count(*) from conversations where agent_id = $1) as conversations,
+       (select count(*) from messages where agent_id = $1) as messages,
+       (select count(*) from conversation_counts where agent_id = $1) as counts,
+       (select count(*) from deleted_agents where id = $1) as deleted`,
+    [agentId],
+  );
+  return Object.fromEntries(Object.entries(rows[0] ?? {}).map(([name, count]) => [name, Number(count)]));
+}
+
+async function until(met: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 20_000; !(await met()); await pause(50)) {
+    if (Date.now() > end) throw new Error('it did not come to that within 20 s');
+  }
+}
+
+const nothing = { conversations: 0, messages: 0, counts: 0, deleted: 0 };
+const ownerOf = (agentId: string, userId: string) => ({ organizationId: 'org_a', environment: 'live' as const, agentId, userId });
+
+test('conversations and messages of a deleted agent go, those of others stay', async () => {
+  const [gone, kept] = [await createAgent(agents.gateway), await createAgent(agents.gateway)];
+  for (const agentId of [gone, kept]) {
+    for (const user of ['usr_1', 'usr_2']) {
+      const talk = new Talk(agents.database, ownerOf(agentId, user));
+      for (let n = 0; n < 3; n += 1) await talk.exchange(await talk.begin(start + n), start + n + 1);
+    }
+  }
+  const before = await remains(kept);
+  await asCaller({}, () => agents.gateway.deleteAgent({ agentId: gone }));
+  await until(async () => (await remains(gone))['deleted'] === 0);
+  expect(await remains(gone)).toEqual(nothing);
+  expect(await remains(kept)).toEqual(before);
+}, 30_000);
+
+test('an agent that leaves much goes in bounded steps, a long conversation bit by bit', async () => {
+  const { store, database, stop } = await wired();
+  try {
+    await createPartitions(store).ensure(start);
+    const owner = ownerOf('agt_1', 'usr_1');
+    const long = await new Talk(database, owner).begin(start);
+    await database.query(
+      `insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content, status)
+       select 'org_a', 'live', $1 || '_' || n, $2::timestamptz + n * interval '20 ms', $1, 'agt_1', 'usr_1', 'user', 'words', 'completed'
+       from generate_series(1, 4500) as n`,
+      [long, new Date(start).toISOString()],
+    );
+    await database.query('update conversations set message_count = 4500');
+    const short = new Talk(database, ownerOf('agt_1', 'usr_2'));
+    for (let n = 0; n < 250; n += 1) await short.begin(start + n);
+    await database.query("insert into deleted_agents values ('org_a', 'live', 'agt_1', now())");
+    const sizes: number[] = [];
+    while ((await removeRemains(store)) > 0) {
+      const { rows } = await database.query<{ rest: string }>(
+        'select (select count(*) from messages) + (select count(*) from conversations) as rest',
+      );
+      sizes.push(Number(rows[0]?.rest));
+    }
+    const steps = sizes.map((size, n) => (sizes[n - 1] ?? 4_751) - size);
+    expect(Math.max(...steps)).toBeLessThanOrEqual(2_201);
+    expect(sizes.at(-1)).toBe(0);
+    const { rows } = await database.query('select 1 from conversation_counts union all select 1 from deleted_agents');
+    expect(rows).toEqual([]);
+  } finally {
+    await stop();
+  }
+}, 30_000);
+
+test('what is still being answered is waited for, and leaves nothing behind', async () => {
+  const agentId = await createAgent(agents.gateway);
+  const talk = new Talk(agents.database, ownerOf(agentId, 'usr_1'));
+  const conversationId = await talk.begin(start);
+  // A result that is being paid for is not ended by the deletion.
+  const answer = await talk.ask(conversationId, start + 10, 'settling');
+  const other = await createAgent(agents.gateway);
+  await asCaller({}, () => agents.gateway.deleteAgent({ agentId }));
+  await asCaller({}, () => agents.gateway.deleteAgent({ agentId: other }));
+  await until(async () => (await remains(other))['deleted'] === 0);
+  expect(await remains(agentId)).toEqual({ conversations: 1, messages: 1, counts: 1, deleted: 1 });
+  await talk.end(conversationId, answer, start + 10);
+  await until(async () => (await remains(agentId))['deleted'] === 0);
+  expect(await remains(agentId)).toEqual(nothing);
+}, 30_000);

@@ -1,0 +1,60 @@
+import { randomOf, runSeed } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { asCaller, type Booted, boot, createAgent } from './booted.ts';
+
+const rounds = Number(process.env['AGENT_HISTORIES'] ?? 3);
+const tenants = [{ organizationId: 'org_a' }, { organizationId: 'org_b' }, { organizationId: 'org_a', environment: 'test' as const }];
+let agents: Booted;
+
+beforeAll(async () => {
+  agents = await boot();
+}, 30_000);
+afterAll(() => agents.stop());
+
+const counted = `
+  select 'counted' as kind, organization_id, environment, status, null as category, count from agent_counts where count > 0
+  union all select 'counted', organization_id, environment, status, category, count from agent_category_counts
+  order by 2, 3, 4, 5 nulls first`;
+const recounted = `
+  select 'counted' as kind, organization_id, environment, status, category, count(*) from agents
+  group by grouping sets ((organization_id, environment, status), (organization_id, environment, status, category))
+  order by 2, 3, 4, 5 nulls first`;
+
+/** Ten who each create, change and delete agents of all tenants, often the very same ones. */
+async function disorder(seed: number): Promise<{ done: number; refused: Set<string> }> {
+  const known: { id: string; tenant: (typeof tenants)[number] }[] = [];
+  const refused = new Set<string>();
+  let done = 0;
+  const one = async (random: ReturnType<typeof randomOf>): Promise<void> => {
+    const pick = <T>(from: readonly T[]): T => from[random.below(from.length)] as T;
+    for (let step = 0; step < 25; step += 1) {
+      const what = random.below(10);
+      const changes = { category: pick(['', 'a', 'b', 'c']), status: pick(['draft', 'active', 'inactive']) };
+      const target = known.length > 0 ? pick(known.slice(-6)) : undefined;
+      try {
+        if (what < 3 || !target) {
+          const tenant = pick(tenants);
+          known.push({ tenant, id: await createAgent(agents.gateway, { category: changes.category }, tenant) });
+        } else if (what < 9) await asCaller(target.tenant, () => agents.gateway.updateAgent({ agentId: target.id, ...changes }));
+        else await asCaller(target.tenant, () => agents.gateway.deleteAgent({ agentId: target.id }));
+        done += 1;
+      } catch (cause) {
+        refused.add((cause as { code: string }).code);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, (_, n) => one(randomOf(seed + n))));
+  return { done, refused };
+}
+
+test('whatever many do at once, the counters are what counting gives and nobody is refused for another reason', async () => {
+  const seed = runSeed('histories of agents');
+  for (let round = 0; round < rounds; round += 1) {
+    const { done, refused } = await disorder(seed + round * 100);
+    expect(done).toBeGreaterThan(100);
+    expect([...refused].filter((code) => !['not_found', 'invalid_status_transition'].includes(code))).toEqual([]);
+    const [kept, real] = await Promise.all([agents.database.query(counted), agents.database.query(recounted)]);
+    expect(kept.rows).toEqual(real.rows);
+    expect(real.rows.length).toBeGreaterThan(5);
+  }
+}, 60_000);

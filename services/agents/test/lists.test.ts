@@ -1,0 +1,165 @@
+import { randomOf, runSeed } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { asCaller, type Booted, boot, createAgent } from './booted.ts';
+
+interface Made {
+  id: string;
+  name: string;
+  description: string;
+  category: string;
+  status: string;
+}
+
+interface Filter {
+  category?: string;
+  status?: string;
+  search?: string;
+}
+
+const words = ['Sales', 'sales report', 'Umsatz 100 %', 'under_score', 'back\\slash', 'ΟΔΟΣ', '東京の在庫', 'Straße', "it's", 'a', ''];
+const categories = ['', 'sales', 'finance', 'Sales'];
+const clock = { now: Date.UTC(2026, 0, 15, 12) };
+const made: Made[] = [];
+let agents: Booted;
+
+beforeAll(async () => {
+  agents = await boot({ now: () => clock.now });
+  const random = randomOf(runSeed('lists of agents'));
+  const pick = <T>(from: readonly T[]): T => from[random.below(from.length)] as T;
+  for (let n = 0; n < 80; n += 1) {
+    // Some in the same millisecond, so that only the id tells them apart.
+    clock.now += random.below(3);
+    const parts = { name: `${pick(words)} ${n}`, description: pick(words), category: pick(categories) };
+    const id = await createAgent(agents.gateway, parts);
+    const status = pick(['draft', 'active', 'inactive']);
+    for (const step of status === 'inactive' ? ['active', 'inactive'] : status === 'active' ? ['active'] : []) {
+      await asCaller({}, () => agents.gateway.updateAgent({ agentId: id, status: step }));
+    }
+    made.push({ id, status, ...parts });
+  }
+  await createAgent(agents.gateway, { name: 'Sales of others' }, { organizationId: 'org_b' });
+  await createAgent(agents.gateway, { name: 'Sales in test' }, { environment: 'test' });
+}, 60_000);
+afterAll(() => agents.stop());
+
+const list = (filter: Filter, page: { limit?: number; cursor?: string } = {}, caller = {}) =>
+  asCaller(caller, () => agents.gateway.listAgents({ ...filter, page }));
+
+const folded = (text: string) => text.toLowerCase().replaceAll('ς', 'σ');
+
+/** What the list must hold, by going through everything. */
+const expected = ({ category, status, search = '' }: Filter): string[] =>
+  made
+    .filter((agent) => category === undefined || agent.category === category)
+    .filter((agent) => !status || agent.status === status)
+    .filter(({ name, description }) => [name, description].some((text) => folded(text).includes(folded(search))))
+    .map(({ id }) => id)
+    .reverse();
+
+async function walk(filter: Filter, limit: number): Promise<{ ids: string[]; totals: Set<number>; pages: number }> {
+  const ids: string[] = [];
+  const totals = new Set<number>();
+  let cursor = '';
+  let pages = 0;
+  do {
+    const { agents: found, page } = await list(filter, { limit, cursor });
+    ids.push(...found.map(({ id }) => id));
+    totals.add(Number(page?.total));
+    cursor = page?.nextCursor ?? '';
+    pages += 1;
+  } while (cursor !== '');
+  return { ids, totals, pages };
+}
+
+const searches = [
+  '',
+  'sales',
+  'SALES',
+  '%',
+  '_',
+  '\\',
+  's\\',
+  '100 %',
+  'οδος',
+  'οδ',
+  '東',
+  '東京',
+  '在庫',
+  'straße',
+  "'",
+  ' 1',
+  '11',
+  'no such words',
+  '😀',
+];
+const filters: Filter[] = [
+  {},
+  { category: 'sales' },
+  { category: '' },
+  { status: 'active' },
+  { category: 'finance', status: 'draft' },
+  { category: 'unknown' },
+];
+
+test.each(filters)('pages of %j hold everything once, newest first, with the exact total', async (filter) => {
+  for (const search of searches) {
+    const wanted = { ...filter, ...(search && { search }) };
+    const ids = expected(wanted);
+    for (const limit of [23, 100]) {
+      const walked = await walk(wanted, limit);
+      expect([search, walked.ids]).toEqual([search, ids]);
+      expect([...walked.totals]).toEqual([ids.length]);
+      expect(walked.pages).toBe(Math.max(1, Math.ceil(ids.length / limit)));
+    }
+  }
+});
+
+test('the default page has 20, and no page more than 100', async () => {
+  expect((await list({})).agents).toHaveLength(20);
+  expect((await list({}, { limit: 1_000 })).agents).toHaveLength(100);
+});
+
+test('agents that come and go while somebody pages are neither shown twice nor keep others away', async () => {
+  const filter = { category: 'moving' };
+  const ids: string[] = [];
+  for (let n = 0; n < 10; n += 1) {
+    clock.now += 1;
+    ids.unshift(await createAgent(agents.gateway, { name: `moving ${n}`, ...filter }));
+  }
+  const first = await list(filter, { limit: 4 });
+  await createAgent(agents.gateway, { name: 'newest', ...filter });
+  await asCaller({}, () => agents.gateway.deleteAgent({ agentId: ids[1] as string }));
+  await asCaller({}, () => agents.gateway.deleteAgent({ agentId: ids[5] as string }));
+  const second = await list(filter, { limit: 100, cursor: first.page?.nextCursor ?? '' });
+  expect([...first.agents, ...second.agents].map(({ id }) => id)).toEqual(ids.filter((_, n) => n !== 5));
+  expect(Number(second.page?.total)).toBe(9);
+});
+
+test('a cursor opens nothing but its own list', async () => {
+  const cursor = (await list({ search: 'a' }, { limit: 3 })).page?.nextCursor ?? '';
+  expect(cursor).not.toBe('');
+  const others: [Filter, object][] = [
+    [{}, {}],
+    [{ search: 'b' }, {}],
+    [{ search: 'a', status: 'draft' }, {}],
+    [{ search: 'a', category: '' }, {}],
+    [{ search: 'a' }, { organizationId: 'org_b' }],
+    [{ search: 'a' }, { environment: 'test' }],
+  ];
+  for (const [filter, caller] of others) {
+    await expect(list(filter, { cursor }, caller)).rejects.toMatchObject({ code: 'invalid_cursor' });
+  }
+  const altered = `${cursor.slice(0, -2)}${cursor.endsWith('AA') ? 'BB' : 'AA'}`;
+  await expect(list({ search: 'a' }, { cursor: altered })).rejects.toMatchObject({ code: 'invalid_cursor' });
+});
+
+test('tenants see their own and count their own', async () => {
+  for (const caller of [{ organizationId: 'org_b' }, { environment: 'test' as const }]) {
+    for (const search of ['', 'sales']) {
+      const { agents: found, page } = await list({ search }, {}, caller);
+      expect([found.length, Number(page?.total)]).toEqual([1, 1]);
+    }
+  }
+  const { page } = await list({}, {}, { organizationId: 'org_nobody' });
+  expect(page).toEqual({ total: '0', nextCursor: '' });
+});

@@ -1,0 +1,34 @@
+import { createProcess, processSettings, readConfig } from '@agent-service/runtime';
+import { databaseSettings, migrate, openStore, type Store } from '@agent-service/store';
+import { testDatabase } from '@agent-service/testkit';
+import { Pool } from 'pg';
+import { z } from 'zod';
+import { migrations } from '../src/store/migrations/index.ts';
+
+const schema = 'agents';
+const settings = z.object({ ...processSettings, ...databaseSettings });
+
+export interface Wired {
+  readonly store: Store;
+  /** The same schema, past the store. */
+  readonly database: Pool;
+  stop(): Promise<void>;
+}
+
+/** The schema alone on a database of its own: nothing happens in it that the test does not do. */
+export async function wired(): Promise<Wired> {
+  const { url, drop } = await testDatabase();
+  const config = readConfig(settings, { HOST: '127.0.0.1', OPS_PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: url });
+  await migrate({ url, schema, migrations });
+  const running = await createProcess('agents', config, (process) => openStore(process, config, { schema, entities: [] }));
+  const database = new Pool({ connectionString: url, max: 2, options: `-c search_path=${schema} -c timezone=UTC` });
+  return {
+    store: running.started,
+    database,
+    async stop() {
+      await database.end();
+      await running.stop();
+      await drop();
+    },
+  };
+}
