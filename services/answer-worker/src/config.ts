@@ -1,0 +1,26 @@
+import { clientSettings } from '@agent-service/contracts';
+import { redisSettings } from '@agent-service/queues';
+import { processSettings, readConfig, setting } from '@agent-service/runtime';
+import { z } from 'zod';
+
+/** What is left of the ten seconds that a process may take to end goes to handing back. */
+const longestDrainMs = 6_000;
+
+const schema = z.object({
+  ...processSettings,
+  ...clientSettings,
+  ...redisSettings,
+  AGENTS_ADDRESS: setting.text(),
+  MODELS_FILE: setting.text().optional(),
+  /** Answers in hand at once. */
+  ANSWER_CONCURRENCY: setting.integer(200, 1, 5_000),
+  /** How long answers in hand may go on after SIGTERM before they are handed back. */
+  ANSWER_DRAIN_MS: setting.integer(5_000, 0, longestDrainMs),
+});
+
+export type AnswerWorkerConfig = z.output<typeof schema> & {
+  /** Where the models' keys are looked up, under the names that the models file gives them. */
+  readonly modelKeys: Readonly<Record<string, string | undefined>>;
+};
+
+export const readAnswerWorkerConfig = (env: NodeJS.ProcessEnv): AnswerWorkerConfig => ({ ...readConfig(schema, env), modelKeys: env });

@@ -1,0 +1,76 @@
+import { ServiceError } from '@agent-service/contracts';
+import { type ModelAnswer, type ModelRequest, type Tier, tiers } from '@agent-service/models';
+import { inStepSpan } from '@agent-service/runtime';
+import type { BegunAnswer } from '../answers/answers-api.ts';
+import type { WorkerContext } from '../context.ts';
+import { longestContent } from '../domain/content.ts';
+import { instructionsOf } from '../domain/instructions.ts';
+import type { Held } from '../hand/hand.ts';
+import type { Interruption } from '../hand/interruption.ts';
+import type { Reader } from '../replies/replies.ts';
+
+export interface Question {
+  readonly environment: ModelRequest['environment'];
+  readonly begun: BegunAnswer;
+  readonly held: Held;
+  readonly reader: Reader;
+}
+
+/** What came of asking. */
+export type Asked = { readonly firstDeltaAt: number | undefined } & (
+  | { readonly kind: 'answer'; readonly answer: ModelAnswer }
+  | { readonly kind: 'failure'; readonly error: ServiceError }
+  | { readonly kind: 'interrupted'; readonly why: Exclude<Interruption, 'deadline'> }
+);
+
+const tooLate = () => new ServiceError('answer_timeout', { message: 'The answer took longer than it may. No credits were charged.' });
+const tooLong = () =>
+  new ServiceError('provider_error', { message: 'The model gave an answer that is too long to keep. No credits were charged.' });
+
+/** Asks the model, and lets those who read along have what comes. */
+export async function askModel({ models }: WorkerContext, { environment, begun, held, reader }: Question): Promise<Asked> {
+  let firstDeltaAt: number | undefined;
+  const onDelta = (text: string) => {
+    // Nobody reads what comes after the end.
+    if (held.interruption !== undefined) return;
+    firstDeltaAt ??= performance.now();
+    reader.delta(text);
+  };
+  reader.started();
+  try {
+    const request = requestOf(environment, begun);
+    const answer = await inStepSpan('model', () => models.answer(request, { signal: held.signal, onDelta, onRestart: reader.restart }));
+    // An answer that is there is worth having in spite of a process that is about to stop.
+    if (held.interruption !== undefined && held.interruption !== 'stopping') return { firstDeltaAt, ...interrupted(held.interruption) };
+    reader.end();
+    if (answer.content.length > longestContent) return { firstDeltaAt, kind: 'failure', error: tooLong() };
+    return { firstDeltaAt, kind: 'answer', answer };
+  } catch (cause) {
+    if (held.interruption !== undefined) return { firstDeltaAt, ...interrupted(held.interruption) };
+    return { firstDeltaAt, kind: 'failure', error: ServiceError.from(cause) };
+  } finally {
+    reader.drop();
+  }
+}
+
+const interrupted = (why: Interruption) =>
+  why === 'deadline' ? ({ kind: 'failure', error: tooLate() } as const) : ({ kind: 'interrupted', why } as const);
+
+function requestOf(environment: ModelRequest['environment'], begun: BegunAnswer): ModelRequest {
+  return {
+    tier: tierOf(begun.model),
+    environment,
+    instructions: instructionsOf(begun.systemPrompt, begun.outputPreferences?.defaultFormat ?? ''),
+    context: begun.contextJson,
+    history: begun.history.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content })),
+    message: begun.message,
+    stream: begun.stream,
+    tools: [],
+  };
+}
+
+function tierOf(model: string): Tier {
+  const tier = tiers.find((known) => known === model);
+  if (tier) return tier;
+  throw new ServiceError('internal', { cause: new Error(`there is no tier ${JSON.stringify(model)}`) });
+}

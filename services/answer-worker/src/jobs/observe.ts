@@ -1,0 +1,87 @@
+import type { ServiceError } from '@agent-service/contracts';
+import type { AnswerJob } from '@agent-service/queues';
+import type { BegunAnswer } from '../answers/answers-api.ts';
+import { mayPass } from '../answers/persist.ts';
+import type { WorkerContext } from '../context.ts';
+import type { Asked } from './ask-model.ts';
+import type { Outcome } from './end-answer.ts';
+
+interface Told {
+  readonly job: AnswerJob;
+  readonly begun: BegunAnswer;
+  readonly asked: Asked;
+  readonly outcome: Outcome;
+  readonly times: { readonly startedAt: number; readonly begunAt: number; readonly askedAt: number };
+}
+
+/** One line and the measures of an answer that was in hand here; no texts of anybody. */
+export function observeLife({ logger, meters }: WorkerContext, { job, begun, asked, outcome, times }: Told): void {
+  const endedAt = performance.now();
+  const { startedAt, begunAt, askedAt } = times;
+  const { model: tier } = begun;
+  meters.seconds.observe({ tier, outcome: outcome.kind }, (endedAt - startedAt) / 1000);
+  if (asked.firstDeltaAt !== undefined) meters.firstDelta.observe({ tier }, (asked.firstDeltaAt - startedAt) / 1000);
+  logger[levelOf(outcome)]({
+    event: 'answer',
+    ...idsOf(job),
+    request_id: begun.requestId,
+    agent_id: begun.agentId,
+    conversation_id: begun.conversationId,
+    user_id: begun.userId,
+    tier,
+    attempt: begun.attempt,
+    stream: begun.stream,
+    outcome: outcome.kind,
+    begin_ms: rounded(begunAt - startedAt),
+    model_ms: rounded(askedAt - begunAt),
+    end_ms: rounded(endedAt - askedAt),
+    duration_ms: rounded(endedAt - startedAt),
+    ...(asked.firstDeltaAt !== undefined && { first_delta_ms: rounded(asked.firstDeltaAt - startedAt) }),
+    ...(asked.kind === 'answer' && tokensOf(asked.answer)),
+    ...('error' in outcome && faultOf(outcome.error)),
+  });
+}
+
+/** A job whose answer was not ours to take up: mostly a second job for the same answer. */
+export function observeRefusal({ logger, meters }: WorkerContext, job: AnswerJob, error: ServiceError, startedAt: number): void {
+  meters.refused.inc({ code: error.code });
+  const level = mayPass(error) ? 'warn' : 'info';
+  logger[level]({
+    event: 'answer_not_begun',
+    ...idsOf(job),
+    duration_ms: rounded(performance.now() - startedAt),
+    ...faultOf(error),
+  });
+}
+
+function levelOf(outcome: Outcome): 'info' | 'warn' | 'error' {
+  switch (outcome.kind) {
+    case 'completed':
+    case 'returned':
+    case 'unwanted':
+      return 'info';
+    case 'lost':
+    case 'superseded':
+    case 'unheard':
+      return 'warn';
+    case 'failed':
+      return outcome.error.code === 'internal' ? 'error' : 'warn';
+  }
+}
+
+const idsOf = ({ organizationId, environment, answerId, dispatch }: AnswerJob) => ({
+  organization_id: organizationId,
+  environment,
+  answer_id: answerId,
+  dispatch,
+});
+
+const tokensOf = ({ endpoint, inputTokens, outputTokens }: { endpoint: string; inputTokens: number; outputTokens: number }) => ({
+  endpoint,
+  input_tokens: inputTokens,
+  output_tokens: outputTokens,
+});
+
+const faultOf = (error: ServiceError) => ({ code: error.code, ...(error.cause !== undefined && { err: error.cause }) });
+
+const rounded = (ms: number) => Math.round(ms * 10) / 10;

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
+import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts';
+
+/** 2,000 for the measurement that counts; fewer in the usual run, whose machine is shared. */
+const answers = Number(process.env['ANSWERS_AT_ONCE'] ?? 500);
+const modelMs = 3_000 + answers * 2;
+const largestAnswerKB = 100;
+
+let scene: Scene;
+let worker: WorkerProcess;
+
+beforeAll(async () => {
+  scene = await setScene();
+  worker = await startWorkerProcess(scene, { ANSWER_CONCURRENCY: String(answers), LOG_LEVEL: 'warn' });
+  await eventually('the worker is ready', worker.isReady);
+}, 60_000);
+afterAll(async () => {
+  await worker?.kill();
+  await scene?.stop();
+}, 60_000);
+
+test(`${answers} answers at once in one worker: all are completed, once, and a waiting one is small`, async () => {
+  // Compiled code and pools are there before the measurement.
+  await run('warm', Math.min(100, answers), 0);
+  scene.reset();
+  const asked = scene.model.calls.length;
+  const before = worker.residentKB();
+  const cpuBefore = worker.cpuMs();
+  const began = performance.now();
+  const finished = run('msg', answers, modelMs);
+  await eventually('all are in hand', () => scene.model.calls.length === asked + answers, 60_000);
+  const allAskedMs = performance.now() - began;
+  const each = (worker.residentKB() - before) / answers;
+  await finished;
+  const cpuEach = (worker.cpuMs() - cpuBefore) / answers;
+  process.stdout.write(
+    `answers at once: ${answers}; all asked after ${Math.round(allAskedMs)} ms; ${each.toFixed(1)} kB and ${cpuEach.toFixed(2)} ms CPU each; ` +
+      `completed in ${scene.agents.completeCalls.length} calls\n`,
+  );
+  expect(new Set(scene.agents.completed.map(({ answer }) => answer?.answer?.answerId)).size).toBe(answers);
+  expect(scene.agents.completed).toHaveLength(answers);
+  expect(each).toBeLessThan(largestAnswerKB);
+}, 180_000);
+
+async function run(prefix: string, count: number, delayMs: number): Promise<void> {
+  scene.model.follow(() => ({ kind: 'text', text: usualAnswer, delayMs }));
+  const expected = scene.agents.completed.length + count;
+  await scene.dispatcher.dispatch(Array.from({ length: count }, (_, index) => `${prefix}_${index}`));
+  await eventually('all are completed', () => scene.agents.completed.length >= expected, 120_000);
+}

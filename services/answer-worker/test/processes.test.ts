@@ -1,0 +1,168 @@
+import { type OwnRedis, ownRedis, spanCollector } from '@agent-service/testkit';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { startDispatcher } from './support/dispatcher.ts';
+import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
+import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts';
+
+let scene: Scene;
+let worker: WorkerProcess | undefined;
+let serial = 0;
+
+beforeAll(async () => {
+  scene = await setScene();
+}, 60_000);
+afterAll(() => scene?.stop(), 60_000);
+beforeEach(() => scene.reset());
+afterEach(async () => {
+  await worker?.kill();
+  worker = undefined;
+});
+
+const newIds = (count: number) => Array.from({ length: count }, () => `msg_${++serial}`);
+
+async function start(settings: Record<string, string> = {}): Promise<WorkerProcess> {
+  worker = await startWorkerProcess(scene, settings);
+  await eventually('the worker is ready', worker.isReady);
+  return worker;
+}
+
+async function dispatchedAndAsked(ids: readonly string[]): Promise<void> {
+  const asked = scene.model.calls.length;
+  await scene.dispatcher.dispatch(ids);
+  await eventually('the model is asked for all', () => scene.model.calls.length === asked + ids.length);
+}
+
+const outcomesIn = ({ log }: WorkerProcess) => log.filter(({ event }) => event === 'answer').map(({ outcome }) => outcome);
+
+test('SIGTERM: unready at once, no new job taken, what can be finished is finished, and a second SIGTERM changes nothing', async () => {
+  const running = await start();
+  scene.model.follow(() => ({ kind: 'text', text: usualAnswer, delayMs: 1_200 }));
+  await dispatchedAndAsked(newIds(5));
+  running.signal('SIGTERM');
+  await eventually('it is unready', async () => !(await running.isReady()));
+  running.signal('SIGTERM');
+  await scene.dispatcher.dispatch(newIds(1), 7);
+  expect(await running.ended).toBe(0);
+  expect([scene.agents.completed.length, scene.agents.returned]).toEqual([5, []]);
+  expect(scene.agents.begun).toHaveLength(5);
+  expect((await scene.dispatcher.counts()).waiting).toBe(1);
+  expect(outcomesIn(running)).toEqual(Array(5).fill('completed'));
+  // The next worker takes it.
+  await start();
+  await eventually('the last one is completed', () => scene.agents.completed.length === 6);
+}, 30_000);
+
+test('SIGTERM: what can not be finished in time is handed back at once, in one call, and its calls of the model end', async () => {
+  const running = await start({ ANSWER_DRAIN_MS: '300' });
+  scene.model.follow(() => ({ kind: 'silence' }));
+  const { abandoned } = scene.model;
+  const ids = newIds(20);
+  await dispatchedAndAsked(ids);
+  const asked = performance.now();
+  running.signal('SIGTERM');
+  expect(await running.ended).toBe(0);
+  expect(performance.now() - asked).toBeLessThan(10_000);
+  expect(scene.agents.returned.map(({ answer, attempt }) => `${answer?.answerId} ${attempt}`).sort()).toEqual(
+    ids.map((id) => `${id} 1`).sort(),
+  );
+  expect(scene.model.abandoned).toBe(abandoned + 20);
+  expect(scene.agents.failed).toEqual([]);
+  expect(outcomesIn(running)).toEqual(Array(20).fill('returned'));
+}, 30_000);
+
+test('SIGTERM with agents away: the process ends in time all the same', async () => {
+  const running = await start({ ANSWER_DRAIN_MS: '500' });
+  scene.model.follow((_request, call) => (call % 2 === 0 ? { kind: 'silence' } : { kind: 'text', text: usualAnswer, delayMs: 300 }));
+  await dispatchedAndAsked(newIds(6));
+  await scene.agents.stop();
+  const asked = performance.now();
+  running.signal('SIGTERM');
+  expect(await running.ended).toBe(0);
+  expect(performance.now() - asked).toBeLessThan(10_000);
+  await scene.agents.start();
+}, 30_000);
+
+test('frozen beyond its lease and woken, a worker drops what is another’s by now, with one warning an answer', async () => {
+  const running = await start();
+  const [slow, done] = newIds(2) as [string, string];
+  scene.model.follow((_request, call) => ({ kind: 'text', text: usualAnswer, delayMs: call % 2 === 0 ? 60_000 : 400 }));
+  await dispatchedAndAsked([slow]);
+  await dispatchedAndAsked([done]);
+  running.signal('SIGSTOP');
+  scene.agents.script.isLost = () => true;
+  scene.agents.script.complete = () => 'attempt_superseded';
+  await eventually('the model has answered a worker that sleeps', () => new Promise((resolve) => setTimeout(resolve, 600, true)));
+  running.signal('SIGCONT');
+  await eventually('both are dropped', () => outcomesIn(running).length === 2, 15_000);
+  expect(outcomesIn(running).sort()).toEqual(['lost', 'superseded']);
+  const warnings = running.log.filter(
+    (line) => Number(line['level']) >= 40 && [slow, done].some((id) => JSON.stringify(line).includes(id)),
+  );
+  expect(warnings.map(({ event }) => event)).toEqual(['answer', 'answer']);
+  expect([scene.agents.failed, scene.agents.returned]).toEqual([[], []]);
+  // It is as good as new.
+  scene.reset();
+  await scene.dispatcher.dispatch(newIds(1));
+  await eventually('the next is completed', () => scene.agents.completed.length === 1);
+}, 40_000);
+
+test('one line an answer, with its ids and measures and without anybody’s words', async () => {
+  const running = await start();
+  scene.model.follow(() => ({ kind: 'text', text: 'A secret answer', usage: { prompt_tokens: 5, completion_tokens: 3 } }));
+  const [id] = newIds(1) as [string];
+  scene.agents.script.begin = () => ({ message: 'A secret question', stream: true, replyChannels: [scene.dispatcher.channel] });
+  await scene.dispatcher.dispatch([id]);
+  await eventually('it is logged', () => outcomesIn(running).length === 1);
+  const line = running.log.find(({ event }) => event === 'answer');
+  expect(line).toMatchObject({
+    organization_id: 'org_a',
+    environment: 'live',
+    answer_id: id,
+    request_id: 'req_1',
+    agent_id: 'agt_1',
+    tier: 'Fast',
+    attempt: 1,
+    outcome: 'completed',
+    input_tokens: 5,
+    output_tokens: 3,
+  });
+  for (const name of ['begin_ms', 'model_ms', 'end_ms', 'duration_ms', 'first_delta_ms']) expect(line?.[name]).toEqual(expect.any(Number));
+  expect(JSON.stringify(running.log)).not.toContain('secret');
+}, 30_000);
+
+test('the answer and the call of its model are parts of the caller’s trace', async () => {
+  const collector = await spanCollector();
+  const running = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  scene.agents.script.begin = () => ({ traceparent: `00-${traceId}-b7ad6b7169203331-01` });
+  await scene.dispatcher.dispatch(newIds(1));
+  await eventually('it is completed', () => scene.agents.completed.length === 1);
+  running.signal('SIGTERM');
+  await running.ended;
+  const span = (name: string) => collector.spans.find((each) => each.name === name && each.traceId === traceId);
+  expect(span('answer')).toMatchObject({ service: 'answer-worker', parentSpanId: 'b7ad6b7169203331' });
+  expect(span('model')?.parentSpanId).toBe(span('answer')?.spanId);
+  await collector.stop();
+}, 30_000);
+
+test('it starts without Redis and agents, alive and not ready, and works as soon as both are there', async () => {
+  const redis: OwnRedis = await ownRedis();
+  const dispatcher = await startDispatcher(redis.url);
+  await redis.stop();
+  await scene.agents.stop();
+  worker = await startWorkerProcess({ ...scene, redisUrl: redis.url });
+  expect([await worker.isAlive(), await worker.isReady()]).toEqual([true, false]);
+  await redis.start();
+  await scene.agents.start();
+  await eventually('it is ready', worker.isReady, 15_000);
+  const ids = newIds(1);
+  await eventually('the job is taken by Redis', () =>
+    dispatcher.dispatch(ids).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await eventually('it is completed', () => scene.agents.completed.length === 1, 15_000);
+  await dispatcher.stop();
+  await redis.stop();
+}, 60_000);

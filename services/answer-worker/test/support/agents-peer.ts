@@ -1,0 +1,141 @@
+import { type ErrorCode, type Implementation, ServiceError, serve, services } from '@agent-service/contracts';
+import { createProcess, type RunningProcess } from '@agent-service/runtime';
+import { freePort } from '@agent-service/testkit';
+import { secret } from './settings.ts';
+
+type Methods = Implementation<'agents'>;
+type Requested<Name extends keyof Methods> = Parameters<Methods[Name]['handle']>[0];
+type Given<Name extends keyof Methods> = Awaited<ReturnType<Methods[Name]['handle']>>;
+
+export type BeginItem = Requested<'beginAnswer'>['items'][number];
+export type CompleteItem = Requested<'completeAnswer'>['items'][number];
+export type FailItem = Requested<'failAnswer'>['items'][number];
+export type Attempt = Requested<'renewLeases'>['answers'][number];
+type Begun = NonNullable<NonNullable<Given<'beginAnswer'>['results']>[number]['begun']>;
+
+/** What `agents` says of each item; a code is a refusal. May throw for the whole call. */
+export interface AgentsScript {
+  begin(item: BeginItem): ErrorCode | Partial<Begun>;
+  complete(item: CompleteItem): ErrorCode | undefined;
+  fail(item: FailItem): ErrorCode | undefined;
+  isLost(attempt: Attempt): boolean;
+}
+
+/** A real gRPC server in the place of `agents` that answers workers as scripted and remembers what they said. */
+export interface AgentsPeer {
+  readonly address: string;
+  script: AgentsScript;
+  readonly begun: BeginItem[];
+  readonly completed: CompleteItem[];
+  readonly failed: FailItem[];
+  readonly returned: Attempt[];
+  /** The answers of each call. */
+  readonly renewed: Attempt[][];
+  /** How many items each call to complete brought. */
+  readonly completeCalls: number[];
+  workerChannel: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const usualScript = (): AgentsScript => ({
+  begin: () => ({}),
+  complete: () => undefined,
+  fail: () => undefined,
+  isLost: () => false,
+});
+
+export const usualBegun = (): Begun => ({
+  attempt: 1,
+  deadlineMs: Date.now() + 300_000,
+  agentId: 'agt_1',
+  conversationId: 'conv_1',
+  userId: 'usr_1',
+  model: 'Fast',
+  systemPrompt: 'You answer shortly.',
+  dataScope: { tables: [], readOnly: true },
+  outputPreferences: { defaultFormat: 'markdown', chartEnabled: false },
+  message: 'How are you?',
+  contextJson: '',
+  history: [],
+  replyChannels: [],
+  stream: false,
+  requestId: 'req_1',
+  traceparent: '',
+});
+
+export async function startAgentsPeer(): Promise<AgentsPeer> {
+  const port = await freePort();
+  let running: RunningProcess | undefined;
+  const peer: AgentsPeer = {
+    address: `ipv4:127.0.0.1:${port}`,
+    script: usualScript(),
+    begun: [],
+    completed: [],
+    failed: [],
+    returned: [],
+    renewed: [],
+    completeCalls: [],
+    workerChannel: '',
+    async start() {
+      running ??= await createProcess('agents', peerConfig(port), (process, config) =>
+        serve(process, config, 'agents', implementationOf(peer)),
+      );
+    },
+    async stop() {
+      await running?.stop();
+      running = undefined;
+    },
+  };
+  await peer.start();
+  return peer;
+}
+
+const peerConfig = (port: number) => ({
+  SERVICE_SECRET: [secret],
+  HOST: '127.0.0.1',
+  OPS_PORT: 0,
+  GRPC_PORT: port,
+  LOG_LEVEL: 'silent' as const,
+  DRAIN_DELAY_MS: 0,
+});
+
+const refusalOf = (code: ErrorCode | undefined) => (code === undefined ? {} : { refusal: { code } });
+
+function implementationOf(peer: AgentsPeer): Methods {
+  const methods: { [Name in keyof Methods]?: Methods[Name]['handle'] } = {
+    async beginAnswer({ items, workerChannel }) {
+      peer.workerChannel = workerChannel;
+      peer.begun.push(...items);
+      return { results: items.map((item) => begunOrRefused(peer.script.begin(item))) };
+    },
+    async renewLeases({ answers }) {
+      peer.renewed.push(answers);
+      return { lost: answers.filter((answer) => peer.script.isLost(answer)) };
+    },
+    async completeAnswer({ items }) {
+      peer.completeCalls.push(items.length);
+      const results = items.map((item) => refusalOf(peer.script.complete(item)));
+      peer.completed.push(...items);
+      return { results };
+    },
+    async failAnswer({ items }) {
+      const results = items.map((item) => refusalOf(peer.script.fail(item)));
+      peer.failed.push(...items);
+      return { results };
+    },
+    async returnAnswers({ answers }) {
+      peer.returned.push(...answers);
+      return {};
+    },
+  };
+  return new Proxy({} as Methods, {
+    get: (_target, name) => ({ allow: services('answer-worker'), handle: methods[name as keyof Methods] ?? refuse }),
+  });
+}
+
+function begunOrRefused(said: ErrorCode | Partial<Begun>) {
+  return typeof said === 'string' ? refusalOf(said) : { begun: { ...usualBegun(), ...said } };
+}
+
+const refuse = () => Promise.reject(new ServiceError('internal', { message: 'workers have no business with this method' }));

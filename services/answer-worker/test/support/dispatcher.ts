@@ -1,0 +1,53 @@
+import {
+  type AnswerJob,
+  createProducer,
+  createPublisher,
+  openChannel,
+  openRedis,
+  type Reply,
+  type WorkerNotice,
+} from '@agent-service/queues';
+import { createProcess } from '@agent-service/runtime';
+
+/** What `agents` and a gateway do over Redis: hand out jobs, send notices, hear replies. */
+export interface Dispatcher {
+  /** Where replies are heard. */
+  readonly channel: string;
+  readonly replies: Reply[];
+  of(answerId: string): Reply[];
+  /** Hands these answers to whichever worker is free. */
+  dispatch(answerIds: readonly string[], dispatch?: number): Promise<void>;
+  notice(channel: string, notice: WorkerNotice): void;
+  counts(): Promise<{ waiting: number; active: number; delayed: number }>;
+  stop(): Promise<void>;
+}
+
+export const tenant = { organizationId: 'org_a', environment: 'live' } as const;
+
+export async function startDispatcher(redisUrl: string): Promise<Dispatcher> {
+  const replies: Reply[] = [];
+  const config = {
+    HOST: '127.0.0.1',
+    OPS_PORT: 0,
+    LOG_LEVEL: 'silent' as const,
+    DRAIN_DELAY_MS: 0,
+    REDIS_URL: redisUrl,
+    REDIS_MODE: 'auto' as const,
+  };
+  const running = await createProcess('dispatcher', config, async (process) => {
+    const redis = await openRedis(process, config);
+    const channel = await openChannel<Reply>(process, redis, 'replies', (messages) => void replies.push(...messages));
+    return { channel, producer: createProducer(process, redis, 'answer'), publisher: createPublisher<WorkerNotice>(process, redis) };
+  });
+  const { channel, producer, publisher } = running.started;
+  return {
+    channel: channel.name,
+    replies,
+    of: (answerId) => replies.filter(({ id }) => id === answerId),
+    dispatch: (answerIds, dispatch = 1) =>
+      producer.add(answerIds.map((answerId) => ({ payload: { ...tenant, answerId, dispatch } satisfies AnswerJob }))),
+    notice: (name, notice) => publisher.publish(name, notice),
+    counts: () => producer.counts(),
+    stop: () => running.stop(),
+  };
+}

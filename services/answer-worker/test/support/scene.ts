@@ -1,0 +1,62 @@
+import { createProcess } from '@agent-service/runtime';
+import { type ScriptedModel, scriptedModel, testRedis } from '@agent-service/testkit';
+import { type AnswerWorkerConfig, readAnswerWorkerConfig } from '../../src/config.ts';
+import { start, type Timing } from '../../src/start.ts';
+import { type AgentsPeer, startAgentsPeer, usualScript } from './agents-peer.ts';
+import { type Dispatcher, startDispatcher } from './dispatcher.ts';
+import { type Surroundings, settingsFor } from './settings.ts';
+
+/** All that a worker works with: a scripted agents, a scripted model, a real Redis. */
+export interface Scene extends Surroundings {
+  readonly agents: AgentsPeer;
+  readonly model: ScriptedModel;
+  readonly dispatcher: Dispatcher;
+  /** Everybody answers as usual again, and remembers nothing. */
+  reset(): void;
+  stop(): Promise<void>;
+}
+
+export const usualAnswer = 'All is well.';
+
+export async function setScene(): Promise<Scene> {
+  const [{ url: redisUrl }, agents, model] = await Promise.all([
+    testRedis(),
+    startAgentsPeer(),
+    scriptedModel(() => ({ kind: 'text', text: usualAnswer })),
+  ]);
+  const dispatcher = await startDispatcher(redisUrl);
+  return {
+    redisUrl,
+    agentsAddress: agents.address,
+    modelUrl: model.url,
+    agents,
+    model,
+    dispatcher,
+    reset() {
+      agents.script = usualScript();
+      for (const heard of [agents.begun, agents.completed, agents.failed, agents.returned, agents.renewed, agents.completeCalls])
+        heard.length = 0;
+      dispatcher.replies.length = 0;
+      model.follow(() => ({ kind: 'text', text: usualAnswer }));
+    },
+    async stop() {
+      await dispatcher.stop();
+      await Promise.all([agents.stop(), model.stop()]);
+    },
+  };
+}
+
+/** The worker as its main file starts it, in this process. */
+export async function bootWorker(scene: Surroundings, settings: Record<string, string> = {}, timing: Timing = {}) {
+  const config = readAnswerWorkerConfig(await settingsFor(scene, settings));
+  return await createProcess('answer-worker', config, (process, given: AnswerWorkerConfig) => start(process, given, timing));
+}
+
+/** Waits until something is true; fails with its name when it does not become so. */
+export async function eventually(what: string, is: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await is())) {
+    if (performance.now() > end) throw new Error(`within ${limitMs} ms it did not come true that ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '@agent-service/testkit';
+import { eventually } from './scene.ts';
+import { type Surroundings, settingsFor } from './settings.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const readyLimitMs = 20_000;
+
+/** A worker process of its own, as `npm start` runs it. */
+export interface WorkerProcess {
+  /** What it has logged, a parsed line an event. */
+  readonly log: Record<string, unknown>[];
+  readonly isReady: () => Promise<boolean>;
+  isAlive(): Promise<boolean>;
+  /** What it has of the machine's memory, in kB. */
+  residentKB(): number;
+  /** User and system time, in milliseconds. */
+  cpuMs(): number;
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves with the exit code when it has ended by itself. */
+  readonly ended: Promise<number | null>;
+  kill(): Promise<void>;
+}
+
+export async function startWorkerProcess(scene: Surroundings, settings: Record<string, string> = {}): Promise<WorkerProcess> {
+  const opsPort = await freePort();
+  const env = await settingsFor(scene, { OPS_PORT: String(opsPort), LOG_LEVEL: 'info', ...settings });
+  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  const answers = (path: string) =>
+    fetch(`http://127.0.0.1:${opsPort}${path}`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  const worker: WorkerProcess = {
+    log: logOf(child),
+    isReady: () => answers('/readyz'),
+    isAlive: () => answers('/livez'),
+    residentKB: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]),
+    cpuMs: () => cpuMsOf(child.pid as number),
+    signal: (signal) => void child.kill(signal),
+    ended,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+  await eventually('the worker is there', async () => child.exitCode !== null || (await worker.isAlive()), readyLimitMs);
+  return worker;
+}
+
+function logOf({ stdout }: ChildProcess): Record<string, unknown>[] {
+  const lines: Record<string, unknown>[] = [];
+  let rest = '';
+  stdout?.setEncoding('utf8').on('data', (text: string) => {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    lines.push(...parts.map((line) => JSON.parse(line) as Record<string, unknown>));
+  });
+  return lines;
+}
+
+const tickMs = 10;
+
+function cpuMsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+}
