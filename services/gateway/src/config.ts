@@ -1,4 +1,5 @@
 import { clientSettings } from '@agent-service/contracts';
+import { redisSettings } from '@agent-service/queues';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
 import { z } from 'zod';
 import { parseTrustedProxies } from './limits/client-address.ts';
@@ -23,11 +24,14 @@ const schema = z.object({
   PORT: setting.port(8080),
   IDENTITY_ADDRESS: setting.text(),
   CREDITS_ADDRESS: setting.text(),
-  REDIS_URL: setting.url('redis:', 'rediss:'),
+  AGENTS_ADDRESS: setting.text(),
+  ...redisSettings,
   RATE_LIMIT_READS_PER_MINUTE: perMinute(600),
   RATE_LIMIT_WRITES_PER_MINUTE: perMinute(120),
   RATE_LIMIT_MESSAGES_PER_MINUTE: perMinute(60),
   RATE_LIMIT_TOKENS_PER_MINUTE: perMinute(30),
+  /** How long a request waits for its answer. */
+  ANSWER_WAIT_SECONDS: setting.integer(60, 1, 3_600),
   TRUSTED_PROXIES: trustedProxies,
   /** Where callers reach this API, for the OpenAPI document; relative to the document itself unless set. */
   PUBLIC_URL: setting.url('http:', 'https:').default('/'),

@@ -1,4 +1,5 @@
 import { createClient } from '@agent-service/contracts';
+import { openRedis, type RedisConnections } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { closeServer, listen } from '@agent-service/runtime/listen';
 import { askIdentity } from './auth/ask-identity.ts';
@@ -13,7 +14,7 @@ import { clientAddress } from './limits/client-address.ts';
 import { createLastingLimiter } from './limits/lasting-limiter.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { createLocalLimiter } from './limits/local-limiter.ts';
-import { connectRedis } from './limits/redis.ts';
+import { createLimiterRedis } from './limits/redis.ts';
 import { createRedisLimiter } from './limits/redis-limiter.ts';
 import { createRules } from './limits/rules.ts';
 import { docs } from './pages/docs.ts';
@@ -22,6 +23,7 @@ import { openapi } from './pages/openapi.ts';
 import { readyz } from './pages/readyz.ts';
 import { publishedKeys } from './published-keys.ts';
 import { routes } from './routes/index.ts';
+import { startWaiting, waitingDrainLimitMs } from './waiting/start-waiting.ts';
 
 const authenticateTimeoutMs = 1_000;
 
@@ -33,10 +35,15 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   const credits = createClient('credits', { address: config.CREDITS_ADDRESS, as: 'gateway', config });
   process.onStop('credits client', async () => credits.close());
   process.health.addCheck('credits', () => credits.checkHealth());
+  const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'gateway', config });
+  process.onStop('agents client', async () => agents.close());
+  process.health.addCheck('agents', () => agents.checkHealth());
+  const redis = await openRedis(process, config);
+  const waiting = await startWaiting(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000 });
 
   const pipeline = createPipeline({
     authenticator: createAuthenticator({ ask: askIdentity(identity, authenticateTimeoutMs) }),
-    limiter: await openLimiter(process, config),
+    limiter: openLimiter(process, redis),
     rules: createRules({
       readsPerMinute: config.RATE_LIMIT_READS_PER_MINUTE,
       writesPerMinute: config.RATE_LIMIT_WRITES_PER_MINUTE,
@@ -44,19 +51,21 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
       tokensPerMinute: config.RATE_LIMIT_TOKENS_PER_MINUTE,
     }),
     addressOf: ({ request }) => clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), config.TRUSTED_PROXIES),
-    backends: { identity, credits, publishedKeys: publishedKeys(identity) },
+    backends: { identity, credits, agents, answers: waiting.answers, publishedKeys: publishedKeys(identity) },
   });
   const respond = createResponder({ observer: createObserver(process), stopping: process.stopping });
   const pages = [livez, readyz(process.health), openapi(routes, config.PUBLIC_URL), ...docs];
   const server = createHttpServer(createApp({ routes, pages, pipeline, respond }));
   const port = await listen(server, config.HOST, config.PORT);
   process.onStop('http server', () => closeServer(server));
+  // First of all: what waits holds connections, and the server would wait for them.
+  process.onStop('waiting answers', () => waiting.stop(), waitingDrainLimitMs);
   process.logger.info({ event: 'http_listening', port });
   return port;
 }
 
-async function openLimiter(process: ProcessContext, { REDIS_URL }: GatewayConfig): Promise<Limiter> {
+function openLimiter(process: ProcessContext, redis: RedisConnections): Limiter {
   const fallbacks = process.metrics.counter('limits_without_redis_total', 'Requests that this process limited by itself', []);
-  const shared = createRedisLimiter(await connectRedis(process, REDIS_URL));
+  const shared = createRedisLimiter(createLimiterRedis(redis));
   return createLastingLimiter({ shared, local: createLocalLimiter(), onFallback: () => fallbacks.inc() });
 }

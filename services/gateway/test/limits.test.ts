@@ -1,10 +1,11 @@
+import { openRedis } from '@agent-service/queues';
 import { type OwnRedis, ownRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import type { Limiter, Rule } from '../src/limits/limiter.ts';
 import { createLocalLimiter } from '../src/limits/local-limiter.ts';
-import { connectRedis } from '../src/limits/redis.ts';
+import { createLimiterRedis } from '../src/limits/redis.ts';
 import { createRedisLimiter } from '../src/limits/redis-limiter.ts';
 import { expectError } from './support/envelope.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
@@ -136,7 +137,7 @@ describe('token endpoints', () => {
 
 test('Redis counts exactly as the pure rule does', async () => {
   const process = (gateways[0] as Gateway).process;
-  const shared = createRedisLimiter(await connectRedis(process, redis.url));
+  const shared = createRedisLimiter(createLimiterRedis(await openRedis(process, { REDIS_URL: redis.url, REDIS_MODE: 'auto' })));
   let run = 0;
   const requests = fc.array(fc.tuple(fc.nat(2), fc.nat(2)), { maxLength: 30 });
   await fc.assert(

@@ -1,6 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '@agent-service/contracts';
 import type { z } from 'zod';
-import type { Route, RouteRequest } from '../routes/route.ts';
+import type { Route, RouteInput } from '../routes/route.ts';
 import { contentTypes } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { fieldPath } from './field-path.ts';
@@ -8,11 +9,12 @@ import { parsePairs } from './pairs.ts';
 import { validate } from './validate.ts';
 
 /** Everything the caller sent, as the route's schemas have it. */
-export function readInput(route: Route, { request, requestId }: Exchange, body: unknown): RouteRequest {
+export function readInput(route: Route, { request, requestId }: Exchange, body: unknown): RouteInput {
   return {
     params: route.params && validate(route.params, request.params),
     query: readQuery(route.query, request.url),
     body: route.body && validateBody(route, route.body, body),
+    headers: route.headers && readHeaders(route.headers, request.headers),
     requestId,
   };
 }
@@ -25,6 +27,13 @@ function readQuery(schema: z.ZodObject | undefined, url: string): unknown {
   if (name === undefined) return undefined;
   const param = fieldPath([name]);
   throw new ServiceError('invalid_request', { message: `${param} is not known here; remove it.`, param });
+}
+
+/** Those headers that the route knows, by its own names for them. */
+function readHeaders(schema: z.ZodObject, headers: IncomingHttpHeaders): unknown {
+  const fields: Record<string, unknown> = {};
+  for (const name of Object.keys(schema.shape)) fields[name] = headers[name.toLowerCase()];
+  return validate(schema, fields);
 }
 
 function validateBody({ bodyType = 'json' }: Route, schema: z.ZodObject, body: unknown): unknown {

@@ -6,6 +6,8 @@ export interface Outcome {
   readonly status: number;
   readonly bytes: number;
   readonly error?: ServiceError | undefined;
+  /** Of a stream: whether its reader went away before the end. */
+  readonly cut?: boolean;
 }
 
 export interface Observer {
@@ -19,9 +21,9 @@ const abandonedStatus = 499;
 export function createObserver({ logger, metrics }: ProcessContext): Observer {
   const seconds = metrics.seconds('http_server_seconds', 'Duration of HTTP requests served', ['route', 'method', 'status']);
   return {
-    finished(exchange, { status, bytes, error }) {
+    finished(exchange, { status, bytes, error, cut = exchange.abandoned }) {
       const durationMs = performance.now() - exchange.startedAt;
-      const told = exchange.abandoned ? abandonedStatus : status;
+      const told = cut ? abandonedStatus : status;
       seconds.observe({ route: exchange.route, method: exchange.request.method, status: told }, durationMs / 1_000);
       const event = {
         event: 'request',
@@ -32,7 +34,7 @@ export function createObserver({ logger, metrics }: ProcessContext): Observer {
         bytes,
       };
       if (status === 500) logger.error({ ...event, err: error?.cause ?? error });
-      else if (status > 500) logger.warn({ ...event, err: error?.cause });
+      else if (status > 500 && !cut) logger.warn({ ...event, err: error?.cause });
       else logger.info(event);
     },
   };

@@ -1,11 +1,12 @@
-import { type Principal, ServiceError, withCall } from '@agent-service/contracts';
+import { type CallContext, type Principal, ServiceError, withCall } from '@agent-service/contracts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { authorize } from '../auth/authorize.ts';
 import { bearerToken } from '../auth/bearer.ts';
 import type { Backends } from '../backends.ts';
 import type { Limiter, Rule } from '../limits/limiter.ts';
 import type { Rules } from '../limits/rules.ts';
-import { isIdempotent, type Route, type RouteRequest, successStatus } from '../routes/route.ts';
+import { isIdempotent, type Route, type RouteInput, successStatus } from '../routes/route.ts';
+import { RouteReply } from '../routes/route-reply.ts';
 import { readBody } from './body.ts';
 import { abortedWithClient } from './client-signal.ts';
 import type { Exchange } from './exchange.ts';
@@ -15,6 +16,7 @@ import type { Reply } from './reply.ts';
 import { checkUnambiguous } from './unambiguous.ts';
 
 const deadlineMs = 10_000;
+const streamType = 'text/event-stream';
 
 export interface PipelineParts {
   readonly authenticator: Authenticator;
@@ -72,15 +74,22 @@ async function count(exchange: Exchange, { limiter }: PipelineParts, rules: read
 
 async function perform(route: Route, { backends }: PipelineParts, exchange: Exchange, body: unknown): Promise<Reply> {
   const input = readInput(route, exchange, body);
-  const answer = await withCall(callContext(route, exchange, exchange.principal, input), () => route.handler(input, backends));
-  return {
-    status: successStatus(route),
-    body: answer === undefined ? undefined : JSON.stringify(answer),
-    cacheControl: route.cacheControl,
-  };
+  const call = callContext(route, exchange, exchange.principal, input);
+  const request = { ...input, call, gone: () => abortedWithClient(exchange) };
+  return toReply(route, await withCall(call, () => route.handler(request, backends)));
 }
 
-function callContext(route: Route, exchange: Exchange, principal: Principal | undefined, input: RouteRequest) {
+function toReply(route: Route, answer: unknown): Reply {
+  if (answer instanceof RouteReply) {
+    const { status = successStatus(route), headers, stream } = answer.parts;
+    return { status, body: bodyOf(answer.body), headers, stream, type: stream && streamType, cacheControl: route.cacheControl };
+  }
+  return { status: successStatus(route), body: bodyOf(answer), cacheControl: route.cacheControl };
+}
+
+const bodyOf = (answer: unknown) => (answer === undefined ? undefined : JSON.stringify(answer));
+
+function callContext(route: Route, exchange: Exchange, principal: Principal | undefined, input: RouteInput): CallContext {
   const { request, requestId } = exchange;
   const idempotent = principal && isIdempotent(route);
   return {
@@ -90,6 +99,6 @@ function callContext(route: Route, exchange: Exchange, principal: Principal | un
     // Who asked for an effect gets it, whether or not they wait for the answer.
     signal: route.method === 'GET' ? abortedWithClient(exchange) : undefined,
     idempotency: idempotent ? idempotencyKey(request.get('idempotency-key'), principal, route.method, request.path, input.body) : undefined,
-    onReplayed: idempotent ? () => (exchange.replayed = true) : undefined,
+    onReplayed: idempotent ? () => void (exchange.replayed = true) : undefined,
   };
 }

@@ -1,8 +1,22 @@
+import type { ServerResponse } from 'node:http';
+import type { ServiceError } from '@agent-service/contracts';
 import { limitHeaders } from '../limits/limit-headers.ts';
 import type { Exchange } from './exchange.ts';
 import { apiHeaders } from './security-headers.ts';
 
 const jsonType = 'application/json; charset=utf-8';
+
+/** How a streamed answer went. */
+export interface StreamEnd {
+  readonly bytes: number;
+  /** The failure that the stream told its reader of. */
+  readonly error?: ServiceError | undefined;
+  /** The reader went away before the end. */
+  readonly cut: boolean;
+}
+
+/** Writes an answer in pieces and ends it; the head is out already. */
+export type Stream = (response: ServerResponse) => Promise<StreamEnd>;
 
 export interface Reply {
   readonly status: number;
@@ -14,12 +28,29 @@ export interface Reply {
   readonly security?: readonly string[] | undefined;
   /** The code of the error that the body describes. */
   readonly code?: string | undefined;
+  /** Instead of a body. */
+  readonly stream?: Stream | undefined;
 }
 
 export const jsonReply = (status: number, value: unknown): Reply => ({ status, body: JSON.stringify(value) });
 
-/** Writes head and body at once. */
+/** Writes head and body at once; of a stream the head. */
 export function send(exchange: Exchange, reply: Reply, closing: boolean): void {
+  const headers = headersOf(exchange, reply, closing);
+  if (reply.stream) {
+    headers.push('Content-Type', reply.type ?? jsonType);
+    exchange.response.writeHead(reply.status, headers).flushHeaders();
+    return;
+  }
+  if (reply.body === undefined) {
+    exchange.response.writeHead(reply.status, headers).end();
+    return;
+  }
+  headers.push('Content-Type', reply.type ?? jsonType, 'Content-Length', String(Buffer.byteLength(reply.body)));
+  exchange.response.writeHead(reply.status, headers).end(reply.body);
+}
+
+function headersOf(exchange: Exchange, reply: Reply, closing: boolean): string[] {
   const headers = [
     ...(reply.security ?? apiHeaders),
     'X-Request-Id',
@@ -31,10 +62,5 @@ export function send(exchange: Exchange, reply: Reply, closing: boolean): void {
   if (exchange.replayed) headers.push('Idempotent-Replayed', 'true');
   if (closing) headers.push('Connection', 'close');
   if (reply.headers) headers.push(...reply.headers);
-  if (reply.body === undefined) {
-    exchange.response.writeHead(reply.status, headers).end();
-    return;
-  }
-  headers.push('Content-Type', reply.type ?? jsonType, 'Content-Length', String(Buffer.byteLength(reply.body)));
-  exchange.response.writeHead(reply.status, headers).end(reply.body);
+  return headers;
 }

@@ -4,7 +4,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { errorReply, publicError } from './error-reply.ts';
 import { Exchange } from './exchange.ts';
 import type { Observer } from './observer.ts';
-import { type Reply, send } from './reply.ts';
+import { type Reply, type Stream, type StreamEnd, send } from './reply.ts';
 
 export interface ResponderParts {
   readonly observer: Observer;
@@ -30,8 +30,22 @@ export function createResponder({ observer, stopping }: ResponderParts): Respond
       const exchange = new Exchange(request, response, route);
       const { reply, error } = await resultOf(exchange, work, onError);
       if (!exchange.abandoned) send(exchange, reply, stopping.aborted);
+      if (reply.stream) {
+        observer.finished(exchange, { status: reply.status, ...(await endOf(reply.stream, exchange)) });
+        return;
+      }
       observer.finished(exchange, { status: reply.status, bytes: reply.body ? Buffer.byteLength(reply.body) : 0, error });
     };
+}
+
+/** A stream that fails can not be answered with an error any more: its reader sees it break off. */
+async function endOf(stream: Stream, { response }: Exchange): Promise<StreamEnd> {
+  try {
+    return await stream(response);
+  } catch (cause) {
+    response.destroy();
+    return { bytes: 0, error: publicError(cause), cut: true };
+  }
 }
 
 async function resultOf(exchange: Exchange, work: Work, onError: ErrorWriter): Promise<Result> {

@@ -23,6 +23,13 @@ export const sharedHeaders = {
     'How to authenticate, or which scope is missing (RFC 6750).',
     'Bearer realm="agent-service", error="invalid_token"',
   ),
+  ETag: header('The version of what is described, for If-Match and If-None-Match.', '"1"'),
+  Location: header('Where the message can be read.', '/v1/agents/agt_01jz0000000000000000000000/messages/msg_01jz0000000000000000000000'),
+  ContentLocation: header(
+    'Where the message can be read.',
+    '/v1/agents/agt_01jz0000000000000000000000/messages/msg_01jz0000000000000000000000',
+  ),
+  PreferenceApplied: header('The preference that was honoured.', 'respond-async'),
   IdempotentReplayed: header('`true` when this is the outcome of an earlier identical request.', 'true'),
 };
 
@@ -39,6 +46,18 @@ export const limitHeaders = {
 };
 
 export const replayedHeader = { 'Idempotent-Replayed': reference('IdempotentReplayed') };
+
+const named = {
+  ETag: 'ETag',
+  Location: 'Location',
+  'Content-Location': 'ContentLocation',
+  'Preference-Applied': 'PreferenceApplied',
+} as const satisfies Record<string, keyof typeof sharedHeaders>;
+
+/** Headers that only some successes carry. */
+export type HeaderName = keyof typeof named;
+
+export const namedHeaders = (names: readonly HeaderName[] = []) => Object.fromEntries(names.map((name) => [name, reference(named[name])]));
 
 /** What an error of this status carries beyond the rest. */
 export function errorHeaders(status: number) {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiParameters } from 'zod-openapi';
 import { contentTypes } from '../http/body.ts';
-import { isIdempotent, type Route, successStatus } from '../routes/route.ts';
+import { isIdempotent, type OtherSuccess, type Route, successStatus } from '../routes/route.ts';
 import { errorResponses } from './error-responses.ts';
-import { limitHeaders, replayedHeader, requestIdHeader } from './headers.ts';
+import { limitHeaders, namedHeaders, replayedHeader, requestIdHeader } from './headers.ts';
 
 const idempotencyKey = z.string().optional().meta({
   description: 'Makes the request repeatable: the same key with the same body has its effect once, within 24 hours.',
@@ -21,7 +21,7 @@ export function operation(route: Route): ZodOpenApiOperationObject {
     security: security(route),
     requestParams: parameters(route),
     ...(route.body && { requestBody: { required: true, content: { [contentTypes[route.bodyType ?? 'json']]: { schema: route.body } } } }),
-    responses: { [String(successStatus(route))]: success(route), ...errorResponses(route) },
+    responses: { ...successes(route), ...errorResponses(route) },
     ...(route.admin && { 'x-admin': true }),
     ...(route.extension && { 'x-extension': true }),
   };
@@ -34,15 +34,30 @@ function security({ auth, scope }: Route): Record<string, string[]>[] {
 }
 
 function parameters(route: Route): ZodOpenApiParameters {
+  const header = { ...(isIdempotent(route) && { 'Idempotency-Key': idempotencyKey }), ...route.headers?.shape };
   return {
     ...(route.params && { path: route.params }),
     ...(route.query && { query: route.query }),
-    ...(isIdempotent(route) && { header: z.object({ 'Idempotency-Key': idempotencyKey }) }),
+    ...(Object.keys(header).length > 0 && { header: z.object(header) }),
   };
 }
 
-function success(route: Route) {
-  const headers = { ...requestIdHeader, ...(route.cost && limitHeaders), ...(isIdempotent(route) && replayedHeader) };
-  const content = route.response && { content: { 'application/json': { schema: route.response } } };
-  return { description: 'Success.', headers, ...content };
+/** The route's own success, and the others by their status; those of one status differ in their content type. */
+function successes(route: Route) {
+  const own: OtherSuccess = {
+    status: successStatus(route),
+    description: 'Success.',
+    ...(route.response && { schema: route.response }),
+    headers: route.successHeaders ?? [],
+  };
+  const byStatus = Map.groupBy([own, ...(route.otherSuccesses ?? [])], ({ status }) => String(status));
+  return Object.fromEntries([...byStatus].map(([status, ways]) => [status, success(route, ways)]));
+}
+
+function success(route: Route, ways: readonly OtherSuccess[]) {
+  const own = namedHeaders(ways.flatMap(({ headers = [] }) => headers));
+  const headers = { ...requestIdHeader, ...(route.cost && limitHeaders), ...(isIdempotent(route) && replayedHeader), ...own };
+  const content = ways.flatMap(({ type = 'application/json', schema }) => (schema ? [[type, { schema }] as const] : []));
+  const description = ways.map((way) => way.description).join('\n\n');
+  return { description, headers, ...(content.length > 0 && { content: Object.fromEntries(content) }) };
 }

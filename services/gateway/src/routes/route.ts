@@ -1,22 +1,43 @@
-import type { ErrorCode, Scope } from '@agent-service/contracts';
+import type { CallContext, ErrorCode, Scope } from '@agent-service/contracts';
 import type { z } from 'zod';
 import type { Backends } from '../backends.ts';
 import type { Cost } from '../limits/rules.ts';
+import type { HeaderName } from '../openapi/headers.ts';
+import type { RouteReply } from './route-reply.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** A request that has passed every check. */
-export interface RouteRequest<Params = unknown, Query = unknown, Body = unknown> {
+/** What a caller sent, as the schemas of the route have it. */
+export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, Headers = unknown> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
+  readonly headers: Headers;
   readonly requestId: string;
+}
+
+/** A request that has passed every check. */
+export interface RouteRequest<Params = unknown, Query = unknown, Body = unknown, Headers = unknown>
+  extends RouteInput<Params, Query, Body, Headers> {
+  /** What the calls to other services inherit. */
+  readonly call: CallContext;
+  /** Aborted when nobody is there any more to read the answer. */
+  readonly gone: () => AbortSignal;
 }
 
 /** What is known before a body is validated. */
 export interface RawRequest {
   readonly body: unknown;
   readonly authorization: string | undefined;
+}
+
+/** A way to succeed beside the route's own, as the document tells it. */
+export interface OtherSuccess {
+  readonly status: number;
+  readonly description: string;
+  readonly type?: string;
+  readonly schema?: z.ZodType;
+  readonly headers?: readonly HeaderName[];
 }
 
 interface Description {
@@ -36,6 +57,9 @@ interface Description {
   /** The body of a success, and its status: 200 unless said. A route without a response answers with no body. */
   readonly status?: 200 | 201 | 204;
   readonly cacheControl?: string;
+  /** Headers that a success carries here beyond those of every answer. */
+  readonly successHeaders?: readonly HeaderName[];
+  readonly otherSuccesses?: readonly OtherSuccess[];
   /** What can go wrong here beyond what can go wrong everywhere. */
   readonly errors?: readonly ErrorCode[];
   /** How failures are written; `oauth` is RFC 6749's flat form. */
@@ -52,12 +76,17 @@ type Schema = z.ZodType | undefined;
 type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
 type Answer<S extends Schema> = S extends z.ZodType ? z.input<S> : undefined;
 
-interface Definition<P extends Schema, Q extends Schema, B extends Schema, R extends Schema> extends Description {
+interface Definition<P extends Schema, Q extends Schema, B extends Schema, R extends Schema, H extends Schema> extends Description {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
+  /** The request headers that mean something here, by the names they are documented under. */
+  readonly headers?: H;
   readonly response?: R;
-  readonly handler: (request: RouteRequest<Output<P>, Output<Q>, Output<B>>, backends: Backends) => Promise<Answer<R>>;
+  readonly handler: (
+    request: RouteRequest<Output<P>, Output<Q>, Output<B>, Output<H>>,
+    backends: Backends,
+  ) => Promise<Answer<R> | RouteReply<Answer<R>>>;
 }
 
 /** A route as whoever iterates over the table sees it. */
@@ -65,6 +94,7 @@ export interface Route extends Description {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  readonly headers?: z.ZodObject;
   readonly response?: z.ZodType;
   readonly handler: (request: RouteRequest, backends: Backends) => Promise<unknown>;
 }
@@ -75,7 +105,8 @@ export function route<
   Q extends Schema = undefined,
   B extends Schema = undefined,
   R extends Schema = undefined,
->(definition: Definition<P, Q, B, R>): Route {
+  H extends Schema = undefined,
+>(definition: Definition<P, Q, B, R, H>): Route {
   return definition as unknown as Route;
 }
 

@@ -2,7 +2,8 @@ import { makeApiKey, type Principal } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { readGatewayConfig } from '../../src/config.ts';
 import { start } from '../../src/start.ts';
-import { type Peer, peerSettings } from './peer.ts';
+import type { Peer } from './peer.ts';
+import { peerSettings } from './peer-settings.ts';
 
 export interface Gateway {
   readonly url: string;
@@ -21,6 +22,7 @@ export async function startGateway(peer: Peer, redisUrl: string, settings: Recor
     SERVICE_SECRET: peerSettings.SERVICE_SECRET.join(','),
     IDENTITY_ADDRESS: peer.address,
     CREDITS_ADDRESS: peer.creditsAddress,
+    AGENTS_ADDRESS: peer.agentsAddress,
     REDIS_URL: redisUrl,
     ...settings,
   });
@@ -30,7 +32,16 @@ export async function startGateway(peer: Peer, redisUrl: string, settings: Recor
 
 export const apiKey = (letter: string) => makeApiKey('live', letter.repeat(32));
 
-export const everyScope = ['users:read', 'users:write', 'audit:read', 'credits:read', 'credits:write'];
+export const everyScope = [
+  'agents:read',
+  'agents:write',
+  'agents:chat',
+  'users:read',
+  'users:write',
+  'audit:read',
+  'credits:read',
+  'credits:write',
+];
 
 /** A caller of their own organization, unless said otherwise. */
 export function caller(letter: string, more: Partial<Principal> = {}): Principal {

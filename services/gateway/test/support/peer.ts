@@ -1,17 +1,9 @@
 import { callers, type Implementation, serve, services } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { freePort } from '@agent-service/testkit';
+import { type AgentsScript, agentsMethods, usualAgents } from './agents-peer.ts';
 import { usualCredits } from './credits-peer.ts';
-
-const serviceSecret = 'a-service-secret-that-is-long-enough';
-
-export const peerSettings = {
-  SERVICE_SECRET: [serviceSecret],
-  HOST: '127.0.0.1',
-  OPS_PORT: 0,
-  LOG_LEVEL: 'silent',
-  DRAIN_DELAY_MS: 0,
-} as const;
+import { peerSettings } from './peer-settings.ts';
 
 type Methods = Implementation<'identity'>;
 type Script = { [Name in keyof Methods]?: Methods[Name]['handle'] };
@@ -48,6 +40,7 @@ function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
     createKey: nothing,
     createOauthClient: nothing,
     revokeOauthClient: nothing,
+    listAdministrators: nothing,
   };
 }
 
@@ -60,15 +53,21 @@ export interface Peer {
   readonly address: string;
   /** Where credits stands, which answers as it always does. */
   readonly creditsAddress: string;
+  readonly agentsAddress: string;
+  readonly agents: AgentsScript;
+  /** Agents alone can go away and come back too. */
+  stopAgents(): Promise<void>;
+  startAgents(): Promise<void>;
   /** How methods of identity answer; assign to change it. */
   readonly script: Script;
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** Real gRPC servers in the places of identity, answering as scripted, and of credits. They can go away and come back at the same address. */
+/** Real gRPC servers in the places of identity and agents, answering as scripted, and of credits. They can go away and come back at the same address. */
 export async function startPeer(): Promise<Peer> {
-  const [port, creditsPort] = [await freePort(), await freePort()];
+  const [port, creditsPort, agentsPort] = [await freePort(), await freePort(), await freePort()];
+  const agents = usualAgents();
   const script = usual();
   const methods = Object.keys(script) as (keyof Methods)[];
   const implementation = Object.fromEntries(
@@ -81,17 +80,28 @@ export async function startPeer(): Promise<Peer> {
     ]),
   ) as unknown as Methods;
   const configOf = (grpcPort: number) => ({ ...peerSettings, SERVICE_SECRET: [...peerSettings.SERVICE_SECRET], GRPC_PORT: grpcPort });
-  const startServer = <Name extends 'identity' | 'credits'>(
+  const startServer = <Name extends 'identity' | 'credits' | 'agents'>(
     name: Name,
     config: ReturnType<typeof configOf>,
     methods: Implementation<Name>,
   ) => createProcess(name, config as never, (process) => serve(process, config as never, name, methods));
   let running: RunningProcess[] = [];
+  let runningAgents: RunningProcess | undefined;
   const peer: Peer = {
     address: `ipv4:127.0.0.1:${port}`,
     creditsAddress: `ipv4:127.0.0.1:${creditsPort}`,
+    agentsAddress: `ipv4:127.0.0.1:${agentsPort}`,
+    agents,
     script,
+    startAgents: async () => {
+      runningAgents ??= await startServer('agents', configOf(agentsPort), agentsMethods(agents));
+    },
+    stopAgents: async () => {
+      await runningAgents?.stop();
+      runningAgents = undefined;
+    },
     start: async () => {
+      await peer.startAgents();
       if (running.length > 0) return;
       running = await Promise.all([
         startServer('identity', configOf(port), implementation),
@@ -99,6 +109,7 @@ export async function startPeer(): Promise<Peer> {
       ]);
     },
     stop: async () => {
+      await peer.stopAgents();
       await Promise.all(running.map((server) => server.stop()));
       running = [];
     },

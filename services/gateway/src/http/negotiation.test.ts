@@ -1,0 +1,97 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { entityTag, isNamed, parseEntityTags, versionsMeant } from './entity-tags.ts';
+import { prefersAsync } from './preferences.ts';
+import { wantsEvents } from './wants-events.ts';
+
+describe('Accept asks for a stream', () => {
+  test.each([
+    ['text/event-stream', true],
+    ['TEXT/Event-Stream', true],
+    ['text/event-stream, */*', true],
+    ['text/event-stream;q=0.9, application/json;q=0.5', true],
+    ['text/event-stream; q=0.5', true],
+    ['text/event-stream, application/json', false],
+    ['application/json, text/event-stream;q=0.9', false],
+    ['application/json;q=0.1, text/event-stream;q=0', false],
+    ['text/event-stream;q=0', false],
+    ['text/event-stream;q=0.3, */*', false],
+    ['text/event-stream;q=2', false],
+    ['*/*', false],
+    ['text/*', false],
+    ['application/json', false],
+    ['', false],
+    [',;,=,', false],
+    [undefined, false],
+  ])('%j: %p', (accept, wanted) => expect(wantsEvents(accept)).toBe(wanted));
+
+  test('whatever stands there, it is read', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(typeof wantsEvents(`${text}text/event-stream`)).toBe('boolean');
+        expect(typeof prefersAsync(text)).toBe('boolean');
+      }),
+    );
+  });
+});
+
+test.each([
+  ['respond-async', true],
+  ['Respond-Async', true],
+  ['wait=10, respond-async', true],
+  ['respond-async; x=1', true],
+  ['return=minimal', false],
+  ['respond-asynchronously', false],
+  [undefined, false],
+])('Prefer: %j: %p', (prefer, wanted) => expect(prefersAsync(prefer)).toBe(wanted));
+
+describe('entity tags', () => {
+  test.each([
+    ['"1"', [1]],
+    ['"1", "22"', [1, 22]],
+    ['"1","22"', [1, 22]],
+    [', "1" ,, "2" ,', [1, 2]],
+    ['*', undefined],
+    ['W/"1"', []],
+    ['W/"1", "2"', [2]],
+    ['"a,b", "2"', [2]],
+    ['"01"', []],
+    ['"99999999999"', []],
+    ['""', []],
+  ])('If-Match: %s means %j', (header, versions) => {
+    const tags = parseEntityTags(header);
+    expect(tags).toBeDefined();
+    if (tags) expect(versionsMeant(tags)).toEqual(versions);
+  });
+
+  test.each(['', ' ', '1', '"1', '"1" "2"', 'w/"1"', '*, "1"', '"1", x', "'1'", '"a b"'])('%j is no list of them', (header) => {
+    expect(parseEntityTags(header)).toBeUndefined();
+  });
+
+  test.each([
+    ['"3"', true],
+    ['W/"3"', true],
+    ['"2", "3"', true],
+    ['*', true],
+    ['"2"', false],
+    ['"03"', false],
+  ])('If-None-Match: %s names version 3: %p', (header, named) => {
+    const tags = parseEntityTags(header);
+    expect(tags && isNamed(tags, 3)).toBe(named);
+  });
+
+  test('a version’s own tag is read back, alone and among others', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 999_999_999 }), { minLength: 1 }), (versions) => {
+        const tags = parseEntityTags(versions.map(entityTag).join(', '));
+        expect(tags && versionsMeant(tags)).toEqual(versions);
+      }),
+    );
+  });
+
+  test('a long list is read in time that grows with it', () => {
+    const began = performance.now();
+    expect(parseEntityTags(`${'"1",'.repeat(4_000)}${' '.repeat(4_000)}x`)).toBeUndefined();
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { createdAgent } from '../schemas/agent.ts';
+import { newAgent } from '../schemas/agent-body.ts';
+import { fromNewAgent, toAgentSummary } from '../schemas/agent-messages.ts';
+import { present } from './present.ts';
+import { route } from './route.ts';
+
+export const createAgent = route({
+  method: 'POST',
+  path: '/v1/agents',
+  operationId: 'createAgent',
+  summary: 'Create an agent',
+  description: 'It begins as a draft; make it active with PATCH.',
+  tag: 'Agents',
+  auth: 'token',
+  scope: 'agents:write',
+  cost: 'write',
+  body: newAgent,
+  status: 201,
+  response: z.strictObject({ data: createdAgent }),
+  async handler({ body }, { agents }) {
+    const answer = await agents.createAgent(fromNewAgent(body));
+    const { id, name, status, created_at } = toAgentSummary(present(answer.agent));
+    return { data: { id, name, status, created_at } };
+  },
+});

@@ -1,0 +1,123 @@
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { answerMessage } from '../../test/support/agents-peer.ts';
+import { until } from '../../test/support/until.ts';
+import { AnswerStream } from './answer-stream.ts';
+
+const accepted = { messageId: 'msg_1', conversationId: 'conv_1' };
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+/** A response to a real reader, who does not read yet. */
+async function connected(): Promise<{ response: ServerResponse; reader: IncomingMessage }> {
+  const arrived = Promise.withResolvers<ServerResponse>();
+  const server = createServer((_request, response) => arrived.resolve(response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const answered = Promise.withResolvers<IncomingMessage>();
+  const request = get({ port: (server.address() as AddressInfo).port, agent: false }, answered.resolve);
+  request.on('error', () => undefined);
+  const response = await arrived.promise;
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+  closing.push(() => {
+    request.destroy();
+    server.close();
+  });
+  return { response, reader: await answered.promise };
+}
+
+async function textOf(reader: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of reader.setEncoding('utf8')) text += chunk;
+  return text;
+}
+
+const ended = { kind: 'ended' as const, id: 'msg_1', message: answerMessage('msg_1') };
+const delta = (text: string, attempt = 1) => ({ kind: 'delta' as const, id: 'msg_1', attempt, text });
+const begun = (attempt: number) => ({ kind: 'started' as const, id: 'msg_1', attempt });
+
+describe('an answer’s stream', () => {
+  test('keeps what comes before its head is out', async () => {
+    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    for (const reply of [begun(1), delta('a'), ended]) stream.take(reply);
+    const { response, reader } = await connected();
+    const [text, end] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
+    expect(text.match(/^event: .*/gm)).toEqual(['event: started', 'event: delta', 'event: completed']);
+    expect(end).toEqual({ bytes: Buffer.byteLength(text), error: undefined, cut: false });
+  });
+
+  test('is kept open by a comment every 15 seconds in which nothing else was said', async () => {
+    const clock = { now: 0 };
+    const stream = new AnswerStream({ requestId: 'r', now: () => clock.now });
+    const { response, reader } = await connected();
+    const written = stream.writeTo(response, accepted);
+    const at = (second: number) => {
+      clock.now = second * 1_000;
+      stream.tick(clock.now);
+    };
+    at(14);
+    at(15);
+    at(29);
+    stream.take(begun(1));
+    at(30);
+    at(43);
+    at(44);
+    at(59);
+    stream.take(ended);
+    at(300);
+    const [text] = await Promise.all([textOf(reader), written]);
+    expect(text.split('\n\n').filter((block) => block.startsWith(':'))).toHaveLength(1 + 3);
+  });
+
+  test('drops deltas of a reader that does not read, and nothing else', async () => {
+    const stream = new AnswerStream({ requestId: 'r', now: Date.now, maxUnreadBytes: 64 * 1024 });
+    const { response, reader } = await connected();
+    const written = stream.writeTo(response, accepted);
+    stream.take(begun(1));
+    const piece = 'x'.repeat(16 * 1024);
+    let most = 0;
+    // What the kernel takes is let through first; the loop must be able to empty Node's own buffer.
+    for (let round = 0; round < 2_000; round += 1) {
+      stream.take(delta(`${round}:${piece}`));
+      most = Math.max(most, response.writableLength);
+      if (round % 10 === 0) await new Promise(setImmediate);
+    }
+    expect(most).toBeLessThan(64 * 1024 + 4 * piece.length);
+    stream.take(begun(2));
+    stream.take(ended);
+    const [text, end] = await Promise.all([textOf(reader), written]);
+    const rounds = [...text.matchAll(/"text":"(\d+):/g)].map(([, round]) => Number(round));
+    // What came is a beginning, without holes.
+    expect(rounds.length).toBeLessThan(2_000);
+    expect(rounds).toEqual(rounds.map((_, index) => index));
+    expect(text.match(/^event: (?!delta).*/gm)).toEqual(['event: started', 'event: started', 'event: completed']);
+    expect(end.cut).toBe(false);
+  }, 20_000);
+
+  test('ends when its reader goes, and says so', async () => {
+    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    let closed = 0;
+    stream.onClose(() => {
+      closed += 1;
+    });
+    const { response, reader } = await connected();
+    const written = stream.writeTo(response, accepted);
+    reader.destroy();
+    expect((await written).cut).toBe(true);
+    for (const reply of [begun(1), delta('a'), ended]) stream.take(reply);
+    stream.end('expired');
+    stream.tick(Number.MAX_SAFE_INTEGER);
+    expect(closed).toBe(1);
+  });
+
+  test('that nobody is there for any more ends at once', async () => {
+    const { response, reader } = await connected();
+    reader.destroy();
+    await until(() => response.destroyed);
+    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    stream.take(ended);
+    expect((await stream.writeTo(response, accepted)).cut).toBe(true);
+  });
+});

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ReceivedResponse, send } from '@agent-service/testkit';
+import type { FaultyWorld } from './world.ts';
+
+/** One message as its sender sees it. */
+export interface Sent {
+  readonly marker: string;
+  readonly beganAt: number;
+  /** From the first answer that named them: the service has said that it will answer. */
+  messageId: string;
+  endedAt: number;
+  /** How it ended for the sender: 200, or the code of the failure. */
+  outcome: string;
+}
+
+export interface Load {
+  readonly sent: readonly Sent[];
+  /** No new messages; resolves when every one that was sent has its outcome. */
+  stop(): Promise<void>;
+}
+
+const patienceMs = 90_000;
+let runs = 0;
+
+/** Callers that each send a message, and send it again under the same Idempotency-Key until they know its outcome. */
+export function startLoad(world: FaultyWorld, callers: number): Load {
+  const run = ++runs;
+  const sent: Sent[] = [];
+  let stopped = false;
+  const caller = async () => {
+    while (!stopped) {
+      const one: Sent = { marker: `q-${run}-${sent.length}`, beganAt: performance.now(), messageId: '', endedAt: 0, outcome: '' };
+      sent.push(one);
+      await untilKnown(world, one);
+    }
+  };
+  const running = Promise.all(Array.from({ length: callers }, caller));
+  return {
+    sent,
+    async stop() {
+      stopped = true;
+      await running;
+    },
+  };
+}
+
+async function untilKnown(world: FaultyWorld, one: Sent): Promise<void> {
+  const idempotencyKey = randomUUID();
+  const end = performance.now() + patienceMs;
+  for (let attempt = 0; performance.now() < end; attempt += 1) {
+    const gateway = world.gateways[attempt % world.gateways.length] as string;
+    const answer = await attemptOnce(world, gateway, one.marker, idempotencyKey);
+    if (answer && isOutcome(one, answer)) {
+      one.endedAt = performance.now();
+      return;
+    }
+    await pause(100);
+  }
+  one.outcome = 'none';
+}
+
+/** No answer is what a killed gateway leaves. */
+async function attemptOnce(world: FaultyWorld, gateway: string, marker: string, key: string): Promise<ReceivedResponse | undefined> {
+  const path = `/v1/agents/${world.agentId}/messages`;
+  const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json', 'idempotency-key': key };
+  try {
+    return await send(gateway, { method: 'POST', path, headers, body: JSON.stringify({ message: `Question ${marker}` }) });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Failures of the service are met by asking again; everything else is an outcome. */
+function isOutcome(one: Sent, answer: ReceivedResponse): boolean {
+  if (answer.status === 200) {
+    const { data } = answer.json<{ data: { id: string; content: string; status: string } }>();
+    one.messageId = data.id;
+    one.outcome = data.content === `Answer to ${one.marker}.` ? '200' : `200 with ${data.content}`;
+    return true;
+  }
+  const { error } = answer.json<{ error: { code: string; details: { message_id?: string } | null } }>();
+  one.messageId ||= error.details?.message_id ?? '';
+  if (['unavailable', 'deadline_exceeded', 'idempotency_in_progress', 'answer_timeout'].includes(error.code)) return false;
+  one.outcome = `${answer.status} ${error.code}`;
+  return true;
+}

@@ -1,0 +1,85 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Client, createClient, operatorService } from '@agent-service/contracts';
+import { seed } from '@agent-service/local/seed';
+import { type LocalSystem, startLocalSystem } from '@agent-service/local/system';
+import type { ChatRequest } from '@agent-service/testkit';
+import { freePort, type ScriptedModel, scriptedModel, send, testFolder } from '@agent-service/testkit';
+
+/** A system with a database and a Redis of its own, whose every process may be killed, and the model that it asks. */
+export interface FaultyWorld {
+  readonly system: LocalSystem;
+  readonly model: ScriptedModel;
+  /** How often the model was asked each question. */
+  readonly asked: ReadonlyMap<string, number>;
+  readonly key: string;
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly credits: Client<'credits'>;
+  readonly databaseUrl: string;
+  /** All gateways. */
+  readonly gateways: readonly string[];
+  stop(): Promise<void>;
+}
+
+const issued = 100_000_000;
+const monthlyLimit = 50_000_000;
+
+const question = ({ messages }: ChatRequest) => String(messages.findLast(({ role }) => role === 'user')?.content ?? '');
+/** The marker of a question, wherever the worker put its text. */
+export const markerOf = (text: string) => /q-\d+-\d+/.exec(text)?.[0] ?? '';
+
+export interface FaultyOptions {
+  readonly modelMs: number;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export async function startFaultyWorld({ modelMs, settings = {} }: FaultyOptions): Promise<FaultyWorld> {
+  const asked = new Map<string, number>();
+  const model = await scriptedModel((request) => {
+    const marker = markerOf(question(request));
+    asked.set(marker, (asked.get(marker) ?? 0) + 1);
+    return { kind: 'text', text: `Answer to ${marker}.`, delayMs: modelMs };
+  });
+  const folder = await testFolder();
+  const tier = { provider: 'openai-compatible', base_url: model.url, model: 'scripted' };
+  const modelsFile = join(folder, 'models.json');
+  writeFileSync(modelsFile, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
+  const unlimited = Object.fromEntries(
+    ['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
+  );
+  const own = { DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), LOG_LEVEL: 'info', MODELS_FILE: modelsFile };
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...unlimited, ...own, ...settings };
+  const system = await startLocalSystem({ env, seed });
+  const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
+  const identity = createClient('identity', { ...options, address: system.endpoints['identity'] ?? '' });
+  const credits = createClient('credits', { ...options, address: system.endpoints['credits'] ?? '' });
+  const made = await identity.createOrganization({ name: 'Faults' });
+  identity.close();
+  await credits.grant({ tenant: { organizationId: made.organizationId, environment: 'live' }, grantId: 'faults', amount: issued });
+  const headers = { authorization: `Bearer ${made.liveApiKey}`, 'content-type': 'application/json' };
+  const call = async <Data>(method: string, path: string, body: object) => {
+    const answer = await send(system.url, { method, path, headers, body: JSON.stringify(body) });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.json<{ data: Data }>().data;
+  };
+  await call('PUT', `/v1/credits/users/${made.userId}/allocation`, { monthly_limit: monthlyLimit });
+  const agent = await call<{ id: string }>('POST', '/v1/agents', { name: 'Faults', system_prompt: 'Answer.', data_scope: { tables: [] } });
+  await call('PATCH', `/v1/agents/${agent.id}`, { status: 'active' });
+  return {
+    system,
+    model,
+    asked,
+    key: made.liveApiKey,
+    organizationId: made.organizationId,
+    agentId: agent.id,
+    credits,
+    databaseUrl: system.endpoints['postgres'] ?? '',
+    gateways: Object.entries(system.endpoints).flatMap(([name, url]) => (/^gateway(-\d+)?$/.test(name) ? [url] : [])),
+    async stop() {
+      credits.close();
+      await system.stop();
+      await model.stop();
+    },
+  };
+}

@@ -1,0 +1,185 @@
+import { testRedis } from '@agent-service/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './support/agents-peer.ts';
+import { expectError } from './support/envelope.ts';
+import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
+import { ask } from './support/http.ts';
+import { type Peer, startPeer } from './support/peer.ts';
+import { type EventStream, stream } from './support/sse.ts';
+import { until } from './support/until.ts';
+
+const token = apiKey('s');
+const path = '/v1/agents/agt_1/messages';
+const message = { message: 'How much?' };
+
+let peer: Peer;
+let gateway: Gateway;
+let replies: ReplySender;
+beforeAll(async () => {
+  peer = await startPeer();
+  admit(peer, { [token]: caller('s') });
+  const { url } = await testRedis();
+  gateway = await startGateway(peer, url, { RATE_LIMIT_MESSAGES_PER_MINUTE: '100000', ANSWER_WAIT_SECONDS: '1' });
+  replies = await replySender(url);
+});
+afterAll(async () => {
+  await replies.stop();
+  await gateway.stop();
+  await peer.stop();
+});
+afterEach(() => void Object.assign(peer.agents, usualAgents()));
+
+interface Streamed {
+  readonly item: StartItem;
+  readonly reader: EventStream;
+  send(...news: News[]): void;
+}
+
+type News =
+  | { kind: 'started'; attempt: number }
+  | { kind: 'delta'; attempt: number; text: string }
+  | { kind: 'tool'; attempt: number; step: { name: string; detail: string; rows: number; durationMs: number; error: string } }
+  | { kind: 'ended'; message: ReturnType<typeof answerMessage> };
+
+async function begin(headers: Record<string, string> = {}, more: Parameters<typeof started>[1] = {}): Promise<Streamed> {
+  const asked = Promise.withResolvers<StartItem>();
+  peer.agents.start = (item) => {
+    asked.resolve(item);
+    return started(more.attached ? 'msg_first' : item.answerId, more);
+  };
+  peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
+  const reader = await stream(`${gateway.url}${path}`, token, message, headers);
+  const item = await asked.promise;
+  return { item, reader, send: (...news) => replies.send(item.replyChannel, ...news.map((one) => ({ ...one, id: item.answerId }))) };
+}
+
+const waitedFor = async () => {
+  const metric = gateway.process.metrics.registry.getSingleMetric('answers_waited_for');
+  return (await metric?.get())?.values[0]?.value;
+};
+
+const kinds = ({ events }: EventStream) => events.map(({ event }) => event);
+
+describe('a streamed answer', () => {
+  test('comes as it is made, in order, and ends with the whole message', async () => {
+    const { item, reader, send } = await begin();
+    expect(item.stream).toBe(true);
+    expect([reader.status, reader.headers['content-type'], reader.headers['x-accel-buffering']]).toEqual([200, 'text/event-stream', 'no']);
+    expect(reader.headers['content-location']).toBe(`${path}/${item.answerId}`);
+    expect([reader.headers['cache-control'], reader.headers['content-length']]).toEqual(['no-store', undefined]);
+    const step = { name: 'query', detail: 'select 1', rows: 1, durationMs: 7, error: '' };
+    send({ kind: 'started', attempt: 1 }, { kind: 'delta', attempt: 1, text: 'You sold ' });
+    await reader.until(2);
+    send({ kind: 'tool', attempt: 1, step }, { kind: 'delta', attempt: 1, text: '120\norders.' });
+    send({ kind: 'ended', message: answerMessage(item.answerId) });
+    await reader.ended;
+    expect(reader.events).toEqual([
+      { event: 'started', data: { message_id: item.answerId, conversation_id: 'conv_1', attempt: 1 } },
+      { event: 'delta', data: { text: 'You sold ', attempt: 1 } },
+      { event: 'tool', data: { name: 'query', detail: 'select 1', rows: 1, duration_ms: 7, error: null, attempt: 1 } },
+      { event: 'delta', data: { text: '120\norders.', attempt: 1 } },
+      {
+        event: 'completed',
+        data: expect.objectContaining({ id: item.answerId, status: 'completed', content: 'You sold 120 orders.', credits_consumed: 2 }),
+      },
+    ]);
+    expect(reader.comments.length).toBeGreaterThan(0);
+    await until(async () => (await waitedFor()) === 0);
+  });
+
+  test('begins anew with another attempt, and hears no more of the one before', async () => {
+    const { item, reader, send } = await begin();
+    send({ kind: 'started', attempt: 1 }, { kind: 'delta', attempt: 1, text: 'old' });
+    send({ kind: 'started', attempt: 2 }, { kind: 'delta', attempt: 1, text: ' older' }, { kind: 'delta', attempt: 2, text: 'new' });
+    send({ kind: 'ended', message: answerMessage(item.answerId) }, { kind: 'delta', attempt: 2, text: 'late' });
+    await reader.ended;
+    expect(reader.events.slice(0, -1).map(({ event, data }) => [event, data.attempt, data.text])).toEqual([
+      ['started', 1, undefined],
+      ['delta', 1, 'old'],
+      ['started', 2, undefined],
+      ['delta', 2, 'new'],
+    ]);
+  });
+
+  test('says why there is none', async () => {
+    const { item, reader, send } = await begin({ 'x-request-id': 'req-7' });
+    send({ kind: 'started', attempt: 1 });
+    send({ kind: 'ended', message: answerMessage(item.answerId, { status: 'failed', failure: { code: 'provider_error', message: '' } }) });
+    await reader.ended;
+    expect(kinds(reader)).toEqual(['started', 'failed']);
+    expect(reader.events[1]?.data).toEqual({
+      error: {
+        type: 'provider',
+        code: 'provider_error',
+        message: expect.any(String),
+        param: null,
+        details: { message_id: item.answerId, conversation_id: 'conv_1' },
+      },
+      meta: { request_id: 'req-7' },
+    });
+  });
+
+  test('outlasts the time that others wait', async () => {
+    const { item, reader, send } = await begin();
+    await new Promise((resolve) => setTimeout(resolve, 1_600));
+    send({ kind: 'ended', message: answerMessage(item.answerId) });
+    await reader.ended;
+    expect(kinds(reader)).toEqual(['started', 'completed']);
+  });
+
+  test('ends soon after its deadline, whatever becomes of it', async () => {
+    const { reader } = await begin({}, { deadlineMs: Date.now() - 9_000 });
+    await reader.ended;
+    expect(reader.events.map(({ event, data }) => [event, data.error?.code])).toEqual([['failed', 'answer_timeout']]);
+  });
+
+  test('is whole although every reply was lost', async () => {
+    const { item, reader } = await begin();
+    peer.agents.read = (answerId) => ({ message: answerMessage(answerId), attempt: 1 });
+    await reader.ended;
+    expect(kinds(reader)).toEqual(['started', 'completed']);
+    expect(reader.events[1]?.data.id).toBe(item.answerId);
+  });
+
+  test('that has ended before is there at once for who attaches to it', async () => {
+    const asking = begin({ 'idempotency-key': 'k' }, { attached: true });
+    const { reader } = await asking;
+    peer.agents.read = (answerId) => ({ message: answerMessage(answerId), attempt: 2 });
+    await reader.ended;
+    expect(reader.headers['idempotent-replayed']).toBe('true');
+    expect(reader.events.map(({ event, data }) => [event, data.message_id ?? data.id])).toEqual([
+      ['started', 'msg_first'],
+      ['completed', 'msg_first'],
+    ]);
+  });
+
+  test('is left to run by a reader who goes', async () => {
+    const { reader, send } = await begin();
+    send({ kind: 'started', attempt: 1 });
+    await reader.until(1);
+    await until(async () => (await waitedFor()) === 1);
+    reader.leave();
+    await until(async () => (await waitedFor()) === 0);
+    send({ kind: 'delta', attempt: 1, text: 'to nobody' });
+    expect((await ask(gateway.url, '/livez')).status).toBe(200);
+  });
+});
+
+describe('what is wrong before the stream begins', () => {
+  const accept = { accept: 'text/event-stream' };
+  const post = (json: object, headers: Record<string, string> = accept) => ask(gateway.url, path, { method: 'POST', token, json, headers });
+
+  test('is told as everywhere', async () => {
+    expectError(await post({ message: '' }), 400, 'invalid_request');
+    peer.agents.start = () => ({ refusal: { code: 'agent_not_active' } });
+    expectError(await post(message), 409, 'agent_not_active');
+    peer.agents.start = () => ({ refusal: { code: 'credits_exhausted', required: 4, available: 0 } });
+    expectError(await post(message), 402, 'credits_exhausted');
+    expectError(await ask(gateway.url, path, { method: 'POST', json: message, headers: accept }), 401, 'missing_token');
+  });
+
+  test('who would rather not wait gets no stream', async () => {
+    const { status, body } = await post(message, { ...accept, prefer: 'respond-async' });
+    expect([status, body.data.status]).toEqual([202, 'queued']);
+  });
+});
