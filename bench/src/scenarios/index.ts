@@ -1,7 +1,23 @@
 import type { Scenario } from '../scenario.ts';
+import { agentsList } from './agents-list.ts';
+import { answersFairness } from './answers-fairness.ts';
+import { answersInFlight } from './answers-in-flight.ts';
+import { answersLatency } from './answers-latency.ts';
+import { answersRedisMemory } from './answers-redis-memory.ts';
+import { answersThroughput } from './answers-throughput.ts';
 import { authenticatedGet } from './authenticated-get.ts';
 import { creditsHot } from './credits-hot.ts';
 import { creditsUsage } from './credits-usage.ts';
 
 /** Every scenario of `npm run bench`. */
-export const scenarios: readonly Scenario[] = [authenticatedGet, creditsHot, creditsUsage];
+export const scenarios: readonly Scenario[] = [
+  authenticatedGet,
+  creditsHot,
+  creditsUsage,
+  agentsList,
+  answersThroughput,
+  answersLatency,
+  answersInFlight,
+  answersFairness,
+  answersRedisMemory,
+];
