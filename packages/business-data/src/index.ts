@@ -1,1 +1,11 @@
-export {};
+export { type BusinessData, type BusinessDataOptions, createBusinessData, type QueryOptions, type QueryResult } from './business-data.ts';
+export type { Catalog, CatalogColumn, CatalogTable } from './domain/catalog.ts';
+export type { ChangeRequest, ChangeRow } from './domain/change.ts';
+export { type DataScope, resolveScope, type ScopedTable } from './domain/scope.ts';
+export type { Value, ValueType } from './domain/values.ts';
+export type { ConnectionSettings, TlsSettings } from './source/connection.ts';
+export { createDataSource, type DataSource, type DataSourceSettings, openDataSource } from './source/data-source.ts';
+export { type DataSources, openDataSources } from './source/data-sources.ts';
+export { DataFailure, type FailureKind } from './source/failure.ts';
+export { dropScopedRole, ensureScopedRole, type ScopedRole } from './source/scoped-role.ts';
+export { createTools, type DataTool, type ToolAnswer } from './tools.ts';

@@ -1,0 +1,120 @@
+import { buildChange, type ChangeRequest } from './domain/change.ts';
+import { formatRows } from './domain/format-rows.ts';
+import { Refusal } from './domain/refusal.ts';
+import { type DataScope, type ResolvedScope, resolveScope, type ScopedTable } from './domain/scope.ts';
+import { toValue, type Value, type ValueType, valueTypeOf } from './domain/values.ts';
+import type { DataSource, Limits } from './source/data-source.ts';
+import { DataFailure } from './source/failure.ts';
+import type { RawResult } from './source/limited-query.ts';
+import { passGates } from './sql/gates.ts';
+
+export interface QueryOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly maxRows?: number;
+  readonly maxBytes?: number;
+  readonly timeoutMs?: number;
+}
+
+export interface ResultColumn {
+  readonly name: string;
+  readonly type: ValueType;
+}
+
+export interface QueryResult {
+  readonly columns: readonly ResultColumn[];
+  readonly rows: readonly (readonly Value[])[];
+  /** There is more than the limits let through. */
+  readonly truncated: boolean;
+  /** The tables that were read or changed. */
+  readonly tables: readonly string[];
+  /** What ran, after rewriting. */
+  readonly statement: string;
+  readonly durationMs: number;
+  /** The same rows for a model to read. */
+  readonly text: string;
+}
+
+/** An organization's data as far as one agent may see it. */
+export interface BusinessData {
+  listTables(): Promise<readonly ScopedTable[]>;
+  /** By the name that `listTables` gives; undefined when it is not in scope. */
+  describeTable(name: string): Promise<ScopedTable | undefined>;
+  query(sql: string, options?: QueryOptions): Promise<QueryResult>;
+  change(request: ChangeRequest, options?: QueryOptions): Promise<QueryResult>;
+}
+
+export interface BusinessDataOptions {
+  readonly source: DataSource;
+  /** A function is asked before each use, so that a change of the scope holds for the next query. */
+  readonly scope: DataScope | (() => DataScope | Promise<DataScope>);
+  /** What "today" means in the organization's data. */
+  readonly timeZone?: string;
+}
+
+const defaults = { maxRows: 200, maxBytes: 256 * 1024, timeoutMs: 10_000 };
+
+export function createBusinessData({ source, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
+  const resolve = async (): Promise<ResolvedScope> => {
+    const current = typeof scope === 'function' ? await scope() : scope;
+    return resolveScope(await source.catalog(), current).scope;
+  };
+  const limits = (options: QueryOptions): Limits => ({ ...defaults, ...options, timeZone });
+  return {
+    listTables: async () => (await resolve()).tables,
+    describeTable: async (name) => (await resolve()).tables.find((table) => table.written === name || table.name === name),
+    async query(sql, options = {}) {
+      const resolved = await resolve();
+      const { text, tables } = refusable(() => passGates(sql, resolved));
+      const begin = performance.now();
+      const result = await source.transaction('read only', limits(options), (run) => run(text));
+      return present(result, { statement: text, tables, begin });
+    },
+    async change(request, options = {}) {
+      const resolved = await resolve();
+      const { table, statements } = refusable(() => buildChange(resolved, request));
+      const begin = performance.now();
+      const results = await source.transaction('read write', limits(options), async (run) => {
+        const done: RawResult[] = [];
+        for (const { text, values } of statements) done.push(requireOneRow(await run(text, values)));
+        return done;
+      });
+      const all: RawResult = { columns: results[0]?.columns ?? [], rows: results.flatMap(({ rows }) => rows), more: false };
+      return present(all, { statement: statements[0]?.text ?? '', tables: [table], begin });
+    },
+  };
+}
+
+function refusable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof Refusal) throw new DataFailure('refused', cause.message, cause);
+    throw cause;
+  }
+}
+
+function requireOneRow(result: RawResult): RawResult {
+  if (result.rows.length !== 1 || result.more)
+    throw new DataFailure('failed', 'There is no row with this key; nothing of the change was kept.');
+  return result;
+}
+
+interface Ran {
+  readonly statement: string;
+  readonly tables: readonly ScopedTable[];
+  readonly begin: number;
+}
+
+function present(result: RawResult, { statement, tables, begin }: Ran): QueryResult {
+  const columns = result.columns.map(({ name, typeId }) => ({ name, type: valueTypeOf(typeId) }));
+  const names = columns.map(({ name }) => name);
+  return {
+    columns,
+    rows: result.rows.map((row) => row.map((cell, index) => toValue(cell, columns[index]?.type ?? 'text'))),
+    truncated: result.more,
+    tables: tables.map(({ written }) => written),
+    statement,
+    durationMs: performance.now() - begin,
+    text: formatRows({ columns: names, rows: result.rows, truncated: result.more }),
+  };
+}

@@ -1,0 +1,68 @@
+import type { PoolConfig } from 'pg';
+import { DataFailure } from './failure.ts';
+
+export interface TlsSettings {
+  /** `verify` checks certificate and name (the default), `require` only encrypts, `off` sends everything in clear. */
+  readonly mode: 'verify' | 'require' | 'off';
+  readonly ca?: string;
+  readonly certificate?: string;
+  readonly key?: string;
+}
+
+export interface ConnectionSettings {
+  readonly url: string;
+  /** What the URL's sslmode says unless given; without either the connection is in clear. */
+  readonly tls?: TlsSettings;
+  readonly poolMax?: number;
+  readonly connectTimeoutMs?: number;
+  readonly applicationName?: string;
+}
+
+const sslModes: Readonly<Record<string, TlsSettings['mode']>> = {
+  disable: 'off',
+  require: 'require',
+  'verify-ca': 'verify',
+  'verify-full': 'verify',
+};
+
+/** The driver's settings. Parameters of the URL that would change the session or weaken TLS are refused, not passed on. */
+export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, applicationName }: ConnectionSettings): PoolConfig {
+  const parsed = parseUrl(url);
+  const mode = parsed.searchParams.get('sslmode');
+  return {
+    host: parsed.searchParams.get('host') ?? decodeURIComponent(parsed.hostname.replace(/^\[(.*)\]$/, '$1')),
+    port: Number(parsed.port || 5432),
+    user: decodeURIComponent(parsed.username),
+    password: decodeURIComponent(parsed.password),
+    database: decodeURIComponent(parsed.pathname.slice(1)),
+    ssl: tlsOptions(tls ?? (mode === null ? undefined : { mode: modeOf(mode) })),
+    application_name: applicationName ?? 'agent-service',
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    min: 0,
+    max: poolMax,
+  };
+}
+
+function parseUrl(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol) || parsed.pathname.length < 2 || parsed.username === '')
+    throw new DataFailure('refused', 'A data source is given as postgres://user:password@host:port/database.');
+  const unknown = [...parsed.searchParams.keys()].filter((name) => name !== 'sslmode' && name !== 'host');
+  if (unknown.length > 0)
+    throw new DataFailure('refused', `The data source's URL has parameters that are not supported: ${unknown.join(', ')}.`);
+  return parsed;
+}
+
+function modeOf(sslmode: string): TlsSettings['mode'] {
+  const mode = sslModes[sslmode];
+  if (mode === undefined) throw new DataFailure('refused', `sslmode must be one of ${Object.keys(sslModes).join(', ')}.`);
+  return mode;
+}
+
+function tlsOptions(tls: TlsSettings | undefined): PoolConfig['ssl'] {
+  if (tls === undefined || tls.mode === 'off') return false;
+  const { ca, certificate: cert, key } = tls;
+  return { rejectUnauthorized: tls.mode === 'verify', ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+}

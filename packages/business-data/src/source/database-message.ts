@@ -1,0 +1,65 @@
+import { DataFailure } from './failure.ts';
+
+interface DriverFailure {
+  code?: string;
+  message?: string;
+}
+
+/**
+ * What analysis says of a statement is about the statement: names that stand in it, columns of the subqueries, types. What execution
+ * says may quote a stored value (of a row that a view leaves out, say), so that of those only the kind is told.
+ */
+const tellable = /^(42601|42703|42702|42803|42804|42883|42725|42P18|42P19|42P20|42P10|42P21|42P22|42712|42846|42P08|42611|0A000|21000)$/;
+
+const sentences: readonly (readonly [RegExp, string])[] = [
+  [/^22012/, 'The statement divides by zero. Use nullif(divisor, 0).'],
+  [/^22P02|^2200[7-9]|^22018/, 'A value can not be read as the type that it is cast to or compared with.'],
+  [/^22003/, 'A number is out of the range of its type.'],
+  [/^2201[0-9BEFWX]/, 'A function got an argument that it does not accept.'],
+  [/^2203|^22032/, 'A JSON value or path does not fit.'],
+  [/^22/, 'A value does not fit where it is used.'],
+  [/^23502/, 'A column that is required has no value.'],
+  [/^23503/, 'The change refers to a row that does not exist, or other rows refer to it.'],
+  [/^23505/, 'There is a row with this key already.'],
+  [/^23514/, 'A value is not among those that the table allows.'],
+  [/^23/, 'The change breaks a rule of the table.'],
+  [/^25006/, 'Only reading is possible here.'],
+  [/^42501/, 'The data source does not permit this to the account that it was connected with.'],
+  [/^42P01|^3F000/, 'A table has changed or gone since the data source was last looked at.'],
+  [/^42/, 'The statement is not valid.'],
+  [/^5[34]/, 'The data source has reached a limit of its own.'],
+  [/^40|^55P03/, 'The data source is busy with conflicting work. It can be tried again.'],
+  [/^P0/, 'A rule of the data source refused the change.'],
+];
+
+const away = /^(08|57P0|28|3D|53300)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOST|ENET|EAI_|ERR_TLS|ERR_SSL|DEPTH_|SELF_|CERT_|UNABLE_)/;
+const awayMessage =
+  /terminated|timeout exceeded when trying to connect|connection error|does not support SSL|timeout expired|certificate|Connection ended/i;
+
+/** A failure of the driver as a failure that may be shown. */
+export function translateFailure(cause: unknown): DataFailure {
+  if (cause instanceof DataFailure) return cause;
+  const { code = '', message = '' } = typeof cause === 'object' && cause !== null ? (cause as DriverFailure) : {};
+  if (code === '57014' || code === '25P03' || code === '25P04') return timedOut(cause);
+  if (away.test(code) || (code === '' && awayMessage.test(message))) return new DataFailure('unavailable', sentenceAway(code), cause);
+  if (tellable.test(code)) return new DataFailure('failed', `The database says: ${message}.`, cause);
+  const [, sentence] = sentences.find(([pattern]) => pattern.test(code)) ?? [];
+  const told = `${sentence ?? 'The database could not run this.'}${code === '' ? '' : ` (${code})`}`;
+  return new DataFailure('failed', told, code === '' ? cause : withoutValues(code, cause));
+}
+
+/** For the log: where it arose, but not the message, the detail and the context, which may quote what is stored. */
+function withoutValues(code: string, cause: unknown): Error {
+  const { routine = 'unknown' } = cause as { routine?: string };
+  return new Error(`SQLSTATE ${code} in ${routine}`);
+}
+
+export const timedOut = (cause?: unknown): DataFailure =>
+  new DataFailure('timeout', 'The statement ran into its time limit. Read fewer rows, or aggregate more narrowly.', cause);
+
+function sentenceAway(code: string): string {
+  if (code.startsWith('28')) return 'The data source refuses the account that it was connected with.';
+  if (code.startsWith('3D')) return 'The data source does not exist any more.';
+  if (code === '53300') return 'The data source has no free connection. It can be tried again.';
+  return 'The data source can not be reached at the moment.';
+}

@@ -1,0 +1,22 @@
+export type FailureKind =
+  /** The statement or change is not allowed, or can not be understood. */
+  | 'refused'
+  /** The database did not accept it. */
+  | 'failed'
+  /** It ran into its time limit. */
+  | 'timeout'
+  /** The database is away, or refuses to be connected to. */
+  | 'unavailable'
+  /** The caller no longer wants it. */
+  | 'cancelled';
+
+/** Why there is no result. The message may be shown to the model: it names nothing outside of the scope and quotes no stored value. */
+export class DataFailure extends Error {
+  override name = 'DataFailure';
+  readonly kind: FailureKind;
+
+  constructor(kind: FailureKind, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}

@@ -1,0 +1,56 @@
+import type { ClientBase } from 'pg';
+import type { Catalog, CatalogTable } from '../domain/catalog.ts';
+
+/**
+ * All tables and views that are not the system's, in one statement. Partitions are left out: their parent stands for them.
+ * Names are qualified throughout, since the search path is whatever the account has.
+ */
+const statement = `
+with relations as (
+  select c.oid, n.nspname, c.relname, c.relkind, c.reloptions, c.reltuples
+  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
+  where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+    and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_toast%' and n.nspname not like 'pg\\_temp%'
+    and pg_catalog.has_schema_privilege(n.oid, 'usage')
+    and (pg_catalog.has_table_privilege(c.oid, 'select') or pg_catalog.has_any_column_privilege(c.oid, 'select'))
+  order by n.nspname, c.relname limit 5000
+),
+columns as (
+  select a.attrelid, pg_catalog.json_agg(pg_catalog.json_build_object(
+    'name', a.attname, 'type', pg_catalog.format_type(a.atttypid, a.atttypmod), 'nullable', not a.attnotnull,
+    'generated', a.attgenerated <> '' or a.attidentity = 'a',
+    'groupable', t.typtype <> 'p' and (t.typtype <> 'b' or exists (
+      select from pg_catalog.pg_opclass o where o.opcintype = t.oid and o.opcdefault) or t.typelem <> 0 or t.oid in (1043, 1560, 1562)),
+    'comment', pg_catalog.col_description(a.attrelid, a.attnum),
+    'labels', (select pg_catalog.json_agg(e.enumlabel order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = a.atttypid)
+  ) order by a.attnum) as list
+  from pg_catalog.pg_attribute a join relations r on r.oid = a.attrelid join pg_catalog.pg_type t on t.oid = a.atttypid
+  where a.attnum > 0 and not a.attisdropped and pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'select')
+  group by a.attrelid
+),
+keys as (
+  select k.conrelid, k.contype, pg_catalog.json_agg(pg_catalog.json_build_object(
+    'columns', (select pg_catalog.json_agg(a.attname order by u.place) from pg_catalog.unnest(k.conkey) with ordinality u(number, place)
+      join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.number),
+    'schema', fn.nspname, 'table', f.relname,
+    'references', (select pg_catalog.json_agg(a.attname order by u.place) from pg_catalog.unnest(k.confkey) with ordinality u(number, place)
+      join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = u.number)
+  ) order by k.conname) as list
+  from pg_catalog.pg_constraint k join relations r on r.oid = k.conrelid
+    left join pg_catalog.pg_class f on f.oid = k.confrelid left join pg_catalog.pg_namespace fn on fn.oid = f.relnamespace
+  where k.contype in ('p', 'f') group by k.conrelid, k.contype
+)
+select pg_catalog.json_build_object('schema', r.nspname, 'name', r.relname,
+  'kind', case when r.relkind in ('v', 'm') then 'view' else 'table' end,
+  'fenced', r.relkind = 'v' and not coalesce(r.reloptions && array['security_barrier=true', 'security_barrier=on', 'security_barrier=1'], false),
+  'comment', pg_catalog.obj_description(r.oid, 'pg_class'), 'columns', c.list,
+  'primaryKey', coalesce((select k.list -> 0 -> 'columns' from keys k where k.conrelid = r.oid and k.contype = 'p'), '[]'),
+  'foreignKeys', coalesce((select k.list from keys k where k.conrelid = r.oid and k.contype = 'f'), '[]'),
+  'approximateRows', case when r.reltuples >= 0 and r.relkind <> 'v' then r.reltuples end) as "table"
+from relations r join columns c on c.attrelid = r.oid`;
+
+export async function readCatalog(client: ClientBase): Promise<Catalog> {
+  const { rows } = await client.query<{ schema: string | null }>('select pg_catalog.current_schema() as schema');
+  const { rows: tables } = await client.query<{ table: CatalogTable }>(statement);
+  return { defaultSchema: rows[0]?.schema ?? 'public', tables: tables.map(({ table }) => table) };
+}

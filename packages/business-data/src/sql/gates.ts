@@ -1,0 +1,55 @@
+import { judge } from '../domain/judge.ts';
+import { requireKnownNames } from '../domain/known-names.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { rewrite } from '../domain/rewrite.ts';
+import { sameTree } from '../domain/same-tree.ts';
+import type { ResolvedScope, ScopedTable } from '../domain/scope.ts';
+import type { Tree } from '../domain/tree.ts';
+import { CompleteDeparser } from './deparser.ts';
+import { parseStatement } from './parse.ts';
+
+/** Rewritten statements name every column in scope. */
+const longestWritten = 1_000_000;
+
+export interface PassedStatement {
+  readonly text: string;
+  /** The tables that it reads. */
+  readonly tables: readonly ScopedTable[];
+}
+
+/** Gates one and two: from what was asked to what may run, or a Refusal. Touches no database. */
+export function passGates(text: string, scope: ResolvedScope): PassedStatement {
+  const statement = parseStatement(text);
+  judge(statement);
+  return confine(statement, scope);
+}
+
+/** Gate two alone: a statement that can name nothing outside of the scope. */
+export function confine(statement: unknown, scope: ResolvedScope): PassedStatement {
+  const { statement: confined, tables } = rewrite(statement, scope);
+  requireKnownNames(statement, tables);
+  return { text: writeStatement(confined), tables };
+}
+
+/** The text of a tree; refused unless PostgreSQL's parser reads exactly this tree in it. */
+export function writeStatement(statement: Tree): string {
+  const text = deparse(statement);
+  if (!sameTree(parseAgain(text), statement)) throw new Refusal('This statement has a form that is not supported.');
+  return text;
+}
+
+function deparse(statement: Tree): string {
+  try {
+    return new CompleteDeparser(statement as ConstructorParameters<typeof CompleteDeparser>[0], { pretty: false }).deparseQuery();
+  } catch (cause) {
+    throw new Refusal('This statement has a form that is not supported.', { cause });
+  }
+}
+
+function parseAgain(text: string): unknown {
+  try {
+    return parseStatement(text, longestWritten);
+  } catch (cause) {
+    throw new Refusal('This statement has a form that is not supported.', { cause });
+  }
+}

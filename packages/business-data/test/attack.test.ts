@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type BusinessData, createBusinessData } from '../src/business-data.ts';
+import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import { escapes } from './attack/escapes.ts';
+import { createDraw, createGenerator } from './attack/generator.ts';
+import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
+import { attackSeed, attackStatements } from './attack/options.ts';
+import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
+
+const limits = { timeoutMs: 400, maxRows: 100, maxBytes: 64 * 1024 };
+/** A limit that is kept is kept with the time the database needs to notice, and with that of a busy machine. */
+const latestMs = 5_000;
+const atOnce = 4;
+
+let database: HostileDatabase;
+let source: DataSource;
+let data: BusinessData;
+
+beforeAll(async () => {
+  database = await hostileDatabase();
+  source = createDataSource({ url: database.url, poolMax: atOnce }, () => undefined);
+  data = createBusinessData({ source, scope: { tables: attackedScope, readOnly: true } });
+});
+
+afterAll(async () => {
+  await source.close();
+  await database.drop();
+});
+
+/** Everything that leaves through the public surface but the statement itself, which repeats what was asked. */
+async function ask(statement: string): Promise<unknown> {
+  const begin = performance.now();
+  const { statement: _, ...rest } = await data.query(statement, limits).finally(() => {
+    longestMs = Math.max(longestMs, performance.now() - begin);
+  });
+  return rest;
+}
+
+let longestMs = 0;
+
+test('the scope is what the attack believes', async () => {
+  expect((await data.listTables()).map(({ written }) => written).sort()).toEqual(
+    ['"Mixed Case"', 'customers', 'orders', 'sales.orders', 'visible_people'].sort(),
+  );
+});
+
+test.each(['reading', 'calling', 'writing', 'exhausting'] as const)('no known escape gets anywhere: %s', async (kind) => {
+  const before = await database.checksum();
+  const breaches: Breach[] = [];
+  const verdicts = new Map<string, Verdict>();
+  for (const statement of escapes[kind]) verdicts.set(statement, await attempt(statement, breaches, ask));
+  expect(breaches).toEqual([]);
+  if (kind === 'writing') expect([...verdicts].filter(([, verdict]) => verdict !== 'refused')).toEqual([]);
+  expect(await database.checksum()).toBe(before);
+});
+
+test(
+  'no generated statement reads or changes what is outside of the scope',
+  async () => {
+    process.stdout.write(`attack seed ${attackSeed}, ${attackStatements} statements\n`);
+    const next = createGenerator(createDraw(attackSeed), { hostility: [0, 0.02, 0.1], calls: true });
+    const before = await database.checksum();
+    const breaches: Breach[] = [];
+    const counts = new Map<Verdict, number>();
+    let left = attackStatements;
+    const attacker = async () => {
+      while (left > 0 && breaches.length < 5) {
+        left -= 1;
+        const verdict = await attempt(next(), breaches, ask);
+        counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, attacker));
+    process.stdout.write(`${JSON.stringify(Object.fromEntries(counts))}\n`);
+    expect({ seed: attackSeed, breaches }).toEqual({ seed: attackSeed, breaches: [] });
+    expect(await database.checksum()).toBe(before);
+    // An attack that is refused at the door throughout says nothing of what lies behind it.
+    expect((counts.get('ran') ?? 0) / attackStatements).toBeGreaterThan(0.1);
+  },
+  Math.max(120_000, attackStatements * 20),
+);
+
+test('nothing of all that ran past its limits', () => {
+  expect(longestMs).toBeLessThan(latestMs);
+});
+
+test('the oracle notices a leak: without the gates the same escapes bring canaries out', async () => {
+  const breaches: Breach[] = [];
+  const direct = (statement: string) =>
+    source.transaction('read only', { ...limits, timeZone: 'UTC' }, (run) => run(statement.replaceAll('customers', 'public.customers')));
+  for (const statement of escapes.reading.slice(0, 20)) await attempt(statement, breaches, direct);
+  expect(breaches.length).toBeGreaterThan(5);
+});

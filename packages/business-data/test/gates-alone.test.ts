@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { judge } from '../src/domain/judge.ts';
+import { Refusal } from '../src/domain/refusal.ts';
+import { type ResolvedScope, resolveScope } from '../src/domain/scope.ts';
+import { createDataSource, type DataSource, type Limits } from '../src/source/data-source.ts';
+import { DataFailure } from '../src/source/failure.ts';
+import { dropScopedRole, ensureScopedRole, type ScopedRole } from '../src/source/scoped-role.ts';
+import { confine } from '../src/sql/gates.ts';
+import { parseStatement } from '../src/sql/parse.ts';
+import { escapes } from './attack/escapes.ts';
+import { createDraw, createGenerator } from './attack/generator.ts';
+import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
+import { attackSeed, attackStatements } from './attack/options.ts';
+import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
+
+const limits: Limits = { timeoutMs: 400, maxRows: 100, maxBytes: 64 * 1024, timeZone: 'UTC' };
+const share = 10;
+const known = [...escapes.reading, ...escapes.calling, ...escapes.writing];
+
+let database: HostileDatabase;
+let source: DataSource;
+let scope: ResolvedScope;
+
+beforeAll(async () => {
+  process.stdout.write(`attack seed ${attackSeed}\n`);
+  database = await hostileDatabase();
+  source = createDataSource({ url: database.url }, () => undefined);
+  scope = resolveScope(await source.catalog(), { tables: attackedScope, readOnly: true }).scope;
+});
+
+afterAll(async () => {
+  await source.close();
+  await database.drop();
+});
+
+const generated = (hostility: readonly number[], calls: boolean): string[] => {
+  const next = createGenerator(createDraw(attackSeed), { hostility, calls });
+  return Array.from({ length: Math.ceil(attackStatements / share) }, next);
+};
+
+interface Attack {
+  readonly statements: readonly string[];
+  run(statement: string): Promise<unknown>;
+}
+
+async function attack({ statements, run }: Attack): Promise<{ breaches: Breach[]; ran: number; unchanged: boolean }> {
+  const before = await database.checksum();
+  const breaches: Breach[] = [];
+  const verdicts: Verdict[] = [];
+  for (const statement of statements) verdicts.push(await attempt(statement, breaches, run));
+  const ran = verdicts.filter((verdict) => verdict === 'ran').length;
+  return { breaches, ran, unchanged: (await database.checksum()) === before };
+}
+
+/** A refusal as the package's surface hands it on. */
+function refusing<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw cause instanceof Refusal ? new DataFailure('refused', cause.message, cause) : cause;
+  }
+}
+
+const writable = (text: string) => source.transaction('read write', limits, (run) => run(text));
+
+test('gate 1 alone: what it lets through changes nothing, though it could write, and calls nothing of the database’s own', async () => {
+  const run = (statement: string) => {
+    refusing(() => judge(parseStatement(statement)));
+    // The rows may hold anything here: tables are not this gate's part.
+    return writable(statement).then(({ rows }) => rows.length);
+  };
+  const { breaches, ran, unchanged } = await attack({ statements: [...known, ...generated([0, 0.05], true)], run });
+  expect({ breaches, unchanged }).toEqual({ breaches: [], unchanged: true });
+  expect(ran).toBeGreaterThan(100);
+});
+
+test('gate 1 alone: no known call that reads beside tables, waits or changes something is let through', async () => {
+  const passed = escapes.calling.filter((statement) => {
+    try {
+      judge(parseStatement(statement));
+      return true;
+    } catch (cause) {
+      return !(cause instanceof Refusal);
+    }
+  });
+  // These mean only what is computed from rows in scope, after rewriting.
+  expect(passed).toEqual([
+    'select lower(1)',
+    "select pg_catalog.lower('CA' || 'NARY-nothing') where false",
+    'select c.pg_typeof from customers c',
+    'select c.pg_column_size from customers c',
+    'select c.row_to_json from customers c',
+    'select c.to_json from customers c',
+    'select seq from generate_series(1, 2) seq where exists (select from salaries)',
+  ]);
+});
+
+test('gate 2 alone: without any list of what may be called, no cell outside of the scope is read by a table’s name', async () => {
+  const run = async (statement: string) => {
+    const { text } = refusing(() => confine(parseStatement(statement), scope));
+    return (await writable(text)).rows;
+  };
+  const statements = [...escapes.reading, ...escapes.writing, ...generated([0, 0.05], false)];
+  const { breaches, ran, unchanged } = await attack({ statements, run });
+  expect({ breaches, unchanged }).toEqual({ breaches: [], unchanged: true });
+  expect(ran).toBeGreaterThan(100);
+});
+
+/** What a superuser can do to the server and not to tables; the account of a data source should not be one. */
+const beyondTransactions =
+  /to program|alter system|pg_terminate|pg_cancel|pg_reload|pg_rotate|pg_switch|lo_export|pg_promote|binary_upgrade/;
+
+test('gate 3 alone: whatever one statement does, nothing stored changes', async () => {
+  const run = (statement: string) => source.transaction('read only', limits, (one) => one(statement)).then(({ rows }) => rows.length);
+  const statements = [...known.filter((statement) => !beyondTransactions.test(statement)), ...generated([0.05], true)];
+  const { breaches, ran, unchanged } = await attack({ statements, run });
+  expect({ breaches, unchanged }).toEqual({ breaches: [], unchanged: true });
+  expect(ran).toBeGreaterThan(100);
+});
+
+test('gate 4 alone: the account itself can read and change nothing else', async () => {
+  const role: ScopedRole = await ensureScopedRole({ administrator: { url: database.url }, scope, secret: 'of this test alone' });
+  if (!role.made) throw new Error(role.reason);
+  const own = createDataSource(role.settings, () => undefined);
+  try {
+    // Even where writing is asked for: the grants are for reading.
+    const run = (statement: string) => own.transaction('read write', limits, (one) => one(statement)).then(({ rows }) => rows);
+    const { breaches, ran, unchanged } = await attack({ statements: [...known, ...generated([0.05], true)], run });
+    expect({ breaches, unchanged }).toEqual({ breaches: [], unchanged: true });
+    expect(ran).toBeGreaterThan(100);
+  } finally {
+    await own.close();
+    await dropScopedRole({ url: database.url }, role.name);
+  }
+});

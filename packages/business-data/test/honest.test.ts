@@ -1,0 +1,94 @@
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { resolveScope } from '../src/domain/scope.ts';
+import type { DataSource, Limits } from '../src/source/data-source.ts';
+import { createDataSource } from '../src/source/data-source.ts';
+import { passGates } from '../src/sql/gates.ts';
+import { corpusHash, honestData, honestSchema, honestStatements, honestTables } from './honest/corpus.ts';
+
+const limits: Limits = { timeoutMs: 10_000, maxRows: 100_000, maxBytes: 64 * 1024 * 1024, timeZone: 'UTC' };
+const asText = { getTypeParser: () => (value: string) => value };
+
+let database: TestDatabase;
+let administrator: pg.Client;
+let source: DataSource;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  administrator = new pg.Client({ connectionString: database.url });
+  await administrator.connect();
+  await administrator.query(`set timezone = 'UTC'`);
+  await administrator.query(honestSchema);
+  await administrator.query(honestData);
+  source = createDataSource({ url: database.url }, () => undefined);
+});
+
+afterAll(async () => {
+  await source.close();
+  await administrator.end();
+  await database.drop();
+});
+
+test('the honest statements are those that were there before the allow-list', () => {
+  expect([honestStatements.length, corpusHash]).toEqual([361, '21d51c67485e13dd3aa9f14681d921be85c6fbe5e51adbea97749aeabe0945b9']);
+});
+
+test('of honest analytic statements fewer than 2 % are refused, and every other has the rows of a direct run', async () => {
+  const { scope, unknown } = resolveScope(await source.catalog(), { tables: honestTables, readOnly: true });
+  expect(unknown).toEqual([]);
+  const { refused, different } = await compare(scope, await allDirectly());
+  expect(different).toEqual([]);
+  expect(refused.length / honestStatements.length < 0.02 || refused).toBe(true);
+});
+
+test('columns outside of the scope change nothing for statements that do not name them, not even for a star', async () => {
+  const wanted = await allDirectly();
+  const { scope: whole } = resolveScope(await source.catalog(), { tables: honestTables, readOnly: true });
+  const entries = whole.tables.map(({ written, columns }) => `${written}(${columns.map(({ name }) => `"${name}"`).join(', ')})`);
+  for (const { kind, written } of whole.tables)
+    if (kind === 'table') await administrator.query(`alter table ${written} add column hidden text not null default 'hidden'`);
+  const fresh = createDataSource({ url: database.url }, () => undefined);
+  const { scope } = resolveScope(await fresh.catalog(), { tables: entries, readOnly: true });
+  await fresh.close();
+  const { refused, different } = await compare(scope, wanted);
+  expect(different).toEqual([]);
+  expect(refused.length / honestStatements.length < 0.02 || refused).toBe(true);
+});
+
+type Scope = ReturnType<typeof resolveScope>['scope'];
+
+async function compare(scope: Scope, wanted: ReadonlyMap<string, string[]>): Promise<{ refused: string[]; different: string[] }> {
+  const refused: string[] = [];
+  const different: string[] = [];
+  for (const [statement, rows] of wanted) {
+    const confined = await through(scope, statement);
+    if (typeof confined === 'string') refused.push(`${confined} :: ${statement}`);
+    else if (confined.join('\n') !== rows.join('\n')) different.push(statement);
+  }
+  return { refused, different };
+}
+
+async function allDirectly(): Promise<ReadonlyMap<string, string[]>> {
+  const results = new Map<string, string[]>();
+  for (const statement of honestStatements) results.set(statement, await directly(statement));
+  return results;
+}
+
+/** Without ORDER BY the order is nobody's promise, so that rows are compared as a set; the reason when there are none. */
+async function through(scope: Scope, statement: string): Promise<string[] | string> {
+  try {
+    const { text } = passGates(statement, scope);
+    const { rows } = await source.transaction('read only', limits, (run) => run(text));
+    return sorted(rows);
+  } catch (cause) {
+    return String(cause);
+  }
+}
+
+async function directly(text: string): Promise<string[]> {
+  const { rows } = await administrator.query<(string | null)[]>({ text, rowMode: 'array', types: asText });
+  return sorted(rows);
+}
+
+const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
