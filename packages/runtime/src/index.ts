@@ -8,4 +8,4 @@ export type { ProcessContext } from './process-context.ts';
 export { runProcess } from './run-process.ts';
 export { type ProcessConfig, processSettings } from './settings.ts';
 export { withTimeout } from './timeout.ts';
-export { inRequestSpan, inSpan, remoteContext, traceHeaders } from './tracing.ts';
+export { inJobSpan, inRequestSpan, inSpan, inStepSpan, remoteContext, traceHeaders } from './tracing.ts';

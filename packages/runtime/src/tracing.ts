@@ -10,6 +10,9 @@ export function startRecording(): void {
   recording = true;
 }
 
+/** Whether this process exports traces; for libraries that bring a telemetry of their own. */
+export const isRecording = (): boolean => recording;
+
 /** Spans of our own. */
 const tracer = trace.getTracer(instrument);
 
@@ -43,4 +46,14 @@ export function remoteContext(traceparent: string | undefined): Context {
 /** Work on a request from outside, as a part of the trace that its caller began. */
 export function inRequestSpan<T>(name: string, traceparent: string | undefined, work: () => Promise<T>): Promise<T> {
   return recording ? inSpan(name, SpanKind.SERVER, remoteContext(traceparent), work) : work();
+}
+
+/** Work on a job that somebody else ordered, as a part of the trace in which it was ordered. */
+export function inJobSpan<T>(name: string, traceparent: string | undefined, work: () => Promise<T>): Promise<T> {
+  return recording ? inSpan(name, SpanKind.CONSUMER, remoteContext(traceparent), work) : work();
+}
+
+/** A step of the present work that waits for somebody outside. */
+export function inStepSpan<T>(name: string, work: () => Promise<T>): Promise<T> {
+  return recording ? inSpan(name, SpanKind.CLIENT, context.active(), work) : work();
 }

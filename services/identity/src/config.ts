@@ -1,6 +1,6 @@
 import { serverSettings } from '@agent-service/contracts';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { databaseSettings, encryptionSettings } from '@agent-service/store';
+import { databaseSettings, encryptionSettings, eventSettings } from '@agent-service/store';
 import { z } from 'zod';
 
 const schema = z.object({
@@ -8,6 +8,7 @@ const schema = z.object({
   ...serverSettings,
   ...databaseSettings,
   ...encryptionSettings,
+  ...eventSettings,
   KEY_HASH_SECRET: setting.secret(),
   CURSOR_SECRET: setting.secret(),
   TOKEN_TTL_SECONDS: setting.integer(3_600, 300, 86_400),

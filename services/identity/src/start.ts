@@ -1,12 +1,22 @@
 import { serve } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
-import { createCipher, createCursors, migrate, openStore, startRelay, startSweep, sweepIdempotency } from '@agent-service/store';
+import {
+  createCipher,
+  createCursors,
+  migrate,
+  openEventRelay,
+  openStore,
+  startRelay,
+  startSweep,
+  sweepIdempotency,
+} from '@agent-service/store';
 import type { IdentityConfig } from './config.ts';
 import type { IdentityContext } from './context.ts';
 import { implementation } from './rpc/index.ts';
 import { type AuditRecord, appendAudit } from './store/audit-append.ts';
 import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
+import { createUserEvents } from './store/user-events.ts';
 import { createKeyedHash } from './tokens/keyed-hash.ts';
 import { openSigningKeys } from './tokens/signing-keys.ts';
 
@@ -37,6 +47,7 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     keyedHash: createKeyedHash(config.KEY_HASH_SECRET),
     signingKeys,
     auditRelay,
+    events: createUserEvents(openEventRelay(process, store, config, 'identity')),
     tokenTtlSeconds: config.TOKEN_TTL_SECONDS,
   };
   return serve(process, config, 'identity', implementation(context));

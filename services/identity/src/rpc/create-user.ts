@@ -4,15 +4,18 @@ import type { IdentityContext } from '../context.ts';
 import { addUser } from '../store/add-user.ts';
 import { checkEmail, checkName, checkRole } from './operator-input.ts';
 
-export const createUser = ({ store, auditRelay }: IdentityContext): RpcOf<'identity', 'createUser'> => ({
+export const createUser = ({ store, auditRelay, events }: IdentityContext): RpcOf<'identity', 'createUser'> => ({
   allow: callersAndOperators({ scope: 'users:write' }),
   async handle({ name, email, role }, call) {
     const { organizationId } = call.tenant;
     const user = { name: checkName(name), email: checkEmail(email), role: checkRole(role || 'member') };
-    const response = await once(store, call, async (transaction) => ({
-      user: await addUser(transaction, call, { ...user, organizationId, kind: 'person' }),
-    }));
+    const response = await once(store, call, async (transaction) => {
+      const added = await addUser(transaction, call, { ...user, organizationId, kind: 'person' });
+      await events.registered(transaction.sql, organizationId, added);
+      return { user: added };
+    });
     auditRelay.nudge();
+    events.nudge();
     return response;
   },
 });

@@ -10,6 +10,7 @@ import { getOrganization } from './get-organization.ts';
 import { getUser } from './get-user.ts';
 import { issueClientToken } from './issue-client-token.ts';
 import { issueToken } from './issue-token.ts';
+import { listAdministrators } from './list-administrators.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
 import { listSigningKeys } from './list-signing-keys.ts';
 import { listUsers } from './list-users.ts';
@@ -31,6 +32,7 @@ export const implementation = (context: IdentityContext): Implementation<'identi
   getUser: getUser(context),
   issueClientToken: issueClientToken(context),
   issueToken: issueToken(context),
+  listAdministrators: listAdministrators(context),
   listAuditEntries: listAuditEntries(context),
   listSigningKeys: listSigningKeys(context),
   listUsers: listUsers(context),

@@ -4,6 +4,7 @@ import type { IdentityContext } from '../context.ts';
 import { endsCredentials, leavesNoAdmin, type Role, type UserStatus, unseatsAdmin } from '../domain/user-rules.ts';
 import { revokeCredentialsOf } from '../store/credentials.ts';
 import { User } from '../store/entities.ts';
+import type { UserEvents } from '../store/user-events.ts';
 import { lockOtherAdmins } from '../store/users.ts';
 import { untilSettled } from './revocation-wait.ts';
 
@@ -17,19 +18,20 @@ interface Changes {
 const actsAgainstAdmin = 'Demoting or deactivating an administrator needs a token made from an administrator key.';
 
 /** Changes a user. Deactivation ends the user's credentials, and answers once they are dead everywhere. */
-export const updateUser = ({ store, auditRelay }: IdentityContext): RpcOf<'identity', 'updateUser'> => ({
+export const updateUser = ({ store, auditRelay, events }: IdentityContext): RpcOf<'identity', 'updateUser'> => ({
   allow: callers({ scope: 'users:write' }),
   async handle({ userId, name, email, role, status }, call) {
     const given = Object.entries({ name, email, role, status }).filter(([, value]) => value !== undefined);
     const changes = Object.fromEntries(given) as Changes;
-    const response = await once(store, call, async (transaction) => ({ user: await change(transaction, call, userId, changes) }));
+    const response = await once(store, call, async (transaction) => ({ user: await change(transaction, call, events, userId, changes) }));
     auditRelay.nudge();
+    events.nudge();
     if (changes.status === 'deactivated') await untilSettled(0);
     return response;
   },
 });
 
-async function change({ em, sql }: Transaction, call: Call, userId: string, changes: Changes) {
+async function change({ em, sql }: Transaction, call: Call, events: UserEvents, userId: string, changes: Changes) {
   const { organizationId, admin } = call.tenant;
   const othersRemain = await lockOtherAdmins(sql, organizationId, userId);
   const user = await em.findOne(User, { organizationId, id: userId });
@@ -41,6 +43,7 @@ async function change({ em, sql }: Transaction, call: Call, userId: string, chan
   await flush(em);
   const ended = endsCredentials(before, user) ? await revokeCredentialsOf(sql, organizationId, userId) : [];
   const action = endsCredentials(before, user) ? 'user.deactivated' : 'user.updated';
+  if (endsCredentials(before, user)) await events.deactivated(sql, organizationId, userId, user.updatedAt);
   await writeAudit(sql, call, {
     action,
     organizationId,

@@ -52,6 +52,17 @@ export function listUsers(
   return sql<UserRow>(`select ${columns} from users where ${where.join(' and ')} order by created_at desc, id desc limit $2`, values);
 }
 
+const administratorsAtMost = 100;
+
+/** The people who manage an organization, longest there first. */
+export function listAdministrators(sql: Sql, organizationId: string): Promise<UserRow[]> {
+  return sql<UserRow>(
+    `select ${columns} from users where organization_id = $1 and role = 'admin' and status = 'active' and kind = 'person'
+     order by created_at, id limit ${administratorsAtMost}`,
+    [organizationId],
+  );
+}
+
 /** From the counters: the cost does not grow with the users. */
 export async function countUsers(sql: Sql, organizationId: string, { role, status }: UserFilter): Promise<number> {
   const [row] = await sql<{ total: string }>(

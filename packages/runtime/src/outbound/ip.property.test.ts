@@ -1,0 +1,44 @@
+import { BlockList, isIP } from 'node:net';
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseIp } from './ip-address.ts';
+import { isWithin, parseNetwork } from './ip-network.ts';
+
+const text = fc.oneof(fc.ipV4(), fc.ipV6(), fc.ipV4Extended(), fc.string({ maxLength: 20 }), fc.stringMatching(/^[0-9a-f:.]{0,40}$/));
+const kinds = { 4: 'ipv4', 6: 'ipv6' } as const;
+
+test('what is read as an address is what the platform takes for one', () => {
+  fc.assert(
+    fc.property(text, (candidate) => {
+      const read = parseIp(candidate);
+      expect(read?.length ?? 0).toBe({ 0: 0, 4: 4, 6: 16 }[isIP(candidate) as 0 | 4 | 6]);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a network holds the addresses that the platform says it holds', () => {
+  const pair = fc.oneof(
+    fc.tuple(fc.ipV4(), fc.ipV4(), fc.integer({ min: 0, max: 32 })),
+    fc.tuple(fc.ipV6(), fc.ipV6(), fc.integer({ min: 0, max: 128 })),
+  );
+  fc.assert(
+    fc.property(pair, fc.boolean(), ([base, other, bits], same) => {
+      const candidate = same ? base : other;
+      const address = parseIp(base) as number[];
+      const masked = address.map((byte, index) => byte & ((0xff << (8 - Math.min(8, Math.max(0, bits - index * 8)))) & 0xff));
+      const list = new BlockList();
+      list.addSubnet(base, bits, kinds[isIP(base) as 4 | 6]);
+      expect(isWithin(parseIp(candidate) as number[], { address: masked, bits })).toBe(
+        list.check(candidate, kinds[isIP(candidate) as 4 | 6]),
+      );
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a network with bits beyond its length, or a length beyond its bits, is none', () => {
+  for (const wrong of ['10.0.0.1/8', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/08x', '010.0.0.0/8', 'fe80::%eth0/10', ''])
+    expect(parseNetwork(wrong)).toBeUndefined();
+  expect(parseNetwork('192.168.1.1')).toEqual({ address: [192, 168, 1, 1], bits: 32 });
+});

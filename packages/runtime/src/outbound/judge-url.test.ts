@@ -1,0 +1,184 @@
+import { expect, test } from '@jest/globals';
+import { type IpNetwork, parseNetwork } from './ip-network.ts';
+import { judgeUrl } from './judge-url.ts';
+import { refusalOfTarget } from './resolve-target.ts';
+import { spellingsOf } from './testing/spellings.ts';
+
+const addresses = [
+  [127, 0, 0, 1],
+  [127, 255, 3, 7],
+  [10, 0, 0, 1],
+  [169, 254, 169, 254],
+  [192, 168, 1, 1],
+  [172, 31, 255, 254],
+  [100, 64, 0, 1],
+  [100, 100, 100, 200],
+  [0, 0, 0, 0],
+  [255, 255, 255, 255],
+  [198, 18, 0, 1],
+  [224, 0, 0, 1],
+] as const;
+
+const others = [
+  'https://[::]/',
+  'https://[::1]/',
+  'https://[0:0:0:0:0:0:0:1]/',
+  'https://[fe80::1]/',
+  'https://[fe80::1%25eth0]/',
+  'https://[fe80::1%eth0]/',
+  'https://[febf::1]/',
+  'https://[fec0::1]/',
+  'https://[fc00::1]/',
+  'https://[fd12:3456::1]/',
+  'https://[fd00:ec2::254]/',
+  'https://[ff02::1]/',
+  'https://[100::1]/',
+  'https://[2001:db8::1]/',
+  'https://[2001:10::1]/',
+  'https://[3fff::1]/',
+  'https://[4000::1]/',
+  'https://[5f00::1]/',
+  'https://localhost/',
+  'https://LOCALHOST/',
+  'https://localhost./',
+  'https://localhost../',
+  'https://foo.localhost/',
+  'https://l\u00adocalhost/',
+  'https://\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54/',
+  'https://%6c%6f%63%61%6c%68%6f%73%74/',
+  'https://ip6-localhost/',
+  'https://localhost.localdomain/',
+  'https://metadata/',
+  'https://metadata.google.internal/',
+  'https://instance-data.ec2.internal/',
+  'https://kubernetes.default.svc.cluster.local/',
+  'https://printer.local/',
+  'https://router.home/',
+  'https://host.lan/',
+  'https://nas.home.arpa/',
+  'https://intranet/',
+  'https://redis:6379/',
+  'https://example.com../',
+  'https://.example.com/',
+  'https://example..com/',
+  'https://-example.com/',
+  'https://user@example.com/',
+  'https://user:password@example.com/',
+  'https://@example.com/',
+  'https://:@example.com/',
+  'https://example.com@127.0.0.1/',
+  'https://127.0.0.1#@example.com/',
+  'https://example.com/#fragment',
+  'https://example.com\\@127.0.0.1/',
+  'https:\\\\127.0.0.1/',
+  'https:/127.0.0.1/',
+  'https:127.0.0.1/',
+  'https:///127.0.0.1/',
+  '//127.0.0.1/',
+  'https://',
+  'https://?',
+  'https://127.1/',
+  'https://0/',
+  'https://127.0.0.1:443/',
+  'https://127.0.0.1:0x1bb/',
+  'https://1.2.3.4.5/',
+  'https://256.1.1.1/',
+  'https://example.com:0/',
+  'https://example.com:99999/',
+  ' https://example.com/',
+  'https://example.com/ ',
+  'https://exam\tple.com/',
+  'https://exam\nple.com/',
+  'https://exam ple.com/',
+  'https://exam\0ple.com/',
+  'http://example.com/',
+  'HTTP://example.com/',
+  'ftp://example.com/',
+  'file:///etc/passwd',
+  'gopher://example.com/',
+  'javascript:alert(1)',
+  'data:text/plain,x',
+  'wss://example.com/',
+  'example.com',
+  '',
+  `https://example.com/${'x'.repeat(2_048)}`,
+  `https://${'a'.repeat(64)}.com/`,
+];
+
+const spelled = addresses.flatMap((octets) =>
+  Object.entries(spellingsOf(octets)).map(([how, host]) => [`${octets.join('.')}, ${how}`, `https://${host}/hook`] as const),
+);
+
+const networks = (...texts: string[]) => texts.map((text) => parseNetwork(text) as IpNetwork);
+const nowhere = () => Promise.reject(new Error('no such name'));
+
+test('every spelling of an address that is not on the public internet is refused', () => {
+  expect(spelled.length + others.length).toBeGreaterThanOrEqual(150);
+  expect(spelled.filter(([, url]) => judgeUrl(url, []).ok)).toEqual([]);
+});
+
+test('URLs that are not what they look like, or lead inside by name, are refused', () => {
+  expect(others.filter((url) => judgeUrl(url, []).ok)).toEqual([]);
+});
+
+test.each([
+  'https://example.com',
+  'https://example.com/hook?x=1&y=%20',
+  'https://example.com.:8443/',
+  'https://b\u00fccher.example/',
+  'https://xn--bcher-kva.example/',
+  'https://hooks.internal.example.com/',
+  'https://8.8.8.8/',
+  'https://[2606:4700::1111]/',
+  'https://[2a00:1450:4001::200e]/',
+  'https://a_b.example.com/',
+])('%s is let through', async (url) => {
+  expect(await refusalOfTarget(url, [], nowhere)).toBeUndefined();
+});
+
+test('a listed network is let through, in whatever spelling, and nothing beside it', () => {
+  const allowed = networks('10.1.0.0/16', '127.0.0.1/32', 'fd00:1::/32');
+  for (const host of ['10.1.2.3', '0x0a.1.2.3', '[::ffff:10.1.2.3]', '127.0.0.1', '2130706433', '[fd00:1::5]'])
+    expect(judgeUrl(`https://${host}/`, allowed)).toMatchObject({ ok: true });
+  for (const host of ['10.2.0.1', '127.0.0.2', '192.168.0.1', '[fd00:2::5]', '169.254.169.254'])
+    expect(judgeUrl(`https://${host}/`, allowed)).toMatchObject({ ok: false });
+});
+
+test('metadata and link-local addresses stay closed whatever is listed', () => {
+  const everything = networks('0.0.0.0/0', '::/0');
+  for (const host of [
+    '169.254.169.254',
+    '[fe80::1]',
+    '[fd00:ec2::254]',
+    '100.100.100.200',
+    '[::ffff:169.254.169.254]',
+    '[64:ff9b::169.254.169.254]',
+    '0.0.0.0',
+    '224.0.0.1',
+  ])
+    expect(judgeUrl(`https://${host}/`, everything)).toMatchObject({ ok: false });
+});
+
+test('a name is judged by every address that it leads to', async () => {
+  const leadsTo =
+    (...found: string[]) =>
+    () =>
+      Promise.resolve(found);
+  const refused = 'must not lead to a private or reserved address';
+  expect(await refusalOfTarget('https://example.com/', [], leadsTo('93.184.216.34'))).toBeUndefined();
+  expect(await refusalOfTarget('https://example.com/', [], leadsTo('127.0.0.1'))).toBe(refused);
+  expect(await refusalOfTarget('https://example.com/', [], leadsTo('93.184.216.34', '10.0.0.1'))).toBe(refused);
+  expect(await refusalOfTarget('https://example.com/', [], leadsTo('::ffff:7f00:1'))).toBe(refused);
+  expect(await refusalOfTarget('https://example.com/', networks('10.0.0.0/8'), leadsTo('10.0.0.1'))).toBeUndefined();
+});
+
+test('a local name counts only where it leads into a listed network', async () => {
+  const home = () => Promise.resolve(['127.0.0.1']);
+  expect(await refusalOfTarget('https://localhost:9/', networks('127.0.0.0/8'), home)).toBeUndefined();
+  expect(await refusalOfTarget('https://localhost:9/', networks('10.0.0.0/8'), home)).toBe(
+    'must not lead to a private or reserved address',
+  );
+  expect(await refusalOfTarget('https://localhost:9/', networks('127.0.0.0/8'), nowhere)).toBe(
+    'must not lead to a host of the local network',
+  );
+});

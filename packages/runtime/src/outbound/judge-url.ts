@@ -1,0 +1,57 @@
+import { parseIp } from './ip-address.ts';
+import type { IpNetwork } from './ip-network.ts';
+import { isReachable } from './judge-address.ts';
+
+const longestUrl = 2_048;
+
+/** Names that mean something inside a machine or network and never on the public internet. */
+const localNames =
+  /^(localhost|ip6-.*|broadcasthost)$|(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa|invalid|onion)$/;
+
+export type TargetVerdict =
+  | { ok: true; url: URL /** Empty for an address. */; name: string /** Good only when it leads to a listed network. */; local: boolean }
+  | { ok: false; reason: string };
+
+const refuse = (reason: string): TargetVerdict => ({ ok: false, reason });
+
+/**
+ * Judges a URL that a caller wants requests to be sent to by what it says itself; where a name leads is judged by the
+ * addresses. The URL parser of the platform, which the request goes through as well, makes all spellings of an address one.
+ */
+export function judgeUrl(text: string, allowed: readonly IpNetwork[]): TargetVerdict {
+  const spelling = faultOfSpelling(text);
+  if (spelling) return refuse(spelling);
+  const url = new URL(text);
+  if (url.protocol !== 'https:') return refuse('must begin with https://');
+  if (url.username !== '' || url.password !== '' || authorityOf(text).includes('@')) return refuse('must not contain a user or password');
+  if (url.hash !== '' || text.includes('#')) return refuse('must not contain a fragment');
+  if (url.port === '0') return refuse('must not name port 0');
+  return judgeHost(url, allowed);
+}
+
+function faultOfSpelling(text: string): string | undefined {
+  if (text.length > longestUrl) return `must have at most ${longestUrl} characters`;
+  // What the parser would drop or rewrite without a word is refused, so that the URL is what it looks like.
+  if (/[\s\\]/.test(text) || hasControls(text)) return 'must not contain spaces, control characters or backslashes';
+  if (!/^https:\/\/[^/?#]/i.test(text)) return 'must be a URL that begins with https:// and names a host';
+  if (!URL.canParse(text)) return 'must be a URL with a host that can exist';
+  return undefined;
+}
+
+const hasControls = (text: string) => [...text].some((character) => character < '!' || character === '\x7f');
+const authorityOf = (text: string) => /^[^:]*:\/\/([^/?#]*)/.exec(text)?.[1] ?? '';
+
+function judgeHost(url: URL, allowed: readonly IpNetwork[]): TargetVerdict {
+  const literal = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+  const name = literal.endsWith('.') ? literal.slice(0, -1) : literal;
+  if (parseIp(name)) {
+    return isReachable(name, allowed)
+      ? { ok: true, url, name: '', local: false }
+      : refuse('must not lead to a private or reserved address');
+  }
+  if (name.length > 253 || !name.split('.').every(isLabel)) return refuse('must name a host by letters, digits and hyphens');
+  const local = !name.includes('.') || localNames.test(name);
+  return local && allowed.length === 0 ? refuse('must not lead to a host of the local network') : { ok: true, url, name, local };
+}
+
+const isLabel = (label: string) => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label);

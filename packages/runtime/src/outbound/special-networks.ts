@@ -1,0 +1,61 @@
+import { type IpNetwork, parseNetwork } from './ip-network.ts';
+
+function networks(...texts: string[]): readonly IpNetwork[] {
+  return texts.map((text) => {
+    const network = parseNetwork(text);
+    if (!network) throw new Error(`${text} is no network`);
+    return network;
+  });
+}
+
+/** Never reached, whatever an operator lists: no service of anybody's lives there, and clouds hand out credentials there. */
+export const forbidden = networks(
+  '0.0.0.0/8',
+  // Link-local, and the metadata services of most clouds.
+  '169.254.0.0/16',
+  // Metadata of Alibaba, and of Oracle before its link-local one.
+  '100.100.100.200/32',
+  '192.0.0.192/32',
+  // The host agent of Azure.
+  '168.63.129.16/32',
+  // Multicast, reserved, broadcast.
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '::/128',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+  // Metadata of Amazon over IPv6.
+  'fd00:ec2::254/128',
+  'fd20:ce::254/128',
+);
+
+/** Inside somebody's network: reached only where the operator lists them. From the registries of special-purpose addresses. */
+export const internal = networks(
+  '127.0.0.0/8',
+  '::1/128',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  'fc00::/7',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  // Protocol assignments (Teredo, benchmarking, ORCHID), documentation, 6to4, local translation.
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+  '2620:4f:8000::/48',
+  '64:ff9b:1::/48',
+);
+
+/** All of IPv6 that is given out for public use; whatever lies outside is not the public internet. */
+export const publicV6 = networks('2000::/3');

@@ -1,0 +1,20 @@
+import { clientSettings } from '@agent-service/contracts';
+import { redisSettings } from '@agent-service/queues';
+import { processSettings, readConfig, setting } from '@agent-service/runtime';
+import { networksSetting } from '@agent-service/runtime/outbound/index';
+import { z } from 'zod';
+
+const schema = z.object({
+  ...processSettings,
+  ...clientSettings,
+  ...redisSettings,
+  WEBHOOKS_ADDRESS: setting.text(),
+  WEBHOOK_ALLOWED_NETWORKS: networksSetting(),
+  /** Certificates of authorities that receivers' certificates may be signed by, besides those that everybody knows. */
+  WEBHOOK_CA_FILE: setting.text().optional(),
+  DELIVERIES_AT_ONCE: setting.integer(512, 1, 10_000),
+});
+
+export type DispatcherConfig = z.output<typeof schema>;
+
+export const readDispatcherConfig = (env: NodeJS.ProcessEnv): DispatcherConfig => readConfig(schema, env);

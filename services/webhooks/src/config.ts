@@ -1,0 +1,24 @@
+import { serverSettings } from '@agent-service/contracts';
+import { redisSettings } from '@agent-service/queues';
+import { processSettings, readConfig, setting } from '@agent-service/runtime';
+import { networksSetting } from '@agent-service/runtime/outbound/index';
+import { databaseSettings, encryptionSettings } from '@agent-service/store';
+import { z } from 'zod';
+
+const schema = z.object({
+  ...processSettings,
+  ...serverSettings,
+  ...databaseSettings,
+  ...encryptionSettings,
+  ...redisSettings,
+  CURSOR_SECRET: setting.secret(),
+  IDENTITY_ADDRESS: setting.text(),
+  WEBHOOK_ALLOWED_NETWORKS: networksSetting(),
+  /** Without it nobody is told by e-mail; the log and the audit log still say it. */
+  SMTP_URL: setting.url('smtp:', 'smtps:').optional(),
+  SMTP_FROM: setting.text().default('Agent Service <agent-service@localhost>'),
+});
+
+export type WebhooksConfig = z.output<typeof schema>;
+
+export const readWebhooksConfig = (env: NodeJS.ProcessEnv): WebhooksConfig => readConfig(schema, env);

@@ -1,0 +1,64 @@
+export type HealthStatus = 'healthy' | 'failing' | 'disabled';
+
+/** How an endpoint has fared since its last success. */
+export interface Health {
+  readonly status: HealthStatus;
+  /** Since when it has been failing or was disabled after failing; null while healthy. */
+  readonly failingSince: number | null;
+  /** The first failure after the last success. */
+  readonly firstFailureAt: number | null;
+  /** How many different deliveries failed since then. */
+  readonly failedEvents: number;
+}
+
+export type HealthEvent =
+  | { kind: 'succeeded' }
+  | {
+      kind: 'failed';
+      at: number;
+      /** When this same delivery failed the time before, if it did. */
+      previousFailureAt: number | null;
+      /** The schedule has no further attempt. */
+      last: boolean;
+    }
+  | { kind: 'gone'; at: number }
+  /** A person set active to true. */
+  | { kind: 'enabled' };
+
+export const disabledAfterMs = 7 * 24 * 3_600_000;
+export const disabledAfterEvents = 3;
+
+export const healthy: Health = { status: 'healthy', failingSince: null, firstFailureAt: null, failedEvents: 0 };
+
+/** The health after an event. Whatever still comes in about a disabled endpoint changes nothing until it is enabled. */
+export function nextHealth(health: Health, event: HealthEvent): Health {
+  if (event.kind === 'enabled') return healthy;
+  if (health.status === 'disabled') return health;
+  switch (event.kind) {
+    case 'succeeded':
+      return healthy;
+    case 'gone':
+      return {
+        ...health,
+        status: 'disabled',
+        failingSince: health.failingSince ?? event.at,
+        firstFailureAt: health.firstFailureAt ?? event.at,
+      };
+    case 'failed':
+      return failed(health, event);
+  }
+}
+
+function failed(health: Health, { at, previousFailureAt, last }: Extract<HealthEvent, { kind: 'failed' }>): Health {
+  const firstFailureAt = health.firstFailureAt ?? at;
+  const counted = health.firstFailureAt !== null && previousFailureAt !== null && previousFailureAt >= health.firstFailureAt;
+  const failedEvents = health.failedEvents + (counted ? 0 : 1);
+  const failing = health.status === 'failing' || last;
+  const disabled = at - firstFailureAt >= disabledAfterMs && failedEvents >= disabledAfterEvents;
+  return {
+    status: disabled ? 'disabled' : failing ? 'failing' : 'healthy',
+    failingSince: failing || disabled ? (health.failingSince ?? at) : null,
+    firstFailureAt,
+    failedEvents,
+  };
+}

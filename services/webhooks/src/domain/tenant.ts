@@ -1,0 +1,4 @@
+export interface Tenant {
+  readonly organizationId: string;
+  readonly environment: 'live' | 'test';
+}

@@ -1,0 +1,84 @@
+import type { DeliveryJob, Producer } from '@agent-service/queues';
+import type { ProcessContext } from '@agent-service/runtime';
+import type { Store } from '@agent-service/store';
+import { type EndpointKey, endpointKeyText } from '../store/keys.ts';
+import { type Armed, armLines } from '../store/line.ts';
+
+const endpointsAtOnce = 500;
+
+export interface Alarm extends Armed {
+  delayMs: number;
+}
+
+/** The lines of deliveries before their endpoints, and the jobs that call dispatchers. */
+export interface Lines {
+  /** Something may be due for these endpoints, or their lanes may have room: sends on what can go. Never waits. */
+  nudge(endpoints: Iterable<EndpointKey>): void;
+  /** Sets alarm clocks for deliveries that wait for their time. Never waits. */
+  ring(alarms: readonly Alarm[]): void;
+}
+
+export interface LinesOptions {
+  process: ProcessContext;
+  store: Store;
+  jobs: Producer<DeliveryJob>;
+  now: () => number;
+}
+
+/**
+ * Nudges that come while one round is out make the next. What goes wrong here is only told: the rows say what is to be
+ * done, and the reconciler does it.
+ */
+export function createLines({ process, store, jobs, now }: LinesOptions): Lines {
+  const waiting = new Map<string, EndpointKey>();
+  let alarms: Alarm[] = [];
+  let running: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    while (waiting.size > 0 || alarms.length > 0) {
+      const [endpoints, ringing] = [takeEndpoints(), alarms];
+      alarms = [];
+      try {
+        const armed = endpoints.length > 0 ? await armLines(store.sql, endpoints, now()) : [];
+        await jobs.add([...armed.map((each) => ({ payload: jobOf(each) })), ...ringing.map(alarmJob)]);
+      } catch (cause) {
+        process.logger.warn({ event: 'deliveries_not_armed', endpoints: endpoints.length, err: cause });
+      }
+    }
+  }
+
+  function takeEndpoints(): EndpointKey[] {
+    const taken = [...waiting.entries()].slice(0, endpointsAtOnce);
+    for (const [text] of taken) waiting.delete(text);
+    return taken.map(([, endpoint]) => endpoint);
+  }
+
+  function start(): void {
+    running ??= Promise.resolve()
+      .then(run)
+      .finally(() => {
+        running = undefined;
+      });
+  }
+
+  process.onStop('lines', async () => running);
+  return {
+    nudge(endpoints) {
+      for (const endpoint of endpoints) waiting.set(endpointKeyText(endpoint), endpoint);
+      if (waiting.size > 0) start();
+    },
+    ring(more) {
+      alarms.push(...more);
+      if (alarms.length > 0) start();
+    },
+  };
+}
+
+export const jobOf = ({ organizationId, environment, deliveryId, dispatch }: Armed): DeliveryJob => ({
+  organizationId,
+  environment,
+  deliveryId,
+  attempt: dispatch,
+});
+
+const alarmJob = ({ delayMs, ...armed }: Alarm) => ({ payload: jobOf(armed), delayMs });

@@ -1,0 +1,5 @@
+import { runProcess } from '@agent-service/runtime';
+import { readWebhooksConfig } from './config.ts';
+import { start } from './start.ts';
+
+await runProcess('webhooks', readWebhooksConfig, start);

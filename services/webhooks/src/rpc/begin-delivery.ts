@@ -1,0 +1,41 @@
+import { type RpcOf, services } from '@agent-service/contracts';
+import type { Cipher } from '@agent-service/store';
+import type { WebhooksContext } from '../context.ts';
+import type { Tenant } from '../domain/tenant.ts';
+import { type BegunRow, beginDeliveries, linesOf } from '../store/begin.ts';
+import { toMs } from '../store/time.ts';
+import { checkCount, toClaim } from './items.ts';
+import { openSecret } from './sealed-secrets.ts';
+
+export const beginDelivery = ({ store, cipher, lines, now }: WebhooksContext): RpcOf<'webhooks', 'beginDelivery'> => ({
+  allow: services('webhook-dispatcher'),
+  async handle({ items }) {
+    checkCount(items, 'items');
+    const claims = items.map(toClaim);
+    const at = now();
+    const rows = await beginDeliveries(store.sql, claims, at);
+    const begun = new Map(rows.map((row) => [row.position, row]));
+    const others = claims.filter((_, position) => !begun.has(position));
+    if (others.length > 0) lines.nudge(await linesOf(store.sql, others, at));
+    return {
+      results: claims.map((claim, position) => {
+        const row = begun.get(position);
+        return { begun: row ? toBegun(cipher, claim, row, at) : null };
+      }),
+    };
+  },
+});
+
+const toBegun = (cipher: Cipher, tenant: Tenant, row: BegunRow, at: number) => ({
+  url: row.url,
+  eventId: row.eventId,
+  body: row.body,
+  secrets: sealedOf(row, at).map((sealed) => openSecret(cipher, tenant, row.endpointId, sealed)),
+  receivedAtMs: toMs(row.receivedAt),
+  attempt: row.attemptsMade + 1,
+});
+
+function sealedOf({ secret, previousSecret, previousSecretUntil }: BegunRow, at: number): string[] {
+  const signsAlong = previousSecret !== null && previousSecretUntil !== null && at < toMs(previousSecretUntil);
+  return signsAlong ? [secret, previousSecret] : [secret];
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { type Call, type RpcOf, services } from '@agent-service/contracts';
+import { type Sql, writeAudit } from '@agent-service/store';
+import type { WebhooksContext } from '../context.ts';
+import type { Outcome } from '../domain/outcome.ts';
+import { type EndpointChange, settleBatch } from '../domain/settle-batch.ts';
+import type { Alarm } from '../lines/lines.ts';
+import { type EndedDelivery, type EndpointAfter, type InHand, lockInHand, saveEnded, saveEndpoints } from '../store/end.ts';
+import { distinctEndpoints, type EndpointKey, endpointKeyText } from '../store/keys.ts';
+import { addNotice } from '../store/notices.ts';
+import { toTimestamp } from '../store/time.ts';
+import { checkCount, toClaim } from './items.ts';
+import { toOutcome } from './outcome-message.ts';
+
+/** A line is looked at so long after the first in it was due, should its alarm not ring. */
+const forgottenMs = 5_000;
+
+interface Applied {
+  endpoints: EndpointKey[];
+  alarms: Alarm[];
+}
+
+export const endDelivery = ({ store, lines, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'endDelivery'> => ({
+  allow: services('webhook-dispatcher'),
+  async handle({ items }, call) {
+    checkCount(items, 'items');
+    const claims = items.map(toClaim);
+    const outcomes = items.map(toOutcome);
+    const { endpoints, alarms } = await store.transaction(async ({ sql }) => {
+      const inHand = await lockInHand(sql, claims);
+      return await apply(sql, call, inHand, outcomes, now());
+    });
+    lines.ring(alarms);
+    lines.nudge(endpoints);
+    auditRelay.nudge();
+    return {};
+  },
+});
+
+async function apply(sql: Sql, call: Call, inHand: readonly InHand[], outcomes: readonly Outcome[], at: number): Promise<Applied> {
+  if (inHand.length === 0) return { endpoints: [], alarms: [] };
+  const ending = inHand.map((each) => ({ ...each, endpoint: endpointKeyText(each), outcome: outcomes[each.position] as Outcome }));
+  const { ends, endpoints } = settleBatch(ending, at, Math.random);
+  const ended = ending.map(({ organizationId, environment, deliveryId, outcome }, index): EndedDelivery => {
+    return { organizationId, environment, deliveryId, outcome, end: ends[index] as EndedDelivery['end'] };
+  });
+  const dispatches = await saveEnded(sql, ended, at);
+  const keys = distinctEndpoints(inHand);
+  const changes = keys.map((key) => ({ key, ...(endpoints.get(endpointKeyText(key)) as EndpointChange) }));
+  await saveEndpoints(sql, changes.map(toAfter), at);
+  for (const { key, before, after } of changes) {
+    if (after.status !== 'disabled' || before.status === 'disabled') continue;
+    const last = ending.findLast(({ endpoint }) => endpoint === endpointKeyText(key));
+    if (last) await tellDisabled(sql, call, key, last, toTimestamp(after.failingSince ?? at), at);
+  }
+  return { endpoints: keys, alarms: ended.flatMap((each) => alarmOf(each, dispatches, at)) };
+}
+
+const toAfter = ({ key, after, attempted, dueAt }: EndpointChange & { key: EndpointKey }): EndpointAfter => ({
+  ...key,
+  health: after,
+  attempted,
+  lookAt: dueAt === null ? null : dueAt + forgottenMs,
+});
+
+/** In the transaction that disables it: an audit entry, and word to the administrators. */
+async function tellDisabled(
+  sql: Sql,
+  call: Call,
+  { organizationId, environment, endpointId }: EndpointKey,
+  { url, outcome }: { url: string; outcome: Outcome },
+  failingSince: string,
+  at: number,
+): Promise<void> {
+  const reason = outcome.kind === 'answered' && outcome.status === 410 ? 'gone' : 'failing';
+  const target = { type: 'webhook', id: endpointId };
+  await writeAudit(sql, call, {
+    action: 'webhook.disabled',
+    organizationId,
+    environment,
+    target,
+    changes: { reason, failing_since: failingSince },
+  });
+  const notice = { endpointId, url, reason, failingSince, disabledAt: toTimestamp(at) } as const;
+  await addNotice(sql, { organizationId, environment }, randomUUID(), notice, at);
+}
+
+/** Those given back are in their line again at once; the nudge takes care of them. */
+function alarmOf(
+  { organizationId, environment, deliveryId, end }: EndedDelivery,
+  dispatches: ReadonlyMap<string, number>,
+  at: number,
+): Alarm[] {
+  if (end.state !== 'waiting' || end.dueAt <= at) return [];
+  return [{ organizationId, environment, deliveryId, dispatch: dispatches.get(deliveryId) ?? 0, delayMs: end.dueAt - at }];
+}

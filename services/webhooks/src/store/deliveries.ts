@@ -1,0 +1,104 @@
+import type { Page, Sql } from '@agent-service/store';
+import type { Tenant } from '../domain/tenant.ts';
+import type { AttemptRecord } from './end.ts';
+import { toTimestamp } from './time.ts';
+
+export interface DeliveryRow {
+  id: string;
+  eventId: string;
+  eventType: string;
+  state: 'waiting' | 'armed' | 'sending' | 'delivered' | 'failed' | 'dropped';
+  attempts: AttemptRecord[];
+  responseStatus: number;
+  responseBody: string;
+  dueAt: string;
+  createdAt: string;
+  endedAt: string | null;
+  redeliveryOf: string | null;
+}
+
+const columns = `id, event_id as "eventId", event_type as "eventType", state, attempts, response_status as "responseStatus",
+  response_body as "responseBody", due_at as "dueAt", created_at as "createdAt", ended_at as "endedAt", redelivery_of as "redeliveryOf"`;
+
+/** Undefined where there is no such endpoint. */
+export async function countDeliveriesOf(
+  sql: Sql,
+  { organizationId, environment }: Tenant,
+  endpointId: string,
+): Promise<number | undefined> {
+  const [row] = await sql<{ deliveries: string }>(
+    'select deliveries from endpoints where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null',
+    [organizationId, environment, endpointId],
+  );
+  return row && Number(row.deliveries);
+}
+
+/** Newest first; one row more than asked for tells that there is a further page. */
+export function listDeliveries(
+  sql: Sql,
+  { organizationId, environment }: Tenant,
+  endpointId: string,
+  after: Page['after'] | undefined,
+  limit: number,
+): Promise<DeliveryRow[]> {
+  const seek = after ? 'and (created_at, id) < ($5::timestamptz, $6)' : '';
+  return sql<DeliveryRow>(
+    `select ${columns} from deliveries where organization_id = $1 and environment = $2 and endpoint_id = $3 ${seek}
+     order by created_at desc, id desc limit $4`,
+    [organizationId, environment, endpointId, limit + 1, ...(after ?? [])],
+  );
+}
+
+export interface NewDelivery extends Tenant {
+  id: string;
+  endpointId: string;
+  eventId: string;
+  eventType: string;
+  redeliveryOf: string | null;
+  test: boolean;
+  at: number;
+}
+
+export async function addDelivery(sql: Sql, delivery: NewDelivery): Promise<DeliveryRow> {
+  const { organizationId, environment, id, endpointId, eventId, eventType, redeliveryOf, test, at } = delivery;
+  const [row] = await sql<DeliveryRow>(
+    `insert into deliveries (organization_id, environment, id, endpoint_id, event_id, event_type, redelivery_of, test, state, due_at, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $9, $9) returning ${columns}`,
+    [organizationId, environment, id, endpointId, eventId, eventType, redeliveryOf, test, toTimestamp(at)],
+  );
+  return row as DeliveryRow;
+}
+
+/** A delivery whose event is still there to be sent again. */
+export async function findRepeatable(
+  sql: Sql,
+  { organizationId, environment }: Tenant,
+  endpointId: string,
+  id: string,
+  receivedAfter: number,
+): Promise<{ eventId: string; eventType: string; test: boolean } | undefined> {
+  const [row] = await sql<{ eventId: string; eventType: string; test: boolean }>(
+    `select delivery.event_id as "eventId", delivery.event_type as "eventType", delivery.test from deliveries as delivery
+     join events as event on event.organization_id = delivery.organization_id and event.environment = delivery.environment
+       and event.id = delivery.event_id
+     where delivery.organization_id = $1 and delivery.environment = $2 and delivery.id = $4 and delivery.endpoint_id = $3
+       and event.received_at > $5`,
+    [organizationId, environment, endpointId, id, toTimestamp(receivedAfter)],
+  );
+  return row;
+}
+
+export async function addTestEvent(
+  sql: Sql,
+  { organizationId, environment }: Tenant,
+  { id, type, body, at }: { id: string; type: string; body: string; at: number },
+): Promise<void> {
+  await sql('insert into events (organization_id, environment, id, type, body, received_at) values ($1, $2, $3, $4, $5, $6)', [
+    organizationId,
+    environment,
+    id,
+    type,
+    body,
+    toTimestamp(at),
+  ]);
+}

@@ -1,0 +1,82 @@
+import type { Sql } from '@agent-service/store';
+import { laneWidth, narrowLaneWidth } from '../domain/lanes.ts';
+import { type DeliveryKey, type EndpointKey, endpointColumns } from './keys.ts';
+import { toTimestamp } from './time.ts';
+
+/** How long a job is believed to be in Redis without asking. */
+export const believedMs = 10_000;
+/** How long after its time a line is looked at whose alarm did not ring. */
+const forgottenMs = 5_000;
+
+export interface Armed extends DeliveryKey {
+  /** Which job of the delivery this is. */
+  dispatch: number;
+}
+
+/**
+ * Takes what is due out of the lines of these endpoints, oldest first, for as long as their lanes have room. Lanes are counted
+ * without a lock: two replicas that do this at the same moment may fill a lane twice, and it empties again.
+ */
+export function armLines(sql: Sql, endpoints: readonly EndpointKey[], now: number): Promise<Armed[]> {
+  return sql<Armed>(
+    `with lanes as (
+       select endpoint.organization_id, endpoint.environment, endpoint.id, coalesce(endpoint.void_before, '-infinity') as void_before,
+         case when endpoint.first_failure_at is null then ${laneWidth} else ${narrowLaneWidth} end - (
+           select count(*) from deliveries as delivery
+           where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
+             and delivery.endpoint_id = endpoint.id and delivery.state in ('armed', 'sending')) as room
+       from unnest($1::text[], $2::text[], $3::text[]) as wanted (organization_id, environment, id)
+       join endpoints as endpoint using (organization_id, environment, id)
+       where endpoint.active and endpoint.deleted_at is null
+     ), line as (
+       select lanes.organization_id, lanes.environment, found.id from lanes cross join lateral (
+         select delivery.id from deliveries as delivery
+         where delivery.organization_id = lanes.organization_id and delivery.environment = lanes.environment
+           and delivery.endpoint_id = lanes.id and delivery.state = 'waiting' and delivery.due_at <= $4
+           and delivery.created_at > lanes.void_before
+         order by delivery.due_at, delivery.id limit greatest(lanes.room, 0) for update skip locked) as found
+     )
+     update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5 from line
+     where delivery.organization_id = line.organization_id and delivery.environment = line.environment and delivery.id = line.id
+     returning delivery.organization_id as "organizationId", delivery.environment, delivery.id as "deliveryId", delivery.dispatch`,
+    [...endpointColumns(endpoints), toTimestamp(now), toTimestamp(now + believedMs)],
+  );
+}
+
+/** Has the lines of these endpoints looked after from then on. */
+export async function wakeLines(sql: Sql, endpoints: readonly EndpointKey[], at: number): Promise<void> {
+  if (endpoints.length === 0) return;
+  await sql(
+    `with locked as (
+       select endpoint.organization_id, endpoint.environment, endpoint.id
+       from unnest($1::text[], $2::text[], $3::text[]) as wanted (organization_id, environment, id)
+       join endpoints as endpoint using (organization_id, environment, id) order by 1, 2, 3 for no key update of endpoint
+     )
+     update endpoints as endpoint set look_at = least(endpoint.look_at, $4) from locked
+     where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`,
+    [...endpointColumns(endpoints), toTimestamp(at)],
+  );
+}
+
+/**
+ * Endpoints whose lines want a look, a bounded number; the next look is set to when the first of a line is due. In two
+ * statements, because the second must see what was added before the first had its locks.
+ */
+export async function takeLinesToLookAt(sql: Sql, now: number, limit: number): Promise<EndpointKey[]> {
+  const endpoints = await sql<EndpointKey>(
+    `select organization_id as "organizationId", environment, id as "endpointId" from endpoints where look_at <= $1
+     order by look_at limit $2 for no key update skip locked`,
+    [toTimestamp(now), limit],
+  );
+  if (endpoints.length === 0) return [];
+  await sql(
+    `update endpoints as endpoint set look_at = (
+       select greatest(min(delivery.due_at), $4) + interval '${forgottenMs} milliseconds' from deliveries as delivery
+       where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
+         and delivery.endpoint_id = endpoint.id and delivery.state = 'waiting')
+     from unnest($1::text[], $2::text[], $3::text[]) as wanted (organization_id, environment, id)
+     where endpoint.organization_id = wanted.organization_id and endpoint.environment = wanted.environment and endpoint.id = wanted.id`,
+    [...endpointColumns(endpoints), toTimestamp(now)],
+  );
+  return endpoints;
+}

@@ -1,0 +1,101 @@
+import { idempotencyTable, migration, outboxTable } from '@agent-service/store';
+
+// look_at: when the line of deliveries behind an endpoint wants a look, null when nobody stands in it. Deliveries made up to
+// void_before are not wanted any more; voiding says that some may still be there to be dropped.
+const endpoints = `
+  create table endpoints (
+    organization_id text not null,
+    environment text not null check (environment in ('live', 'test')),
+    id text not null,
+    url text not null,
+    events text[] not null,
+    description text not null,
+    active boolean not null,
+    secret text not null,
+    previous_secret text,
+    previous_secret_until timestamptz(3),
+    status text not null default 'healthy' check (status in ('healthy', 'failing', 'disabled')),
+    failing_since timestamptz(3),
+    first_failure_at timestamptz(3),
+    failed_events integer not null default 0,
+    last_delivery_at timestamptz(3),
+    deliveries bigint not null default 0 check (deliveries >= 0),
+    look_at timestamptz(3),
+    void_before timestamptz(3),
+    voiding boolean not null default false,
+    deleted_at timestamptz(3),
+    created_at timestamptz(3) not null,
+    updated_at timestamptz(3) not null,
+    primary key (organization_id, environment, id),
+    constraint endpoints_disabled_are_inactive check (status <> 'disabled' or not active)
+  ) with (fillfactor = 50);
+  create index endpoints_created_at_index on endpoints (organization_id, environment, created_at desc, id desc) where deleted_at is null;
+  create index endpoints_look_at_index on endpoints (look_at) where look_at is not null;
+  create index endpoints_voiding_index on endpoints (organization_id, environment, id) where voiding;
+  create index endpoints_deleted_at_index on endpoints (deleted_at) where deleted_at is not null;
+`;
+
+const events = `
+  create table events (
+    organization_id text not null,
+    environment text not null,
+    id text not null,
+    type text not null,
+    body text not null,
+    received_at timestamptz(3) not null,
+    primary key (organization_id, environment, id)
+  );
+  create index events_received_at_index on events (received_at);
+`;
+
+// waiting: in its endpoint's line, from due_at on. armed: a job is in Redis, believed until look_at. sending: a dispatcher
+// has it, until look_at. The last two are the endpoint's lane.
+const deliveries = `
+  create table deliveries (
+    organization_id text not null,
+    environment text not null,
+    id text not null,
+    endpoint_id text not null,
+    event_id text not null,
+    event_type text not null,
+    redelivery_of text,
+    test boolean not null default false,
+    state text not null check (state in ('waiting', 'armed', 'sending', 'delivered', 'failed', 'dropped')),
+    due_at timestamptz(3) not null,
+    look_at timestamptz(3),
+    dispatch integer not null default 0,
+    claim text,
+    attempts_made integer not null default 0,
+    attempts jsonb not null default '[]',
+    last_failure_at timestamptz(3),
+    response_status integer not null default 0,
+    response_body text not null default '',
+    created_at timestamptz(3) not null,
+    ended_at timestamptz(3),
+    primary key (organization_id, environment, id),
+    constraint deliveries_ended check ((ended_at is null) = (state in ('waiting', 'armed', 'sending'))),
+    constraint deliveries_looked_after check ((look_at is not null) = (state in ('armed', 'sending')))
+  ) with (fillfactor = 70);
+  create index deliveries_endpoint_index on deliveries (organization_id, environment, endpoint_id, created_at desc, id desc);
+  create index deliveries_line_index on deliveries (organization_id, environment, endpoint_id, due_at, id) where state = 'waiting';
+  create index deliveries_lane_index on deliveries (organization_id, environment, endpoint_id) where state in ('armed', 'sending');
+  create index deliveries_look_at_index on deliveries (look_at) where state in ('armed', 'sending');
+  create index deliveries_created_at_index on deliveries (created_at);
+`;
+
+// What administrators are to be told by e-mail.
+const notices = `
+  create table notices (
+    organization_id text not null,
+    environment text not null,
+    id text not null,
+    notice jsonb not null,
+    try_at timestamptz(3) not null,
+    tries integer not null default 0,
+    created_at timestamptz(3) not null,
+    primary key (organization_id, environment, id)
+  );
+  create index notices_try_at_index on notices (try_at);
+`;
+
+export const webhooks = migration('0001-webhooks', endpoints, events, deliveries, notices, idempotencyTable, outboxTable);

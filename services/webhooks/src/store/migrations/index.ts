@@ -1,0 +1,3 @@
+import { webhooks } from './0001-webhooks.ts';
+
+export const migrations = [webhooks];

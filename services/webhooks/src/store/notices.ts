@@ -1,0 +1,60 @@
+import type { Sql } from '@agent-service/store';
+import type { Tenant } from '../domain/tenant.ts';
+import { toTimestamp } from './time.ts';
+
+/** What an organization's administrators are told when an endpoint was disabled by itself. */
+export interface DisabledNotice {
+  endpointId: string;
+  url: string;
+  /** Nobody is there any more (410), or it failed for too long. */
+  reason: 'gone' | 'failing';
+  failingSince: string;
+  disabledAt: string;
+}
+
+export interface NoticeRow extends Tenant {
+  id: string;
+  notice: DisabledNotice;
+  tries: number;
+  createdAt: string;
+}
+
+export async function addNotice(
+  sql: Sql,
+  { organizationId, environment }: Tenant,
+  id: string,
+  notice: DisabledNotice,
+  at: number,
+): Promise<void> {
+  await sql('insert into notices (organization_id, environment, id, notice, try_at, created_at) values ($1, $2, $3, $4, $5, $5)', [
+    organizationId,
+    environment,
+    id,
+    JSON.stringify(notice),
+    toTimestamp(at),
+  ]);
+}
+
+/** Takes the next one that is due. Whoever dies with it leaves it to be tried again after the pause. */
+export async function takeNotice(sql: Sql, now: number, nextTryAt: (tries: number) => number): Promise<NoticeRow | undefined> {
+  const [row] = await sql<NoticeRow>(
+    `select organization_id as "organizationId", environment, id, notice, tries, created_at as "createdAt" from notices
+     where try_at <= $1 order by try_at limit 1 for update skip locked`,
+    [toTimestamp(now)],
+  );
+  if (!row) return undefined;
+  await sql('update notices set try_at = $4, tries = tries + 1 where organization_id = $1 and environment = $2 and id = $3', [
+    row.organizationId,
+    row.environment,
+    row.id,
+    toTimestamp(nextTryAt(row.tries)),
+  ]);
+  return row;
+}
+
+export async function removeNotice(
+  sql: Sql,
+  { organizationId, environment, id }: Pick<NoticeRow, 'organizationId' | 'environment' | 'id'>,
+): Promise<void> {
+  await sql('delete from notices where organization_id = $1 and environment = $2 and id = $3', [organizationId, environment, id]);
+}

@@ -1,0 +1,30 @@
+import type { DeliveryJob, Producer } from '@agent-service/queues';
+import type { ProcessContext } from '@agent-service/runtime';
+import { startSweep, sweepIdempotency } from '@agent-service/store';
+import type { WebhooksContext } from './context.ts';
+import { createReconciler } from './lines/reconciler.ts';
+import { removeDeletedEndpoints, removeOldDeliveries, removeOldEvents } from './store/removal.ts';
+import { dropVoid } from './store/void.ts';
+
+const everySecond = 1_000;
+const everyMinute = 60_000;
+const removedAtOnce = 1_000;
+
+export interface SweepsOptions {
+  context: WebhooksContext;
+  jobs: Producer<DeliveryJob>;
+  /** Tells administrators one thing; answers with 0 when there was nothing to tell. */
+  notify: () => Promise<number>;
+}
+
+/** What is done without being asked for. Every replica does it; a step that another has done finds nothing. */
+export function startSweeps(process: ProcessContext, { context, jobs, notify }: SweepsOptions): void {
+  const { store, now } = context;
+  startSweep(process, 'reconciler', everySecond, createReconciler(context, jobs));
+  startSweep(process, 'void deliveries', everySecond, () => store.transaction(({ sql }) => dropVoid(sql, now(), removedAtOnce)));
+  startSweep(process, 'notices', everySecond, notify);
+  startSweep(process, 'old deliveries', everyMinute, () => store.transaction(({ sql }) => removeOldDeliveries(sql, now(), removedAtOnce)));
+  startSweep(process, 'old events', everyMinute, () => removeOldEvents(store.sql, now(), removedAtOnce));
+  startSweep(process, 'deleted endpoints', everyMinute, () => removeDeletedEndpoints(store.sql, now(), removedAtOnce));
+  startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
+}

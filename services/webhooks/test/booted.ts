@@ -1,0 +1,51 @@
+import { createProcess } from '@agent-service/runtime';
+import { testDatabase, testRedis } from '@agent-service/testkit';
+import { Client as Database } from 'pg';
+import { readWebhooksConfig, type WebhooksConfig } from '../src/config.ts';
+import { start } from '../src/start.ts';
+import { type Clients, connectTo } from './clients.ts';
+import { webhooksSettings } from './settings.ts';
+
+export interface Booted extends Clients {
+  /** Where it serves. */
+  address: string;
+  databaseUrl: string;
+  redisUrl: string;
+  stop(): Promise<void>;
+}
+
+export interface BootOptions {
+  now?: () => number;
+  settings?: Record<string, string>;
+}
+
+/** The service as its main file starts it, on a database and a key space of its own. */
+export async function boot({ now, settings }: BootOptions = {}): Promise<Booted> {
+  const [database, { url: redisUrl }] = await Promise.all([testDatabase(), testRedis()]);
+  const config = readWebhooksConfig(webhooksSettings({ databaseUrl: database.url, redisUrl }, settings));
+  const running = await createProcess('webhooks', config, (process, given: WebhooksConfig) => start(process, given, now));
+  const address = `127.0.0.1:${running.started}`;
+  const clients = connectTo(address);
+  return {
+    ...clients,
+    address,
+    databaseUrl: database.url,
+    redisUrl,
+    async stop() {
+      clients.close();
+      await running.stop();
+      await database.drop();
+    },
+  };
+}
+
+/** Asks the database itself, past the service. */
+export async function query<Row extends object>(url: string, statement: string, values: unknown[] = []): Promise<Row[]> {
+  const database = new Database({ connectionString: url, options: '-c search_path=webhooks -c timezone=UTC' });
+  await database.connect();
+  try {
+    return (await database.query<Row>(statement, values)).rows;
+  } finally {
+    await database.end();
+  }
+}

@@ -1,0 +1,144 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type OwnRedis, ownRedis, type Receiver, randomOf, receiver, runSeed, testFolder } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { query } from './booted.ts';
+import { asCaller, type Clients, connectTo } from './clients.ts';
+import { type OwnPostgres, ownPostgres } from './own-postgres.ts';
+import { type ServiceProcess, serviceProcess } from './processes.ts';
+import { dispatcherSettings, webhooksSettings } from './settings.ts';
+import { until } from './until.ts';
+
+/** How many events; the long form takes 5,000 and more. */
+const total = Number(process.env['WEBHOOK_FAULT_EVENTS'] ?? 1_500);
+const batch = 25;
+const endpoints = 5;
+/** What a relay would wait between tries. */
+const retryMs = 100;
+const settleLimitMs = 120_000;
+
+let postgres: OwnPostgres;
+let redis: OwnRedis;
+let target: Receiver;
+let webhooks: ServiceProcess;
+let dispatchers: ServiceProcess[];
+let clients: Clients;
+
+beforeAll(async () => {
+  [postgres, redis, target] = await Promise.all([ownPostgres(), ownRedis(), receiver()]);
+  webhooks = await serviceProcess('webhooks', webhooksSettings({ databaseUrl: postgres.url, redisUrl: redis.url }));
+  await webhooks.start();
+  const caFile = join(await testFolder(), 'ca.pem');
+  writeFileSync(caFile, target.certificate.cert);
+  const settings = dispatcherSettings(redis.url, webhooks.address, caFile);
+  dispatchers = await Promise.all([1, 2].map(() => serviceProcess('webhook-dispatcher', settings)));
+  await Promise.all(dispatchers.map((each) => each.start()));
+  clients = connectTo(webhooks.address);
+  for (let index = 0; index < endpoints; index += 1) await createEndpoint(index);
+}, 90_000);
+
+afterAll(async () => {
+  clients.close();
+  await Promise.all(dispatchers.map((each) => each.stop()));
+  await webhooks.stop();
+  await Promise.all([target.stop(), redis.stop(), postgres.remove()]);
+});
+
+const createEndpoint = (index: number) =>
+  asCaller({}, () => clients.gateway.createEndpoint({ url: `${target.url}/${index}`, events: ['credits.depleted'], active: true }));
+
+test(
+  'SIGKILL of dispatchers and webhooks, FLUSHALL and a PostgreSQL that restarts, under load: every event reaches every endpoint',
+  async () => {
+    const random = randomOf(runSeed('webhook faults'));
+    let sent = 0;
+    const load = (async () => {
+      for (; sent < total; sent += batch) await hand(Array.from({ length: batch }, (_, index) => `evt_${sent + index}`));
+    })();
+    const faults: (() => Promise<void>)[] = [
+      () => killed(dispatchers[0] as ServiceProcess),
+      flushed,
+      () => killed(webhooks),
+      flushed,
+      restarted,
+      () => killed(dispatchers[1] as ServiceProcess),
+    ];
+    let done = false;
+    void load.then(() => {
+      done = true;
+    });
+    let struck = 0;
+    while (!done || struck < faults.length) {
+      await pause(100 + random.below(500));
+      const t0=performance.now(); const at=target.requests.length;
+      await faults[struck % faults.length]?.();
+ process.stdout.write(`DBG fault ${struck} ${Math.round(performance.now()-t0)}ms sent ${sent} requests ${at} -> ${target.requests.length}\n`);
+      struck += 1;
+    }
+    await load;
+    expect(struck).toBeGreaterThanOrEqual(faults.length);
+    const dbg=setInterval(()=>{ void query(postgres.url,'select state, count(*)::int, min(look_at-now())::text l from deliveries group by 1').then(r=>process.stdout.write(`DBG ${target.requests.length} ${JSON.stringify(r)}\n`))},3000);
+    await until('every delivery has ended', async () => (await pending()) === 0, settleLimitMs);
+    clearInterval(dbg);
+    await proveAll();
+  },
+  60_000 + settleLimitMs + total * 20,
+);
+
+/** As a relay does: the same batch again until it has been taken. */
+async function hand(ids: readonly string[]): Promise<void> {
+  const events = ids.map((id) => ({
+    id,
+    type: 'credits.depleted',
+    organizationId: 'org_a',
+    environment: 'live',
+    createdAt: new Date().toISOString(),
+    dataJson: JSON.stringify({ id }),
+  }));
+  for (;;) {
+    const taken = await clients.credits.receiveEvents({ events }).then(
+      () => true,
+      () => false,
+    );
+    if (taken) return;
+    await pause(retryMs);
+  }
+}
+
+async function killed(victim: ServiceProcess): Promise<void> {
+  await victim.kill();
+  await victim.start();
+}
+
+async function flushed(): Promise<void> {
+  const client = new Redis(redis.url);
+  await client.flushall();
+  client.disconnect();
+}
+
+async function restarted(): Promise<void> {
+  await postgres.stop();
+  await postgres.start();
+}
+
+async function pending(): Promise<number> {
+  const [row] = await query<{ pending: number }>(postgres.url, 'select count(*)::int as pending from deliveries where ended_at is null');
+  return row?.pending ?? 0;
+}
+
+/** Each event came at each endpoint at least once, under its own id, with its own body; the rows say the same. */
+async function proveAll(): Promise<void> {
+  const came = new Map<string, Set<string>>();
+  for (const { path, headers, body } of target.requests) {
+    const id = headers['webhook-id'] ?? '';
+    expect(JSON.parse(body)).toMatchObject({ id, data: { id } });
+    came.set(path, (came.get(path) ?? new Set()).add(id));
+  }
+  const expected = Array.from({ length: total }, (_, index) => `evt_${index}`);
+  for (let index = 0; index < endpoints; index += 1) expect(expected.filter((id) => !came.get(`/${index}`)?.has(id))).toEqual([]);
+  const states = await query<{ state: string; count: number }>(postgres.url, 'select state, count(*)::int from deliveries group by 1');
+  expect(states).toEqual([{ state: 'delivered', count: total * endpoints }]);
+  process.stdout.write(`webhook faults: ${total * endpoints} deliveries, ${target.requests.length} requests\n`);
+}

@@ -1,0 +1,42 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { preparePostgres } from '@agent-service/local/postgres/server';
+import { beginLife, type Life, waitUntilReady } from '@agent-service/local/processes/life';
+import { freePort } from '@agent-service/testkit';
+
+/** A PostgreSQL that a test may stop and start again; what it has committed, it keeps. */
+export interface OwnPostgres {
+  readonly url: string;
+  start(): Promise<void>;
+  /** The server is gone: connections are refused. */
+  stop(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+const startLimitMs = 30_000;
+
+export async function ownPostgres(): Promise<OwnPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'webhooks-postgres-'));
+  chmodSync(folder, 0o711);
+  const spec = await preparePostgres({ folder: join(folder, 'data'), port: await freePort(), profile: 'throwaway', password: 'postgres' });
+  const log = join(folder, 'log');
+  let life: Life | undefined;
+  const server: OwnPostgres = {
+    url: spec.url,
+    async start() {
+      life = await beginLife(spec, log);
+      await waitUntilReady(spec, life, log, startLimitMs);
+    },
+    async stop() {
+      await life?.stop();
+      life = undefined;
+    },
+    async remove() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  await server.start();
+  return server;
+}
