@@ -14,6 +14,8 @@ export interface CatalogueEntry {
   readonly secrets: readonly SecretName[];
   /** The services it calls: it gets `<NAME>_ADDRESS` of each. */
   readonly needs: readonly string[];
+  /** Runs only where this setting of the operator's is true. */
+  readonly enabledBy?: 'WEBHOOKS_ENABLED';
   /** The setting that names an `http` process's port, and the port without it. */
   readonly port?: { readonly setting: 'PORT' | 'PORTAL_PORT'; readonly fallback: number };
 }
@@ -26,7 +28,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     database: true,
     redis: false,
     secrets: ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
-    needs: [],
+    needs: ['webhooks'],
   },
   {
     name: 'credits',
@@ -35,7 +37,45 @@ export const catalogue: readonly CatalogueEntry[] = [
     database: true,
     redis: false,
     secrets: ['SERVICE_SECRET', 'CURSOR_SECRET'],
+    needs: ['identity', 'webhooks'],
+  },
+  {
+    name: 'agents',
+    entry: 'services/agents/src/main.ts',
+    kind: 'grpc',
+    database: true,
+    redis: true,
+    secrets: ['SERVICE_SECRET', 'CURSOR_SECRET'],
+    needs: ['identity', 'credits', 'webhooks'],
+  },
+  {
+    name: 'answer-worker',
+    entry: 'services/answer-worker/src/main.ts',
+    kind: 'worker',
+    database: false,
+    redis: true,
+    secrets: ['SERVICE_SECRET'],
+    needs: ['agents'],
+  },
+  {
+    name: 'webhooks',
+    entry: 'services/webhooks/src/main.ts',
+    kind: 'grpc',
+    database: true,
+    redis: true,
+    secrets: ['SERVICE_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
     needs: ['identity'],
+    enabledBy: 'WEBHOOKS_ENABLED',
+  },
+  {
+    name: 'webhook-dispatcher',
+    entry: 'services/webhook-dispatcher/src/main.ts',
+    kind: 'worker',
+    database: false,
+    redis: true,
+    secrets: ['SERVICE_SECRET'],
+    needs: ['webhooks'],
+    enabledBy: 'WEBHOOKS_ENABLED',
   },
   {
     name: 'gateway',
@@ -44,7 +84,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     database: false,
     redis: true,
     secrets: ['SERVICE_SECRET'],
-    needs: ['identity', 'credits'],
+    needs: ['identity', 'credits', 'agents', 'webhooks'],
     port: { setting: 'PORT', fallback: 8080 },
   },
 ];

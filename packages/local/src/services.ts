@@ -29,6 +29,7 @@ export function startServices({ instances, database, settings, stack, ...given }
   };
   return async (what: string, wanted: (entry: CatalogueEntry) => boolean): Promise<void> => {
     const chosen = instances.filter(({ entry }) => wanted(entry));
+    if (chosen.length === 0) return;
     await stack.together(`${what} (${chosen.map(({ name }) => name).join(', ')})`, chosen.map(start));
   };
 }

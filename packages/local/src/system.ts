@@ -1,4 +1,5 @@
 import { type CatalogueEntry, catalogue as wholeCatalogue } from './catalogue.ts';
+import { enabledEntries } from './enabled.ts';
 import { LocalError } from './local-error.ts';
 import { endpointsOf, type Instance, planInstances } from './plan.ts';
 import { isFree } from './ports.ts';
@@ -40,7 +41,8 @@ export interface LocalSystem {
 
 /** Starts the whole system, or nothing: a start that fails stops what it had started and rejects with the reason. */
 export async function startLocalSystem(options: LocalOptions): Promise<LocalSystem> {
-  const { env, signal, catalogue = wholeCatalogue, report = () => undefined } = options;
+  const { env, signal, report = () => undefined } = options;
+  const catalogue = enabledEntries(options.catalogue ?? wholeCatalogue, env);
   const settings = readLocalSettings(env, repositoryRoot);
   const replicas = parseReplicas(
     env['REPLICAS'],
@@ -69,7 +71,9 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
       stop: stack.stop,
     };
     const start = startServices({ instances, operator: env, secrets, database, redisUrl, settings, stack });
-    await start('services', ({ kind }) => kind !== 'http');
+    await start('services', ({ kind }) => kind === 'grpc');
+    // A layer of their own, so that they can still hand back to services what they have in hand when everything stops.
+    await start('workers', ({ kind }) => kind === 'worker');
     await options.seed?.(system);
     await start('the public API', ({ kind }) => kind === 'http');
     signal?.throwIfAborted();
