@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { randomOf, runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { audit } from './books.ts';
+import { expectNothingLost } from './expectations.ts';
 import { type Load, startLoad } from './load.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
 /** FAULTS=long: the full times of what is promised, and more rounds. */
 const long = process.env['FAULTS'] === 'long';
 const random = randomOf(runSeed('faults'));
-const rounds = long ? 8 : 2;
+const rounds = long ? 8 : 1;
 const callers = 30;
 const modelMs = 150;
 
@@ -35,19 +35,6 @@ async function underLoad(fault: (load: Load) => Promise<void>): Promise<Load> {
   return load;
 }
 
-async function expectNothingLost(load: Load): Promise<number> {
-  const { computedAgain, completed, ...findings } = await audit(world, load.sent);
-  expect(findings).toEqual({
-    sent: completed,
-    unknown: [],
-    answeredTwice: [],
-    wronglyCharged: [],
-    ledgerFaults: [],
-    leftOver: { answers: 0, in_lines: 0, open_holds: 0 },
-  });
-  return computedAgain;
-}
-
 const p95 = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? 0;
 
 describe('kill -9 at random points under load', () => {
@@ -59,7 +46,7 @@ describe('kill -9 at random points under load', () => {
           processNamed(name).kill('SIGKILL');
           await pause(random.below(1_500));
         });
-        const again = await expectNothingLost(load);
+        const again = await expectNothingLost(world, load);
         // Only the death of a worker may cost the model a second call, and only of what that worker had in hand.
         if (name !== 'answer-worker') expect(again).toBe(0);
         else expect(p95(load.sent.map(({ beganAt, endedAt }) => endedAt - beganAt))).toBeLessThan(20_000);
@@ -78,7 +65,7 @@ describe('Redis', () => {
       await pause(stoppedMs);
       await processNamed('redis').start();
     });
-    await expectNothingLost(load);
+    await expectNothingLost(world, load);
   }, 200_000);
 
   test('is flushed, again and again', async () => {
@@ -90,7 +77,7 @@ describe('Redis', () => {
       }
     });
     redis.disconnect();
-    await expectNothingLost(load);
+    await expectNothingLost(world, load);
   }, 200_000);
 });
 
@@ -101,7 +88,7 @@ describe('PostgreSQL', () => {
       await pause(random.below(2_000));
       await processNamed('postgres').start();
     });
-    expect(await expectNothingLost(load)).toBe(0);
+    expect(await expectNothingLost(world, load)).toBe(0);
   }, 200_000);
 
   test('crashes and is started again by its supervisor', async () => {
@@ -109,7 +96,7 @@ describe('PostgreSQL', () => {
       processNamed('postgres').kill('SIGQUIT');
       await pause(2_000);
     });
-    expect(await expectNothingLost(load)).toBe(0);
+    expect(await expectNothingLost(world, load)).toBe(0);
   }, 200_000);
 });
 
@@ -123,7 +110,7 @@ describe('a worker', () => {
       processNamed('answer-worker').kill('SIGCONT');
       await pause(2_000);
     });
-    await expectNothingLost(load);
+    await expectNothingLost(world, load);
   }, 200_000);
 
   test('that is asked to stop gives back what it has in hand', async () => {
@@ -131,7 +118,7 @@ describe('a worker', () => {
       processNamed('answer-worker').kill('SIGTERM');
       await pause(1_500);
     });
-    await expectNothingLost(load);
+    await expectNothingLost(world, load);
     expect(Math.max(...load.sent.map(({ beganAt, endedAt }) => endedAt - beganAt))).toBeLessThan(15_000);
   }, 200_000);
 });
