@@ -85,6 +85,8 @@ export const errorCodes = define({
   answer_cancelled: conflict('The answer was cancelled.'),
   agent_deleted: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'The agent was deleted.' },
   attempt_superseded: conflict('Another attempt at this answer has taken its place.'),
+  change_unfinished: conflict('A change of business data was begun and its outcome is not known: it may have been written.'),
+  data_source_unavailable: conflict('The data source can not be used. See the message.'),
   precondition_failed: conflict('The resource has changed since it was read. Read it again and repeat with its new ETag.', 412),
 
   template_already_activated: conflict('The template is activated already. See details.'),

@@ -45,7 +45,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     kind: 'grpc',
     database: true,
     redis: true,
-    secrets: ['SERVICE_SECRET', 'CURSOR_SECRET'],
+    secrets: ['SERVICE_SECRET', 'CURSOR_SECRET', 'ENCRYPTION_KEYS'],
     needs: ['identity', 'credits', 'webhooks'],
   },
   {

@@ -1,11 +1,12 @@
 import { createClient, serve } from '@agent-service/contracts';
 import { createProducer, createPublisher, openRedis, type Reply, type WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
-import { createCursors, migrate, openStore, relayAudit } from '@agent-service/store';
+import { createCipher, createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
 import { createAnswers } from './answers/answers.ts';
 import type { AgentsConfig } from './config.ts';
 import type { AgentsBase } from './context.ts';
 import { implementation } from './rpc/index.ts';
+import { createSources } from './sources/sources.ts';
 import { migrations } from './store/migrations/index.ts';
 import { startSweeps } from './sweeps.ts';
 
@@ -29,6 +30,8 @@ async function createBase(process: ProcessContext, config: AgentsConfig, now: ()
   process.onStop('credits client', async () => credits.close());
   return {
     store,
+    sources: createSources(process, store, createCipher(config.ENCRYPTION_KEYS)),
+    logger: process.logger,
     cursors: createCursors(config.CURSOR_SECRET),
     redis,
     jobs: createProducer(process, redis, 'answer'),
@@ -36,6 +39,7 @@ async function createBase(process: ProcessContext, config: AgentsConfig, now: ()
     notices: createPublisher<WorkerNotice>(process, redis),
     credits,
     auditRelay: relayAudit(process, store, identity),
+    eventRelay: openEventRelay(process, store, config, 'agents'),
     limits: {
       inFlight: config.ORGANIZATION_ANSWERS_IN_FLIGHT,
       waiting: config.ORGANIZATION_ANSWERS_WAITING,

@@ -2,12 +2,14 @@ import type { ProcessContext } from '@agent-service/runtime';
 import { startSweep, sweepIdempotency } from '@agent-service/store';
 import type { AgentsContext } from './context.ts';
 import { removeRemains } from './store/deleted-agents.ts';
+import { removeOldSteps } from './store/steps.ts';
 
 const everyMinute = 60_000;
 const everySecond = 1_000;
 
 /** What is done without being asked for, beside the answers' own. Every replica does it; a step that another has done finds nothing. */
-export function startSweeps(process: ProcessContext, { store }: Pick<AgentsContext, 'store'>): void {
+export function startSweeps(process: ProcessContext, { store, now }: Pick<AgentsContext, 'store' | 'now'>): void {
   startSweep(process, 'deleted agents', everySecond, () => removeRemains(store));
+  startSweep(process, 'old steps', everyMinute, () => removeOldSteps(store.sql, now()));
   startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
 }

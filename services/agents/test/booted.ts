@@ -43,6 +43,8 @@ export async function boot({ now, settings }: BootOptions = {}): Promise<Booted>
     config: { SERVICE_SECRET: [secret] },
   });
   const database = new Pool({ connectionString: url, max: 2, options: '-c search_path=agents -c timezone=UTC' });
+  // A connection that is being closed may still be ended by the drop of its database.
+  database.on('error', () => undefined);
   return {
     gateway,
     database,

@@ -26,7 +26,7 @@ beforeAll(async () => {
   agents = await boot({ now: () => clock.now });
   const random = randomOf(runSeed('lists of agents'));
   const pick = <T>(from: readonly T[]): T => from[random.below(from.length)] as T;
-  for (let n = 0; n < 80; n += 1) {
+  for (let n = 0; n < 104; n += 1) {
     // Some in the same millisecond, so that only the id tells them apart.
     clock.now += random.below(3);
     const parts = { name: `${pick(words)} ${n}`, description: pick(words), category: pick(categories) };

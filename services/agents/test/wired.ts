@@ -22,6 +22,8 @@ export async function wired(): Promise<Wired> {
   await migrate({ url, schema, migrations });
   const running = await createProcess('agents', config, (process) => openStore(process, config, { schema, entities: [] }));
   const database = new Pool({ connectionString: url, max: 2, options: `-c search_path=${schema} -c timezone=UTC` });
+  // A connection that is being closed may still be ended by the drop of its database.
+  database.on('error', () => undefined);
   return {
     store: running.started,
     database,

@@ -6,7 +6,7 @@ import type { AnswerJobs } from './jobs.ts';
 import type { AnswerMetrics } from './metrics.ts';
 
 /** What the parts of an answer's life have in common. */
-export interface Parts extends Pick<AgentsBase, 'store' | 'credits' | 'limits' | 'events' | 'now'> {
+export interface Parts extends Pick<AgentsBase, 'store' | 'credits' | 'limits' | 'events' | 'eventRelay' | 'now'> {
   readonly process: ProcessContext;
   readonly background: Background;
   readonly metrics: AnswerMetrics;

@@ -52,6 +52,7 @@ export function createSettling(parts: Parts, dispatcher: Dispatcher, ender: Ende
       }),
     );
     dispatcher.afterEnds(rows);
+    if (rows.length > 0) parts.eventRelay?.nudge();
   }
 
   function toPaid(answer: Settling, charge: number): Paid {

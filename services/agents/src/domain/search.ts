@@ -1,8 +1,11 @@
 import type { Tenant } from './tenant.ts';
 
-const longestGram = 3;
-/** The text is compared with what was searched in the end; more of its grams would only cost. */
-const mostNeeded = 32;
+/** Four reach over the gap between two words: common words in a rare order share no others. */
+const longestGram = 4;
+/** What is found by some grams is compared with the search itself; every further gram costs more than it keeps away. */
+const mostNeeded = 12;
+/** This many telling ones need no help. */
+const enoughTelling = 4;
 
 /**
  * Text in which letters differ no more in case. A letter at a time, so that a letter's form never depends on its neighbours and
@@ -11,7 +14,7 @@ const mostNeeded = 32;
 export const fold = (text: string): string => Array.from(text.normalize('NFC'), (letter) => letter.toUpperCase().toLowerCase()).join('');
 
 /**
- * What the index knows of an agent's folded texts: all their runs of one, two and three characters, as numbers that depend on the
+ * What the index knows of an agent's folded texts: all their runs of one to four characters, as numbers that depend on the
  * tenant too. So a search touches nobody else's agents, a short one is as exact as a long one, and the database needs no extension.
  */
 export function gramsOf(tenant: Tenant, ...folded: readonly string[]): number[] {
@@ -26,10 +29,19 @@ export function gramsOf(tenant: Tenant, ...folded: readonly string[]): number[] 
 /** Grams that every match has. Others may have them too, so whoever has them all is still to be compared. */
 export function gramsNeeded(tenant: Tenant, foldedSearch: string): number[] {
   const start = seedOf(tenant);
-  const length = Math.min(longestGram, [...foldedSearch].length);
-  const grams = [...new Set(runs(foldedSearch, length).map((gram) => hash(start, gram)))];
-  const step = Math.max(1, grams.length / mostNeeded);
-  return Array.from({ length: Math.min(grams.length, mostNeeded) }, (_, index) => grams[Math.floor(index * step)] as number);
+  const all = [...new Set(runs(foldedSearch, Math.min(longestGram, [...foldedSearch].length)))];
+  const telling = spread(all.filter(isTelling), mostNeeded);
+  const others = telling.length >= enoughTelling ? [] : all.filter((gram) => !isTelling(gram));
+  return [...telling, ...spread(others, mostNeeded - telling.length)].map((gram) => hash(start, gram));
+}
+
+/** Digits, and the end of one word with the beginning of the next: both are rarer than what is inside of words. */
+const isTelling = (gram: string): boolean => /\d|\S\s+\S/.test(gram);
+
+/** So many of them, from the whole length. */
+function spread(grams: readonly string[], most: number): string[] {
+  const step = Math.max(1, grams.length / most);
+  return grams.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step));
 }
 
 function runs(text: string, length: number): string[] {

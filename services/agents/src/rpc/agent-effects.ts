@@ -1,5 +1,5 @@
 import type { Call } from '@agent-service/contracts';
-import { type Sql, writeAudit } from '@agent-service/store';
+import { type Sql, writeAudit, writeEvents } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
 import { auditedFields } from '../domain/audit.ts';
 import { type Counted, countChanges } from '../domain/counts.ts';
@@ -7,7 +7,6 @@ import { type AgentEvent, dataOf } from '../domain/events.ts';
 import { allFields } from '../domain/field-names.ts';
 import type { Tenant } from '../domain/tenant.ts';
 import { moveCounts } from '../store/agent-counts.ts';
-import { writeEvents } from '../store/events.ts';
 
 export interface AgentEffect {
   readonly tenant: Tenant;
@@ -31,7 +30,15 @@ export async function recordEffects(
     target: { type: 'agent', id: event.agent.id },
     changes: changesIn(event),
   });
-  if (events) await writeEvents(sql, tenant, [{ type: event.type, at, data: dataOf(event) }]);
+  if (!events) return;
+  const data = { organization_id: tenant.organizationId, ...dataOf(event) };
+  await writeEvents(sql, [{ ...tenant, type: event.type, createdAt: new Date(at).toISOString(), data }]);
+}
+
+/** The effects are committed: whoever carries them on need not wait for the next look. */
+export function nudgeRelays({ auditRelay, eventRelay }: Pick<AgentsContext, 'auditRelay' | 'eventRelay'>): void {
+  auditRelay.nudge();
+  eventRelay?.nudge();
 }
 
 function changesIn(event: AgentEvent): Record<string, unknown> {

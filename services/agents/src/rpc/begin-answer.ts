@@ -40,6 +40,7 @@ function toResult(outcome: BeginOutcome) {
       stream: begun.stream,
       requestId: begun.requestId,
       traceparent: begun.traceparent,
+      changedBefore: begun.changedBefore,
     },
   };
 }

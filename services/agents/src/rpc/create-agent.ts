@@ -2,8 +2,9 @@ import { callers, type RpcOf } from '@agent-service/contracts';
 import { newId, once } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
 import { draft } from '../domain/agent.ts';
+import { checkScope } from '../sources/check-scope.ts';
 import { insertAgent } from '../store/agents.ts';
-import { recordEffects } from './agent-effects.ts';
+import { nudgeRelays, recordEffects } from './agent-effects.ts';
 import { definitionOf } from './agent-input.ts';
 import { toAgentMessage } from './agent-message.ts';
 import { tenantOf } from './tenant.ts';
@@ -13,6 +14,7 @@ export const createAgent = (context: AgentsContext): RpcOf<'agents', 'createAgen
   async handle(request, call) {
     const definition = definitionOf(request);
     const tenant = tenantOf(call);
+    await checkScope(context.sources, tenant, definition.tables);
     const response = await once(context.store, call, async ({ sql }) => {
       const at = context.now();
       const agent = draft(definition, { id: newId('agt', at), createdBy: call.tenant.userId, createdAt: at });
@@ -20,7 +22,7 @@ export const createAgent = (context: AgentsContext): RpcOf<'agents', 'createAgen
       await recordEffects(context, sql, call, { tenant, event: { type: 'agent.created', agent }, before: undefined, at });
       return { agent: toAgentMessage(agent) };
     });
-    context.auditRelay.nudge();
+    nudgeRelays(context);
     return response;
   },
 });

@@ -2,7 +2,7 @@ import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { once } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
 import { lockAgent, deleteAgent as removeAgent } from '../store/agents.ts';
-import { recordEffects } from './agent-effects.ts';
+import { nudgeRelays, recordEffects } from './agent-effects.ts';
 import { tenantOf } from './tenant.ts';
 
 /** Gone for callers with the commit. What belonged to the agent is removed by a sweep; usage records are not the agent's and stay. */
@@ -22,7 +22,7 @@ export const deleteAgent = (context: AgentsContext): RpcOf<'agents', 'deleteAgen
       return {};
     });
     afterCommit?.();
-    context.auditRelay.nudge();
+    nudgeRelays(context);
     return {};
   },
 });

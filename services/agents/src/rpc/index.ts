@@ -1,20 +1,27 @@
 import type { Implementation } from '@agent-service/contracts';
 import type { AgentsContext } from '../context.ts';
+import { authorizeStep } from './authorize-step.ts';
 import { beginAnswer } from './begin-answer.ts';
 import { cancelAnswer } from './cancel-answer.ts';
 import { completeAnswer } from './complete-answer.ts';
+import { connectDataSource } from './connect-data-source.ts';
 import { createAgent } from './create-agent.ts';
 import { deleteAgent } from './delete-agent.ts';
 import { failAnswer } from './fail-answer.ts';
+import { finishStep } from './finish-step.ts';
 import { getAgent } from './get-agent.ts';
+import { getDataSource } from './get-data-source.ts';
 import { getMessage } from './get-message.ts';
 import { listAgents } from './list-agents.ts';
 import { listConversations } from './list-conversations.ts';
+import { listDataSources } from './list-data-sources.ts';
 import { listMessages } from './list-messages.ts';
 import { readAnswers } from './read-answers.ts';
+import { removeDataSource } from './remove-data-source.ts';
 import { renewLeases } from './renew-leases.ts';
 import { returnAnswers } from './return-answers.ts';
 import { startAnswer } from './start-answer.ts';
+import { testDataSource } from './test-data-source.ts';
 import { updateAgent } from './update-agent.ts';
 
 /** Every method of the contract, each in the file of its name. */
@@ -35,4 +42,11 @@ export const implementation = (context: AgentsContext): Implementation<'agents'>
   returnAnswers: returnAnswers(context),
   startAnswer: startAnswer(context),
   updateAgent: updateAgent(context),
+  testDataSource: testDataSource(context),
+  removeDataSource: removeDataSource(context),
+  listDataSources: listDataSources(context),
+  getDataSource: getDataSource(context),
+  finishStep: finishStep(context),
+  connectDataSource: connectDataSource(context),
+  authorizeStep: authorizeStep(context),
 });

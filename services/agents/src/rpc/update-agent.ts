@@ -3,8 +3,9 @@ import { once, type Sql } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
 import type { Agent } from '../domain/agent.ts';
 import { type Changes, change } from '../domain/change.ts';
+import { checkScope } from '../sources/check-scope.ts';
 import { lockAgent, updateAgent as saveAgent } from '../store/agents.ts';
-import { recordEffects } from './agent-effects.ts';
+import { nudgeRelays, recordEffects } from './agent-effects.ts';
 import { changesOf } from './agent-input.ts';
 import { toAgentMessage } from './agent-message.ts';
 import { tenantOf } from './tenant.ts';
@@ -19,10 +20,11 @@ export const updateAgent = (context: AgentsContext): RpcOf<'agents', 'updateAgen
   allow: callers({ scope: 'agents:write' }),
   async handle(request, call) {
     const wanted: Wanted = { agentId: request.agentId, changes: changesOf(request), ifVersions: request.ifVersions };
+    await checkScope(context.sources, tenantOf(call), wanted.changes.tables);
     const response = await once(context.store, call, async ({ sql }) => ({
       agent: toAgentMessage(await apply(context, sql, call, wanted)),
     }));
-    context.auditRelay.nudge();
+    nudgeRelays(context);
     return response;
   },
 });

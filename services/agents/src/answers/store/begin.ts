@@ -29,6 +29,8 @@ export interface BegunRow extends AnswerKey {
   readOnly: boolean | null;
   defaultFormat: string | null;
   chartEnabled: boolean | null;
+  /** An earlier attempt has claimed a change of business data. */
+  changedBefore: boolean;
 }
 
 // A claim that is asked for again gets the attempt it has. Rows are locked in the order of their keys before any is changed, as
@@ -50,7 +52,9 @@ const statement = `
     b.agent_id as "agentId", b.conversation_id as "conversationId", b.continues, b.user_id as "userId", b.tier, b.message,
     b.context_json as "contextJson", b.reply_channels as "replyChannels", b.stream, b.request_id as "requestId", b.traceparent,
     agent.system_prompt as "systemPrompt", agent.tables, agent.read_only as "readOnly",
-    agent.default_format as "defaultFormat", agent.chart_enabled as "chartEnabled"
+    agent.default_format as "defaultFormat", agent.chart_enabled as "chartEnabled",
+    b.attempt > 1 and exists (
+      select 1 from answer_steps s where ${sameTenant('s', 'b')} and s.answer_id = b.id and s.attempt < b.attempt) as "changedBefore"
   from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
 
 /** Gives answers to a worker; those that are another's or have ended are not among what comes back. */

@@ -96,7 +96,9 @@ const standing = `
   select i.organization_id as "organizationId", i.environment, i.id, a.state, coalesce(a.attempt, m.attempt, 0) as attempt, m.status
   from items i
   left join answers a on ${sameKey('a', 'i')} and a.state <> 'releasing'
-  left join messages m on ${sameKey('m', 'i')} and m.created_at = ${at('i.created_at')} and m.role = 'assistant'`;
+  left join lateral (
+    select * from messages said where ${sameKey('said', 'i')} and said.created_at = ${at('i.created_at')} and said.role = 'assistant'
+    limit 1) m on true`;
 
 /** How answers stand that an attempt could not end. */
 export const loadStandings = (sql: Sql, keys: readonly (AnswerKey & { createdAt: number })[]): Promise<Standing[]> =>

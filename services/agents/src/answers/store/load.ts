@@ -28,19 +28,25 @@ export interface Asked extends AnswerKey {
   readonly acceptedAt: number;
 }
 
+// Each look-up has its limit, so that it is one by key: statements are planned while tables are small and run when they are not.
 const statement = `
   with ${items(`n integer, ${keyColumns}, agent_id text, conversation_id text, user_id text, question_id text, asked_at float8`)}
   select agent.name as "agentName", agent.status as "agentStatus", agent.model as tier, line.waiting, line.in_flight as "inFlight",
     conversation.id is not null as "conversationFound", busy.id is not null as "conversationBusy",
     question.conversation_id as "acceptedIn", question.user_id as "acceptedBy", question.agent_id as "acceptedAgent"
   from items i
-  left join agents agent on ${sameTenant('agent', 'i')} and agent.id = i.agent_id
-  left join answer_lines line on ${sameTenant('line', 'i')}
-  left join conversations conversation on i.conversation_id <> '' and ${sameTenant('conversation', 'i')}
-    and conversation.id = i.conversation_id and conversation.agent_id = i.agent_id and conversation.user_id = i.user_id
-  left join answers busy on i.conversation_id <> '' and ${sameTenant('busy', 'i')}
-    and busy.conversation_id = i.conversation_id and busy.state <> 'releasing'
-  left join messages question on ${sameTenant('question', 'i')} and question.id = i.question_id and question.created_at = ${at('i.asked_at')}
+  left join lateral (select * from agents a where ${sameTenant('a', 'i')} and a.id = i.agent_id limit 1) agent on true
+  left join lateral (select * from answer_lines l where ${sameTenant('l', 'i')} limit 1) line on true
+  left join lateral (
+    select c.id, c.agent_id, c.user_id from conversations c
+    where i.conversation_id <> '' and ${sameTenant('c', 'i')} and c.id = i.conversation_id limit 1) conversation
+    on conversation.agent_id = i.agent_id and conversation.user_id = i.user_id
+  left join lateral (
+    select b.id from answers b where i.conversation_id <> '' and ${sameTenant('b', 'i')}
+      and b.conversation_id = i.conversation_id and b.state <> 'releasing' limit 1) busy on true
+  left join lateral (
+    select m.conversation_id, m.user_id, m.agent_id from messages m
+    where ${sameTenant('m', 'i')} and m.id = i.question_id and m.created_at = ${at('i.asked_at')} limit 1) question on true
   order by i.n`;
 
 /** One look at everything for a whole batch, in its order. */

@@ -31,7 +31,9 @@ const statement = `
   union all
   select i.n, m.organization_id, m.environment, m.id, m.conversation_id, m.agent_id, m.user_id, m.content, m.tier, m.credits, m.status,
     m.attempt, m.failure_code, m.failure_message, m.queries, ${milliseconds('m.created_at')}
-  from items i join messages m on ${sameKey('m', 'i')} and m.created_at = ${at('i.created_at')} and m.role = 'assistant'`;
+  from items i cross join lateral (
+    select * from messages said where ${sameKey('said', 'i')} and said.created_at = ${at('i.created_at')} and said.role = 'assistant'
+    limit 1) m`;
 
 /** How answers stand; those that there are not are missing. */
 export const readAnswers = (sql: Sql, keys: readonly (AnswerKey & { createdAt: number })[]): Promise<ReadRow[]> =>

@@ -1,5 +1,6 @@
 import { agents } from './0001-agents.ts';
 import { answers } from './0002-answers.ts';
+import { dataSourcesMigration } from './0003-data-sources.ts';
 
 /** The history of the schema, oldest first. */
-export const migrations = [agents, answers];
+export const migrations = [agents, answers, dataSourcesMigration];

@@ -34,6 +34,7 @@ export async function serviceProcess(
     SERVICE_SECRET: secret,
     CURSOR_SECRET: 'a cursor secret that is long enough for tests',
     IDENTITY_ADDRESS: '127.0.0.1:1',
+    ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 1).toString('base64')}`,
     ...settings,
   };
   let child: ChildProcess | undefined;

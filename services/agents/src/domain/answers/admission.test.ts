@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import { admit, type Situation } from './admission.ts';
+import { keyKeptMs } from './times.ts';
+
+const now = 1_000_000_000;
+const limits = { inFlight: 2, waiting: 3 };
+const fine: Situation = {
+  continues: false,
+  agentStatus: 'active',
+  conversationFound: false,
+  conversationBusy: false,
+  waiting: 0,
+  inFlight: 0,
+  accepted: 'no',
+  key: undefined,
+  fingerprint: 'a',
+};
+const key = { fingerprint: 'a', answerId: 'msg_1', createdAt: now - 1 };
+const outcome = (more: Partial<Situation>) => admit({ ...fine, ...more }, limits, now);
+
+test('what stands in a message’s way is named, and nothing else', () => {
+  expect(outcome({})).toEqual({ kind: 'admit' });
+  expect(outcome({ agentStatus: null })).toEqual({ kind: 'refuse', code: 'not_found' });
+  expect(outcome({ agentStatus: 'draft' })).toEqual({ kind: 'refuse', code: 'agent_not_active' });
+  expect(outcome({ continues: true })).toEqual({ kind: 'refuse', code: 'not_found' });
+  expect(outcome({ continues: true, conversationFound: true })).toEqual({ kind: 'admit' });
+  expect(outcome({ continues: true, conversationFound: true, conversationBusy: true })).toEqual({
+    kind: 'refuse',
+    code: 'conversation_busy',
+  });
+  expect(outcome({ inFlight: 2, waiting: 2 })).toEqual({ kind: 'admit' });
+  expect(outcome({ inFlight: 2, waiting: 3 })).toEqual({ kind: 'refuse', code: 'too_many_waiting' });
+});
+
+test('what was accepted once stays so, whatever has changed since', () => {
+  expect(outcome({ accepted: 'forThisCaller', agentStatus: null, key: { ...key, fingerprint: 'b' } })).toEqual({ kind: 'again' });
+  expect(outcome({ accepted: 'forAnother' })).toEqual({ kind: 'refuse', code: 'not_found' });
+});
+
+test('an Idempotency-Key names its answer for a day, for the same body, while the agent is there', () => {
+  expect(outcome({ key, agentStatus: 'inactive', conversationBusy: true })).toEqual({ kind: 'attach', answerId: 'msg_1' });
+  expect(outcome({ key, fingerprint: 'b' })).toEqual({ kind: 'refuse', code: 'idempotency_key_reused' });
+  expect(outcome({ key, agentStatus: null })).toEqual({ kind: 'refuse', code: 'not_found' });
+  expect(outcome({ key: { ...key, createdAt: now - keyKeptMs }, fingerprint: 'b' })).toEqual({ kind: 'admit' });
+});

@@ -1,0 +1,44 @@
+import { createDataSource } from '@agent-service/business-data';
+import { operators, type RpcOf } from '@agent-service/contracts';
+import { writeAudit } from '@agent-service/store';
+import type { AgentsContext } from '../context.ts';
+import { sourceFailure } from '../sources/sources.ts';
+import { saveDataSource } from '../store/data-sources.ts';
+import { toDataSource } from './data-source-message.ts';
+import { namedTenant } from './data-source-tenant.ts';
+
+export const connectDataSource = ({ store, sources, auditRelay, logger, now }: AgentsContext): RpcOf<'agents', 'connectDataSource'> => ({
+  allow: operators,
+  async handle(request, call) {
+    const tenant = namedTenant(request);
+    const tables = await tablesOf(request.url, (cause) => logger.warn({ event: 'data_source_connection_lost', err: cause }));
+    const row = await store.transaction(async ({ sql }) => {
+      const saved = await saveDataSource(sql, tenant, sources.seal(tenant, request.url), now());
+      const { host, port, database, user, tls } = toDataSource(saved, request.url);
+      await writeAudit(sql, call, {
+        ...tenant,
+        action: 'data_source.connected',
+        target: { type: 'data_source', id: `${host}:${port}/${database}` },
+        changes: { host, port, database, user, tls },
+      });
+      return saved;
+    });
+    sources.forget(tenant);
+    auditRelay.nudge();
+    return { dataSource: toDataSource(row, request.url), tables };
+  },
+});
+
+/** Only a database that answers is connected. */
+async function tablesOf(url: string, onLost: (cause: unknown) => void): Promise<string[]> {
+  try {
+    const source = createDataSource({ url, poolMax: 1, applicationName: 'agent-service agents' }, onLost);
+    try {
+      return (await source.catalog()).tables.map(({ schema, name }) => (schema === 'public' ? name : `${schema}.${name}`));
+    } finally {
+      await source.close();
+    }
+  } catch (cause) {
+    throw sourceFailure(cause);
+  }
+}

@@ -1,0 +1,26 @@
+import { isoTime } from '@agent-service/store';
+import type { DataSourceRow } from '../store/data-sources.ts';
+
+const defaultPort = 5432;
+
+/** What an operator may see of a data source: everything but its password. */
+export function toDataSource(row: DataSourceRow, url: string) {
+  const { hostname, port, pathname, username, searchParams } = new URL(url);
+  return {
+    organizationId: row.organizationId,
+    environment: row.environment,
+    host: searchParams.get('host') ?? hostname,
+    port: Number(port || defaultPort),
+    database: decodeURIComponent(pathname.slice(1)),
+    user: decodeURIComponent(username),
+    tls: tlsOf(searchParams.get('sslmode')),
+    version: row.version,
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(row.updatedAt),
+  };
+}
+
+function tlsOf(mode: string | null): string {
+  if (mode === null || mode === 'disable') return 'off';
+  return mode === 'require' ? 'require' : 'verify';
+}

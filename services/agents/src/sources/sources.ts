@@ -1,0 +1,56 @@
+import { type Catalog, DataFailure, type DataSource, type DataSources, openDataSources } from '@agent-service/business-data';
+import { ServiceError } from '@agent-service/contracts';
+import type { ProcessContext } from '@agent-service/runtime';
+import type { Cipher, Store } from '@agent-service/store';
+import type { Tenant } from '../domain/tenant.ts';
+import { type DataSourceRow, findDataSource } from '../store/data-sources.ts';
+
+/** The organizations' own databases, as far as agents looks into them: which tables and columns there are. */
+export interface Sources {
+  seal(tenant: Tenant, url: string): string;
+  open(row: DataSourceRow): string;
+  /** Kept open for a while, and closed with the process. */
+  source(tenant: Tenant, url: string): DataSource;
+  forget(tenant: Tenant): void;
+  /** Undefined where none is connected, or where it can not be read at the moment. */
+  catalogOf(tenant: Tenant): Promise<Catalog | undefined>;
+}
+
+const few = { poolMax: 2, connectTimeoutMs: 2_000, applicationName: 'agent-service agents' };
+const keyOf = ({ organizationId, environment }: Tenant) => `${organizationId} ${environment}`;
+const contextOf = (tenant: Tenant) => `data_sources ${keyOf(tenant)} url`;
+
+export function createSources(process: ProcessContext, store: Store, cipher: Cipher): Sources {
+  const open: DataSources = openDataSources(process);
+  const source = (tenant: Tenant, url: string) => open.get(keyOf(tenant), { url, ...few });
+  const openUrl = (row: DataSourceRow) => cipher.decrypt(row.urlSealed, contextOf(row));
+  return {
+    seal: (tenant, url) => cipher.encrypt(url, contextOf(tenant)),
+    open: openUrl,
+    source,
+    forget: (tenant) => open.remove(keyOf(tenant)),
+    async catalogOf(tenant) {
+      const row = await findDataSource(store.sql, tenant);
+      if (!row) return undefined;
+      try {
+        return await source(tenant, openUrl(row)).catalog();
+      } catch (cause) {
+        // An agent must be editable while its organization's database is away; queries are held against the scope all the same.
+        process.logger.warn({
+          event: 'catalog_unavailable',
+          organization_id: tenant.organizationId,
+          environment: tenant.environment,
+          err: cause,
+        });
+        return undefined;
+      }
+    },
+  };
+}
+
+/** What keeps a data source from being used, as the operator is told. */
+export function sourceFailure(cause: unknown): unknown {
+  if (!(cause instanceof DataFailure)) return cause;
+  const code = cause.kind === 'refused' ? 'invalid_request' : 'data_source_unavailable';
+  return new ServiceError(code, { message: cause.message, param: cause.kind === 'refused' ? 'url' : undefined, cause });
+}
