@@ -5,6 +5,7 @@ const needed = {
   SERVICE_SECRET: 'x'.repeat(32),
   IDENTITY_ADDRESS: 'ipv4:127.0.0.1:1',
   CREDITS_ADDRESS: 'ipv4:127.0.0.1:2',
+  AGENTS_ADDRESS: 'ipv4:127.0.0.1:3',
   REDIS_URL: 'redis://127.0.0.1:6379',
 };
 
@@ -15,6 +16,7 @@ test('what can have a default has one', () => {
     RATE_LIMIT_WRITES_PER_MINUTE: 120,
     RATE_LIMIT_MESSAGES_PER_MINUTE: 60,
     RATE_LIMIT_TOKENS_PER_MINUTE: 30,
+    ANSWER_WAIT_SECONDS: 60,
     PUBLIC_URL: '/',
   });
 });
@@ -26,6 +28,7 @@ test('every fault is named, and no value is shown', () => {
     'SERVICE_SECRET',
     'IDENTITY_ADDRESS',
     'CREDITS_ADDRESS',
+    'AGENTS_ADDRESS',
     'REDIS_URL',
     'TRUSTED_PROXIES',
     'RATE_LIMIT_READS_PER_MINUTE',

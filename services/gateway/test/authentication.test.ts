@@ -126,7 +126,7 @@ describe('while the services behind are away', () => {
       }
       const ready = await ask(own.url, '/readyz');
       expectError(ready, 503, 'unavailable');
-      expect(Object.keys(ready.body.error.details.faults)).toEqual(['identity', 'credits']);
+      expect(Object.keys(ready.body.error.details.faults)).toEqual(['identity', 'credits', 'agents']);
       expect((await ask(own.url, '/livez')).status).toBe(200);
       expectError(await ask(own.url, '/v1/auth/token', { method: 'POST', json: { api_key: apiKey('w') } }), 503, 'unavailable');
     } finally {

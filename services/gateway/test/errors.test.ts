@@ -147,7 +147,8 @@ describe('bodies', () => {
       for (const field of Object.keys(body.shape)) {
         const wrong = await ask(gateway.url, target, { method, token, json: { ...example, [field]: [[1]] } });
         expectError(wrong, 400, 'invalid_request');
-        expect(wrong.body.error.param).toBe(field);
+        // Of a list of texts it is the entry that is wrong.
+        expect(wrong.body.error.param.split('[')[0]).toBe(field);
       }
     }
   });

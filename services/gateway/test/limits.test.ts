@@ -1,5 +1,5 @@
 import { openRedis } from '@agent-service/queues';
-import { type OwnRedis, ownRedis } from '@agent-service/testkit';
+import { type OwnRedis, ownRedis, testRedisCluster } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
@@ -155,6 +155,20 @@ test('Redis counts exactly as the pure rule does', async () => {
     }),
     { numRuns: 30 },
   );
+});
+
+test('in a cluster each organization is counted where its slot lies', async () => {
+  const cluster = await testRedisCluster();
+  const { process } = gateways[0] as Gateway;
+  const shared = createRedisLimiter(createLimiterRedis(await openRedis(process, { REDIS_URL: cluster.url, REDIS_MODE: 'auto' })));
+  const rules = (organization: number): Rule[] => [
+    { key: `limit:{org_${organization}}:read:key`, policy: { name: 'own', limit: 3 } },
+    { key: `limit:{org_${organization}}:read`, policy: { name: 'organization', limit: 100 } },
+  ];
+  const asked = Array.from({ length: 200 }, (_, index) => shared.take(rules(index % 40)));
+  const allowed = (await Promise.all(asked)).filter((decision) => decision.allowed);
+  expect(allowed).toHaveLength(40 * 3);
+  await cluster.stop();
 });
 
 test('a Redis that hangs delays nobody for long', async () => {

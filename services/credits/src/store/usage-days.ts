@@ -1,6 +1,6 @@
-import type { Sql } from '@agent-service/store';
+import { parameters, type Sql } from '@agent-service/store';
 import type { TierDay } from '../domain/usage-periods.ts';
-import { type Days, inScope, parameters, rollupOf, type UsageScope } from './usage-scope.ts';
+import { type Days, inScope, rollupOf, type UsageScope } from './usage-scope.ts';
 
 /** What the scope used day by day and by tier: at most as many rows as the range has days, times the tiers. */
 export async function usageDays(sql: Sql, scope: UsageScope, days: Days): Promise<TierDay[]> {

@@ -1,7 +1,7 @@
-import type { Sql } from '@agent-service/store';
+import { parameters, type Sql } from '@agent-service/store';
 import { startOfDay } from '../domain/periods.ts';
 import type { Ranked } from './usage-ranking.ts';
-import { type Days, inScope, parameters, rollupOf, type UsageKey, type UsageScope } from './usage-scope.ts';
+import { type Days, inScope, rollupOf, type UsageKey, type UsageScope } from './usage-scope.ts';
 import { creditsOfDays, joinTotals, tiersOf } from './usage-totals.ts';
 
 const dayMs = 86_400_000;

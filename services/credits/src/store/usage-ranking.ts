@@ -1,5 +1,5 @@
-import type { Sql } from '@agent-service/store';
-import { type Days, inScope, parameters, type UsageKey, type UsageScope } from './usage-scope.ts';
+import { parameters, type Sql } from '@agent-service/store';
+import { type Days, inScope, type UsageKey, type UsageScope } from './usage-scope.ts';
 import { creditsOfDays, joinTotals, queriesOfDays, tiersOf } from './usage-totals.ts';
 
 export interface Ranked {

@@ -1,7 +1,7 @@
-import type { Sql } from '@agent-service/store';
+import { type Parameters, parameters, type Sql } from '@agent-service/store';
 import type { RecordRange } from '../domain/ranges.ts';
 import { type Span, splitRange } from '../domain/usage-range.ts';
-import { inScope, type Parameters, parameters, type UsageScope } from './usage-scope.ts';
+import { inScope, type UsageScope } from './usage-scope.ts';
 import { tierTotals } from './usage-totals.ts';
 
 export interface UsageRow {

@@ -1,3 +1,4 @@
+import type { Parameters } from '@agent-service/store';
 import type { Tenant } from '../domain/tenant.ts';
 
 /** Whose usage is asked for; '' stands for everyone and every agent. */
@@ -15,18 +16,6 @@ export interface Days {
 
 /** What users and agents are grouped by. */
 export type UsageKey = 'user_id' | 'agent_id';
-
-/** The parameters of a statement that is put together. */
-export interface Parameters {
-  readonly values: unknown[];
-  /** Takes the value and answers with its placeholder. */
-  add(value: unknown): string;
-}
-
-export function parameters(): Parameters {
-  const values: unknown[] = [];
-  return { values, add: (value) => `$${values.push(value)}` };
-}
 
 /** The condition that keeps rows to the scope, written once a statement so that its parts share their parameters. */
 export function inScope({ tenant, userId, agentId }: UsageScope, { add }: Parameters): (alias: string) => string {

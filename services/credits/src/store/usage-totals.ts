@@ -1,5 +1,5 @@
-import type { Sql } from '@agent-service/store';
-import { type Days, inScope, parameters, rollupOf, type UsageScope } from './usage-scope.ts';
+import { parameters, type Sql } from '@agent-service/store';
+import { type Days, inScope, rollupOf, type UsageScope } from './usage-scope.ts';
 
 /** `tiers`, the tiers that the scope ever used: one look-up a tier, however many rows there are. For `with recursive`. */
 export function tiersOf(scope: UsageScope, scoped: (alias: string) => string): string {

@@ -1,6 +1,6 @@
-import type { Sql } from '@agent-service/store';
+import { parameters, type Sql } from '@agent-service/store';
 import { addDays, type Day, firstOfMonth, type Grain, lastOfMonth, mondayOf } from '../domain/periods.ts';
-import { type Days, inScope, parameters, rollupOf, type UsageKey, type UsageScope } from './usage-scope.ts';
+import { type Days, inScope, rollupOf, type UsageKey, type UsageScope } from './usage-scope.ts';
 
 /** The period of this grain with the day, both ends included. */
 function periodAround(day: Day, grain: Grain): Days {

@@ -65,7 +65,9 @@ export function createAnswers({ start, read, waits, replyChannel, waitMs, now }:
   return {
     async wait(question, call, gone) {
       const { promise, resolve } = Promise.withResolvers<End>();
-      gone.addEventListener('abort', () => resolve({ reason: 'left' }), { once: true });
+      const leave = () => resolve({ reason: 'left' });
+      gone.addEventListener('abort', leave, { once: true });
+      if (gone.aborted) leave();
       const waiter: Waiter = {
         take: (reply) => reply.kind === 'ended' && resolve({ message: reply.message }),
         end: (reason) => resolve({ reason }),

@@ -85,8 +85,8 @@ test('a reader’s text is always a beginning of the newest attempt’s, and one
       tally.held += held;
       if (reader.text !== '' && reader.text === textOf(reader.attempt).join('')) tally.whole += 1;
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   );
   // Histories in which nothing happens would show nothing.
-  for (const count of Object.values(tally)) expect(count).toBeGreaterThan(20);
+  for (const count of Object.values(tally)) expect(count).toBeGreaterThan(5);
 });

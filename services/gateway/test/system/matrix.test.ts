@@ -118,7 +118,7 @@ describe('lists show their own tenant only', () => {
     await untilOutboxesAreEmpty(world.system.endpoints['postgres'] ?? '');
     const ours = await world.call(world.ours.keys.live, validRequest(route, {}));
     const theirs = await world.call(world.theirs.keys.live, validRequest(route, {}));
-    const idsOf = (text: string) => new Set(text.match(/\b(?:usr|key|aud|org|app|agt|use)_[0-9a-z]{26}\b/g));
+    const idsOf = (text: string) => new Set(text.match(/\b(?:usr|key|aud|org|app|agt|use|conv|msg)_[0-9a-z]{26}\b/g));
     expect(idsOf(ours.text).size).toBeGreaterThan(0);
     expect([...idsOf(theirs.text)].filter((id) => idsOf(ours.text).has(id))).toEqual([]);
   });

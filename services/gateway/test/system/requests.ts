@@ -2,12 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { SentRequest } from '@agent-service/testkit';
 import { z } from 'zod';
 import type { Route } from '../../src/routes/route.ts';
-import type { Organization, World } from './world.ts';
+import { furnish, makeAgent, type Organization, type World } from './world.ts';
 
 interface Maker {
   /** Users belong to the organization: both environments see them. Everything else belongs to one environment. */
   belongsTo: 'organization' | 'environment';
-  make(world: World, organization: Organization): Promise<string>;
+  /** What the path names before it is made already. */
+  make(world: World, organization: Organization, made: Readonly<Record<string, string>>): Promise<string>;
+}
+
+/** A message that has its answer, so that nothing goes on behind a test's back. */
+async function makeMessage(world: World, { keys }: Organization, agentId = ''): Promise<{ id: string; conversation_id: string }> {
+  return furnish(world.call, keys.live, 'POST', `/v1/agents/${agentId}/messages`, { message: 'How much?' });
 }
 
 /** How to make what a path can name, in the live environment. A route with a new kind of id needs one more line here. */
@@ -23,6 +29,18 @@ export const makers: Record<string, Maker> = {
   key_id: {
     belongsTo: 'environment',
     make: async (world, organization) => (await world.makeKey(organization, 'live')).id,
+  },
+  agent_id: {
+    belongsTo: 'environment',
+    make: (world, organization) => makeAgent(world.call, organization.keys.live),
+  },
+  conversation_id: {
+    belongsTo: 'environment',
+    make: async (world, organization, made) => (await makeMessage(world, organization, made['agent_id'])).conversation_id,
+  },
+  message_id: {
+    belongsTo: 'environment',
+    make: async (world, organization, made) => (await makeMessage(world, organization, made['agent_id'])).id,
   },
 };
 
@@ -43,6 +61,6 @@ export function validRequest(route: Route, ids: Readonly<Record<string, string>>
 /** Made ids for every parameter of the route. */
 export async function makeIds(world: World, organization: Organization, route: Route): Promise<Record<string, string>> {
   const made: Record<string, string> = {};
-  for (const name of parametersOf(route)) made[name] = (await makers[name]?.make(world, organization)) ?? '';
+  for (const name of parametersOf(route)) made[name] = (await makers[name]?.make(world, organization, made)) ?? '';
   return made;
 }

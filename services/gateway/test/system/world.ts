@@ -29,6 +29,21 @@ export interface World {
   stop(): Promise<void>;
 }
 
+/** What a test needs to be there; anything but a success is an error. */
+export async function furnish<Data>(call: World['call'], key: string, method: string, path: string, body: object): Promise<Data> {
+  const answer = await call(key, { method, path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+  return answer.json<{ data: Data }>().data;
+}
+
+/** An agent that answers. */
+export async function makeAgent(call: World['call'], key: string): Promise<string> {
+  const body = { name: 'Made', system_prompt: 'Answer.', data_scope: { tables: [] } };
+  const { id } = await furnish<{ id: string }>(call, key, 'POST', '/v1/agents', body);
+  await furnish(call, key, 'PATCH', `/v1/agents/${id}`, { status: 'active' });
+  return id;
+}
+
 /** No test but the one of limits means to meet them. */
 const unlimited = Object.fromEntries(['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']));
 
@@ -40,10 +55,17 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] },
   });
   const credits = connectCredits(system.endpoints['credits'] ?? '', system.secrets.SERVICE_SECRET);
+  const call: World['call'] = (token, request, gateway = system.url) =>
+    send(gateway, { ...request, headers: { ...(token && { authorization: `Bearer ${token}` }), ...request.headers } });
   const makeOrganization = async (name: string): Promise<Organization> => {
     const made = await operator.createOrganization({ name });
     await spend(credits, made.organizationId, 'live', made.userId);
-    return { id: made.organizationId, adminId: made.userId, keys: { live: made.liveApiKey, test: made.testApiKey } };
+    const keys = { live: made.liveApiKey, test: made.testApiKey };
+    for (const key of Object.values(keys)) {
+      await furnish(call, key, 'PUT', `/v1/credits/users/${made.userId}/allocation`, { monthly_limit: 50_000 });
+      await makeAgent(call, key);
+    }
+    return { id: made.organizationId, adminId: made.userId, keys };
   };
   return {
     system,
@@ -51,8 +73,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     operator,
     ours: await makeOrganization('Ours'),
     theirs: await makeOrganization('Theirs'),
-    call: (token, request, gateway = system.url) =>
-      send(gateway, { ...request, headers: { ...(token && { authorization: `Bearer ${token}` }), ...request.headers } }),
+    call,
     async makeKey({ id, adminId }, environment, { scopes = [], admin = false } = {}) {
       const made = await operator.createKey({ organizationId: id, userId: adminId, environment, scopes, admin });
       return { id: made.keyId, key: made.apiKey };

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import type { ReceivedResponse } from '@agent-service/testkit';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { stream } from '../support/sse.ts';
+import { until } from '../support/until.ts';
+import { makeAgent, startWorld, type World } from './world.ts';
+
+let world: World;
+let agentId: string;
+let key: string;
+beforeAll(async () => {
+  world = await startWorld();
+  key = world.ours.keys.live;
+  agentId = await makeAgent(world.call, key);
+});
+afterAll(() => world.stop());
+
+const json = { 'content-type': 'application/json' };
+const post = (path: string, body: object = {}, headers: Record<string, string> = {}, gateway?: string): Promise<ReceivedResponse> =>
+  world.call(key, { method: 'POST', path, headers: { ...json, ...headers }, body: JSON.stringify(body) }, gateway);
+const send = (body: object = { message: 'How much?' }, headers: Record<string, string> = {}, gateway?: string) =>
+  post(`/v1/agents/${agentId}/messages`, body, headers, gateway);
+const get = (path: string, headers: Record<string, string> = {}) => world.call(key, { method: 'GET', path, headers });
+
+interface Message {
+  id: string;
+  conversation_id: string;
+  role: string;
+  status: string;
+  content: string;
+  credits_consumed: number;
+}
+const messageIn = (answer: ReceivedResponse): Message => answer.json<{ data: Message }>().data;
+const codeIn = (answer: ReceivedResponse): string => answer.json<{ error: { code: string } }>().error.code;
+
+describe('a message through the whole system', () => {
+  test('is answered, paid, and can be read again with the rest of its conversation', async () => {
+    const first = await send();
+    expect(first.status).toBe(200);
+    const { id, conversation_id, credits_consumed } = messageIn(first);
+    expect(credits_consumed).toBeGreaterThan(0);
+    const second = messageIn(await send({ message: 'And before?', conversation_id }));
+    expect(second.conversation_id).toBe(conversation_id);
+    expect((await get(`/v1/agents/${agentId}/messages/${id}`)).json()).toEqual(first.json());
+    const listed = (await get(`/v1/agents/${agentId}/conversations/${conversation_id}/messages`)).json<{ data: Message[]; meta: object }>();
+    expect(listed.data.map(({ role }) => role)).toEqual(['assistant', 'user', 'assistant', 'user']);
+    expect(listed.data.map((one) => one.id).filter((one) => [id, second.id].includes(one))).toEqual([second.id, id]);
+    expect(listed.meta).toMatchObject({ total: 4, next_cursor: null });
+    const conversations = (await get(`/v1/agents/${agentId}/conversations`)).json<{ data: Record<string, unknown>[] }>().data;
+    expect(conversations.find((one) => one['id'] === conversation_id)).toMatchObject({
+      agent_id: agentId,
+      message_count: 4,
+      total_credits: credits_consumed + second.credits_consumed,
+    });
+  });
+
+  test('that is not waited for is found where Location says', async () => {
+    const answer = await send(undefined, { prefer: 'respond-async' });
+    expect([answer.status, messageIn(answer).status]).toEqual([202, 'queued']);
+    const location = String(answer.headers['location']);
+    await until(async () => messageIn(await get(location)).status === 'completed');
+    expect(messageIn(await get(location)).id).toBe(messageIn(answer).id);
+  });
+
+  test('streams its answer, and the text is the whole message’s', async () => {
+    const reader = await stream(`${world.gateways[1]}/v1/agents/${agentId}/messages`, key, { message: 'How much?' });
+    await reader.ended;
+    const [started] = reader.events;
+    const completed = reader.events.at(-1);
+    expect([started?.event, completed?.event]).toEqual(['started', 'completed']);
+    expect(completed?.data).toMatchObject({ id: started?.data.message_id, status: 'completed' });
+    const text = reader.events.flatMap(({ event, data }) => (event === 'delta' ? [data.text] : [])).join('');
+    expect(completed?.data.content.startsWith(text)).toBe(true);
+    expect(messageIn(await get(`/v1/agents/${agentId}/messages/${started?.data.message_id}`))).toEqual(completed?.data);
+  });
+
+  test('sent ten times at once under one key through two gateways has one answer and one charge', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const balance = async () => (await get('/v1/credits/balance')).json<{ data: { balance: number } }>().data.balance;
+    const before = await balance();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => send({ message: 'Once?' }, headers, world.gateways[index % world.gateways.length])),
+    );
+    const answered = answers.filter(({ status }) => status === 200);
+    expect(answered.length).toBeGreaterThan(0);
+    for (const refused of answers.filter(({ status }) => status !== 200)) expect(codeIn(refused)).toBe('idempotency_in_progress');
+    expect(new Set(answered.map((answer) => messageIn(answer).id)).size).toBe(1);
+    const again = await send({ message: 'Once?' }, headers);
+    expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, 'true']);
+    expect(messageIn(again)).toEqual(messageIn(answered[0] as ReceivedResponse));
+    expect(before - (await balance())).toBe(messageIn(again).credits_consumed);
+    const other = await send({ message: 'Other?' }, headers);
+    expect([other.status, codeIn(other)]).toEqual([422, 'idempotency_key_reused']);
+  });
+
+  test('that has its answer is cancelled no more', async () => {
+    const { id } = messageIn(await send());
+    const answer = await post(`/v1/agents/${agentId}/messages/${id}/cancel`);
+    expect([answer.status, messageIn(answer).status]).toEqual([200, 'completed']);
+  });
+
+  test('is refused by an agent that is not active, and by none', async () => {
+    const draft = (
+      await world.call(key, {
+        method: 'POST',
+        path: '/v1/agents',
+        headers: json,
+        body: JSON.stringify({ name: 'Draft', system_prompt: 'Answer.', data_scope: { tables: [] } }),
+      })
+    ).json<{ data: { id: string } }>().data.id;
+    const refused = await post(`/v1/agents/${draft}/messages`, { message: 'Hello' });
+    expect([refused.status, codeIn(refused)]).toEqual([409, 'agent_not_active']);
+    const elsewhere = await send({ message: 'Hello', conversation_id: 'conv_none' });
+    expect([elsewhere.status, codeIn(elsewhere)]).toEqual([404, 'not_found']);
+  });
+});
+
+test('of two changes under the same ETag one is made', async () => {
+  const path = `/v1/agents/${await makeAgent(world.call, key)}`;
+  const etag = String((await get(path)).headers['etag']);
+  const change = (description: string) =>
+    world.call(key, { method: 'PATCH', path, headers: { ...json, 'if-match': etag }, body: JSON.stringify({ description }) });
+  const answers = await Promise.all(['one', 'two', 'three'].map(change));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
+  const made = answers.find(({ status }) => status === 200);
+  expect((await get(path)).headers['etag']).toBe(made?.headers['etag']);
+  expect((await get(path, { 'if-none-match': String(made?.headers['etag']) })).status).toBe(304);
+  expect((await get(path, { 'if-none-match': etag })).status).toBe(200);
+});
+
+test('a deleted agent is gone with all it had', async () => {
+  const made = await makeAgent(world.call, key);
+  const { id, conversation_id } = messageIn(await post(`/v1/agents/${made}/messages`, { message: 'Hello' }));
+  expect((await world.call(key, { method: 'DELETE', path: `/v1/agents/${made}` })).status).toBe(204);
+  const paths = ['', '/conversations', `/messages/${id}`, `/conversations/${conversation_id}/messages`];
+  for (const path of paths) expect([path, (await get(`/v1/agents/${made}${path}`)).status]).toEqual([path, 404]);
+  expect((await post(`/v1/agents/${made}/messages`, { message: 'Hello' })).status).toBe(404);
+});
