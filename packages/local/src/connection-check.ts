@@ -1,6 +1,7 @@
+import { askTopology } from '@agent-service/queues/redis/ask-topology';
+import { parseNodes } from '@agent-service/queues/redis/nodes';
 import { Client } from 'pg';
 import { LocalError, reasonOf } from './local-error.ts';
-import { pingRedis } from './redis/server.ts';
 
 const connectLimitMs = 5000;
 
@@ -18,9 +19,10 @@ export async function checkDatabase(url: string): Promise<void> {
   }
 }
 
-export async function checkRedis(url: string): Promise<void> {
+/** One server, or several of a cluster or of sentinels, of which one answers for all. */
+export async function checkRedis(url: string, sentinelMaster: string | undefined): Promise<void> {
   try {
-    await pingRedis(url, connectLimitMs);
+    await askTopology(parseNodes(url), sentinelMaster);
   } catch (cause) {
     throw unusable('REDIS_URL', url, 'Redis', cause);
   }
@@ -33,8 +35,13 @@ function unusable(setting: string, url: string, server: string, cause: unknown):
   );
 }
 
-export function withoutPassword(url: string): string {
-  const shown = new URL(url);
-  if (shown.password) shown.password = '***';
-  return shown.href;
+/** Of a list of nodes, each may have a password of its own. */
+function withoutPassword(urls: string): string {
+  const hidden = (url: string) => {
+    if (!URL.canParse(url)) return url;
+    const shown = new URL(url);
+    if (shown.password) shown.password = '***';
+    return shown.href;
+  };
+  return urls.split(',').map(hidden).join(',');
 }

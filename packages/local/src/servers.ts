@@ -46,7 +46,7 @@ export async function bringUpDatabase({ settings, secrets, report, run }: Server
 /** The Redis that REDIS_URL names, else one of our own. Answers with its URL. */
 export async function bringUpRedis({ settings, secrets, run }: ServerContext): Promise<string> {
   if (settings.REDIS_URL) {
-    await checkRedis(settings.REDIS_URL);
+    await checkRedis(settings.REDIS_URL, settings.REDIS_SENTINEL_MASTER);
     return settings.REDIS_URL;
   }
   const spec = await prepareRedis({ folder: join(settings.DATA_DIR, 'redis'), port: await freePort(), password: secrets.redisPassword });

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { redisSettings } from '@agent-service/queues/settings';
 import { ConfigurationError, readConfig, setting } from '@agent-service/runtime/config';
 import { z } from 'zod';
 import { LocalError } from './local-error.ts';
@@ -9,7 +10,8 @@ const schema = z.object({
   PORTAL_PORT: setting.port(8081),
   REPLICAS: setting.text().optional(),
   DATABASE_URL: setting.url('postgres:', 'postgresql:').optional(),
-  REDIS_URL: setting.url('redis:', 'rediss:').optional(),
+  ...redisSettings,
+  REDIS_URL: redisSettings.REDIS_URL.optional(),
 });
 
 export type LocalSettings = z.output<typeof schema>;

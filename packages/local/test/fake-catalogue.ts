@@ -2,7 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { type CatalogueEntry, catalogue } from '../src/catalogue.ts';
 
 const entry = fileURLToPath(new URL('./fake-service.mjs', import.meta.url));
-const named = new Set(['identity', 'gateway']);
+const named = new Set(['identity', 'gateway', 'answer-worker']);
 
-/** The real entries of two services, with a fake behind each. */
-export const fakeCatalogue: readonly CatalogueEntry[] = catalogue.filter(({ name }) => named.has(name)).map((real) => ({ ...real, entry }));
+/** The real entries of one service of each kind, with a fake behind each; the worker works with the service that there is. */
+export const fakeCatalogue: readonly CatalogueEntry[] = catalogue
+  .filter(({ name }) => named.has(name))
+  .map((real) => ({ ...real, entry, needs: ['identity'].filter((name) => name !== real.name) }));

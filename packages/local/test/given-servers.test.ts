@@ -1,4 +1,4 @@
-import { type TestDatabase, testDatabase, testRedis, testSystem } from '@agent-service/testkit';
+import { type TestDatabase, testDatabase, testRedis, testRedisCluster, testSentinel, testSystem } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { provisionGivenDatabase } from '../src/provision.ts';
@@ -28,11 +28,22 @@ describe('servers that the operator names', () => {
 
   test('are used, and none are started', async () => {
     const system = await testSystem({}, { catalogue: fakeCatalogue });
-    expect(Object.keys(pidsIn(system.dataDir)).sort()).toEqual(['gateway', 'identity']);
+    expect(Object.keys(pidsIn(system.dataDir)).sort()).toEqual(['answer-worker', 'gateway', 'identity']);
     const [identity, gateway] = await Promise.all([environmentOf(system, 'identity'), environmentOf(system, 'gateway')]);
     expect(gateway['REDIS_URL']).toMatch(/^redis:.*\/\d+$/);
     expect(await query(identity['DATABASE_URL'] ?? '', 'show search_path')).toEqual([{ search_path: 'identity' }]);
     await system.stop();
+  });
+
+  test.each([
+    ['a cluster', testRedisCluster],
+    ['sentinels', testSentinel],
+  ])('Redis may be %s', async (_, start) => {
+    const redis = await start();
+    const system = await testSystem({ REDIS_URL: redis.url }, { catalogue: fakeCatalogue });
+    expect((await environmentOf(system, 'gateway'))['REDIS_URL']).toBe(redis.url);
+    await system.stop();
+    await redis.stop();
   });
 
   test('each service has a role that owns its schema and reads no other', async () => {
@@ -77,7 +88,14 @@ describe('servers that the operator names', () => {
       'redis://:secret@127.0.0.1:1',
       /REDIS_URL \(redis:\/\/:\*\*\*@127.0.0.1:1\) can not be used: .*ECONNREFUSED.*\n.*correct REDIS_URL/,
     ],
-    ['REPLICAS', 'nobody=2', /REPLICAS: "nobody=2" should be name=number, with a name out of: identity, gateway/],
+    [
+      'REDIS_URL',
+      'redis://:secret@127.0.0.1:1,redis://:hidden@127.0.0.1:2',
+      /REDIS_URL \(redis:\/\/:\*\*\*@127.0.0.1:1,redis:\/\/:\*\*\*@127.0.0.1:2\) can not be used: .*ECONNREFUSED/,
+    ],
+    ['REDIS_URL', 'redis://127.0.0.1:1,two/3', /REDIS_URL: must be nodes like redis:\/\/one:6379,two:6379/],
+    ['REDIS_MODE', 'many', /REDIS_MODE: must be auto, single, sentinel or cluster/],
+    ['REPLICAS', 'nobody=2', /REPLICAS: "nobody=2" should be name=number, with a name out of: identity, answer-worker, gateway/],
     ['PORT', 'eighty', /PORT: must be a whole number/],
   ])('a broken %s (%s) is named, with what to do', async (setting, value, message) => {
     const { url } = await testRedis();

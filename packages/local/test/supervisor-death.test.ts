@@ -27,7 +27,7 @@ test('after kill -9 of the supervisor its services end, and the next start stops
   expect([isGone(postgres), isGone(redis)]).toEqual([false, false]);
   const system = await startFakes(env);
   expect([isGone(postgres), isGone(redis)]).toEqual([true, true]);
-  expect(Object.keys(pidsIn(system.dataDir)).sort()).toEqual(['gateway', 'identity', 'postgres', 'redis']);
+  expect(Object.keys(pidsIn(system.dataDir)).sort()).toEqual(['answer-worker', 'gateway', 'identity', 'postgres', 'redis']);
   await system.stop();
 });
 

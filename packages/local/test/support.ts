@@ -18,7 +18,8 @@ export async function startFakes(env: Record<string, string>, options: Partial<L
 
 /** What a process was told, by its own word. */
 export async function environmentOf(system: LocalSystem, name: string): Promise<Record<string, string>> {
-  const address = system.endpoints[name]?.replace('ipv4:', 'http://') ?? '';
+  // A worker has no other port than that of its probes.
+  const address = (system.endpoints[name] ?? system.endpoints[`${name}.ops`])?.replace('ipv4:', 'http://') ?? '';
   return (await (await fetch(address)).json()) as Record<string, string>;
 }
 

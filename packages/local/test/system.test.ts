@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -21,7 +21,7 @@ describe('a running system', () => {
 
   test('runs every replica, and says where each is in files that only their owner reads', async () => {
     const names = ['gateway', 'gateway-2', 'identity', 'identity-2', 'postgres', 'redis'];
-    expect(Object.keys(pidsIn(system.dataDir)).sort()).toEqual(names);
+    expect(Object.keys(pidsIn(system.dataDir)).sort()).toEqual(['answer-worker', ...names]);
     expect(Object.keys(readData(system.dataDir, 'endpoints.json'))).toEqual(expect.arrayContaining(names));
     for (const file of ['endpoints.json', 'secrets.json', 'supervisor.json'])
       expect(statSync(join(system.dataDir, file)).mode & 0o777).toBe(0o600);
@@ -41,6 +41,17 @@ describe('a running system', () => {
     expect(identity).not.toHaveProperty('REDIS_URL');
     expect(identity['ENCRYPTION_KEYS']).toMatch(/^1:[A-Za-z0-9+/]{43}=$/);
     expect(readData(system.dataDir, 'secrets.json')['KEY_HASH_SECRET']).not.toBe('k'.repeat(40));
+  });
+
+  test('a worker is told where its services are and what its models need, and serves nothing but its probes', async () => {
+    const worker = await environmentOf(system, 'answer-worker');
+    expect(worker).toMatchObject({
+      IDENTITY_ADDRESS: expect.any(String),
+      REDIS_URL: system.endpoints['redis'],
+      MODEL_API_KEY: 'the-operators',
+    });
+    for (const name of ['PORT', 'GRPC_PORT', 'DATABASE_URL', 'KEY_HASH_SECRET', 'CURSOR_SECRET']) expect(worker).not.toHaveProperty(name);
+    expect(system.endpoints).not.toHaveProperty('answer-worker');
   });
 
   test.each(['identity-2', 'gateway', 'redis', 'postgres'])('starts %s again after kill -9, at the same address', async (name) => {
@@ -69,6 +80,12 @@ describe('a running system', () => {
 });
 
 describe('stopping', () => {
+  test('workers end before the services that they hand back to', async () => {
+    const system = await startFakes(await ownEnvironment());
+    await system.stop();
+    expect(readFileSync(join(system.dataDir, 'logs', 'answer-worker.log'), 'utf8')).toContain('handed back to identity: 200');
+  });
+
   test('leaves no process, no listener and no note of them, and the data for the next start', async () => {
     const env = await ownEnvironment();
     const system = await startFakes(env);

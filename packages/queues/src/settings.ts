@@ -1,4 +1,4 @@
-import { setting } from '@agent-service/runtime';
+import { setting } from '@agent-service/runtime/config';
 import { z } from 'zod';
 import { parseNodes } from './redis/nodes.ts';
 

@@ -11,6 +11,7 @@ import {
   type RedisConnections,
   startWorker,
 } from '../src/index.ts';
+import { lateDoor } from './late-door.ts';
 import { answerJob, auto, eventually, testProcess, unhandledRejections } from './support.ts';
 
 interface Setting {
@@ -129,11 +130,27 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
     expect([others, channel.lastGapAt]).toEqual([[], 0]);
   });
 
+  test('a process that starts while nothing answers finds out later what there is', async () => {
+    const door = await lateDoor(servers.url);
+    const late = await openRedis(process, auto(door.url));
+    const done = Promise.withResolvers<void>();
+    await startWorker(process, late, 'answer', { concurrency: 1, drainMs: 100, handle: async () => done.resolve() });
+    const refused = createProducer(process, late, 'answer');
+    await expect(refused.add([{ payload: answerJob('early') }])).rejects.toThrow();
+    await door.open();
+    expect((await late.topology).mode).toBe(mode);
+    await eventually(() => refused.add([{ payload: answerJob('late') }]));
+    await done.promise;
+    door.close();
+  });
+
   test('jobs and messages flow again after each trouble', async () => {
     const done = new Set<string>();
     const heard = new Set<string>();
     await startWorker(process, redis, 'answer', { concurrency: 10, drainMs: 100, handle: async ({ answerId }) => void done.add(answerId) });
-    const channel = await openChannel<string>(process, redis, 'replies', (messages) => messages.forEach((name) => heard.add(name)));
+    const channel = await openChannel<string>(process, redis, 'replies', (messages) => {
+      for (const name of messages) heard.add(name);
+    });
     const publisher = createPublisher<string>(process, redis);
     const flows = async (name: string) => {
       await eventually(() => producer.add([{ payload: answerJob(name) }]));

@@ -78,10 +78,10 @@ describe('a job is run once and leaves nothing', () => {
     const names = Array.from({ length: 300 }, (_, index) => `race-${index}`);
     await startWorker(process, redis, 'answer', { ...quick, handle: async ({ answerId }) => void runs.push(answerId) });
     const add = producer.add(names.map((name, index) => ({ payload: answerJob(name), priority: 1 + (index % 50) })));
-    const changes = Array.from({ length: 10 }, (_, round) =>
-      producer.prioritize(names.map((name, index) => ({ payload: answerJob(name), priority: 1 + ((index + round) % 7) }))),
-    );
-    await Promise.all([add, ...changes]);
+    for (let round = 0; round < 5; round++) {
+      await producer.prioritize(names.map((name, index) => ({ payload: answerJob(name), priority: 1 + ((index + round) % 7) })));
+    }
+    await add;
     await until('all have run', async () => runs.length >= names.length);
     await idle();
     expect(runs.sort()).toEqual(names.sort());

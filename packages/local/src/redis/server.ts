@@ -65,12 +65,14 @@ export async function answersPing(url: string): Promise<boolean> {
   );
 }
 
+const pingLimitMs = 3000;
+
 /** Rejects with the reason when no Redis answers at this URL. */
-export async function pingRedis(url: string, limitMs = 3000): Promise<void> {
+async function pingRedis(url: string): Promise<void> {
   let reason: Error | undefined;
   const client = new Redis(url, {
     lazyConnect: true,
-    connectTimeout: limitMs,
+    connectTimeout: pingLimitMs,
     disconnectTimeout: 20,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
@@ -82,8 +84,8 @@ export async function pingRedis(url: string, limitMs = 3000): Promise<void> {
   try {
     await withTimeout(
       client.connect().then(() => client.ping()),
-      limitMs,
-      () => new Error(`no answer within ${limitMs} ms`),
+      pingLimitMs,
+      () => new Error(`no answer within ${pingLimitMs} ms`),
     );
   } catch (cause) {
     throw reason ?? cause;

@@ -40,7 +40,7 @@ export async function openChannel<Message>(
   const subscription = keepSubscribed(process, redis, {
     name,
     receive,
-    beat: () => publishAll(redis.commands, [{ channel: name, text: '', count: 0 }], () => undefined),
+    beat: () => Promise.all(publishAll(redis.commands, [{ channel: name, text: '' }])),
     onGap: () => {
       lastGapAt = Date.now();
     },

@@ -4,15 +4,11 @@ import type { RedisClient } from '../redis/clients.ts';
 export interface SentParcel {
   readonly channel: string;
   readonly text: string;
-  /** How many messages it holds. */
-  readonly count: number;
 }
 
-/** Publishes them in one round trip and tells how many messages found no way. */
-export async function publishAll(client: RedisClient, parcels: readonly SentParcel[], onLost: (count: number) => void): Promise<void> {
-  const sent = client instanceof Cluster ? publishInCluster(client, parcels) : publishOn(client, parcels);
-  const results = await Promise.allSettled(sent);
-  for (const [index, { status }] of results.entries()) if (status === 'rejected') onLost(parcels[index]?.count ?? 0);
+/** Publishes them in one round trip; a promise for each. */
+export function publishAll(client: RedisClient, parcels: readonly SentParcel[]): Promise<unknown>[] {
+  return client instanceof Cluster ? publishInCluster(client, parcels) : publishOn(client, parcels);
 }
 
 function publishOn(redis: Redis, parcels: readonly SentParcel[]): Promise<unknown>[] {
@@ -27,15 +23,12 @@ function publishOn(redis: Redis, parcels: readonly SentParcel[]): Promise<unknow
   });
 }
 
-const command = 'publishFromItsSlot';
-type PublishFromItsSlot = (channel: string, text: string) => Promise<unknown>;
+const publish = "return redis.call('PUBLISH', KEYS[1], ARGV[1])";
 
 /**
- * A PUBLISH names no key, so the client would send each to any node and they would arrive in any order. As a script with the
- * channel for its key, all of one channel take the same way, and follow its slot after a failover.
+ * A PUBLISH names no key, so the client would send each to any node, and what nodes pass on to each other arrives in any order.
+ * As a script with the channel for its key, all of one channel begin at the same node, and follow its slot after a failover.
  */
 function publishInCluster(cluster: Cluster, parcels: readonly SentParcel[]): Promise<unknown>[] {
-  const known = cluster as Cluster & Partial<Record<typeof command, PublishFromItsSlot>>;
-  if (!known[command]) cluster.defineCommand(command, { numberOfKeys: 1, lua: "return redis.call('PUBLISH', KEYS[1], ARGV[1])" });
-  return parcels.map(({ channel, text }) => (known[command] as PublishFromItsSlot)(channel, text));
+  return parcels.map(({ channel, text }) => cluster.eval(publish, 1, channel, text));
 }

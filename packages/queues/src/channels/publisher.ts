@@ -10,30 +10,49 @@ export interface Publisher<Message> {
   publish(channel: string, message: Message): void;
 }
 
-/** Publishes what one turn of the event loop has for a channel as one message. */
+/**
+ * Publishes what one turn of the event loop has for a channel as one message. While that is on its way, what comes next is
+ * gathered: a cluster's client sends again by itself what a node did not take, and would let the next pass it.
+ */
 export function createPublisher<Message>(process: ProcessContext, redis: RedisConnections): Publisher<Message> {
   const name = randomUUID();
   const numberOf = createNumbering();
   const { lost } = queueMetrics(process);
-  let pending = new Map<string, Message[]>();
+  /** What a channel has not been sent yet; it has an entry from its first message until nothing of it is on its way. */
+  const lines = new Map<string, Message[]>();
+  let due: string[] = [];
+
+  function schedule(channel: string): void {
+    if (due.length === 0) setImmediate(flush);
+    due.push(channel);
+  }
 
   function flush(): void {
-    const sent = pending;
-    pending = new Map();
-    const parcels = [...sent].map(([channel, messages]) => ({
-      channel,
-      text: JSON.stringify([name, numberOf(channel), messages] satisfies Parcel<Message>),
-      count: messages.length,
-    }));
-    void publishAll(redis.commands, parcels, (count) => lost.inc(count));
+    const parcels = due.map((channel) => pack(channel));
+    due = [];
+    for (const [index, sent] of publishAll(redis.commands, parcels).entries()) {
+      const { channel, count } = parcels[index] as (typeof parcels)[number];
+      sent.catch(() => lost.inc(count)).finally(() => arrived(channel));
+    }
+  }
+
+  function pack(channel: string) {
+    const messages = lines.get(channel) ?? [];
+    lines.set(channel, []);
+    return { channel, count: messages.length, text: JSON.stringify([name, numberOf(channel), messages] satisfies Parcel<Message>) };
+  }
+
+  function arrived(channel: string): void {
+    if (lines.get(channel)?.length === 0) lines.delete(channel);
+    else schedule(channel);
   }
 
   return {
     publish(channel, message) {
-      const messages = pending.get(channel);
-      if (messages) return void messages.push(message);
-      if (pending.size === 0) setImmediate(flush);
-      pending.set(channel, [message]);
+      const line = lines.get(channel);
+      if (line) return void line.push(message);
+      lines.set(channel, [message]);
+      schedule(channel);
     },
   };
 }

@@ -14,8 +14,8 @@ export interface Subscription {
 export interface SubscriptionOptions {
   readonly name: string;
   readonly receive: (text: string) => void;
-  /** Sends an empty message to the own channel; never rejects. */
-  readonly beat: () => Promise<void>;
+  /** Sends an empty message to the own channel. */
+  readonly beat: () => Promise<unknown>;
   /** Messages may have been lost, up to now. */
   readonly onGap: () => void;
 }
@@ -107,7 +107,8 @@ function listen(subscriber: Redis, { name, receive, beat }: SubscriptionOptions)
   const beats = setInterval(() => {
     unheard += 1;
     if (unheard > maxUnheardBeats) end(new Error('the channel does not hear itself'));
-    else void beat();
+    // One that could not be sent is one that is not heard.
+    else beat().catch(() => undefined);
   }, beatEveryMs);
   return { ended, reason: () => reason, stop: () => clearInterval(beats) };
 }

@@ -42,7 +42,9 @@ export function createProducer<Name extends JobName>(
     async add(all) {
       if (all.length === 0) return;
       const entries = all.map((job) => ({ name, data: job.payload, opts: optionsOf(kind.id(job.payload), job) }));
-      await bounded(queueNow().addBulk(entries));
+      const [first, ...more] = entries;
+      // A pipeline for one command costs as much as the command.
+      await bounded<unknown>(first && more.length === 0 ? queueNow().add(name, first.data, first.opts) : queueNow().addBulk(entries));
     },
     async known(payloads) {
       if (payloads.length === 0) return [];
@@ -53,11 +55,11 @@ export function createProducer<Name extends JobName>(
     },
     async prioritize(all) {
       const backend = queueNow().getBackend();
-      await bounded(Promise.all(all.map(({ payload, priority }) => ignoringGone(backend.changePriority(kind.id(payload), priority)))));
+      await inChunks(all, ({ payload, priority }) => ignoringGone(backend.changePriority(kind.id(payload), priority)));
     },
     async remove(payloads) {
       const backend = queueNow().getBackend();
-      await bounded(Promise.all(payloads.map((payload) => backend.remove(kind.id(payload), false))));
+      await inChunks(payloads, (payload) => backend.remove(kind.id(payload), false));
     },
     async counts() {
       const counted = await bounded(queueNow().getJobCounts('wait', 'prioritized', 'delayed', 'active'));
@@ -69,6 +71,13 @@ export function createProducer<Name extends JobName>(
 
 const bounded = <T>(work: Promise<T>): Promise<T> =>
   withTimeout(work, limitMs, () => new Error(`Redis did not answer within ${limitMs} ms`));
+
+const chunk = 100;
+
+/** BullMQ has these for one job at a time: so many are out together, and each such lot has the limit for itself. */
+async function inChunks<Item>(all: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < all.length; from += chunk) await bounded(Promise.all(all.slice(from, from + chunk).map(work)));
+}
 
 const leaveNothing = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
 

@@ -46,4 +46,10 @@ function addressOf(text: string): Pick<RedisNode, 'host' | 'port'> {
 /** An IPv6 address without the brackets that it wears in a URL. */
 const bare = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');
 
-const decoded = (part: string) => (part === '' ? undefined : decodeURIComponent(part));
+function decoded(part: string): string | undefined {
+  try {
+    return part === '' ? undefined : decodeURIComponent(part);
+  } catch (cause) {
+    throw new RangeError('must have its credentials percent-encoded', { cause });
+  }
+}

@@ -7,9 +7,11 @@ export type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 export type Purpose = 'commands' | 'subscriber' | 'worker';
 
 const connectLimitMs = 2_000;
+/** For what is written already, before a connection that is no longer wanted is cut. */
+const partingLimitMs = 250;
 const commandLimitMs = 500;
-/** Longer than a worker's longest wait for a job (10 s). Ends a connection whose other side has silently vanished. */
-const silenceLimitMs = 15_000;
+/** Without a word for so long after a question, the other side has silently vanished. A worker waits up to 10 s for a job. */
+const silenceLimitMs = { commands: 2_000, worker: 15_000 };
 const pauseStepMs = 100;
 const longestPauseMs = 1_000;
 
@@ -25,6 +27,7 @@ export function nodeOptions({ host, port, username, password, db, tls }: RedisNo
     ...(password === undefined ? {} : { password }),
     ...(tls ? { tls: { servername: host } } : {}),
     connectTimeout: connectLimitMs,
+    disconnectTimeout: partingLimitMs,
   };
 }
 
@@ -33,12 +36,18 @@ export function purposeOptions(purpose: Purpose): ConnectionOptions {
   switch (purpose) {
     case 'commands':
       // Answered soon or failed: whoever asks has another way.
-      return { enableOfflineQueue: false, commandTimeout: commandLimitMs, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false };
+      return {
+        enableOfflineQueue: false,
+        commandTimeout: commandLimitMs,
+        socketTimeout: silenceLimitMs.commands,
+        maxRetriesPerRequest: 0,
+        autoResendUnfulfilledCommands: false,
+      };
     case 'subscriber':
       return { commandTimeout: connectLimitMs, maxRetriesPerRequest: 0, autoResubscribe: false };
     case 'worker':
       // Outlives every outage: what a worker has to say to Redis is said when Redis is back.
-      return { maxRetriesPerRequest: null, socketTimeout: silenceLimitMs };
+      return { maxRetriesPerRequest: null, socketTimeout: silenceLimitMs.worker };
   }
 }
 

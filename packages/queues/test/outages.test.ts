@@ -1,0 +1,186 @@
+import type { RunningProcess } from '@agent-service/runtime';
+import { type OwnRedis, ownRedis, until } from '@agent-service/testkit';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import {
+  type AnswerJob,
+  createProducer,
+  createPublisher,
+  openChannel,
+  openRedis,
+  type Producer,
+  type RedisConnections,
+  startWorker,
+} from '../src/index.ts';
+import { lateDoor } from './late-door.ts';
+import { answerJob, auto, eventually, testProcess, unhandledRejections } from './support.ts';
+
+let server: OwnRedis;
+let direct: Redis;
+let process: RunningProcess;
+let redis: RedisConnections;
+let producer: Producer<AnswerJob>;
+let rejections: ReturnType<typeof unhandledRejections>;
+let done: Set<string>;
+
+beforeEach(async () => {
+  server = await ownRedis();
+  direct = new Redis(server.url, { disconnectTimeout: 20, retryStrategy: () => 50 });
+  direct.on('error', () => undefined);
+  rejections = unhandledRejections();
+  process = await testProcess();
+  redis = await openRedis(process, auto(server.url));
+  producer = createProducer(process, redis, 'answer');
+  done = new Set();
+});
+afterEach(async () => {
+  await process.stop();
+  direct.disconnect();
+  await server.stop();
+  rejections.stop();
+  expect(rejections.found).toEqual([]);
+});
+
+const work = () =>
+  startWorker(process, redis, 'answer', { concurrency: 5, drainMs: 100, handle: async ({ answerId }) => void done.add(answerId) });
+
+async function jobsFlow(name: string): Promise<void> {
+  await eventually(() => producer.add([{ payload: answerJob(name) }]));
+  await until(`the job ${name} is done`, async () => done.has(name));
+}
+
+async function msUntilRefused(ask: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await expect(ask()).rejects.toThrow();
+  return performance.now() - began;
+}
+
+describe('without Redis', () => {
+  test('whoever has something to say to the queue is refused within about half a second', async () => {
+    await producer.add([{ payload: answerJob('one') }]);
+    const asks = {
+      add: () => producer.add([{ payload: answerJob('two') }]),
+      known: () => producer.known([answerJob('one')]),
+      prioritize: () => producer.prioritize([{ payload: answerJob('one'), priority: 2 }]),
+      remove: () => producer.remove([answerJob('one')]),
+      counts: () => producer.counts(),
+    };
+    await direct.call('CLIENT', 'PAUSE', 3_000, 'ALL');
+    for (const [what, ask] of Object.entries(asks)) expect([what, (await msUntilRefused(ask)) < 1_000]).toEqual([what, true]);
+    await server.stop();
+    for (const [what, ask] of Object.entries(asks)) expect([what, (await msUntilRefused(ask)) < 1_000]).toEqual([what, true]);
+  });
+
+  test('publishing fails silently and is counted, and who hears again knows of the gap', async () => {
+    const heard: string[] = [];
+    const channel = await openChannel<string>(process, redis, 'replies', (messages) => void heard.push(...messages));
+    const { publish } = createPublisher<string>(process, redis);
+    publish(channel.name, 'before');
+    await until('the first is heard', async () => heard.length === 1);
+    expect(channel.lastGapAt).toBe(0);
+    await server.stop();
+    publish(channel.name, 'lost');
+    publish(channel.name, 'lost too');
+    const lost = () => process.metrics.registry.getSingleMetricAsString('channel_messages_lost_total');
+    await until('the loss is counted', async () => / 2$/m.test(await lost()));
+    await until('the gap is known', async () => channel.lastGapAt > 0);
+    await server.start();
+    await until('messages come again', async () => {
+      publish(channel.name, 'after');
+      return heard.includes('after');
+    });
+    expect(heard.filter((text) => text.startsWith('lost'))).toEqual([]);
+    const gap = channel.lastGapAt;
+    await until('the gap is over', async () => channel.lastGapAt === gap && Date.now() > gap);
+  });
+});
+
+describe('Redis comes back', () => {
+  test('empty, and workers and channels go on by themselves', async () => {
+    const heard = new Set<string>();
+    await work();
+    const channel = await openChannel<string>(process, redis, 'replies', (messages) => {
+      for (const message of messages) heard.add(message);
+    });
+    const { publish } = createPublisher<string>(process, redis);
+    for (const round of ['first', 'second', 'third']) {
+      await jobsFlow(round);
+      await until('messages flow', async () => {
+        publish(channel.name, round);
+        return heard.has(round);
+      });
+      await server.stop();
+      await server.start();
+    }
+  });
+
+  test('and a process that began without it has its jobs and messages', async () => {
+    await server.stop();
+    const own = await testProcess();
+    const began = performance.now();
+    const late = await openRedis(own, auto(server.url));
+    const heard: string[] = [];
+    const channel = await openChannel<string>(own, late, 'replies', (messages) => void heard.push(...messages));
+    await startWorker(own, late, 'answer', { concurrency: 5, drainMs: 100, handle: async ({ answerId }) => void done.add(answerId) });
+    expect(performance.now() - began).toBeLessThan(6_000);
+    const { publish } = createPublisher<string>(own, late);
+    const own_producer = createProducer(own, late, 'answer');
+    expect(await msUntilRefused(() => own_producer.add([{ payload: answerJob('early') }]))).toBeLessThan(1_000);
+    expect(channel.lastGapAt).toBeGreaterThan(0);
+    await server.start();
+    await eventually(() => own_producer.add([{ payload: answerJob('late') }]));
+    await until('the job is done', async () => done.has('late'));
+    await until('messages flow', async () => {
+      publish(channel.name, 'hello');
+      return heard.length > 0;
+    });
+    await own.stop();
+  });
+});
+
+test('FLUSHALL under work loses jobs, which are then unknown and can be added again', async () => {
+  const held = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  await startWorker(process, redis, 'answer', {
+    concurrency: 1,
+    drainMs: 100,
+    handle: async ({ answerId, dispatch }) => {
+      seen.push(`${answerId} ${dispatch}`);
+      if (answerId === 'held') await held.promise;
+    },
+  });
+  await producer.add([{ payload: answerJob('held') }]);
+  await until('it is in hand', async () => seen.length === 1);
+  await producer.add([{ payload: answerJob('waiting') }]);
+  await direct.flushall();
+  expect(await producer.known([answerJob('held'), answerJob('waiting')])).toEqual([false, false]);
+  await producer.add([{ payload: answerJob('waiting', 2) }]);
+  held.resolve();
+  await until('the second dispatch is done', async () => seen.length === 2);
+  expect(seen).toEqual(['held 1', 'waiting 2']);
+  await until('nothing is left', async () => !(await producer.known([answerJob('waiting', 2)]))[0]);
+});
+
+test('connections whose other side has silently vanished are left for new ones', async () => {
+  const door = await lateDoor(server.url);
+  await door.open();
+  const own = await testProcess();
+  const through = await openRedis(own, auto(door.url));
+  const heard: string[] = [];
+  const channel = await openChannel<string>(own, through, 'replies', (messages) => void heard.push(...messages));
+  const added = createProducer(own, through, 'answer');
+  await added.add([{ payload: answerJob('before') }]);
+  door.freeze();
+  expect(await msUntilRefused(() => added.add([{ payload: answerJob('into the void') }]))).toBeLessThan(1_000);
+  await eventually(() => added.add([{ payload: answerJob('after') }]), 5_000);
+  await work();
+  await until('the job is done', async () => done.has('after'));
+  const { publish } = createPublisher<string>(process, redis);
+  await until('messages come again', async () => {
+    publish(channel.name, 'after');
+    return heard.includes('after');
+  });
+  expect(channel.lastGapAt).toBeGreaterThan(0);
+  await own.stop();
+  door.close();
+}, 20_000);

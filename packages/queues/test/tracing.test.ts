@@ -1,0 +1,51 @@
+import { inSpan, traceHeaders } from '@agent-service/runtime';
+import { startExporter } from '@agent-service/runtime/tracing-sdk';
+import { spanCollector, testRedis, until } from '@agent-service/testkit';
+import { expect, test } from '@jest/globals';
+import { context, SpanKind } from '@opentelemetry/api';
+import { createProducer, openRedis, startWorker } from '../src/index.ts';
+import { answerJob, auto, testProcess } from './support.ts';
+
+test('without a collector a job carries nothing of a trace', async () => {
+  const process = await testProcess();
+  const redis = await openRedis(process, auto((await testRedis()).url));
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  await createProducer(process, redis, 'answer').add([{ payload: answerJob('plain'), traceparent }]);
+  const stored = await redis.commands.hgetall('{answers}:answers:plain-1');
+  expect(stored['data']).toContain('"answerId":"plain"');
+  expect(JSON.stringify(stored)).not.toContain('0af7651916cd43dd8448eb211c80319c');
+  await process.stop();
+});
+
+test('each job goes on with the trace that it was added with, though several travel together', async () => {
+  const collector = await spanCollector();
+  const stop = startExporter('test', collector.url);
+  const process = await testProcess();
+  const redis = await openRedis(process, auto((await testRedis()).url));
+  let worked = 0;
+  await startWorker(process, redis, 'answer', {
+    concurrency: 5,
+    drainMs: 100,
+    handle: async ({ answerId }) => {
+      await inSpan(`work on ${answerId}`, SpanKind.INTERNAL, context.active(), async () => undefined);
+      worked += 1;
+    },
+  });
+  const request = (name: string) => inSpan(name, SpanKind.SERVER, context.active(), async () => traceHeaders()['traceparent'] ?? '');
+  const [one, two] = await Promise.all([request('one'), request('two')]);
+  await createProducer(process, redis, 'answer').add([
+    { payload: answerJob('one'), traceparent: one },
+    { payload: answerJob('two'), traceparent: two },
+  ]);
+  await until('both are worked on', async () => worked === 2);
+  await process.stop();
+  await stop();
+  const { spans } = collector;
+  for (const [name, traceparent] of Object.entries({ one, two })) {
+    const [, traceId] = traceparent.split('-');
+    const work = spans.find((span) => span.name === `work on ${name}`);
+    expect(work?.traceId).toBe(traceId);
+    expect(spans.find(({ spanId }) => spanId === work?.parentSpanId)?.traceId).toBe(traceId);
+  }
+  await collector.stop();
+});
