@@ -8,6 +8,8 @@ import { answersThroughput } from './answers-throughput.ts';
 import { authenticatedGet } from './authenticated-get.ts';
 import { creditsHot } from './credits-hot.ts';
 import { creditsUsage } from './credits-usage.ts';
+import { queryGates } from './query-gates.ts';
+import { webhooks } from './webhooks.ts';
 
 /** Every scenario of `npm run bench`. */
 export const scenarios: readonly Scenario[] = [
@@ -20,4 +22,6 @@ export const scenarios: readonly Scenario[] = [
   answersInFlight,
   answersFairness,
   answersRedisMemory,
+  webhooks,
+  queryGates,
 ];

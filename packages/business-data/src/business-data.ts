@@ -1,8 +1,9 @@
 import { buildChange, type ChangeRequest } from './domain/change.ts';
 import { formatRows } from './domain/format-rows.ts';
 import { Refusal } from './domain/refusal.ts';
-import { type DataScope, type ResolvedScope, resolveScope, type ScopedTable } from './domain/scope.ts';
+import type { ResolvedScope, ScopedTable } from './domain/scope.ts';
 import { toValue, type Value, type ValueType, valueTypeOf } from './domain/values.ts';
+import { type DataScope, resolveScope } from './scope.ts';
 import type { DataSource, Limits } from './source/data-source.ts';
 import { DataFailure } from './source/failure.ts';
 import type { RawResult } from './source/limited-query.ts';

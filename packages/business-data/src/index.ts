@@ -1,8 +1,9 @@
 export { type BusinessData, type BusinessDataOptions, createBusinessData, type QueryOptions, type QueryResult } from './business-data.ts';
 export type { Catalog, CatalogColumn, CatalogTable } from './domain/catalog.ts';
 export type { ChangeRequest, ChangeRow } from './domain/change.ts';
-export { type DataScope, resolveScope, type ScopedTable } from './domain/scope.ts';
+export type { Resolution, ResolvedScope, ScopedTable } from './domain/scope.ts';
 export type { Value, ValueType } from './domain/values.ts';
+export { type DataScope, resolveScope } from './scope.ts';
 export type { ConnectionSettings, TlsSettings } from './source/connection.ts';
 export { createDataSource, type DataSource, type DataSourceSettings, openDataSource } from './source/data-source.ts';
 export { type DataSources, openDataSources } from './source/data-sources.ts';

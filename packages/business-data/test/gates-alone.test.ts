@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { judge } from '../src/domain/judge.ts';
 import { Refusal } from '../src/domain/refusal.ts';
-import { type ResolvedScope, resolveScope } from '../src/domain/scope.ts';
+import type { ResolvedScope } from '../src/domain/scope.ts';
+import { resolveScope } from '../src/scope.ts';
 import { createDataSource, type DataSource, type Limits } from '../src/source/data-source.ts';
 import { DataFailure } from '../src/source/failure.ts';
 import { dropScopedRole, ensureScopedRole, type ScopedRole } from '../src/source/scoped-role.ts';
@@ -13,8 +14,9 @@ import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/h
 import { attackSeed, attackStatements } from './attack/options.ts';
 import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
 
-const limits: Limits = { timeoutMs: 400, maxRows: 100, maxBytes: 64 * 1024, timeZone: 'UTC' };
-const share = 10;
+const limits: Limits = { timeoutMs: 200, maxRows: 100, maxBytes: 64 * 1024, timeZone: 'UTC' };
+/** Each gate gets one of so many of the statements that all together get. */
+const share = 20;
 const known = [...escapes.reading, ...escapes.calling, ...escapes.writing];
 
 let database: HostileDatabase;
@@ -43,13 +45,21 @@ interface Attack {
   run(statement: string): Promise<unknown>;
 }
 
-async function attack({ statements, run }: Attack): Promise<{ breaches: Breach[]; ran: number; unchanged: boolean }> {
+async function attack({ statements, run }: Attack): Promise<{ breaches: Breach[]; ran: number; changed: string[] }> {
   const before = await database.checksum();
   const breaches: Breach[] = [];
   const verdicts: Verdict[] = [];
   for (const statement of statements) verdicts.push(await attempt(statement, breaches, run));
   const ran = verdicts.filter((verdict) => verdict === 'ran').length;
-  return { breaches, ran, unchanged: (await database.checksum()) === before };
+  const after = new Set((await database.checksum()).split('\n'));
+  return {
+    breaches,
+    ran,
+    changed: before
+      .split('\n')
+      .filter((part) => !after.delete(part))
+      .concat([...after]),
+  };
 }
 
 /** A refusal as the package's surface hands it on. */
@@ -69,9 +79,9 @@ test('gate 1 alone: what it lets through changes nothing, though it could write,
     // The rows may hold anything here: tables are not this gate's part.
     return writable(statement).then(({ rows }) => rows.length);
   };
-  const { breaches, ran, unchanged } = await attack({ statements: [...known, ...generated([0, 0.05], true)], run });
-  expect({ breaches, unchanged }).toEqual({ breaches: [], unchanged: true });
-  expect(ran).toBeGreaterThan(100);
+  const { breaches, ran, changed } = await attack({ statements: [...known, ...generated([0, 0.05], true)], run });
+  expect({ breaches, changed }).toEqual({ breaches: [], changed: [] });
+  expect(ran).toBeGreaterThan(30);
 });
 
 test('gate 1 alone: no known call that reads beside tables, waits or changes something is let through', async () => {
@@ -91,6 +101,7 @@ test('gate 1 alone: no known call that reads beside tables, waits or changes som
     'select c.pg_column_size from customers c',
     'select c.row_to_json from customers c',
     'select c.to_json from customers c',
+    `select 'x'::"char"`,
     'select seq from generate_series(1, 2) seq where exists (select from salaries)',
   ]);
 });
@@ -101,9 +112,9 @@ test('gate 2 alone: without any list of what may be called, no cell outside of t
     return (await writable(text)).rows;
   };
   const statements = [...escapes.reading, ...escapes.writing, ...generated([0, 0.05], false)];
-  const { breaches, ran, unchanged } = await attack({ statements, run });
-  expect({ breaches, unchanged }).toEqual({ breaches: [], unchanged: true });
-  expect(ran).toBeGreaterThan(100);
+  const { breaches, ran, changed } = await attack({ statements, run });
+  expect({ breaches, changed }).toEqual({ breaches: [], changed: [] });
+  expect(ran).toBeGreaterThan(30);
 });
 
 /** What a superuser can do to the server and not to tables; the account of a data source should not be one. */
@@ -113,9 +124,9 @@ const beyondTransactions =
 test('gate 3 alone: whatever one statement does, nothing stored changes', async () => {
   const run = (statement: string) => source.transaction('read only', limits, (one) => one(statement)).then(({ rows }) => rows.length);
   const statements = [...known.filter((statement) => !beyondTransactions.test(statement)), ...generated([0.05], true)];
-  const { breaches, ran, unchanged } = await attack({ statements, run });
-  expect({ breaches, unchanged }).toEqual({ breaches: [], unchanged: true });
-  expect(ran).toBeGreaterThan(100);
+  const { breaches, ran, changed } = await attack({ statements, run });
+  expect({ breaches, changed }).toEqual({ breaches: [], changed: [] });
+  expect(ran).toBeGreaterThan(30);
 });
 
 test('gate 4 alone: the account itself can read and change nothing else', async () => {
@@ -125,9 +136,9 @@ test('gate 4 alone: the account itself can read and change nothing else', async 
   try {
     // Even where writing is asked for: the grants are for reading.
     const run = (statement: string) => own.transaction('read write', limits, (one) => one(statement)).then(({ rows }) => rows);
-    const { breaches, ran, unchanged } = await attack({ statements: [...known, ...generated([0.05], true)], run });
-    expect({ breaches, unchanged }).toEqual({ breaches: [], unchanged: true });
-    expect(ran).toBeGreaterThan(100);
+    const { breaches, ran, changed } = await attack({ statements: [...known, ...generated([0.05], true)], run });
+    expect({ breaches, changed }).toEqual({ breaches: [], changed: [] });
+    expect(ran).toBeGreaterThan(30);
   } finally {
     await own.close();
     await dropScopedRole({ url: database.url }, role.name);

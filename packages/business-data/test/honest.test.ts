@@ -1,7 +1,7 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { resolveScope } from '../src/domain/scope.ts';
+import { resolveScope } from '../src/scope.ts';
 import type { DataSource, Limits } from '../src/source/data-source.ts';
 import { createDataSource } from '../src/source/data-source.ts';
 import { passGates } from '../src/sql/gates.ts';
@@ -45,9 +45,11 @@ test('of honest analytic statements fewer than 2 % are refused, and every other 
 test('columns outside of the scope change nothing for statements that do not name them, not even for a star', async () => {
   const wanted = await allDirectly();
   const { scope: whole } = resolveScope(await source.catalog(), { tables: honestTables, readOnly: true });
-  const entries = whole.tables.map(({ written, columns }) => `${written}(${columns.map(({ name }) => `"${name}"`).join(', ')})`);
-  for (const { kind, written } of whole.tables)
-    if (kind === 'table') await administrator.query(`alter table ${written} add column hidden text not null default 'hidden'`);
+  const entries = whole.tables.map(
+    ({ schema, name, columns }) => `"${schema}"."${name}"(${columns.map(({ name }) => `"${name}"`).join(', ')})`,
+  );
+  for (const { kind, schema, name } of whole.tables)
+    if (kind === 'table') await administrator.query(`alter table "${schema}"."${name}" add column hidden text not null default 'hidden'`);
   const fresh = createDataSource({ url: database.url }, () => undefined);
   const { scope } = resolveScope(await fresh.catalog(), { tables: entries, readOnly: true });
   await fresh.close();

@@ -1,4 +1,4 @@
-import { ConfigurationError, type ProcessContext } from '@agent-service/runtime';
+import type { ProcessContext } from '@agent-service/runtime';
 import { builtInProvider } from './built-in/provider.ts';
 import type { ModelRequest, Models, Provider } from './models.ts';
 import type { Endpoint, ModelsFile, TierModels } from './models-file.ts';
@@ -33,7 +33,7 @@ export function createModels(process: ProcessContext, file: ModelsFile, { env, m
   const endpointOf = (tier: Tier, endpoint: Endpoint) =>
     remoteEndpoint({
       name: nameOf(endpoint),
-      model: languageModel(endpoint, keyOf(tier, endpoint, env), transport.send),
+      model: languageModel(endpoint, keyOf(tier, endpoint, { env, logger: process.logger }), transport.send),
       breaker: breakerOf(endpoint),
       timeoutMs: endpoint.timeoutMs,
       meters,
@@ -64,13 +64,16 @@ export function createModels(process: ProcessContext, file: ModelsFile, { env, m
 /** As operators know it, without anything secret. */
 const nameOf = ({ baseUrl, model }: Endpoint) => `${new URL(baseUrl).host}/${model}`;
 
-function keyOf(tier: Tier, { apiKeyEnv }: Endpoint, env: ModelsOptions['env']): string | undefined {
-  if (apiKeyEnv === undefined) return undefined;
-  const key = env[apiKeyEnv]?.trim();
+/** Servers of one's own need no key, so one that is not set is told of and not demanded. */
+function keyOf(tier: Tier, endpoint: Endpoint, { env, logger }: { env: ModelsOptions['env']; logger: ProcessContext['logger'] }) {
+  if (endpoint.apiKeyEnv === undefined) return undefined;
+  const key = env[endpoint.apiKeyEnv]?.trim();
   if (key) return key;
-  throw new ConfigurationError(
-    `These settings need attention:\n  ${apiKeyEnv}: is named as api_key_env by the tier ${tier} of MODELS_FILE and not set`,
+  logger.warn(
+    { tier, endpoint: nameOf(endpoint), variable: endpoint.apiKeyEnv },
+    'the variable named by api_key_env is not set; this endpoint is asked without a key',
   );
+  return undefined;
 }
 
 /** Tiers that use the same model at the same place know of each other's failures. */

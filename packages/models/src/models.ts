@@ -14,6 +14,14 @@ export interface ModelRequest {
   readonly message: string;
   readonly stream: boolean;
   readonly tools: readonly Tool[];
+  readonly output: Output;
+}
+
+/** How the answer is to look. */
+export interface Output {
+  readonly format: 'markdown' | 'table' | 'text' | 'json';
+  /** It may hold fenced `vega-lite` blocks over queried rows. */
+  readonly charts: boolean;
 }
 
 export interface Turn {

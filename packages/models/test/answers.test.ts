@@ -114,14 +114,28 @@ test('the test environment and a tier without a provider never reach a model; th
     for (const stream of [false, true]) {
       const answer = await ask(models, { ...given, stream });
       expect(answer).toMatchObject({ endpoint: 'built-in', read: stream ? answer.content : '' });
-      expect(answer.content).toMatch(/No language model is configured.*How did the month go\?/);
+      expect(answer.content).toMatch(/No business data is connected.*\n\n.*built-in model; no language model is configured/);
       expect(answer.inputTokens * answer.outputTokens).toBeGreaterThan(0);
     }
   expect(model.calls.length).toBe(before);
 });
 
-test('a key that is named and not set ends the start and is named', () => {
-  expect(() => open({ endpoint: { apiKeyEnv: 'NO_SUCH_KEY' } })).toThrow(/NO_SUCH_KEY.*Fast/);
+test('a key that is named and not set is told once at the start with tier, endpoint and variable, and none is sent', async () => {
+  const { models, logged } = open({ endpoint: { apiKeyEnv: 'NO_SUCH_KEY' } });
+  expect(logged).toEqual([JSON.stringify({ tier: 'Fast', endpoint: `${new URL(model.url).host}/m`, variable: 'NO_SUCH_KEY' })]);
+  await ask(models);
+  await ask(models);
+  expect(model.headers.at(-1)).not.toHaveProperty('authorization');
+  expect(logged).toHaveLength(1);
+});
+
+test('how the answer is to look stands in the system prompt of a model', async () => {
+  const { models } = open();
+  const system = () => model.calls.at(-1)?.messages.filter(({ role }) => role === 'system');
+  await ask(models, { output: { format: 'json', charts: true } });
+  expect(JSON.stringify(system())).toMatch(/Be brief\..*json.*vega-lite/);
+  await ask(models, { output: { format: 'markdown', charts: false } });
+  expect(system()).toMatchObject([{ content: 'Be brief.' }]);
 });
 
 test('two thousand answers are under way at once, and their connections serve the next', async () => {

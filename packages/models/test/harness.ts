@@ -84,6 +84,7 @@ export const request = (given: Partial<ModelRequest> = {}): ModelRequest => ({
   message: 'How did the month go?',
   stream: false,
   tools: [],
+  output: { format: 'markdown', charts: false },
   ...given,
 });
 

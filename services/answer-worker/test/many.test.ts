@@ -4,7 +4,9 @@ import { startWorkerProcess, type WorkerProcess } from './support/worker-process
 
 /** 2,000 for the measurement that counts; fewer in the usual run, whose machine is shared. */
 const answers = Number(process.env['ANSWERS_AT_ONCE'] ?? 500);
-const modelMs = 3_000 + answers * 2;
+/** Long enough for all to be in hand and for their leases to be renewed, every 5 s. */
+const modelMs = 6_000 + answers;
+const renewedACall = 1_000;
 const largestAnswerKB = 100;
 
 let scene: Scene;
@@ -40,6 +42,11 @@ test(`${answers} answers at once in one worker: all are completed, once, and a w
   );
   expect(new Set(scene.agents.completed.map(({ answer }) => answer?.answer?.answerId)).size).toBe(answers);
   expect(scene.agents.completed).toHaveLength(answers);
+  const renewed = scene.agents.renewed.filter(({ length }) => length > 0);
+  expect(new Set(renewed.flat().map(({ answer }) => answer?.answerId)).size).toBe(answers);
+  expect(Math.max(...renewed.map(({ length }) => length))).toBeLessThanOrEqual(renewedACall);
+  // A round every 5 s, every second where one fails: never a call an answer.
+  expect(renewed.length).toBeLessThanOrEqual(Math.ceil((performance.now() - began) / 1_000) * Math.ceil(answers / renewedACall));
   expect(each).toBeLessThan(largestAnswerKB);
 }, 180_000);
 

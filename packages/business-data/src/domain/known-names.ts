@@ -4,13 +4,16 @@ import { fieldsOf, isTree, listOf, namesOf, textOf } from './tree.ts';
 
 /** Names that a column has when nobody gave it one, beside those of functions and types. */
 const implied = [
-  'column1 column2 column3 column4 column5 column6 column7 column8 column9 column10 column11 column12 ordinality key value',
+  'ordinality key value ?column?',
   'coalesce greatest least nullif case array row exists grouping date_part extract position overlay btrim ltrim rtrim substring',
   'current_date current_time current_timestamp localtime localtimestamp json_value json_query json_exists json_object json_array',
   'json_arrayagg json_objectagg json_scalar json json_serialize bool tsvector',
 ]
   .join(' ')
   .split(' ');
+
+/** Of VALUES, and of rows made by ROW. */
+const numbered = /^(column|f)\d+$/;
 
 /**
  * Refuses a reference to a name that no scoped column, alias or call of this statement bears. A column outside the scope has none
@@ -21,7 +24,7 @@ export function requireKnownNames(statement: unknown, tables: readonly ScopedTab
   for (const { schema, name, columns } of tables) for (const one of [schema, name, ...columns.map((column) => column.name)]) known.add(one);
   const used: string[] = [];
   visit(statement, known, used);
-  const unknown = used.find((name) => !known.has(name));
+  const unknown = used.find((name) => !known.has(name) && !numbered.test(name));
   if (unknown === undefined) return;
   const columns = tables.map(({ written, columns: scoped }) => `${written}(${scoped.map(({ name }) => name).join(', ')})`);
   throw new Refusal(`There is no column "${unknown}" here. There are: ${columns.join('; ')}.`);

@@ -1,10 +1,18 @@
 import type { Catalog, CatalogColumn, CatalogForeignKey, CatalogTable } from './catalog.ts';
 import { quoteIfNeeded } from './identifiers.ts';
-import { parseScopeEntry, type ScopeEntry } from './scope-entry.ts';
 
-export interface DataScope {
-  readonly tables: readonly string[];
-  readonly readOnly: boolean;
+/** A table of a scope, with the names as PostgreSQL keeps them. */
+export interface ScopeEntry {
+  readonly schema: string | null;
+  readonly table: string;
+  /** Null: all of them. */
+  readonly columns: readonly string[] | null;
+}
+
+/** An entry as it was written, and as it was read; undefined when it could not be. */
+export interface WrittenEntry {
+  readonly text: string;
+  readonly entry: ScopeEntry | undefined;
 }
 
 /** A table as far as it is in scope. */
@@ -42,11 +50,11 @@ export interface Resolution {
 }
 
 /** Matches the entries with what there is. What is unknown is left out and said; entries of one table add up. */
-export function resolveScope(catalog: Catalog, { tables: entries, readOnly }: DataScope): Resolution {
+export function resolveEntries(catalog: Catalog, entries: readonly WrittenEntry[], readOnly: boolean): Resolution {
   const unknown: UnknownEntry[] = [];
   const columnsOf = new Map<CatalogTable, Set<string>>();
-  entries.forEach((text, index) => {
-    const found = resolveEntry(catalog, text);
+  entries.forEach((written, index) => {
+    const found = resolveEntry(catalog, written);
     if (typeof found === 'string') {
       unknown.push({ index, reason: found });
       return;
@@ -60,33 +68,25 @@ export function resolveScope(catalog: Catalog, { tables: entries, readOnly }: Da
   return { scope: { tables, readOnly, find: (schema, name) => find(catalog, tables, schema, name) }, unknown };
 }
 
-function resolveEntry(catalog: Catalog, text: string): { table: CatalogTable; columns: string[] } | string {
-  const entry = parseScopeEntry(text);
-  if (entry === null) return `"${text}" is not a table, or a table with columns as orders(id, total)`;
+function resolveEntry(catalog: Catalog, { text, entry }: WrittenEntry): { table: CatalogTable; columns: readonly string[] } | string {
+  if (entry === undefined) return `"${text}" is not a table, or a table with columns as orders(id, total)`;
   const table = findTable(catalog, entry);
   if (typeof table === 'string') return table;
-  const columns = (entry.columns ?? table.columns.map(({ name }) => name)).map((name) => ({ name, found: match(table.columns, name) }));
-  const missing = columns.filter(({ found }) => found === undefined).map(({ name }) => name);
+  const all = table.columns.map(({ name }) => name);
+  const missing = (entry.columns ?? []).filter((name) => !all.includes(name));
   if (missing.length > 0) return `the table ${entry.table} has no column ${missing.join(', ')}`;
-  return { table, columns: columns.flatMap(({ found }) => (found ? [found.name] : [])) };
+  return { table, columns: entry.columns ?? all };
 }
 
 function findTable(catalog: Catalog, { schema, table }: ScopeEntry): CatalogTable | string {
-  const named = catalog.tables.filter((candidate) => candidate.name === table || candidate.name === table.toLowerCase());
-  const inSchema = (wanted: string) => named.filter((candidate) => candidate.schema === wanted);
-  const candidates =
-    schema === null ? firstOf(inSchema(catalog.defaultSchema), named) : firstOf(inSchema(schema), inSchema(schema.toLowerCase()));
-  const found = candidates.find(({ name }) => name === table) ?? candidates[0];
+  const named = catalog.tables.filter(({ name }) => name === table);
+  const inSchema = named.filter((candidate) => candidate.schema === (schema ?? catalog.defaultSchema));
+  const candidates = schema === null && inSchema.length === 0 ? named : inSchema;
+  const [found] = candidates;
   if (found === undefined) return `there is no table ${schema === null ? table : `${schema}.${table}`}`;
-  const schemas = new Set(candidates.map((candidate) => candidate.schema));
-  return schemas.size > 1 ? `the table ${table} exists in several schemas: ${[...schemas].join(', ')}` : found;
+  const schemas = candidates.map((candidate) => candidate.schema);
+  return schemas.length > 1 ? `the table ${table} exists in several schemas: ${schemas.join(', ')}` : found;
 }
-
-const firstOf = <T>(first: T[], second: T[]): T[] => (first.length > 0 ? first : second);
-
-/** As written, else folded as PostgreSQL folds a name outside of quotes. */
-const match = <T extends { name: string }>(list: readonly T[], name: string): T | undefined =>
-  list.find((item) => item.name === name) ?? list.find((item) => item.name === name.toLowerCase());
 
 function scopedTable(table: CatalogTable, columns: ReadonlySet<string>, unique: boolean): ScopedTable {
   const { schema, name, kind, fenced, comment, primaryKey, foreignKeys, approximateRows } = table;

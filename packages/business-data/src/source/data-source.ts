@@ -1,4 +1,4 @@
-import type { ProcessContext } from '@agent-service/runtime';
+import { type ProcessContext, withTimeout } from '@agent-service/runtime';
 import pg, { type Pool, type PoolClient } from 'pg';
 import type { Catalog } from '../domain/catalog.ts';
 import { type ConnectionSettings, poolSettings } from './connection.ts';
@@ -58,7 +58,7 @@ export function createDataSource(settings: DataSourceSettings, onLost: (cause: u
     async check() {
       const begin = performance.now();
       const { version } = await withClient(pool, catalogLimits, async (client) => {
-        const { rows } = await client.query<{ version: string }>('show server_version');
+        const { rows } = await client.query<{ version: string }>("select pg_catalog.current_setting('server_version') as version");
         return { version: rows[0]?.version ?? '' };
       });
       return { version, durationMs: performance.now() - begin };
@@ -175,10 +175,10 @@ const socketOf = (client: PoolClient): Socket => (client as unknown as { connect
 
 async function isIdle(client: PoolClient): Promise<boolean> {
   try {
-    await client.query('rollback');
+    await withTimeout(client.query('rollback'), graceMs, timedOut);
     return true;
   } catch {
-    // The connection is lost, and its transaction with it: whoever asked gets the first failure, not this one.
+    // The connection is lost or silent, and its transaction with it: whoever asked gets the first failure, not this one.
     return false;
   }
 }

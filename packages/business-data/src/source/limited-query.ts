@@ -41,7 +41,6 @@ export class LimitedQuery implements Submittable {
   readonly #settle = Promise.withResolvers<RawResult>();
   #columns: readonly RawColumn[] = [];
   readonly #rows: (readonly (string | null)[])[] = [];
-  #more = false;
 
   constructor(text: string, values: readonly (string | null)[], maxRows: number) {
     this.#text = text;
@@ -52,7 +51,7 @@ export class LimitedQuery implements Submittable {
 
   /** What has come so far; used when the rest is cut off. */
   soFar(): RawResult {
-    return { columns: this.#columns, rows: [...this.#rows], more: true };
+    return { columns: this.#columns, rows: this.#rows.slice(0, this.#maxRows), more: true };
   }
 
   submit(connection: Connection): void {
@@ -61,7 +60,8 @@ export class LimitedQuery implements Submittable {
     wire.parse({ text: this.#text });
     wire.bind({ values: this.#values });
     wire.describe({ type: 'P', name: '' });
-    wire.execute({ portal: '', rows: this.#maxRows });
+    // One more than asked for tells whether there is more.
+    wire.execute({ portal: '', rows: this.#maxRows + 1 });
     wire.sync();
     wire.stream.uncork?.();
   }
@@ -75,7 +75,7 @@ export class LimitedQuery implements Submittable {
   }
 
   handlePortalSuspended(): void {
-    this.#more = true;
+    // As many rows as were asked for have come; `#rows` says whether that was one too many.
   }
 
   handleError(cause: unknown): void {
@@ -83,7 +83,7 @@ export class LimitedQuery implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    this.#settle.resolve({ columns: this.#columns, rows: this.#rows, more: this.#more });
+    this.#settle.resolve({ columns: this.#columns, rows: this.#rows.slice(0, this.#maxRows), more: this.#rows.length > this.#maxRows });
   }
 
   handleCopyInResponse(connection: Connection): void {

@@ -11,7 +11,7 @@ await loadModule();
 export function parseStatement(text: string, limit = longest): unknown {
   if (text.length > limit) throw new Refusal(`A statement has at most ${limit} characters.`);
   if (text.includes('\0') || !text.isWellFormed()) throw new Refusal('A statement can not contain such characters.');
-  const statement = onlyStatement(parse(text));
+  const statement = text.trim() === '' ? undefined : onlyStatement(parse(text));
   if (statement === undefined) throw new Refusal('Send exactly one statement.');
   return statement;
 }

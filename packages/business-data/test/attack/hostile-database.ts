@@ -2,7 +2,7 @@ import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import pg from 'pg';
 
 /** Every cell that is outside of the scope below holds one of its own; numbers too. */
-export const canary = /CANARY|7{5}\d{4}/i;
+export const canary = /CANARY|(?<!\d)7{5}\d{4}(?!\d)/i;
 
 /** What the attacker's agent may read: some columns of some tables, and a view that leaves rows out. */
 export const attackedScope: readonly string[] = [
@@ -26,7 +26,7 @@ create view visible_people as select id, name, id + 777770000 as badge from peop
 create table sales.orders (id integer primary key, amount integer, margin integer);
 create table salaries (id serial primary key, employee text, amount integer);
 create table vault.keys (id integer primary key, value text);
-create sequence counter start 777770001;
+create sequence counter;
 insert into customers select n, 'Name ' || n, (array['North', 'South'])[1 + n % 2], date '2024-01-01' + n,
   'CANARY-email-' || n, 'CANARY-secret-' || n, 777771000 + n from generate_series(1, 40) n;
 insert into orders select n, 1 + n % 40, n * 3.5, timestamptz '2024-01-01' + n * interval '1 day', array['a' || n % 3], jsonb_build_object('k', n % 4),
@@ -52,7 +52,7 @@ analyze;
 export interface HostileDatabase {
   readonly url: string;
   readonly administrator: pg.Client;
-  /** Of all that is stored: rows, sequences, large objects, roles, settings and functions. */
+  /** Of all that is stored: rows, sequences, large objects of the administrator, settings and functions. */
   checksum(): Promise<string>;
   drop(): Promise<void>;
 }
@@ -78,8 +78,8 @@ const checksums = `
 select 'rows ' || c.oid::regclass || ' ' || md5(query_to_xml('select * from ' || c.oid::regclass || ' order by 1', true, true, '')::text) as part
   from pg_class c where c.relkind = 'r' and c.relnamespace::regnamespace::text in ('public', 'sales', 'vault')
 union all select concat('sequence ', schemaname, sequencename, last_value) from pg_sequences
-union all select concat('large object ', oid, md5(lo_get(oid))) from pg_largeobject_metadata
-union all select concat('class ', relname, relkind, relowner) from pg_class where relnamespace::regnamespace::text not like 'pg_%'
+union all select concat('large object ', oid, md5(lo_get(oid))) from pg_largeobject_metadata where lomowner = 10
+union all select concat('class ', oid::regclass, relkind, relowner) from pg_class where relnamespace::regnamespace::text not like 'pg_%'
 union all select 'function ' || proname || md5(prosrc) from pg_proc where pronamespace::regnamespace::text not like 'pg_%' and prolang <> 12
 union all select concat('role setting ', setrole, setconfig) from pg_db_role_setting where setrole = 10
 order by 1`;

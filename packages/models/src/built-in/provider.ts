@@ -1,29 +1,36 @@
 import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
+import { cleanText } from '../prompt/clean-text.ts';
 import { estimateTokens } from '../prompt/tokens.ts';
+import { analyse } from './analyst/analyst.ts';
+import { toolData } from './data/tool-data.ts';
 
-const longestQuote = 200;
+/** What every answer ends with, so that nobody takes it for a language model's. */
+export const signature = 'Answered by the built-in model; no language model is configured.';
 
-/** Answers without any language model and says so. */
+const longestMessage = 4_000;
+const longestPiece = 80;
+
+/** Answers simple questions about the organization's tables without any language model and says so. */
 export const builtInProvider: Provider = {
   async answer(request: ModelRequest, { signal, onDelta }: AnswerOptions): Promise<ModelAnswer> {
     signal.throwIfAborted();
-    const content = sentence(request.message);
-    if (request.stream) onDelta(content);
-    return {
-      content,
-      inputTokens: estimateTokens(request.message),
-      outputTokens: estimateTokens(content),
-      endpoint: 'built-in',
-    };
+    const content = cleanText(`${await contentOf(request, signal)}\n\n${signature}`);
+    signal.throwIfAborted();
+    if (request.stream) for (const piece of piecesOf(content)) onDelta(piece);
+    return { content, inputTokens: inputTokens(request), outputTokens: estimateTokens(content), endpoint: 'built-in' };
   },
 };
 
-function sentence(message: string): string {
-  return `No language model is configured for this agent, so there is no real answer. You asked: ${quote(message)}`;
+async function contentOf({ tools, message, history, output }: ModelRequest, signal: AbortSignal): Promise<string> {
+  const data = toolData(tools, signal);
+  if (!data) return 'No business data is connected to this agent, so there is nothing to look up.';
+  const earlier = history.filter(({ role }) => role === 'user').map(({ content }) => content.slice(0, longestMessage));
+  return await analyse({ message: message.slice(0, longestMessage), earlier, output }, data);
 }
 
-/** On one line, no character cut in two. */
-function quote(message: string): string {
-  const line = [...message.replace(/\s+/g, ' ').trim()];
-  return `“${line.length > longestQuote ? `${line.slice(0, longestQuote).join('')}…` : line.join('')}”`;
-}
+/** What a language model would have read. */
+const inputTokens = ({ instructions, context, history, message }: ModelRequest): number =>
+  [instructions, context, ...history.map(({ content }) => content), message].reduce((sum, text) => sum + estimateTokens(text), 0);
+
+/** No piece ends within a character. */
+const piecesOf = (content: string): string[] => content.match(new RegExp(`[^]{1,${longestPiece}}`, 'gu')) ?? [];

@@ -1,8 +1,9 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { ModelRequest, Turn } from '../models.ts';
 import { fitHistory, messageTokens } from './history.ts';
+import { outputInstructions } from './output-instructions.ts';
 
-type Asked = Pick<ModelRequest, 'instructions' | 'context' | 'history' | 'message'>;
+type Asked = Pick<ModelRequest, 'instructions' | 'context' | 'history' | 'message' | 'output'>;
 
 export interface Prompt {
   readonly messages: LanguageModelV4Prompt;
@@ -11,11 +12,11 @@ export interface Prompt {
 }
 
 /**
- * What the model reads: the agent's instructions as the system prompt, then the conversation, then what the caller sent
+ * What the model reads: the agent's instructions and the form of its answers as the system prompt, then the conversation, then what the caller sent
  * along, then the newest message as it is. The oldest exchanges give way where there is too little room; the rest never does.
  */
-export function buildPrompt({ instructions, context, history, message }: Asked, tokens: number): Prompt {
-  const system = instructions.trim() === '' ? [] : [instructions];
+export function buildPrompt({ instructions, context, history, message, output }: Asked, tokens: number): Prompt {
+  const system = systemPrompt(instructions, outputInstructions(output));
   const newest = [...contextMessage(context), message];
   const fixed = sum([...system, ...newest]);
   const kept = fitHistory(history, tokens - fixed);
@@ -26,6 +27,11 @@ export function buildPrompt({ instructions, context, history, message }: Asked, 
   ];
   return { messages, tokens: fixed + sum(kept.map(({ content }) => content)) };
 }
+
+const systemPrompt = (...parts: readonly string[]): string[] => {
+  const said = parts.filter((part) => part.trim() !== '');
+  return said.length === 0 ? [] : [said.join('\n\n')];
+};
 
 const sum = (contents: readonly string[]) => contents.reduce((tokens, content) => tokens + messageTokens(content), 0);
 

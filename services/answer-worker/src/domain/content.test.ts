@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { countable } from './content.ts';
-import { instructionsOf } from './instructions.ts';
+import { outputOf } from './output.ts';
 
 test('every count of tokens is a whole number that fits', () => {
   fc.assert(
@@ -13,8 +13,8 @@ test('every count of tokens is a whole number that fits', () => {
   expect([countable(17), countable(0.2)]).toEqual([17, 1]);
 });
 
-test('a format other than markdown is said to the model', () => {
-  expect(instructionsOf('Be short.', 'markdown')).toBe('Be short.');
-  expect(instructionsOf('Be short.', '')).toBe('Be short.');
-  expect(instructionsOf('Be short.', 'plain text')).toBe('Be short.\n\nFormat of the answer: plain text.');
+test('the form of an answer is the agent’s, and markdown without charts where nothing is said', () => {
+  expect(outputOf({ defaultFormat: 'json', chartEnabled: true })).toEqual({ format: 'json', charts: true });
+  expect(outputOf({ defaultFormat: '', chartEnabled: false })).toEqual({ format: 'markdown', charts: false });
+  expect(outputOf(null)).toEqual({ format: 'markdown', charts: false });
 });

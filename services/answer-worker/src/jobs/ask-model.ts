@@ -4,7 +4,7 @@ import { inStepSpan } from '@agent-service/runtime';
 import type { BegunAnswer } from '../answers/answers-api.ts';
 import type { WorkerContext } from '../context.ts';
 import { longestContent } from '../domain/content.ts';
-import { instructionsOf } from '../domain/instructions.ts';
+import { outputOf } from '../domain/output.ts';
 import type { Held } from '../hand/hand.ts';
 import type { Interruption } from '../hand/interruption.ts';
 import type { Reader } from '../replies/replies.ts';
@@ -60,12 +60,13 @@ function requestOf(environment: ModelRequest['environment'], begun: BegunAnswer)
   return {
     tier: tierOf(begun.model),
     environment,
-    instructions: instructionsOf(begun.systemPrompt, begun.outputPreferences?.defaultFormat ?? ''),
+    instructions: begun.systemPrompt,
     context: begun.contextJson,
     history: begun.history.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content })),
     message: begun.message,
     stream: begun.stream,
     tools: [],
+    output: outputOf(begun.outputPreferences),
   };
 }
 

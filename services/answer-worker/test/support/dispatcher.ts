@@ -22,6 +22,9 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
+/** So few that Redis answers within the producer's limit on a busy machine. */
+const jobsACall = 100;
+
 export const tenant = { organizationId: 'org_a', environment: 'live' } as const;
 
 export async function startDispatcher(redisUrl: string): Promise<Dispatcher> {
@@ -44,8 +47,12 @@ export async function startDispatcher(redisUrl: string): Promise<Dispatcher> {
     channel: channel.name,
     replies,
     of: (answerId) => replies.filter(({ id }) => id === answerId),
-    dispatch: (answerIds, dispatch = 1) =>
-      producer.add(answerIds.map((answerId) => ({ payload: { ...tenant, answerId, dispatch } satisfies AnswerJob }))),
+    async dispatch(answerIds, dispatch = 1) {
+      const payloads = answerIds.map((answerId): AnswerJob => ({ ...tenant, answerId, dispatch }));
+      for (let at = 0; at < payloads.length; at += jobsACall) {
+        await producer.add(payloads.slice(at, at + jobsACall).map((payload) => ({ payload })));
+      }
+    },
     notice: (name, notice) => publisher.publish(name, notice),
     counts: () => producer.counts(),
     stop: () => running.stop(),

@@ -1,3 +1,4 @@
+import { until } from '@agent-service/local/waiting';
 import { createProcess } from '@agent-service/runtime';
 import { type ScriptedModel, scriptedModel, testRedis } from '@agent-service/testkit';
 import { type AnswerWorkerConfig, readAnswerWorkerConfig } from '../../src/config.ts';
@@ -53,10 +54,6 @@ export async function bootWorker(scene: Surroundings, settings: Record<string, s
 }
 
 /** Waits until something is true; fails with its name when it does not become so. */
-export async function eventually(what: string, is: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
-  const end = performance.now() + limitMs;
-  while (!(await is())) {
-    if (performance.now() > end) throw new Error(`within ${limitMs} ms it did not come true that ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+export async function eventually(what: string, is: () => boolean | Promise<boolean>, limitMs = 15_000): Promise<void> {
+  if (!(await until(is, limitMs, 5))) throw new Error(`within ${limitMs} ms it did not come true that ${what}`);
 }

@@ -1,17 +1,15 @@
+import { doubtsOf } from './coverage.ts';
+import type { Data, Unreadable } from './data.ts';
+import { describeIntent } from './description.ts';
 import { examplesOf } from './examples.ts';
-import { type Output, present, type Result } from './presentation.ts';
-import { read } from './reading.ts';
+import { combine, goesOn, latest } from './follow-ups.ts';
+import { type Output, present } from './presentation.ts';
+import { type Reading, read } from './reading.ts';
 import { type Schema, withKeysByName } from './schema.ts';
-import { readingOf, statementOf } from './statement.ts';
-import { type Hit, hitsStatement } from './values.ts';
+import { statementOf } from './statement.ts';
+import { type Hit, hitsStatements } from './values.ts';
+import { isTalk } from './vocabulary.ts';
 import { type Word, wordsOf } from './words.ts';
-
-/** The organization's data as far as the agent may see it. */
-export interface Data {
-  schema(): Promise<Schema>;
-  /** Rows, or why there are none in words for the reader. */
-  query(sql: string): Promise<Pick<Result, 'rows' | 'truncated'> | { readonly error: string }>;
-}
 
 export interface Asked {
   readonly message: string;
@@ -20,43 +18,92 @@ export interface Asked {
   readonly output: Output;
 }
 
-const longestQuestion = 200;
+const longestQuestion = 60;
+/** A list of rows is a weak reading of a question of which this much has no place. */
+const mostUnplaced = { list: 1, figure: 3 };
 
 /** Answers a question about the data with one query, or says what it would understand. Never throws for any text. */
-export async function analyse({ message, earlier, output }: Asked, data: Data): Promise<string> {
-  const schema = withKeysByName(await data.schema());
-  if (schema.length === 0) return 'No business data is connected to this agent, so there is nothing to look up.';
-  const intent = await understand(wordsOf(message).slice(0, longestQuestion), earlier, schema, data);
-  if (!intent) return notUnderstood(schema);
-  const statement = statementOf(intent, schema);
-  const result = await data.query(statement.sql);
-  if ('error' in result) return `The data could not be read: ${result.error}`;
-  return present({ ...result, titles: statement.titles }, readingOf(intent), output);
+export async function analyse(asked: Asked, data: Data): Promise<string> {
+  const given = await data.schema();
+  if ('error' in given) return unreadable(given);
+  const schema = withKeysByName(given);
+  if (schema.length === 0) return 'No table is in the scope of this agent, so there is nothing to look up.';
+  const words = wordsOf(asked.message).slice(0, longestQuestion);
+  if (isTalk(asked.message, words)) return explained('I answer questions about the tables that this agent can see', schema, words);
+  const question = await understand(words, asked.earlier, schema, data);
+  if ('error' in question) return unreadable(question);
+  const { reading } = question;
+  if (!reading) return explained('I did not understand that as a question about the data that I can see', schema, words);
+  const doubts = doubtsOf(reading.unplaced, question.words);
+  const refusal = refusalOf(reading, doubts);
+  if (refusal !== undefined) return explained(refusal, schema, words);
+  return await answer(reading, doubts.others, { schema, data, output: asked.output });
 }
 
-/** A question that names nothing may go on from the one before: `and last month?` */
-async function understand(words: readonly Word[], earlier: readonly string[], schema: Schema, data: Data) {
-  const own = read(words, schema, await hitsOf(words, schema, data));
+const unreadable = ({ error }: Unreadable) => `The data could not be read: ${error}`;
+
+/** Why an answer would mislead; undefined where there is one to give. */
+function refusalOf({ intent, unplaced }: Reading, { names, turning, others }: ReturnType<typeof doubtsOf>): string | undefined {
+  if (names.length > 0) return `I found no ${names.map((name) => `“${name}”`).join(' and no ')} in the data that this question leads to`;
+  if (turning.length > 0) return `I did not understand what “${turning.join(' ')}” leaves out here`;
+  const most = intent.kind === 'list' ? mostUnplaced.list : mostUnplaced.figure;
+  return unplaced.length > most ? `I could not place most of it: ${others.join(', ')}` : undefined;
+}
+
+interface Scene {
+  readonly schema: Schema;
+  readonly data: Data;
+  readonly output: Output;
+}
+
+async function answer({ intent }: Reading, others: readonly string[], { schema, data, output }: Scene): Promise<string> {
+  const { sql, titles } = statementOf(intent, schema);
+  const result = await data.query(sql);
+  if ('error' in result) return unreadable(result);
+  const rows = result.rows.slice(0, intent.limit);
+  const truncated = result.truncated || result.rows.length > rows.length;
+  const doubt = others.length > 0 ? `I could not place: ${others.join(', ')}.` : '';
+  return [present({ titles, rows, truncated }, describeIntent(intent), output), doubt].filter(Boolean).join('\n\n');
+}
+
+interface Understood {
+  readonly words: readonly Word[];
+  readonly reading: Reading | undefined;
+}
+
+/** A question that goes on from the one before is read with it, and alone where that gives nothing. */
+async function understand(
+  words: readonly Word[],
+  earlier: readonly string[],
+  schema: Schema,
+  data: Data,
+): Promise<Understood | Unreadable> {
+  const own = await readWith({ words, own: words.length }, schema, data);
   const before = earlier.at(-1);
-  if (own || before === undefined || words.length > 6) return own;
-  // What is said last wins, where both name a span of time or a value.
-  const together = [...words, ...wordsOf(before).slice(0, longestQuestion)];
-  return read(together, schema, await hitsOf(together, schema, data));
+  if ('error' in own || before === undefined || !(goesOn(words) || own.reading === undefined) || words.length > longestFollowUp) return own;
+  const together = await readWith(combine(words, earlier, longestQuestion), schema, data);
+  return 'error' in together || together.reading ? together : own;
 }
 
-async function hitsOf(words: readonly Word[], schema: Schema, data: Data): Promise<Hit[]> {
-  const statement = hitsStatement(words, schema);
-  if (statement === undefined) return [];
-  const found = await data.query(statement);
-  // Without them the question may still be understood; what keeps the data away will show with the answer's own query.
-  if ('error' in found) return [];
-  return found.rows.map(([table, column, value]) => ({ table: String(table), column: String(column), value: String(value) }));
+const longestFollowUp = 8;
+
+async function readWith(said: ReturnType<typeof combine>, schema: Schema, data: Data): Promise<Understood | Unreadable> {
+  const hits = await hitsOf(said.words, schema, data);
+  if ('error' in hits) return hits;
+  return { words: said.words, reading: read(said.words, schema, latest(hits, said)) };
 }
 
-function notUnderstood(schema: Schema): string {
-  const examples = examplesOf(schema).map((example) => `- ${example}`);
-  return [
-    'I did not understand that as a question about the data that I can see. I understand questions such as:',
-    examples.join('\n'),
-  ].join('\n\n');
+async function hitsOf(words: readonly Word[], schema: Schema, data: Data): Promise<Hit[] | Unreadable> {
+  const hits: Hit[] = [];
+  for (const statement of hitsStatements(words, schema)) {
+    const found = await data.query(statement);
+    if ('error' in found) return found;
+    hits.push(...found.rows.map(([table, column, value]) => ({ table: String(table), column: String(column), value: String(value) })));
+  }
+  return hits;
+}
+
+function explained(reason: string, schema: Schema, words: readonly Word[]): string {
+  const examples = examplesOf(schema, words).map((example) => `- ${example}`);
+  return [`${reason}. I understand questions such as:`, examples.join('\n')].join('\n\n');
 }

@@ -28,8 +28,13 @@ const isMost = (words: readonly Word[]) =>
 
 export const isRanking = (words: readonly Word[]): boolean => isMost(words) || isLeast(words);
 
+export const asksForShare = (words: readonly Word[]): boolean => has(words, 'share', 'percentage', 'percent', 'proportion', 'fraction');
+
+/** How a number has moved, in percent. */
+export const changeAsked = (words: readonly Word[]): boolean => has(words, 'growth', 'grow', 'grew', 'grown', 'change', 'changed');
+
 /** The rows themselves are wanted, whatever else is said of them. */
-export const isListing = (words: readonly Word[]): boolean => /^(list|show|display)$/.test(words[0]?.lower ?? '') || has(words, 'list of');
+export const isListing = (words: readonly Word[]): boolean => has(words, 'list', 'show', 'display') && !has(words, 'how many', 'number of');
 
 /** `which customer`, `who`: one is asked for, where `which customers` asks for some. */
 export function asksForOne(words: readonly Word[]): boolean {
@@ -53,9 +58,22 @@ export function topOf(words: readonly Word[]): number | undefined {
 
 const isGrain = (word: Word | undefined) => /^(day|week|month|quarter|year)$/.test(word?.stem ?? '');
 
+interface Asks {
+  readonly grouped: boolean;
+  /** The table by its name, and not only what is measured of its rows. */
+  readonly namesRows: boolean;
+}
+
+/** `show the average salary` */
+const spokenNumber = (words: readonly Word[]): Operation | undefined => {
+  if (has(words, 'average', 'avg', 'mean')) return 'avg';
+  return has(words, 'total', 'sum') ? 'sum' : undefined;
+};
+
 /** What is done with the numbers; undefined where the rows themselves are wanted. */
-export function operationOf(words: readonly Word[], measure: Measure, grouped: boolean): Operation | undefined {
-  if (isListing(words) && !grouped) return undefined;
+export function operationOf(words: readonly Word[], measure: Measure, { grouped, namesRows }: Asks): Operation | undefined {
+  // Show revenue asks for a number, and show overdue invoices for invoices.
+  if (isListing(words) && !grouped && (namesRows || !measure.operation)) return spokenNumber(words);
   return spokenOperation(words, measure) ?? impliedOperation(words, measure, grouped);
 }
 
@@ -93,13 +111,22 @@ const operators: readonly (readonly [phrase: string, operator: Comparison['opera
   ['below', '<'],
 ];
 
+/** A comparison, and the words that say it. */
+export interface Said {
+  readonly comparison: Comparison;
+  readonly at: number;
+  /** Of the word after them. */
+  readonly end: number;
+}
+
 /** `over 20,000`, `at least 3` */
-export function comparisonOf(words: readonly Word[]): Comparison | undefined {
+export function comparisonOf(words: readonly Word[]): Said | undefined {
   for (const [phrase, operator] of operators) {
     const parts = phrase.split(' ');
     const at = words.findIndex((_, index) => parts.every((part, offset) => words[index + offset]?.lower === part));
     const number = at < 0 ? undefined : numberOf(words[at + parts.length]?.lower);
-    if (number !== undefined && !isGrain(words[at + parts.length + 1])) return { operator, number };
+    const end = at + parts.length + 1;
+    if (number !== undefined && !isGrain(words[end])) return { comparison: { operator, number }, at, end };
   }
   return undefined;
 }

@@ -1,3 +1,4 @@
+import { columnName } from './identifiers.ts';
 import type { Amount } from './measures.ts';
 import { type Column, reachable, type Schema, type Table } from './schema.ts';
 import { indexOfStems, stemOf, stemsOfName, type Word } from './words.ts';
@@ -16,7 +17,7 @@ const amountNames = [
   'credit_limit',
   'rating',
 ];
-const isKey = (name: string) => name === 'id' || name.endsWith('_id');
+export const isKey = (name: string): boolean => stemsOfName(name).at(-1) === 'id';
 
 /** The number column that the words name. */
 export function mentionedNumber(words: readonly Word[], table: Table): Column | undefined {
@@ -26,18 +27,21 @@ export function mentionedNumber(words: readonly Word[], table: Table): Column | 
   return whole ?? numbers.find(({ name }) => indexOfStems(words, stemsOfName(name).slice(-1)) >= 0 || isNear(words, name));
 }
 
-const near: Readonly<Record<string, readonly string[]>> = {
-  lead_time_days: ['lead time'],
-  salary: ['salary', 'pay', 'wage', 'earn'],
-  unit_price: ['price', 'expensive', 'cheap', 'cheapest', 'priciest'],
-  unit_cost: ['cost'],
-  quantity_on_hand: ['stock', 'units', 'quantity'],
-  discount_percent: ['discount'],
-  rating: ['rated', 'best rated'],
-};
+/** How people speak of columns that are called differently. */
+export const near = new Map<string, readonly string[]>(
+  Object.entries({
+    lead_time_days: ['lead time'],
+    salary: ['salary', 'pay', 'wage', 'earn'],
+    unit_price: ['price', 'expensive', 'cheap', 'cheapest', 'priciest'],
+    unit_cost: ['cost'],
+    quantity_on_hand: ['stock', 'units', 'quantity'],
+    discount_percent: ['discount'],
+    rating: ['rated', 'best rated'],
+  }),
+);
 
 const isNear = (words: readonly Word[], name: string) =>
-  (near[name] ?? []).some((phrase) => indexOfStems(words, phrase.split(' ').map(stemOf)) >= 0);
+  (near.get(name) ?? []).some((phrase) => indexOfStems(words, phrase.split(' ').map(stemOf)) >= 0);
 
 /** The number that a table is mostly about. */
 export function mainNumber(table: Table): Column | undefined {
@@ -49,7 +53,7 @@ export const amountOfColumn = (table: Table, column: Column): Amount => ({
   label: column.name.replaceAll('_', ' '),
   named: false,
   needs: [],
-  sql: (columns) => `${columns(table.name)}.${column.name}`,
+  sql: (columns) => `${columns(table.name)}.${columnName(column.name)}`,
 });
 
 const dateNames = [
@@ -88,19 +92,23 @@ function ownDate(words: readonly Word[], table: Table): Column | undefined {
   return spoken ?? dateNames.flatMap((name) => dates.find((column) => column.name === name) ?? [])[0] ?? dates[0];
 }
 
-const forms: Readonly<Record<string, readonly string[]>> = {
-  due: ['due'],
-  start: ['start', 'starts', 'starting', 'begin', 'begins', 'beginning'],
-  end: ['end', 'ends', 'ending'],
-  hired: ['hired', 'joined', 'hires'],
-  left: ['left'],
-  shipped: ['shipped'],
-  expected: ['expected', 'arrive', 'arriving', 'arrives'],
-  received: ['received', 'arrived'],
-  requested: ['requested'],
-  created: ['created', 'new'],
-  paid: ['paid'],
-  issued: ['issued'],
-};
+const forms = new Map<string, readonly string[]>(
+  Object.entries({
+    due: ['due'],
+    start: ['start', 'starts', 'starting', 'begin', 'begins', 'beginning'],
+    end: ['end', 'ends', 'ending'],
+    hired: ['hired', 'joined', 'hires'],
+    left: ['left'],
+    shipped: ['shipped'],
+    expected: ['expected', 'arrive', 'arriving', 'arrives'],
+    received: ['received', 'arrived'],
+    requested: ['requested'],
+    created: ['created', 'new'],
+    paid: ['paid'],
+    issued: ['issued'],
+    ordered: ['ordered'],
+  }),
+);
 
-const verbs = (name: string): readonly string[] => forms[name.split('_')[0] ?? ''] ?? [];
+/** The words that speak of a day, as `shipped` of `shipped_on`. */
+export const verbs = (name: string): readonly string[] => forms.get(name.split('_')[0] ?? '') ?? [];

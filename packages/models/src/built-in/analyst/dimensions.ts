@@ -1,13 +1,13 @@
 import { mentionedTables } from './measures.ts';
 import type { Grain } from './periods.ts';
 import { grainOf } from './periods.ts';
-import { type Column, columnOf, pathTo, reachable, type Schema, type Table, tableOf } from './schema.ts';
+import { type Column, type ColumnKind, columnOf, pathTo, reachable, type Schema, type Table, tableOf } from './schema.ts';
 import { indexOfStems, stemsOfName, type Word } from './words.ts';
 
 /** What rows are put together by: spans of time, or the values of a column that the base leads to. */
 export type Dimension =
   | { readonly kind: 'time'; readonly grain: Grain }
-  | { readonly kind: 'column'; readonly table: string; readonly column: string };
+  | { readonly kind: 'column'; readonly table: string; readonly column: string; readonly type: ColumnKind };
 
 const stops = new Set([
   'by',
@@ -50,6 +50,18 @@ export function dimensionsOf(words: readonly Word[], base: Table, schema: Schema
   return found;
 }
 
+/** Where the words stand that say what rows are put together by. */
+export function dimensionPhrases(words: readonly Word[]): Set<number> {
+  const found = new Set<number>();
+  for (const [at, { lower }] of words.entries()) {
+    if (/^(daily|weekly|monthly|quarterly|yearly)$/.test(lower)) found.add(at);
+    if (!begins.has(lower)) continue;
+    const length = phrasesAfter(words, at).reduce((sum, phrase) => sum + phrase.length + 1, 0);
+    for (let offset = 0; offset < length; offset += 1) found.add(at + offset);
+  }
+  return found;
+}
+
 const timeOf = (word: Word | undefined): Dimension | undefined => {
   const grain = grainOf(word);
   return grain && { kind: 'time', grain };
@@ -78,7 +90,8 @@ function columnDimension(phrase: readonly Word[], base: Table, schema: Schema): 
     const column = table.columns.find(
       ({ name, kind }) => (kind === 'text' || kind === 'boolean') && indexOfStems(phrase, stemsOfName(name)) === 0 && !name.endsWith('_id'),
     );
-    if (column && !(column.name === 'name' && table !== base)) return { kind: 'column', table: table.name, column: column.name };
+    if (column && !(column.name === 'name' && table !== base))
+      return { kind: 'column', table: table.name, column: column.name, type: column.kind };
   }
   return undefined;
 }
@@ -90,7 +103,7 @@ function tableDimension(phrase: readonly Word[], base: Table, schema: Schema): D
   const rest = phrase.slice(mention.length);
   const named = mention.table.columns.find(({ name }) => rest.length > 0 && indexOfStems(rest, stemsOfName(name)) === 0);
   const column = named ?? labelColumn(mention.table);
-  return column && { kind: 'column', table: mention.table.name, column: column.name };
+  return column && { kind: 'column', table: mention.table.name, column: column.name, type: column.kind };
 }
 
 /** The column that people call a row by. */

@@ -1,25 +1,58 @@
 import { mainNumber } from './columns.ts';
-import type { Schema, Table } from './schema.ts';
+import { conceptMeasures, namesOf } from './measures.ts';
+import { type Column, pathTo, type Schema, type Table } from './schema.ts';
+import { stemOf, type Word, wordsOf } from './words.ts';
 
 const examples = 3;
 
-/** Questions over these very tables that are understood. */
-export function examplesOf(schema: Schema): string[] {
+/** Each is offered where the schema has what it asks for. */
+const known: readonly (readonly [question: string, tables: readonly string[]])[] = [
+  ['What was our revenue by month this year?', ['orders']],
+  ['Who are our top 5 customers by revenue?', ['orders', 'customers']],
+  ['How much is overdue?', ['invoices']],
+  ['What is the stock value by warehouse?', ['inventory', 'products']],
+  ['How much did we spend with each supplier this year?', ['purchase_orders', 'suppliers']],
+  ['What is the headcount by department?', ['employees']],
+  ['Who is on leave this week?', ['leave_requests']],
+];
+
+/** Questions over these very tables that are understood; those about what was spoken of come first. */
+export function examplesOf(schema: Schema, words: readonly Word[] = []): string[] {
+  const business = known.filter(([question, tables]) => isThere(schema, question, tables));
   const each = schema.map(questionsOf);
-  const longest = Math.max(...each.map(({ length }) => length));
+  const longest = Math.max(0, ...each.map(({ length }) => length));
   const turns = Array.from({ length: longest }, (_, turn) => each.flatMap((questions) => questions[turn] ?? [])).flat();
-  return turns.slice(0, examples);
+  const all = [...new Set([...business.map(([question]) => question), ...turns])];
+  const said = new Set(words.map(({ stem }) => stem).filter((stem) => schema.some(({ name }) => namesOf(name).flat().includes(stem))));
+  const about = (question: string) => wordsOf(question).some(({ stem }) => said.has(stem));
+  return all.toSorted((a, b) => Number(about(b)) - Number(about(a))).slice(0, examples);
+}
+
+function isThere(schema: Schema, question: string, tables: readonly string[]): boolean {
+  const [base, ...others] = tables.map((name) => schema.find((table) => table.name === name));
+  const leads = others.every((table) => base && table && pathTo(schema, base, table.name));
+  return base !== undefined && leads && conceptMeasures(wordsOf(question), schema).measures.length > 0;
 }
 
 function questionsOf(table: Table): string[] {
-  const name = table.name.replaceAll('_', ' ');
-  const category = table.columns.find(
-    (column) => column.kind === 'text' && /status|type|kind|category|country|department|channel|segment/.test(column.name),
-  );
+  const name = table.name.replaceAll(/[_.]/g, ' ');
+  const category = table.columns.find(isCategory);
   const number = mainNumber(table);
+  const by = category ? ` by ${category.name.replaceAll('_', ' ')}` : '';
+  const number1 = number?.name.replaceAll('_', ' ');
+  if (!isPlural(name)) return number1 === undefined ? [`List ${name}`] : [`What is the total ${number1} of ${name}${by}?`];
   return [
-    `How many ${name} are there${category ? ` by ${category.name.replaceAll('_', ' ')}` : ''}?`,
-    ...(number ? [`What is the average ${number.name.replaceAll('_', ' ')} of ${name}?`] : []),
+    `How many ${name} are there${by}?`,
+    ...(number1 === undefined ? [] : [`What is the average ${number1} of ${name}?`]),
     ...(table.columns.some(({ kind }) => kind === 'date') ? [`How many ${name} were there last month?`] : []),
   ];
+}
+
+const isCategory = ({ name, kind }: Column) =>
+  kind === 'text' && /status|type|kind|category|country|department|channel|segment|warehouse|method/.test(name);
+
+/** `inventory` and `staff` are not counted. */
+function isPlural(name: string): boolean {
+  const last = name.split(' ').at(-1) ?? '';
+  return stemOf(last) !== last || last === 'people';
 }

@@ -1,15 +1,18 @@
-import { dateColumn } from './columns.ts';
+import { dateColumn, verbs } from './columns.ts';
 import { type Dimension, labelColumn } from './dimensions.ts';
-import type { Span } from './intent.ts';
+import { columnName } from './identifiers.ts';
+import type { Span, Without } from './intent.ts';
+import { type Condition, mentionedTables } from './measures.ts';
 import { type Period, periodsOf } from './periods.ts';
 import { columnOf, pathTo, type Schema, type Table, tableOf } from './schema.ts';
 import type { Hit } from './values.ts';
-import { has, stemsOfName, type Word } from './words.ts';
+import { isTurning } from './vocabulary.ts';
+import { has, stemsOfName, type Word, wordsOf } from './words.ts';
 
 export interface Filters {
   readonly used: readonly Hit[];
-  /** Values that were asked for and that these rows can not be held against. */
-  readonly unused: number;
+  /** What has not happened yet to the rows: `not shipped`. */
+  readonly conditions: readonly Condition[];
 }
 
 export interface Filtered {
@@ -28,29 +31,31 @@ const states = new Set(
 );
 
 /** Values that the rows can be held against; the nearest column where a value stands in more than one. */
-export function filtersOf({ words, schema, hits, concept }: Filtered, base: Table, dimensions: readonly Dimension[]): Filters {
-  const tableNames = new Set(schema.flatMap(({ name }) => stemsOfName(name)));
+export function filtersOf(question: Filtered, base: Table, dimensions: readonly Dimension[]): Filters {
+  const { words, schema, hits, concept } = question;
+  const conditions = undoneOf(words, base);
+  const undone = new Set(conditions.map(({ word }) => word));
+  const tableNames = new Set(schema.flatMap(({ name }) => [...stemsOfName(name), name.toLowerCase().replaceAll('_', ' ')]));
   const isName = ({ table, value }: Hit) => {
     const lower = value.toLowerCase();
     return (
       tableNames.has(lower) ||
+      undone.has(lower) ||
       (concept.includes(lower) && (concept.length === 1 || table !== base.name)) ||
       isDayWord(words, lower, base, schema)
     );
   };
-  const byValue = Map.groupBy(
-    hits.filter((hit) => !isName(hit)),
-    ({ value }) => value.toLowerCase(),
-  );
+  const values = hits.filter((hit) => !isName(hit));
+  const byValue = Map.groupBy(values, ({ value }) => value.toLowerCase());
   const used: Hit[] = [];
-  let unused = 0;
   for (const [value, group] of byValue) {
     if ([...byValue.keys()].some((other) => other !== value && other.split(' ').includes(value))) continue;
     const nearest = nearestOf(group, base, schema);
-    if (!nearest) unused += 1;
-    else if (!dimensions.some((dimension) => dimension.kind === 'column' && dimension.column === value)) used.push(nearest);
+    const isDimension = dimensions.some((dimension) => dimension.kind === 'column' && dimension.column === value);
+    if (nearest && !isDimension) used.push({ ...nearest, excluded: isTurned(words, value) });
   }
-  return { used: [...used, ...absentStates(words, base, schema, [...used, ...hits], concept)], unused };
+  const absent = absentStates(words, base, schema, [...used, ...hits], [...concept, ...undone]);
+  return { used: [...used, ...absent], conditions };
 }
 
 function nearestOf(group: readonly Hit[], base: Table, schema: Schema): Hit | undefined {
@@ -66,13 +71,31 @@ function isLabel(schema: Schema, { table, column }: Hit): boolean {
   return of !== undefined && labelColumn(of)?.name === column;
 }
 
+/** `not cancelled`, `except for Germany`: a word that turns round stands right before the value, or one word before it. */
+function isTurned(words: readonly Word[], value: string): boolean {
+  const first = wordsOf(value)[0]?.lower;
+  const at = words.findIndex(({ lower, stem }) => lower === first || stem === first);
+  return at > 0 && words.slice(Math.max(0, at - 2), at).some(isTurning);
+}
+
+/** `not shipped` is what has no day of shipping, and not what is in any other state. */
+function undoneOf(words: readonly Word[], base: Table): (Condition & { word: string })[] {
+  const days = base.columns.filter(({ kind }) => kind === 'date');
+  return words.flatMap(({ lower }) => {
+    const day = isTurned(words, lower) ? days.find(({ name }) => verbs(name).includes(lower)) : undefined;
+    if (!day) return [];
+    const sql = (alias: string) => `${alias}.${columnName(day.name)} is null`;
+    return [{ word: lower, table: base.name, column: day.name, label: `no ${day.name.replaceAll('_', ' ')}`, turns: true, sql }];
+  });
+}
+
 /** States that nothing is in at the moment are not among the values that were found. */
 function absentStates(words: readonly Word[], base: Table, schema: Schema, found: readonly Hit[], concept: readonly string[]): Hit[] {
   if (!columnOf(base, 'status')) return [];
   return words.flatMap(({ lower }) => {
     const known = found.some(({ value }) => value.toLowerCase() === lower) || concept.includes(lower);
     return states.has(lower) && !known && !isDayWord(words, lower, base, schema)
-      ? [{ table: base.name, column: 'status', value: lower }]
+      ? [{ table: base.name, column: 'status', value: lower, excluded: isTurned(words, lower) }]
       : [];
   });
 }
@@ -89,4 +112,16 @@ export function spanOf({ words, schema }: Filtered, base: Table, period: Period 
   if (start && end && has(words, 'on leave', 'absent', 'away')) return { table: base.name, column: start.name, until: end.name, period };
   const day = dateColumn(words, base, schema);
   return day && { ...day, period };
+}
+
+/** `customers without orders this year`: none of the other table's rows, within the span where there is one. */
+export function withoutOf({ words, schema }: Filtered, base: Table, period: Period | undefined): Without | undefined {
+  for (const { table, at } of mentionedTables(words, schema)) {
+    const key = table.foreignKeys.find((one) => one.table === base.name);
+    if (!key || table === base || !words.slice(Math.max(0, at - 3), at).some(isTurning)) continue;
+    const day = dateColumn(words, table, schema);
+    const span = period && day?.table === table.name ? { ...day, period } : undefined;
+    return { table, key, span };
+  }
+  return undefined;
 }

@@ -2,7 +2,7 @@ import type { DateColumn } from './columns.ts';
 import type { Dimension } from './dimensions.ts';
 import type { Amount, Condition, Operation } from './measures.ts';
 import type { Period } from './periods.ts';
-import type { Table } from './schema.ts';
+import type { ForeignKey, Table } from './schema.ts';
 import type { Hit } from './values.ts';
 
 export interface Comparison {
@@ -18,6 +18,13 @@ export interface Span {
   readonly until?: string;
 }
 
+/** Rows of another table that lead to a row of the base, and of which there must be none. */
+export interface Without {
+  readonly table: Table;
+  readonly key: ForeignKey;
+  readonly span: Span | undefined;
+}
+
 interface Common {
   readonly base: Table;
   readonly hits: readonly Hit[];
@@ -25,7 +32,9 @@ interface Common {
   readonly span: Span | undefined;
   /** The day by which rows are put into weeks, months and years. */
   readonly day: DateColumn | undefined;
+  /** Of each row. */
   readonly comparison: Comparison | undefined;
+  readonly without: Without | undefined;
 }
 
 /** A number, or one for each of something. */
@@ -34,10 +43,19 @@ export interface Figure extends Common {
   readonly operation: Operation;
   readonly amount: Amount | undefined;
   readonly dimensions: readonly Dimension[];
-  /** A second span of time to set beside the first. */
+  /** A second span of time to set beside the first, with the change between them where that is asked for. */
   readonly versus: Period | undefined;
+  readonly change: boolean;
+  /** Each one's part of all of them, in percent. */
+  readonly share: boolean;
+  /** Of the number that is shown. */
+  readonly having: Comparison | undefined;
+  /** How many groups there are, in place of the groups. */
+  readonly countGroups: boolean;
   readonly order: 'most' | 'least' | 'time';
   readonly limit: number;
+  /** The limit is what was asked for, and not ours. */
+  readonly limited: boolean;
 }
 
 /** The rows themselves. */
@@ -45,6 +63,7 @@ export interface Listing extends Common {
   readonly kind: 'list';
   readonly orderBy: { readonly column: string; readonly descending: boolean } | undefined;
   readonly limit: number;
+  readonly limited: boolean;
 }
 
 export type Intent = Figure | Listing;

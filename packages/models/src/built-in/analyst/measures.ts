@@ -20,6 +20,8 @@ export interface Condition {
   readonly column: string;
   readonly sql: (alias: string) => string;
   readonly label: string;
+  /** It comes of a word such as `not`. */
+  readonly turns?: boolean;
 }
 
 /** Something that can be asked for by a name of business: where it stands, and what counts. */
@@ -137,6 +139,12 @@ const concepts: readonly Concept[] = [
   },
   {
     phrases: [
+      'cash',
+      'cash did we receive',
+      'receive in payments',
+      'collect',
+      'money received',
+      'money did we receive',
       'cash received',
       'received in payments',
       'payments received',
@@ -207,9 +215,25 @@ const concepts: readonly Concept[] = [
     places: [{ table: 'purchase_orders', columns: ['total', 'status'], amount: 'total', operation: 'sum', only: [notCancelled] }],
   },
   {
-    phrases: ['headcount', 'staff', 'people work', 'people do we employ', 'workforce'],
+    phrases: [
+      'headcount',
+      'people work',
+      'people do we employ',
+      'workforce',
+      'employees do we have',
+      'staff do we have',
+      'people do we have',
+      'employees are there',
+      'employees work',
+      'number of employees',
+    ],
     label: 'headcount',
     places: [{ table: 'employees', columns: ['status'], operation: 'count', only: [['status', "= 'active'", 'active ones']] }],
+  },
+  {
+    phrases: ['salary', 'salaries', 'wage', 'earn', 'earns', 'paid employee'],
+    label: 'salary',
+    places: [{ table: 'employees', columns: ['salary', 'status'], amount: 'salary', only: [['status', "= 'active'", 'active ones']] }],
   },
   {
     phrases: ['payroll', 'salary cost', 'salary bill', 'wage bill'],
@@ -297,16 +321,18 @@ function conditionsOf({ table, only = [], onlyIn }: Place): Condition[] {
 }
 
 /** Other words for what tables hold. */
-const synonyms: Readonly<Record<string, readonly string[]>> = {
-  customers: ['client', 'buyer', 'account'],
-  suppliers: ['vendor'],
-  employees: ['colleague', 'staff', 'worker', 'salesperson', 'sales rep', 'account manager', 'team member', 'people'],
-  leave_requests: ['leave', 'time off', 'absence', 'vacation', 'holiday request', 'leave application'],
-  invoices: ['bill'],
-  products: ['article', 'item'],
-  inventory: ['warehouse stock', 'stock level'],
-  purchase_orders: ['purchase', 'po'],
-};
+const synonyms = new Map<string, readonly string[]>(
+  Object.entries({
+    customers: ['client', 'buyer', 'account'],
+    suppliers: ['vendor'],
+    employees: ['colleague', 'staff', 'worker', 'salesperson', 'sales rep', 'account manager', 'team member', 'people'],
+    leave_requests: ['leave', 'time off', 'absence', 'vacation', 'holiday request', 'leave application'],
+    invoices: ['bill'],
+    products: ['article', 'item'],
+    inventory: ['warehouse stock', 'stock level'],
+    purchase_orders: ['purchase', 'po'],
+  }),
+);
 
 export interface Mention {
   readonly table: Table;
@@ -329,9 +355,10 @@ export function mentionedTables(words: readonly Word[], schema: Schema): Mention
   return kept.toSorted((a, b) => a.at - b.at);
 }
 
-const namesOf = (name: string): string[][] => [
+/** The names of a table, each as its stemmed words. */
+export const namesOf = (name: string): string[][] => [
   stemsOfName(name),
-  ...(synonyms[name.toLowerCase()] ?? []).map((phrase) => phrase.split(' ').map(stemOf)),
+  ...(synonyms.get(name.toLowerCase()) ?? []).map((phrase) => phrase.split(' ').map(stemOf)),
 ];
 
 const overlap = (a: Mention, b: Mention) => a.at < b.at + b.length && b.at < a.at + a.length;

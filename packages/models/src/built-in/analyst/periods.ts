@@ -7,6 +7,9 @@ export interface Period {
   readonly to: string | undefined;
 }
 
+/** With the number of the words that name it. */
+type Named = Period & { readonly length: number };
+
 export type Grain = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
 export const grains: readonly Grain[] = ['day', 'week', 'month', 'quarter', 'year'];
@@ -21,56 +24,75 @@ const shifted = (grain: Grain, by: number) => {
 };
 const whole = (label: string, grain: Grain, by: number): Period => ({ label, from: shifted(grain, by), to: shifted(grain, by + 1) });
 
+interface Found {
+  readonly period: Period;
+  readonly at: number;
+  /** In words. */
+  readonly length: number;
+}
+
 /** Every span of time that the words name, in their order. */
-export function periodsOf(words: readonly Word[]): Period[] {
-  const found: { at: number; period: Period }[] = [];
+export const periodsOf = (words: readonly Word[]): Period[] => foundIn(words).map(({ period }) => period);
+
+/** Where the words stand that name them. */
+export const periodWords = (words: readonly Word[]): Set<number> =>
+  new Set(foundIn(words).flatMap(({ at, length }) => Array.from({ length }, (_, offset) => at + offset)));
+
+function foundIn(words: readonly Word[]): Found[] {
+  const found: Found[] = [];
   for (let at = 0; at < words.length; at += 1) {
     const period = periodAt(words, at);
-    if (period) found.push({ at, period });
+    if (!period) continue;
+    const length = Math.min(period.length, words.length - at);
+    found.push({ period, at, length });
+    at += length - 1;
   }
-  return found.map(({ period }) => period);
+  return found;
 }
 
-function periodAt(words: readonly Word[], at: number): Period | undefined {
-  return named(words, at) ?? relative(words, at) ?? calendar(words, at) ?? bounded(words, at);
+function periodAt(words: readonly Word[], at: number): Named | undefined {
+  return bounded(words, at) ?? named(words, at) ?? relative(words, at) ?? calendar(words, at);
 }
 
-function named(words: readonly Word[], at: number): Period | undefined {
+function named(words: readonly Word[], at: number): Named | undefined {
   switch (words[at]?.lower) {
     case 'today':
-      return whole('today', 'day', 0);
+      return { ...whole('today', 'day', 0), length: 1 };
     case 'yesterday':
-      return whole('yesterday', 'day', -1);
+      return { ...whole('yesterday', 'day', -1), length: 1 };
     case 'tomorrow':
-      return whole('tomorrow', 'day', 1);
+      return { ...whole('tomorrow', 'day', 1), length: 1 };
     case 'ytd':
-      return whole('this year', 'year', 0);
+      return { ...whole('this year', 'year', 0), length: 1 };
     default:
       return undefined;
   }
 }
 
-const directions: Readonly<Record<string, number>> = { this: 0, current: 0, last: -1, previous: -1, past: -1, next: 1, coming: 1 };
+const directions = new Map(Object.entries({ this: 0, current: 0, last: -1, previous: -1, past: -1, next: 1, coming: 1, upcoming: 1 }));
+const mostGrains = 5_000;
 
 /** last month, this year, next week; last 30 days, past 6 months, next 2 weeks */
-function relative(words: readonly Word[], at: number): Period | undefined {
-  const direction = directions[words[at]?.lower ?? ''];
+function relative(words: readonly Word[], at: number): Named | undefined {
+  const direction = directions.get(words[at]?.lower ?? '');
   if (direction === undefined) return undefined;
   const count = numberOf(words[at + 1]?.lower);
   const grain = grainOf(words[count === undefined ? at + 1 : at + 2]);
   if (!grain) return undefined;
-  if (count === undefined) return whole(`${words[at]?.lower} ${grain}`, grain, direction);
-  if (direction === 0) return undefined;
+  if (count === undefined) return { ...whole(`${words[at]?.lower} ${grain}`, grain, direction), length: 2 };
+  if (direction === 0 || !Number.isInteger(count) || count > mostGrains) return undefined;
   const label = `${words[at]?.lower} ${count} ${grain}${count === 1 ? '' : 's'}`;
   // Up to and with today, or from tomorrow on.
   if (direction < 0)
     return {
       label,
+      length: 3,
       from: `(current_date - ${interval(count, grain)} + interval '1 day')::date`,
       to: "(current_date + interval '1 day')::date",
     };
   return {
     label,
+    length: 3,
     from: "(current_date + interval '1 day')::date",
     to: `(current_date + ${interval(count, grain)} + interval '1 day')::date`,
   };
@@ -81,52 +103,89 @@ export const grainOf = (word: Word | undefined): Grain | undefined =>
 
 const small = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
 
+/** Beyond it a number is none that anybody counts. */
+const largest = 1e15;
+
 export function numberOf(word: string | undefined): number | undefined {
   if (word === undefined) return undefined;
-  if (/^\d{1,3}(,\d{3})*(\.\d+)?$|^\d+(\.\d+)?$/.test(word)) return Number(word.replaceAll(',', ''));
+  if (/^\d{1,3}(,\d{3})*(\.\d+)?$|^\d+(\.\d+)?$/.test(word)) {
+    const number = Number(word.replaceAll(',', ''));
+    return number < largest ? number : undefined;
+  }
   const index = small.indexOf(word);
   return index < 0 ? undefined : index + 1;
 }
 
-/** in March, in March 2026, in 2025; a month without a year is the last one that has begun. */
-function calendar(words: readonly Word[], at: number): Period | undefined {
+/** in March, in March 2026, in March last year, in Q2, in 2025; a month without a year is the last one that has begun. */
+function calendar(words: readonly Word[], at: number): Named | undefined {
   const word = words[at]?.lower ?? '';
   const before = words[at - 1]?.lower ?? '';
+  const quarter = Number(/^q([1-4])$/.exec(word)?.[1] ?? 0);
+  if (quarter > 0) return monthsPeriod({ label: `Q${quarter}`, first: quarter * 3 - 2, count: 3 }, words.slice(at + 1, at + 3));
   const month = months.indexOf(word) + 1;
-  if (month > 0 && (word !== 'may' || before === 'in' || before === 'of' || before === 'for'))
-    return monthPeriod(month, words[at + 1]?.lower ?? '');
-  const alone = /^(19|20)\d{2}$/.test(word) && months.indexOf(before) < 0 && ['in', 'of', 'for', 'during', 'year'].includes(before);
-  return alone ? { label: word, from: `date '${word}-01-01'`, to: `date '${Number(word) + 1}-01-01'` } : undefined;
+  if (month > 0 && (word !== 'may' || ['in', 'of', 'for', 'and', 'since'].includes(before))) {
+    const name = months[month - 1] as string;
+    return monthsPeriod({ label: `${name[0]?.toUpperCase()}${name.slice(1)}`, first: month, count: 1 }, words.slice(at + 1, at + 3));
+  }
+  if (!isYear(word) || !['in', 'of', 'for', 'during', 'year', 'and', 'with', 'vs', 'versus', 'to'].includes(before)) return undefined;
+  return { label: word, from: `date '${word}-01-01'`, to: `date '${Number(word) + 1}-01-01'`, length: 1 };
 }
 
-function monthPeriod(month: number, following: string): Period {
-  const name = months[month - 1] as string;
-  const label = `${name[0]?.toUpperCase()}${name.slice(1)}`;
-  const first = (year: number, number: number) =>
-    `date '${number > 12 ? year + 1 : year}-${String(number > 12 ? 1 : number).padStart(2, '0')}-01'`;
-  if (/^(19|20)\d{2}$/.test(following))
-    return { label: `${label} ${following}`, from: first(Number(following), month), to: first(Number(following), month + 1) };
-  const back = `(extract(month from current_date)::int - ${month} + 12) % 12`;
-  const from = `(date_trunc('month', current_date) - interval '1 month' * (${back}))::date`;
-  return { label, from, to: `(${from} + interval '1 month')::date` };
+const isYear = (word: string) => /^(19|20)\d{2}$/.test(word);
+
+/** Of the year that follows it in the words, else of the last one in which it has begun. */
+function monthsPeriod({ label, first, count }: { label: string; first: number; count: number }, following: readonly Word[]): Named {
+  const [year, grain] = [following[0]?.lower ?? '', following[1]?.lower];
+  const ends = (from: string) => `(${from} + interval '${count} month${count === 1 ? '' : 's'}')::date`;
+  const named = (from: string, name: string, length: number): Named => ({ label: name, from, to: ends(from), length });
+  if (isYear(year)) return named(`date '${year}-${String(first).padStart(2, '0')}-01'`, `${label} ${year}`, 2);
+  const direction = grain === 'year' ? directions.get(year) : undefined;
+  if (direction !== undefined)
+    return named(`(${shifted('year', direction)} + interval '${first - 1} months')::date`, `${label} ${year} year`, 3);
+  const back = `(extract(month from current_date)::int - ${first} + 12) % 12`;
+  return named(`(date_trunc('month', current_date) - interval '1 month' * (${back}))::date`, label, 1);
 }
 
-const isDate = (word: Word | undefined) => /^\d{4}-\d{2}-\d{2}$/.test(word?.lower ?? '') && !Number.isNaN(Date.parse(word?.lower ?? ''));
+/** A day that there is, after the first years, which PostgreSQL counts differently. */
+function isDate(word: Word | undefined): boolean {
+  const text = word?.lower ?? '';
+  if (!/^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) || Number.isNaN(Date.parse(text))) return false;
+  return new Date(text).toISOString().startsWith(text);
+}
 
-/** since 2026-01-01, before 2026-01-01, between 2026-01-01 and 2026-01-31, on 2026-01-01 */
-function bounded(words: readonly Word[], at: number): Period | undefined {
+/** since 2026-01-01, before 2026-01-01, between 2026-01-01 and 2026-01-31, on 2026-01-01; since March */
+function bounded(words: readonly Word[], at: number): Named | undefined {
   const [word, first, second] = [words[at]?.lower ?? '', words[at + 1], words[at + 3]];
-  if (!isDate(first)) return undefined;
+  if (!isDate(first)) return word === 'since' ? sinceStart(words, at + 1) : undefined;
   const day = `date '${first?.lower}'`;
   const after = (date: string) => `(${date} + interval '1 day')::date`;
   if (['between', 'from'].includes(word) && isDate(second))
-    return { label: `${first?.lower} to ${second?.lower}`, from: day, to: after(`date '${second?.lower}'`) };
-  if (['since', 'from'].includes(word)) return { label: `since ${first?.lower}`, from: day, to: undefined };
-  if (word === 'after') return { label: `after ${first?.lower}`, from: after(day), to: undefined };
-  if (['before', 'until'].includes(word)) return { label: `before ${first?.lower}`, from: undefined, to: day };
-  return word === 'on' ? { label: `${first?.lower}`, from: day, to: after(day) } : undefined;
+    return { label: `${first?.lower} to ${second?.lower}`, from: day, to: after(`date '${second?.lower}'`), length: 4 };
+  if (['since', 'from'].includes(word)) return { label: `since ${first?.lower}`, from: day, to: undefined, length: 2 };
+  if (word === 'after') return { label: `after ${first?.lower}`, from: after(day), to: undefined, length: 2 };
+  if (['before', 'until'].includes(word)) return { label: `before ${first?.lower}`, from: undefined, to: day, length: 2 };
+  return word === 'on' ? { label: `${first?.lower}`, from: day, to: after(day), length: 2 } : undefined;
+}
+
+/** From the first day of a span on. */
+function sinceStart(words: readonly Word[], at: number): Named | undefined {
+  const period = named(words, at) ?? relative(words, at) ?? calendar(words, at);
+  return period && { ...period, label: `since ${period.label}`, to: undefined, length: period.length + 1 };
+}
+
+/**
+ * What growth is measured over: the span so far, against as many days of the one before it. Spans that are over are whole ones;
+ * undefined for spans that have no such neighbour.
+ */
+export function lastToTheSameDay(period: Period | undefined): { now: Period; before: Period } | undefined {
+  const grain =
+    period === undefined ? 'year' : grains.find((one) => new RegExp(`^(this|current|last|previous|past) ${one}$`).test(period.label));
+  if (!grain || grain === 'day') return undefined;
+  const now = { label: `this ${grain} so far`, from: start(grain), to: "(current_date + interval '1 day')::date" };
+  const to = `(current_date + interval '1 day' - ${interval(1, grain)})::date`;
+  return { now, before: { label: `last ${grain} up to the same day`, from: shifted(grain, -1), to } };
 }
 
 /** Two spans are to be set side by side. */
 export const isComparison = (words: readonly Word[]): boolean =>
-  has(words, 'compare', 'compared', 'comparison', 'versus', 'vs', 'against', 'than last', 'and last');
+  has(words, 'compare', 'compared', 'comparison', 'versus', 'vs', 'against', 'than last', 'and last', 'and this', 'difference between');

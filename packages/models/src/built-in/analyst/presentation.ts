@@ -1,3 +1,7 @@
+import type { Output } from '../../models.ts';
+
+export type { Output } from '../../models.ts';
+
 export type Cell = string | number | boolean | null;
 
 export interface Result {
@@ -7,32 +11,35 @@ export interface Result {
   readonly truncated: boolean;
 }
 
-export interface Output {
-  readonly format: 'markdown' | 'table' | 'text' | 'json';
-  readonly charts: boolean;
-}
-
 /** The result as the agent's preferences want it; `about` says what was counted. */
 export function present({ titles, rows, truncated }: Result, about: string, { format, charts }: Output): string {
   const body = bodyOf({ titles, rows, truncated }, format);
   const chart = charts ? chartOf(titles, rows) : '';
-  return [body, truncated ? 'There are more rows than are shown here.' : '', chart, `Counted: ${about}.`].filter(Boolean).join('\n\n');
+  return [body, truncated ? `These are the first ${rows.length}; there are more.` : '', chart, `Counted: ${about}.`]
+    .filter(Boolean)
+    .join('\n\n');
 }
 
 function bodyOf({ titles, rows }: Result, format: Output['format']): string {
   if (format === 'json')
     return `\`\`\`json\n${JSON.stringify(
-      rows.map((row) => Object.fromEntries(titles.map((title, index) => [title, row[index] ?? null]))),
+      rows.map((row) => Object.fromEntries(titles.map((title, index) => [title, jsonCell(row[index])]))),
       null,
       2,
     )}\n\`\`\``;
-  if (rows.length === 0) return 'There is nothing that fits.';
+  if (rows.length === 0) return 'There are no rows that fit.';
   if (format === 'text') return rows.map((row) => titles.map((title, index) => `${title}: ${shown(row[index])}`).join(', ')).join('\n');
   const single =
     rows.length === 1 && titles.length === 1 && format === 'markdown'
       ? `**${capital(titles[0] as string)}: ${shown(rows[0]?.[0])}**\n\n`
       : '';
   return `${single}${tableOf(titles, rows)}`;
+}
+
+/** Numbers come as text; those that a JSON number holds without loss become one. */
+function jsonCell(cell: Cell | undefined): Cell {
+  if (cell === undefined) return null;
+  return typeof cell === 'string' && isNumber(cell) && cell.length <= 15 && !/^-?0\d/.test(cell) ? Number(cell) : cell;
 }
 
 const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;

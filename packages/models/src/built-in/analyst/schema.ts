@@ -1,3 +1,5 @@
+import { stemsOfName } from './words.ts';
+
 /** What the analyst knows of the tables in scope. */
 export type ColumnKind = 'number' | 'text' | 'date' | 'boolean' | 'other';
 
@@ -14,17 +16,23 @@ export interface ForeignKey {
 
 export interface Table {
   readonly name: string;
+  /** The name as statements write it. */
+  readonly written: string;
+  /** About how many rows there are, where that is known. */
+  readonly rows: number | undefined;
   readonly columns: readonly Column[];
   readonly foreignKeys: readonly ForeignKey[];
 }
 
 export type Schema = readonly Table[];
 
+/** Types as PostgreSQL writes them, as `numeric(10,2)` or `timestamp with time zone`; lists of values are none of these. */
 export const kindOf = (type: string): ColumnKind => {
-  if (/int|numeric|decimal|real|double|float|money/i.test(type)) return 'number';
-  if (/date|timestamp/i.test(type)) return 'date';
-  if (/bool/i.test(type)) return 'boolean';
-  return /char|text|citext|enum|name/i.test(type) ? 'text' : 'other';
+  if (type.endsWith('[]')) return 'other';
+  if (/^(smallint|integer|bigint|int\d?|numeric|decimal|real|double|float\d?)\b/i.test(type)) return 'number';
+  if (/^(date|timestamp)/i.test(type)) return 'date';
+  if (/^bool/i.test(type)) return 'boolean';
+  return /^(character|char|varchar|text|citext|bpchar|name|uuid|"char")/i.test(type) ? 'text' : 'other';
 };
 
 export const columnOf = (table: Table, name: string): Column | undefined => table.columns.find((column) => column.name === name);
@@ -45,11 +53,11 @@ export function withKeysByName(schema: Schema): Schema {
 }
 
 function keyByName(schema: Schema, from: Table, column: string): ForeignKey[] {
-  const stem = /^(.+)_id$/.exec(column)?.[1];
-  if (!stem) return [];
-  const target = schema.find(({ name }) => name === stem || name === `${stem}s` || name === `${stem.replace(/y$/, 'ie')}s`);
-  if (!target || target === from || !columnOf(target, 'id')) return [];
-  return [{ column, table: target.name, references: 'id' }];
+  const stems = stemsOfName(column);
+  if (stems.length < 2 || stems.pop() !== 'id') return [];
+  const target = schema.find(({ name }) => stemsOfName(name).join(' ') === stems.join(' '));
+  const id = target?.columns.find(({ name }) => name.toLowerCase() === 'id');
+  return target && id && target !== from ? [{ column, table: target.name, references: id.name }] : [];
 }
 
 /** A way from a table to another along keys, each step to at most one row, so that nothing is counted twice. */

@@ -1,9 +1,10 @@
-import { mainNumber } from './columns.ts';
+import { conditionsSql, spanSql } from './conditions.ts';
+import { figureTitles } from './description.ts';
 import { type Dimension, labelColumn, labelOf } from './dimensions.ts';
 import type { Figure, Intent, Listing, Span } from './intent.ts';
-import type { Grain, Period } from './periods.ts';
-import { pathTo, type Schema, type Table, tableOf } from './schema.ts';
-import { identifier, literal } from './values.ts';
+import type { Grain } from './periods.ts';
+import { type ColumnKind, type Schema, type Table, tableOf } from './schema.ts';
+import { Tables } from './tables.ts';
 
 export interface Statement {
   readonly sql: string;
@@ -19,111 +20,78 @@ const formats: Readonly<Record<Grain, string>> = {
   year: 'YYYY',
 };
 
-/** The one query that answers the intent. */
-export const statementOf = (intent: Intent, schema: Schema): Statement =>
-  intent.kind === 'figure' ? figureStatement(intent, schema) : listStatement(intent, schema);
-
-/** Tables of a statement: the base, and those that are met along keys. */
-class Tables {
-  readonly #aliases = new Map<string, string>();
-  readonly #joins: string[] = [];
-  readonly #base: Table;
-  readonly #schema: Schema;
-
-  constructor(base: Table, schema: Schema) {
-    this.#base = base;
-    this.#schema = schema;
-    this.#aliases.set(base.name, 't0');
-  }
-
-  alias(name: string): string {
-    const known = this.#aliases.get(name);
-    if (known) return known;
-    let from = this.#base.name;
-    for (const key of pathTo(this.#schema, this.#base, name) ?? []) {
-      if (!this.#aliases.has(key.table)) this.#join(from, key.table, key.column, key.references);
-      from = key.table;
-    }
-    const alias = this.#aliases.get(name);
-    if (!alias) throw new Error(`no key leads from ${this.#base.name} to ${name}`);
-    return alias;
-  }
-
-  #join(from: string, to: string, column: string, references: string): void {
-    const alias = `t${this.#aliases.size}`;
-    this.#joins.push(
-      `left join ${identifier(to)} ${alias} on ${alias}.${identifier(references)} = ${this.#aliases.get(from)}.${identifier(column)}`,
-    );
-    this.#aliases.set(to, alias);
-  }
-
-  get sql(): string {
-    return [`from ${identifier(this.#base.name)} t0`, ...this.#joins].join(' ');
-  }
+/** The one query that answers the intent. It asks for one row more than are shown, to know whether there are more. */
+export function statementOf(intent: Intent, schema: Schema): Statement {
+  if (intent.kind === 'list') return listStatement(intent, schema);
+  return intent.countGroups ? groupsStatement(intent, schema) : figureStatement(intent, schema);
 }
 
+const rowsOf = ({ limit, limited }: Intent) => (limited ? limit : limit + 1);
+
 function figureStatement(figure: Figure, schema: Schema): Statement {
+  const { select, rest } = figureParts(figure, schema);
+  const places = figure.dimensions.map((_, index) => String(index + 1)).join(', ');
+  const order =
+    figure.order === 'time' ? places : `${figure.dimensions.length + 1} ${figure.order === 'least' ? 'asc' : 'desc'} nulls last, ${places}`;
+  const sql = [`select ${select.join(', ')}`, rest, places === '' ? '' : `order by ${order} limit ${rowsOf(figure)}`];
+  const titles = [...figure.dimensions.map((dimension) => labelOf(dimension, schema)), ...figureTitles(figure)];
+  return { sql: sql.filter(Boolean).join(' '), titles };
+}
+
+function groupsStatement(figure: Figure, schema: Schema): Statement {
+  const { select, rest } = figureParts(figure, schema);
+  const [dimension] = figure.dimensions;
+  const of = dimension ? labelOf(dimension, schema) : 'groups';
+  return { sql: `select count(*) from (select ${select[0]} as name ${rest}) groups`, titles: [`number of ${of}s`] };
+}
+
+function figureParts(figure: Figure, schema: Schema): { select: string[]; rest: string } {
   const tables = new Tables(figure.base, schema);
   const dimensions = figure.dimensions.map((dimension) => dimensionSql(dimension, figure, tables));
   const amount = figure.amount?.sql((name) => tables.alias(name));
-  const value = valueSql(figure, amount, figure.versus ? figure.span : undefined, tables);
-  const other = figure.versus && figure.span ? [valueSql(figure, amount, { ...figure.span, period: figure.versus }, tables)] : [];
+  const numbers = numbersSql(figure, amount, tables);
   const where = conditionsSql(figure, tables, amount, figure.versus === undefined);
-  const places = dimensions.map((_, index) => String(index + 1)).join(', ');
-  const order =
-    figure.order === 'time' ? places : `${dimensions.length + 1} ${figure.order === 'least' ? 'asc' : 'desc'} nulls last, ${places}`;
-  const sql = [
-    `select ${[...dimensions, value, ...other].join(', ')}`,
-    tables.sql,
-    where,
-    dimensions.length > 0 ? `group by ${places} order by ${order} limit ${figure.limit}` : '',
-  ];
-  const title = titleOf(figure);
-  const values = figure.versus ? [`${title}, ${figure.span?.period.label}`, `${title}, ${figure.versus.label}`] : [title];
-  return { sql: sql.filter(Boolean).join(' '), titles: [...figure.dimensions.map((dimension) => labelOf(dimension, schema)), ...values] };
+  const keys = figure.dimensions.flatMap((dimension) => rowKey(dimension, schema, tables));
+  const groups = [...dimensions, ...keys].join(', ');
+  const having = figure.having ? `having ${numbers[0]} ${figure.having.operator} ${figure.having.number}` : '';
+  const rest = [tables.sql, where, groups === '' ? '' : `group by ${groups}`, having].filter(Boolean).join(' ');
+  return { select: [...dimensions, ...numbers], rest };
+}
+
+/** Two people of one name are two people. */
+function rowKey(dimension: Dimension, schema: Schema, tables: Tables): string[] {
+  if (dimension.kind === 'time') return [];
+  const table = tableOf(schema, dimension.table);
+  const isLabel = table !== undefined && labelColumn(table)?.name === dimension.column && dimension.column !== 'id';
+  return isLabel && table.columns.some(({ name }) => name === 'id') ? [tables.column(dimension.table, 'id')] : [];
+}
+
+function numbersSql(figure: Figure, amount: string | undefined, tables: Tables): string[] {
+  const { versus, span, change, share } = figure;
+  if (versus && span) {
+    const [now, then] = [valueSql(figure, amount, span, tables), valueSql(figure, amount, { ...span, period: versus }, tables)];
+    return [now, then, ...(change ? [`round(100.0 * (${now} - ${then}) / nullif(${then}, 0), 1)`] : [])];
+  }
+  const value = valueSql(figure, amount, undefined, tables);
+  return share ? [value, `round(100.0 * ${value} / nullif(sum(${value}) over (), 0), 1)`] : [value];
 }
 
 function dimensionSql(dimension: Dimension, { day }: Figure, tables: Tables): string {
-  if (dimension.kind === 'column') return `${tables.alias(dimension.table)}.${identifier(dimension.column)}`;
+  if (dimension.kind === 'column') return shownSql(tables.column(dimension.table, dimension.column), dimension.type);
   // Whoever read the question saw to it that there is a day.
-  const column = day ? `${tables.alias(day.table)}.${identifier(day.column)}` : 'current_date';
+  const column = day ? tables.column(day.table, day.column) : 'current_date';
   return `to_char(date_trunc('${dimension.grain}', ${column}), '${formats[dimension.grain]}')`;
 }
 
+const shownSql = (column: string, kind: ColumnKind): string =>
+  kind === 'boolean' ? `case when ${column} then 'yes' when not ${column} then 'no' end` : column;
+
 function valueSql({ operation }: Figure, amount: string | undefined, only: Span | undefined, tables: Tables): string {
-  const filter = only ? ` filter (where ${spanSql(only, tables).join(' and ')})` : '';
+  const during = only ? spanSql(only, (name) => tables.column(only.table, name)).join(' and ') : '';
+  const filter = during === '' ? '' : ` filter (where ${during})`;
   if (operation === 'count' || amount === undefined) return `count(*)${filter}`;
-  if (operation === 'avg') return `round(avg(${amount})${filter}, 2)`;
+  if (operation === 'avg') return `round(avg(${amount})${filter}::numeric, 2)`;
   return operation === 'sum' ? `coalesce(sum(${amount})${filter}, 0)` : `${operation}(${amount})${filter}`;
-}
-
-export function titleOf({ operation, amount, base }: Figure): string {
-  const what = amount?.label ?? base.name.replaceAll('_', ' ');
-  if (operation === 'count') return `number of ${base.name.replaceAll('_', ' ')}`;
-  if (operation === 'sum') return amount?.named ? what : `total ${what}`;
-  return `${{ avg: 'average', min: 'lowest', max: 'highest' }[operation]} ${what}`;
-}
-
-function spanSql({ table, column, until, period }: Span, tables: Tables): string[] {
-  const start = `${tables.alias(table)}.${identifier(column)}`;
-  const end = until ? `${tables.alias(table)}.${identifier(until)}` : start;
-  return [...(period.from ? [`${end} >= ${period.from}`] : []), ...(period.to ? [`${start} < ${period.to}`] : [])];
-}
-
-function conditionsSql(intent: Intent, tables: Tables, amount: string | undefined, withSpan: boolean): string {
-  const { hits, conditions, span, comparison, base } = intent;
-  const values = hits.map(
-    ({ table, column, value }) => `lower(${tables.alias(table)}.${identifier(column)}::text) = ${literal(value.toLowerCase())}`,
-  );
-  const column = mainNumber(base);
-  const compared = amount ?? (column && `t0.${identifier(column.name)}`);
-  const all = [
-    ...conditions.map(({ table, sql }) => sql(tables.alias(table))),
-    ...values,
-    ...(span && withSpan ? spanSql(span, tables) : []),
-    ...(comparison && compared ? [`${compared} ${comparison.operator} ${comparison.number}`] : []),
-  ];
-  return all.length > 0 ? `where ${all.join(' and ')}` : '';
 }
 
 const mostColumns = 9;
@@ -131,49 +99,42 @@ const mostColumns = 9;
 function listStatement(list: Listing, schema: Schema): Statement {
   const tables = new Tables(list.base, schema);
   const shown = shownColumns(list.base, schema).slice(0, mostColumns);
-  const columns = shown.map(({ table, column }) => `${tables.alias(table)}.${identifier(column)}`);
-  const { orderBy } = list;
-  const order = orderBy ? `order by t0.${identifier(orderBy.column)} ${orderBy.descending ? 'desc' : 'asc'} nulls last, 1` : 'order by 1';
+  const columns = shown.map(({ table, column, kind }) => shownSql(tables.column(table, column), kind));
   const where = conditionsSql(list, tables, undefined, true);
+  const { orderBy } = list;
+  const first = orderBy ? `${tables.column(list.base.name, orderBy.column)} ${orderBy.descending ? 'desc' : 'asc'} nulls last, 1` : '1';
   return {
-    sql: [`select ${columns.join(', ')}`, tables.sql, where, `${order} limit ${list.limit}`].filter(Boolean).join(' '),
-    titles: shown.map(({ title }) => title),
+    sql: [`select ${columns.join(', ')}`, tables.sql, where, `order by ${first} limit ${rowsOf(list)}`].filter(Boolean).join(' '),
+    titles: distinct(shown.map(({ title }) => title)),
   };
 }
 
+/** In JSON each of them is a name. */
+const distinct = (titles: readonly string[]): string[] =>
+  titles.map((title, index) => (titles.indexOf(title) === index ? title : `${title} (${index + 1})`));
+
+interface Shown {
+  readonly table: string;
+  readonly column: string;
+  readonly kind: ColumnKind;
+  readonly title: string;
+}
+
 /** A row as people know it: names in place of keys. */
-function shownColumns(base: Table, schema: Schema): { table: string; column: string; title: string }[] {
+function shownColumns(base: Table, schema: Schema): Shown[] {
   const label = labelColumn(base);
   // Rows without a name are told apart by their ids.
-  const own = base.columns.filter(({ name }) => name !== 'id' || label?.name === 'id');
-  return own
+  const own = base.columns.filter(({ name, kind }) => kind !== 'other' && (name !== 'id' || label?.name === 'id'));
+  const shown = own
     .toSorted((a, b) => Number(b.name === label?.name) - Number(a.name === label?.name))
-    .flatMap(({ name }) => {
+    .flatMap(({ name, kind }) => {
       const key = base.foreignKeys.find(({ column }) => column === name);
       const target = key && tableOf(schema, key.table);
       const named = target && labelColumn(target);
       if (named && target !== base)
-        return [{ table: target.name, column: named.name, title: name.replace(/_id$/, '').replaceAll('_', ' ') }];
-      return name.endsWith('_id') ? [] : [{ table: base.name, column: name, title: name.replaceAll('_', ' ') }];
+        return [{ table: target.name, column: named.name, kind: named.kind, title: name.replace(/_id$/, '').replaceAll('_', ' ') }];
+      return name.endsWith('_id') ? [] : [{ table: base.name, column: name, kind, title: name.replaceAll('_', ' ') }];
     });
+  const [first] = base.columns;
+  return shown.length > 0 || !first ? shown : [{ table: base.name, column: first.name, kind: first.kind, title: first.name }];
 }
-
-/** What was counted, in words, so that a reader can object. */
-export function readingOf(intent: Intent): string {
-  const { base, conditions, hits, span, comparison } = intent;
-  const versus = intent.kind === 'figure' && intent.versus ? ` against ${intent.versus.label}` : '';
-  const parts = [
-    base.name.replaceAll('_', ' '),
-    ...conditions.map(({ label }) => label),
-    ...hits.map(({ column, value }) => `${column.replaceAll('_', ' ')} ${value}`),
-    ...(span ? [`${span.column.replaceAll('_', ' ')} ${spanLabel(span.period)}${versus}`] : []),
-    ...(comparison ? [`${comparison.operator} ${comparison.number}`] : []),
-  ];
-  return parts.join(', ');
-}
-
-const spanLabel = ({ label }: Period) =>
-  (/^(since|after|before)/.test(label) ? label : `in ${label}`).replace(
-    /^in (today|yesterday|tomorrow|this|last|next|past|previous|current|coming)/,
-    '$1',
-  );

@@ -22,11 +22,12 @@ export function stemOf(word: string): string {
   return word.endsWith('s') ? word.slice(0, -1) : word;
 }
 
-/** The words of a name such as `purchase_orders`, stemmed. */
+/** The words of a name such as `purchase_orders` or `OrderLines`, stemmed. */
 export const stemsOfName = (name: string): string[] =>
   name
+    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1_$2')
     .toLowerCase()
-    .split(/[_\s]+/)
+    .split(/[_\s.-]+/)
     .filter(Boolean)
     .map(stemOf);
 

@@ -1,0 +1,140 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { Catalog, CatalogColumn, CatalogTable } from '../domain/catalog.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { resolveScope } from '../scope.ts';
+import { passGates } from './gates.ts';
+
+const column = (name: string, type = 'text'): CatalogColumn => ({
+  name,
+  type,
+  nullable: true,
+  generated: false,
+  groupable: type !== 'json',
+  comment: null,
+  labels: null,
+});
+
+const table = (schema: string, name: string, columns: readonly CatalogColumn[], more: Partial<CatalogTable> = {}): CatalogTable => ({
+  schema,
+  name,
+  kind: 'table',
+  fenced: false,
+  comment: null,
+  columns,
+  primaryKey: columns.some((one) => one.name === 'id') ? ['id'] : [],
+  foreignKeys: [],
+  approximateRows: null,
+  ...more,
+});
+
+const catalog: Catalog = {
+  defaultSchema: 'public',
+  tables: [
+    table('public', 't', [column('id'), column('a'), column('hidden')]),
+    table('public', 'u', [column('id'), column('b'), column('j', 'json')]),
+    table('other', 't', [column('id'), column('z')]),
+    table('public', 'v', [column('a')], { kind: 'view', fenced: true }),
+    table('public', 'secrets', [column('id')]),
+  ],
+};
+const { scope } = resolveScope(catalog, { tables: ['t(id, a)', 'u', 'other.t(z)', 'v'], readOnly: true });
+
+const rewritten = (text: string): string => passGates(text, scope).text.replace(/\s+/g, ' ').replaceAll('( ', '(').replaceAll(' )', ')');
+const t = '(SELECT t.id, t.a FROM public.t)';
+
+test.each([
+  ['select a from t', `SELECT a FROM ${t} AS t`],
+  ['select x.a from public.t x', `SELECT x.a FROM ${t} AS x`],
+  ['select public.t.a from public.t', `SELECT t.a FROM ${t} AS t`],
+  ['select z from other.t', 'SELECT z FROM (SELECT t.z FROM other.t) AS t'],
+  ['select a from v', 'SELECT a FROM (SELECT v.a FROM public.v OFFSET 0) AS v'],
+  ['select a from t x(i, a) tablesample system (1)', /.*/],
+  ['select id from t group by id', `SELECT id FROM ${t} AS t GROUP BY id`],
+  ['select x.id, x.a from t x group by x.id', `SELECT x.id, x.a FROM ${t} AS x GROUP BY x.id, x.a`],
+  ['select x.id, count(*) from t x group by 1 order by x.a', `SELECT x.id, count(*) FROM ${t} AS x GROUP BY 1, x.a ORDER BY x.a`],
+])('%s', (text, wanted) => {
+  if (typeof wanted === 'string') expect(rewritten(text)).toBe(wanted);
+  else expect(rewritten(text)).toMatch(wanted);
+});
+
+test('a name is a CTE exactly where PostgreSQL takes it for one', () => {
+  const isTable = (text: string) => rewritten(text).includes(`${t} AS t`);
+  expect(isTable('with t as (select 1 as a) select a from t')).toBe(false);
+  expect(isTable('with t as (select a from t) select a from t')).toBe(true);
+  expect(isTable('with recursive t as (select 1 as a union all select a from t) select a from t')).toBe(false);
+  expect(isTable('with x as (select a from t), t as (select 1 as a) select a from x')).toBe(true);
+  expect(isTable('with t as (select 1 as a), x as (select a from t) select a from x')).toBe(false);
+  expect(isTable('with t as (select 1 as a) select a from public.t')).toBe(true);
+  expect(isTable('select * from (with t as (select 1 as a) select a from t) q, t')).toBe(true);
+  expect(isTable('with t as (select 1 as a) select 2 as a union select a from t')).toBe(false);
+  expect(isTable('(with t as (select 1 as a) select a from t) union select a from t')).toBe(true);
+});
+
+test('a CTE does not lend its name to a table outside of the scope', () => {
+  expect(() => passGates('with secrets as (select id from secrets) select id from secrets', scope)).toThrow(Refusal);
+  expect(() => passGates('select * from (with secrets as (select 1 as id) select id from secrets) q, secrets', scope)).toThrow(Refusal);
+});
+
+test.each([
+  ['select hidden from t', 'There is no column "hidden" here. There are: t(id, a).'],
+  ['select id from secrets', 'There is no table "secrets" here. There are: t, u, other.t, v.'],
+  ['select ctid from t', 'There is no column "ctid" here.'],
+  ['select pg_sleep(1)', 'The function "pg_sleep" is not available here.'],
+  ['select public.lower(a) from t', 'The function public.lower is not available here.'],
+  ["select 't'::regclass", 'The type "regclass" is not available here.'],
+  ['select 1 operator(public.=) 1', 'The operator public.= is not available here.'],
+  ['select a from t for update', 'lockingClause'],
+  ['select 1; select 2', 'Send exactly one statement.'],
+  ['delete from t', 'Only a SELECT statement can run.'],
+  ['select a fro t x y', 'syntax error at or near "t" (at character 14)'],
+  ['select $1', 'A parameter such as $1 is not supported.'],
+  ['', 'Send exactly one statement.'],
+  [`select ${'('.repeat(20_000)}1`, 'at most 16000 characters'],
+  [`select ${'not '.repeat(3_000)}true`, 'nested too deeply'],
+])('the refusal says what to change: %.40s', (text, message) => {
+  expect(() => passGates(text, scope)).toThrow(message);
+});
+
+test('any text at all is either refused or passes, and what passes passes again unchanged in meaning', () => {
+  const words = [
+    'select',
+    'from',
+    't',
+    'u',
+    '*',
+    ',',
+    '(',
+    ')',
+    'a',
+    'id',
+    'where',
+    'with',
+    'as',
+    'join',
+    'on',
+    'union',
+    '1',
+    "'",
+    '"',
+    ';',
+    '--',
+    '/*',
+    '$$',
+    'x',
+  ];
+  const text = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.array(fc.constantFrom(...words)).map((list) => list.join(' ')),
+  );
+  fc.assert(
+    fc.property(text, (statement) => {
+      try {
+        passGates(statement, scope);
+      } catch (cause) {
+        expect(cause).toBeInstanceOf(Refusal);
+      }
+    }),
+    { numRuns: 3_000 },
+  );
+});

@@ -1,0 +1,115 @@
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { type BusinessData, createBusinessData } from '../src/business-data.ts';
+import type { ChangeRequest } from '../src/domain/change.ts';
+import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import { DataFailure } from '../src/source/failure.ts';
+import { createTools } from '../src/tools.ts';
+
+let database: TestDatabase;
+let administrator: pg.Client;
+let source: DataSource;
+let data: BusinessData;
+
+const tables = ['tasks(id, title, tags, facts, size)', 'lines(task, line)', 'task_titles', 'notes(title)'];
+
+beforeAll(async () => {
+  database = await testDatabase();
+  administrator = new pg.Client({ connectionString: database.url });
+  await administrator.connect();
+  await administrator.query(`
+    create table tasks (id serial primary key, title text not null unique, tags text[], facts jsonb, size integer generated always as (length(title)) stored,
+      secret text default 'CANARY');
+    create table lines (task integer references tasks, line integer, text text, primary key (task, line));
+    create table notes (id integer primary key, title text);
+    create view task_titles as select title from tasks`);
+  source = createDataSource({ url: database.url }, () => undefined);
+  data = createBusinessData({ source, scope: { tables, readOnly: false } });
+});
+
+beforeEach(() => administrator.query(`truncate tasks restart identity cascade; insert into tasks (title) values ('one'), ('two')`));
+
+afterAll(async () => {
+  await source.close();
+  await administrator.end();
+  await database.drop();
+});
+
+const titles = async () => (await administrator.query('select title from tasks order by id')).rows.map(({ title }) => title as string);
+
+test('rows are inserted, updated and deleted, and only columns in scope come back', async () => {
+  const inserted = await data.change({
+    table: 'tasks',
+    operation: 'insert',
+    rows: [
+      { values: { title: "x'); drop table tasks; --", tags: ['a', 'b"c'], facts: { deep: [1, null] } } },
+      { values: { title: 'four' } },
+    ],
+  });
+  expect(inserted.columns.map(({ name }) => name)).toEqual(['id', 'title', 'tags', 'facts', 'size']);
+  expect(inserted.rows[0]).toEqual([3, "x'); drop table tasks; --", '{a,"b\\"c"}', { deep: [1, null] }, 25]);
+  await data.change({ table: 'tasks', operation: 'update', rows: [{ key: { id: 1 }, values: { title: 'uno', facts: null } }] });
+  await data.change({ table: 'tasks', operation: 'delete', rows: [{ key: { id: 2 } }, { key: { id: '3' } }] });
+  expect(await titles()).toEqual(['uno', 'four']);
+});
+
+test('a change is kept whole or not at all', async () => {
+  const rows = [
+    { key: { id: 1 }, values: { title: 'kept?' } },
+    { key: { id: 99 }, values: { title: 'no such row' } },
+  ];
+  await expect(data.change({ table: 'tasks', operation: 'update', rows })).rejects.toThrow('no row with this key');
+  expect(await titles()).toEqual(['one', 'two']);
+});
+
+const refused: readonly (readonly [string, ChangeRequest])[] = [
+  ['a column outside of the scope', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a', secret: 'b' } }] }],
+  ['a name that is not a name', { table: 'tasks', operation: 'insert', rows: [{ values: { 'title") values ($1); --': 'b' } }] }],
+  ['a table outside of the scope', { table: 'pg_authid', operation: 'delete', rows: [{ key: { id: 1 } }] }],
+  ['part of a key', { table: 'lines', operation: 'delete', rows: [{ key: { task: 1 } }] }],
+  ['no key', { table: 'tasks', operation: 'delete', rows: [{}] }],
+  ['more than the key', { table: 'tasks', operation: 'delete', rows: [{ key: { id: 1, title: 'one' } }] }],
+  ['an empty key', { table: 'tasks', operation: 'delete', rows: [{ key: { id: null } }] }],
+  ['a key that is not in scope', { table: 'notes', operation: 'update', rows: [{ key: { id: 1 }, values: { title: 'x' } }] }],
+  ['a view', { table: 'task_titles', operation: 'insert', rows: [{ values: { title: 'x' } }] }],
+  ['a computed column', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'x', size: 1 } }] }],
+  ['too many rows', { table: 'tasks', operation: 'delete', rows: Array.from({ length: 51 }, (_, id) => ({ key: { id } })) }],
+  ['a character that text can not have', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a\0b' } }] }],
+];
+
+test.each(refused)('%s is refused and changes nothing', async (_, request) => {
+  await expect(data.change(request)).rejects.toMatchObject({ name: 'DataFailure', kind: 'refused' });
+  expect(await titles()).toEqual(['one', 'two']);
+});
+
+test('what the database objects to is told without its words', async () => {
+  const request: ChangeRequest = { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'one' } }] };
+  const failure = await data.change(request).catch((cause: unknown) => cause);
+  expect(failure).toBeInstanceOf(DataFailure);
+  expect(failure).toMatchObject({ kind: 'failed', message: 'There is a row with this key already. (23505)' });
+});
+
+test('where the scope is read-only there is no tool, and no way', async () => {
+  const readOnly = createBusinessData({ source, scope: { tables, readOnly: true } });
+  expect(createTools(readOnly, { readOnly: true }).map(({ name }) => name)).toEqual(['list_tables', 'describe_table', 'query']);
+  await expect(readOnly.change({ table: 'tasks', operation: 'delete', rows: [{ key: { id: 1 } }] })).rejects.toMatchObject({
+    kind: 'refused',
+  });
+  expect(await titles()).toEqual(['one', 'two']);
+});
+
+test('the tools answer in words, whatever they are given', async () => {
+  const tools = Object.fromEntries(createTools(data, { readOnly: false }).map((tool) => [tool.name, tool]));
+  const run = async (name: string, input: unknown) => (await tools[name]?.run(input))?.text;
+  expect(await run('list_tables', {})).toContain('tasks(id, title, tags, facts, size)');
+  expect(await run('describe_table', { table: 'tasks' })).toContain('- title: text, never empty\n- tags: text[]');
+  expect(await run('describe_table', { table: 'pg_authid' })).toBe('There is no table "pg_authid" here.');
+  expect(await run('query', { sql: 'select id, title from tasks order by id' })).toBe('id | title\n1 | one\n2 | two\n(2 rows)');
+  expect(await run('query', { sql: 'select secret from tasks' })).toBe(
+    'There is no column "secret" here. There are: tasks(id, title, tags, facts, size).',
+  );
+  expect(await run('query', { sql: 1 })).toContain('not valid');
+  expect(await run('change', { table: 'tasks', operation: 'delete', rows: [{ key: { id: 1 } }] })).toContain('1 | one');
+  expect(tools['change']?.writes).toBe(true);
+});

@@ -1,0 +1,156 @@
+import { createServer, type Server } from 'node:net';
+import { freePort, type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { type BusinessData, createBusinessData } from '../src/business-data.ts';
+import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import { DataFailure, type FailureKind } from '../src/source/failure.ts';
+
+let database: TestDatabase;
+let administrator: pg.Client;
+let source: DataSource;
+let data: BusinessData;
+const lost: unknown[] = [];
+
+beforeAll(async () => {
+  database = await testDatabase();
+  administrator = new pg.Client({ connectionString: database.url });
+  await administrator.connect();
+  await administrator.query(`create table events as select n as id, md5(n::text) as body, now() as at from generate_series(1, 5000) n`);
+  source = createDataSource({ url: database.url, poolMax: 2 }, (cause) => lost.push(cause));
+  data = createBusinessData({ source, scope: { tables: ['events(id, body)'], readOnly: true } });
+});
+
+afterAll(async () => {
+  await source.close();
+  await administrator.end();
+  await database.drop();
+});
+
+async function failureOf(work: Promise<unknown>): Promise<DataFailure> {
+  const cause = await work.then(
+    () => new Error('it did not fail'),
+    (thrown: unknown) => thrown,
+  );
+  if (cause instanceof DataFailure) return cause;
+  throw cause;
+}
+
+const kindOf = async (work: Promise<unknown>): Promise<FailureKind> => (await failureOf(work)).kind;
+const endless = 'select count(*) from generate_series(1, 10000000000)';
+
+test('rows stop at the limit, the model is told, and the connection goes on', async () => {
+  const { rows, truncated, text, columns } = await data.query('select id from events order by id', { maxRows: 3 });
+  expect({ rows, truncated, columns }).toEqual({ rows: [[1], [2], [3]], truncated: true, columns: [{ name: 'id', type: 'number' }] });
+  expect(text).toBe('id\n1\n2\n3\n(the first 3 rows; there are more: aggregate, filter or use LIMIT and OFFSET)');
+  expect((await data.query('select id from events order by id limit 3', { maxRows: 3 })).truncated).toBe(false);
+});
+
+test('bytes are cut at the socket: what has come is kept, the rest is never taken in', async () => {
+  const before = process.memoryUsage().arrayBuffers;
+  const { rows, truncated } = await data.query('select repeat(body, 300) from events', { maxRows: 100_000, maxBytes: 200_000 });
+  expect(truncated).toBe(true);
+  expect(rows.length).toBeGreaterThan(0);
+  expect(rows.length).toBeLessThan(100);
+  const one = await data.query("select string_agg(repeat(body, 300), '') from events", { maxBytes: 100_000 });
+  expect(one).toMatchObject({ rows: [], truncated: true });
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
+  expect((await data.query('select count(*) from events')).rows).toEqual([[5000]]);
+});
+
+test('time ends a statement, and nothing of it is left at the database', async () => {
+  expect(await kindOf(data.query(endless, { timeoutMs: 100 }))).toBe('timeout');
+  expect((await data.query('select 1')).rows).toEqual([[1]]);
+});
+
+test('a caller who leaves is let go at once, and the database notices', async () => {
+  const leaving = new AbortController();
+  const running = failureOf(data.query(endless, { signal: leaving.signal, timeoutMs: 60_000 }));
+  await until(async () => (await runningStatements()) === 1);
+  leaving.abort();
+  expect((await running).kind).toBe('cancelled');
+  await until(async () => (await runningStatements()) === 0);
+  expect(await kindOf(data.query('select 1', { signal: leaving.signal }))).toBe('cancelled');
+  expect((await data.query('select 1')).rows).toEqual([[1]]);
+});
+
+async function runningStatements(): Promise<number> {
+  const { rows } = await administrator.query<{ count: string }>(
+    `select count(*) from pg_stat_activity where state = 'active' and query like '%10000000000%' and pid <> pg_backend_pid() and datname = current_database()`,
+  );
+  return Number(rows[0]?.count);
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await condition())) if (performance.now() > end) throw new Error('it did not come about in time');
+}
+
+test('a pool that is full does not let anybody wait for ever', async () => {
+  const small = createDataSource({ url: database.url, poolMax: 1, connectTimeoutMs: 200 }, () => undefined);
+  const busy = createBusinessData({ source: small, scope: { tables: ['events'], readOnly: true } });
+  await busy.listTables();
+  const first = kindOf(busy.query(endless, { timeoutMs: 1_000 }));
+  const second = kindOf(busy.query('select 1'));
+  expect(await Promise.all([first, second])).toEqual(['timeout', 'unavailable']);
+  await small.close();
+});
+
+test('a connection that dies under a statement, or while idle, costs that statement and no more', async () => {
+  const running = failureOf(data.query(endless, { timeoutMs: 60_000 }));
+  await until(async () => (await runningStatements()) === 1);
+  await administrator.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  );
+  expect((await running).kind).toBe('unavailable');
+  expect((await data.query('select 1')).rows).toEqual([[1]]);
+});
+
+test('a database that is away, silent or refuses us is said to be so', async () => {
+  const port = await freePort();
+  const silent: Server = createServer((socket) => socket.resume());
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const address = silent.address();
+  const silentPort = typeof address === 'object' && address ? address.port : 0;
+  const missing = new URL(database.url);
+  missing.pathname = '/no_such_database';
+  const urls = [`postgres://x:y@127.0.0.1:${port}/d`, `postgres://x:y@127.0.0.1:${silentPort}/d`, missing.href];
+  for (const url of urls) {
+    const away = createDataSource({ url, connectTimeoutMs: 300 }, () => undefined);
+    const failure = await failureOf(away.check());
+    expect([failure.kind, failure.message.includes('127.0.0.1')]).toEqual(['unavailable', false]);
+    await away.close();
+  }
+  await new Promise((resolve) => silent.close(resolve));
+});
+
+test('TLS that is asked for and not offered is a failure, never clear text', async () => {
+  const strict = createDataSource({ url: database.url, tls: { mode: 'verify' } }, () => undefined);
+  expect(await kindOf(strict.check())).toBe('unavailable');
+  await strict.close();
+});
+
+test.each([
+  ['mysql://a:b@h/d', /postgres:/],
+  ['postgres://a:b@h/d?options=-csearch_path%3Dvault', /options/],
+  ['postgres://a:b@h/d?sslmode=prefer', /sslmode/],
+  ['not a url', /postgres:/],
+])('a URL that is not a plain one is refused: %s', (url, message) => {
+  expect(() => createDataSource({ url }, () => undefined)).toThrow(message);
+});
+
+test('the source says that it can be read, and by which version', async () => {
+  const { version, durationMs } = await source.check();
+  expect(version).toMatch(/^\d+/);
+  expect(durationMs).toBeGreaterThan(0);
+});
+
+test('a scope that changes holds for the next query', async () => {
+  let tables = ['events(id)'];
+  const changing = createBusinessData({ source, scope: () => ({ tables, readOnly: true }) });
+  expect(await kindOf(changing.query('select body from events limit 1'))).toBe('refused');
+  tables = ['events(body)'];
+  expect((await changing.query('select body from events limit 1')).rows).toHaveLength(1);
+  tables = [];
+  expect(await kindOf(changing.query('select body from events limit 1'))).toBe('refused');
+});

@@ -1,0 +1,46 @@
+import { mainNumber } from './columns.ts';
+import { columnName, literal } from './identifiers.ts';
+import type { Intent, Span, Without } from './intent.ts';
+import type { Tables } from './tables.ts';
+import type { Hit } from './values.ts';
+
+export function spanSql({ column, until, period }: Span, columnOf: (name: string) => string): string[] {
+  const start = columnOf(column);
+  const end = until ? columnOf(until) : start;
+  return [...(period.from ? [`${end} >= ${period.from}`] : []), ...(period.to ? [`${start} < ${period.to}`] : [])];
+}
+
+/** Which rows count; with a comparison of two spans each number sees to its own. */
+export function conditionsSql(intent: Intent, tables: Tables, amount: string | undefined, withSpan: boolean): string {
+  const { conditions, span, comparison, base, without } = intent;
+  const column = mainNumber(base);
+  const compared = amount ?? (column && `t0.${columnName(column.name)}`);
+  const all = [
+    ...conditions.map(({ table, sql }) => sql(tables.alias(table))),
+    ...valuesSql(intent.hits, tables),
+    ...(span && withSpan ? spanSql(span, (name) => tables.column(span.table, name)) : []),
+    ...(comparison && compared ? [`${compared} ${comparison.operator} ${comparison.number}`] : []),
+    ...(without ? [withoutSql(without)] : []),
+  ];
+  return all.length > 0 ? `where ${all.join(' and ')}` : '';
+}
+
+/** Several values of one column are one or the other of them. */
+function valuesSql(hits: readonly Hit[], tables: Tables): string[] {
+  const groups = Map.groupBy(hits, ({ table, column, excluded }) => JSON.stringify([table, column, excluded ?? false]));
+  return [...groups.values()].map((group) => {
+    const { table, column, excluded } = group[0] as Hit;
+    const name = `lower(${tables.column(table, column)}::text)`;
+    const values = group.map(({ value }) => literal(value.toLowerCase()));
+    if (excluded) return `coalesce(${name}, '') not in (${values.join(', ')})`;
+    return values.length === 1 ? `${name} = ${values[0]}` : `${name} in (${values.join(', ')})`;
+  });
+}
+
+function withoutSql({ table, key, span }: Without): string {
+  const met = [
+    `w.${columnName(key.column)} = t0.${columnName(key.references)}`,
+    ...(span ? spanSql(span, (name) => `w.${columnName(name)}`) : []),
+  ];
+  return `not exists (select 1 from ${table.written} w where ${met.join(' and ')})`;
+}

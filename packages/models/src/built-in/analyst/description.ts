@@ -1,0 +1,55 @@
+import type { Comparison, Figure, Intent } from './intent.ts';
+import type { Period } from './periods.ts';
+import type { Hit } from './values.ts';
+
+const spoken = (name: string) => name.replaceAll(/[_.]/g, ' ');
+
+function titleOf({ operation, amount, base }: Figure): string {
+  const what = amount?.label ?? spoken(base.name);
+  if (operation === 'count') return `number of ${spoken(base.name)}`;
+  if (operation === 'sum') return amount?.named ? what : `total ${what}`;
+  return `${{ avg: 'average', min: 'lowest', max: 'highest' }[operation]} ${what}`;
+}
+
+/** What the numbers of a figure are called, in their order. */
+export function figureTitles(figure: Figure): string[] {
+  const title = titleOf(figure);
+  const { versus, span, change, share } = figure;
+  if (versus && span) return [`${title}, ${span.period.label}`, `${title}, ${versus.label}`, ...(change ? ['change in %'] : [])];
+  return share ? [title, 'share in %'] : [title];
+}
+
+/** What was counted, in words, so that a reader can object. */
+export function describeIntent(intent: Intent): string {
+  const { base, conditions, span, comparison, without } = intent;
+  const versus = intent.kind === 'figure' && intent.versus ? ` against ${intent.versus.label}` : '';
+  const having = intent.kind === 'figure' ? intent.having : undefined;
+  const parts = [
+    spoken(base.name),
+    ...conditions.map(({ label }) => label),
+    ...valueLabels(intent.hits),
+    ...(span ? [`${spoken(span.column)} ${spanLabel(span.period)}${versus}`] : []),
+    ...(comparison ? [`each ${comparisonLabel(comparison)}`] : []),
+    ...(having ? [`only groups ${comparisonLabel(having)}`] : []),
+    ...(without ? [`without ${spoken(without.table.name)}${without.span ? ` ${spanLabel(without.span.period)}` : ''}`] : []),
+  ];
+  return parts.join(', ');
+}
+
+function valueLabels(hits: readonly Hit[]): string[] {
+  const groups = Map.groupBy(hits, ({ table, column, excluded }) => `${table} ${column} ${excluded}`);
+  return [...groups.values()].map((group) => {
+    const { column, excluded } = group[0] as Hit;
+    const values = group.map(({ value }) => value);
+    return `${spoken(column)} ${excluded ? `not ${values.join(' nor ')}` : values.join(' or ')}`;
+  });
+}
+
+const comparisonLabel = ({ operator, number }: Comparison) =>
+  `${{ '>': 'over', '<': 'under', '>=': 'at least', '<=': 'at most' }[operator]} ${number}`;
+
+const spanLabel = ({ label }: Period) =>
+  (/^(since|after|before)/.test(label) ? label : `in ${label}`).replace(
+    /^in (today|yesterday|tomorrow|this|last|next|past|previous|current|coming|upcoming|\d{4}-)/,
+    '$1',
+  );

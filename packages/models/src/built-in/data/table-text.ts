@@ -1,0 +1,80 @@
+import type { Column } from '../analyst/schema.ts';
+import { kindOf } from '../analyst/schema.ts';
+import { nameAt, namesAt, partsOf } from './names.ts';
+
+export interface ListedTable {
+  /** As statements and `describe_table` name it. */
+  readonly written: string;
+  /** Where the data source has an idea of it. */
+  readonly rows: number | undefined;
+}
+
+const noTables = '(no tables are available)';
+
+/** What `list_tables` said; undefined where that is no list, and so an explanation for people. */
+export function readTableList(text: string): ListedTable[] | undefined {
+  if (text.trim() === noTables) return [];
+  const tables: ListedTable[] = [];
+  for (let at = 0; at < text.length; at = afterLine(text, at)) {
+    const written = nameAt(text, at);
+    const columns = written === undefined ? undefined : namesAt(text, at + written.length);
+    if (written === undefined || !columns) continue;
+    at = columns.end;
+    const rows = /^ about (\d+) rows/.exec(text.slice(at, at + 40))?.[1];
+    tables.push({ written, rows: rows === undefined ? undefined : Number(rows) });
+  }
+  return tables.length > 0 ? tables : undefined;
+}
+
+export interface DescribedTable {
+  readonly columns: readonly Column[];
+  readonly keys: readonly DescribedKey[];
+}
+
+/** One column of a table that holds one of another. */
+export interface DescribedKey {
+  readonly column: string;
+  readonly target: readonly string[];
+  readonly references: string;
+}
+
+/** What `describe_table` said, line by line; what is no column and no key is for people. */
+export function readDescription(text: string): DescribedTable {
+  const columns: Column[] = [];
+  const keys: DescribedKey[] = [];
+  for (let at = afterLine(text, 0); at < text.length; at = afterLine(text, at)) {
+    if (text.startsWith('- ', at)) {
+      const name = nameAt(text, at + 2) ?? '';
+      at += 2 + name.length;
+      const column = readColumn(name, text.slice(at, afterLine(text, at)));
+      if (column) columns.push(column);
+    } else keys.push(...readKey(text, at));
+  }
+  return { columns, keys };
+}
+
+function readColumn(written: string, rest: string): Column | undefined {
+  const type = /^: ([^,\n]*)/.exec(rest)?.[1]?.replace(/ -- .*$/, '');
+  const [name] = partsOf(written);
+  if (type === undefined || name === undefined) return undefined;
+  // Types with a list of labels are the organization's own.
+  return { name, kind: rest.includes(", one of '") ? 'text' : kindOf(type.trim()) };
+}
+
+const leadsTo = ' refers to ';
+
+/** Keys of several columns lead to rows that no single one of them names. */
+function readKey(text: string, at: number): DescribedKey[] {
+  const from = namesAt(text, at);
+  if (!from || !text.startsWith(leadsTo, from.end)) return [];
+  const target = nameAt(text, from.end + leadsTo.length);
+  const to = target === undefined ? undefined : namesAt(text, from.end + leadsTo.length + target.length + 1);
+  const [column, references] = [from.names[0], to?.names[0]];
+  if (target === undefined || column === undefined || references === undefined || from.names.length > 1) return [];
+  return [{ column, target: partsOf(target), references }];
+}
+
+function afterLine(text: string, at: number): number {
+  const end = text.indexOf('\n', at);
+  return end < 0 ? text.length : end + 1;
+}
