@@ -16,7 +16,7 @@ import { attachChannels, type ReadRow, readAnswers } from './store/read.ts';
 
 const batchItems = 200;
 /** While one waits for the ledger, others load and commit. */
-const batchesOut = 4;
+const batchesOut = 1;
 const callerToleranceMs = 500;
 
 /** An answer that somebody waits for from now on. */

@@ -9,7 +9,7 @@ import { type BegunRow, beginAnswers, type Claim, stillInHand } from './store/be
 import { loadHistories, type Turn } from './store/history.ts';
 
 const batchItems = 200;
-const batchesOut = 2;
+const batchesOut = 1;
 
 export type BeginOutcome =
   | { readonly begun: BegunRow; readonly history: readonly Turn[] }

@@ -8,7 +8,7 @@ import type { Parts } from './parts.ts';
 import { loadStandings, type Result, type Settling, type Standing, storeResults } from './store/complete.ts';
 
 const batchItems = 200;
-const batchesOut = 2;
+const batchesOut = 1;
 
 /** Undefined: the end was taken. */
 export type EndRefusal = { readonly code: ErrorCode } | undefined;

@@ -18,7 +18,7 @@ export interface DutyOptions<Item> {
 }
 
 const maxItems = 200;
-const batchesOut = 4;
+const batchesOut = 1;
 /** Together shorter than the time after which a sweep takes it up. */
 const pausesMs = [250, 750, 2_000, 4_000];
 

@@ -41,7 +41,7 @@ export interface AnswersApi {
 const beginsACall = 32;
 const endsACall = 100;
 const returnsACall = 1_000;
-const callsAtOnce = 4;
+const callsAtOnce = 1;
 const renewTimeoutMs = 3_000;
 const handBackTimeoutMs = 1_500;
 
