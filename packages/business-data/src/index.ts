@@ -9,4 +9,4 @@ export { createDataSource, type DataSource, type DataSourceSettings, openDataSou
 export { type DataSources, openDataSources } from './source/data-sources.ts';
 export { DataFailure, type FailureKind } from './source/failure.ts';
 export { dropScopedRole, ensureScopedRole, type ScopedRole } from './source/scoped-role.ts';
-export { createTools, type DataTool, type ToolAnswer } from './tools.ts';
+export { createTools, type DataTool, type ToolAnswer, type ToolDefinition, toolDefinitions } from './tools.ts';

@@ -12,36 +12,44 @@ export interface ToolAnswer {
   readonly result?: QueryResult;
 }
 
-/** What a model is given instead of a connection. */
-export interface DataTool {
+/** What a model is given instead of a connection, over one agent's data. */
+export interface DataTool extends ToolDefinition {
+  /** Never throws for what the model did wrong or the data source could not do: that is its answer. Throws when cancelled. */
+  run(input: unknown, options?: QueryOptions): Promise<ToolAnswer>;
+}
+
+/** What is the same of a tool whosever data it works on. */
+export interface ToolDefinition {
   readonly name: 'list_tables' | 'describe_table' | 'query' | 'change';
   readonly description: string;
   readonly input: z.ZodType;
   /** Whether it may change data, and so must be claimed before it runs. */
   readonly writes: boolean;
-  /** Never throws for what the model did wrong or the data source could not do: that is its answer. Throws when cancelled. */
-  run(input: unknown, options?: QueryOptions): Promise<ToolAnswer>;
+}
+
+interface Kind extends ToolDefinition {
+  over(data: BusinessData, raw: unknown, options: QueryOptions | undefined): Promise<ToolAnswer>;
 }
 
 interface Definition<Input> {
-  readonly name: DataTool['name'];
+  readonly name: ToolDefinition['name'];
   readonly description: string;
   readonly input: z.ZodType<Input>;
   readonly writes?: boolean;
-  run(input: Input, options: QueryOptions | undefined): Promise<ToolAnswer>;
+  run(data: BusinessData, input: Input, options: QueryOptions | undefined): Promise<ToolAnswer>;
 }
 
-function tool<Input>({ name, description, input, writes = false, run }: Definition<Input>): DataTool {
+function tool<Input>({ name, description, input, writes = false, run }: Definition<Input>): Kind {
   return {
     name,
     description,
     input,
     writes,
-    async run(raw, options) {
+    async over(data, raw, options) {
       const parsed = input.safeParse(raw);
       if (!parsed.success) return refused(`The input of ${name} is not valid: ${z.prettifyError(parsed.error)}`);
       try {
-        return await run(parsed.data, options);
+        return await run(data, parsed.data, options);
       } catch (cause) {
         if (!(cause instanceof DataFailure) || cause.kind === 'cancelled') throw cause;
         return { text: cause.message, failure: cause };
@@ -56,53 +64,56 @@ function refused(text: string): ToolAnswer {
 
 const shown = (result: QueryResult): ToolAnswer => ({ text: result.text, result });
 
-/** The tools over an agent's data; `change` only where the scope is not read-only. */
-export function createTools(data: BusinessData, { readOnly }: { readonly readOnly: boolean }): readonly DataTool[] {
-  return [listTables(data), describeTable(data), query(data), ...(readOnly ? [] : [change(data)])];
-}
+const listTables = tool({
+  name: 'list_tables',
+  description: 'Lists the tables that can be read, with their columns.',
+  input: z.object({}),
+  run: async (data) => ({ text: listed(await data.listTables()) }),
+});
 
-const listTables = (data: BusinessData) =>
-  tool({
-    name: 'list_tables',
-    description: 'Lists the tables that can be read, with their columns.',
-    input: z.object({}),
-    run: async () => ({ text: listed(await data.listTables()) }),
-  });
+const describeTable = tool({
+  name: 'describe_table',
+  description: 'Describes one table: columns with types, primary key, references to other tables.',
+  input: z.object({ table: z.string().min(1).max(200).describe('The name as list_tables writes it.') }),
+  async run(data, { table }) {
+    const found = await data.describeTable(table);
+    return found ? { text: describe(found) } : refused(`There is no table "${table}" here.`);
+  },
+});
 
-const describeTable = (data: BusinessData) =>
-  tool({
-    name: 'describe_table',
-    description: 'Describes one table: columns with types, primary key, references to other tables.',
-    input: z.object({ table: z.string().min(1).max(200).describe('The name as list_tables writes it.') }),
-    async run({ table }) {
-      const found = await data.describeTable(table);
-      return found ? { text: describe(found) } : refused(`There is no table "${table}" here.`);
-    },
-  });
-
-const query = (data: BusinessData) =>
-  tool({
-    name: 'query',
-    description: 'Runs one PostgreSQL SELECT over the tables that can be read and returns its first rows. Aggregate in SQL where possible.',
-    input: z.object({ sql: z.string().min(1).max(16_000).describe('Exactly one SELECT statement.') }),
-    run: async ({ sql }, options) => shown(await data.query(sql, options)),
-  });
+const query = tool({
+  name: 'query',
+  description: 'Runs one PostgreSQL SELECT over the tables that can be read and returns its first rows. Aggregate in SQL where possible.',
+  input: z.object({ sql: z.string().min(1).max(16_000).describe('Exactly one SELECT statement.') }),
+  run: async (data, { sql }, options) => shown(await data.query(sql, options)),
+});
 
 const cell = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown()), z.record(z.string(), z.unknown())]);
 const cells = z.record(z.string().max(200), cell);
 
-const change = (data: BusinessData) =>
-  tool({
-    name: 'change',
-    description: `Inserts, updates or deletes up to ${mostChangedRows} rows of one table, all or none. Rows are named by their primary key.`,
-    writes: true,
-    input: z.object({
-      table: z.string().min(1).max(200),
-      operation: z.enum(['insert', 'update', 'delete']),
-      rows: z
-        .array(z.object({ key: cells.optional(), values: cells.optional() }))
-        .min(1)
-        .max(mostChangedRows),
-    }),
-    run: async (request, options) => shown(await data.change(request, options)),
-  });
+const change = tool({
+  name: 'change',
+  description: `Inserts, updates or deletes up to ${mostChangedRows} rows of one table, all or none. Rows are named by their primary key.`,
+  writes: true,
+  input: z.object({
+    table: z.string().min(1).max(200),
+    operation: z.enum(['insert', 'update', 'delete']),
+    rows: z
+      .array(z.object({ key: cells.optional(), values: cells.optional() }))
+      .min(1)
+      .max(mostChangedRows),
+  }),
+  run: async (data, request, options) => shown(await data.change(request, options)),
+});
+
+const kinds: readonly Kind[] = [listTables, describeTable, query, change];
+
+/** All tools that there are. */
+export const toolDefinitions: readonly ToolDefinition[] = kinds;
+
+/** The tools over an agent's data; `change` only where the scope is not read-only. */
+export function createTools(data: BusinessData, { readOnly }: { readonly readOnly: boolean }): readonly DataTool[] {
+  return kinds
+    .filter(({ writes }) => !(writes && readOnly))
+    .map(({ over, ...definition }) => ({ ...definition, run: (input, options) => over(data, input, options) }));
+}

@@ -11,6 +11,8 @@ import { startLeases } from './hand/leases.ts';
 import { createAnswerHandler } from './jobs/answer.ts';
 import { createMeters } from './meters.ts';
 import { createReplies } from './replies/replies.ts';
+import { createAnswerTools } from './tools/answer-tools.ts';
+import { createTenantSources } from './tools/sources.ts';
 
 export interface Timing {
   readonly now?: () => number;
@@ -39,11 +41,13 @@ export async function start(
   });
   const meters = createMeters(process.metrics);
   const answers = createAnswersApi(agents, channel.name);
+  const dataParts = { agents, sources: createTenantSources(process), meters, now };
   const publisher = createPublisher<Reply>(process, redis);
   const context: WorkerContext = {
     answers,
     hand,
     models,
+    toolsOf: (working) => createAnswerTools(dataParts, working),
     replies: createReplies((name, reply) => publisher.publish(name, reply)),
     meters,
     logger: process.logger,

@@ -41,7 +41,7 @@ const catalogLimits: Limits = { timeoutMs: 10_000, maxRows: 1, maxBytes: 32 * 10
 
 /** A source that is closed with the process. It connects when first used. */
 export function openDataSource(process: ProcessContext, settings: DataSourceSettings): DataSource {
-  const source = createDataSource(settings, (cause) => process.logger.warn({ event: 'data_source_connection_lost', cause }));
+  const source = createDataSource(settings, (cause) => process.logger.warn({ event: 'data_source_connection_lost', err: cause }));
   process.onStop('data source', () => source.close());
   return source;
 }
@@ -53,7 +53,7 @@ export function createDataSource(settings: DataSourceSettings, onLost: (cause: u
   pool.on('connect', (client) => client.on('error', () => undefined));
   const readAnew = () => withClient(pool, catalogLimits, (client) => readInTransaction(client));
   return {
-    transaction: (access, limits, work) => withClient(pool, limits, (client) => inTransaction(client, access, limits, work)),
+    transaction: (access, limits, work) => transaction(pool, access, limits, work),
     catalog: keep(readAnew, settings.catalogMaxAgeMs ?? 30_000),
     async check() {
       const begin = performance.now();
@@ -183,11 +183,36 @@ async function isIdle(client: PoolClient): Promise<boolean> {
   }
 }
 
-async function inTransaction<T>(client: PoolClient, access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T> {
+interface Fate {
+  /** From here on only the server's word says whether the change was kept. */
+  isCommitting: boolean;
+}
+
+async function transaction<T>(pool: Pool, access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T> {
+  const fate: Fate = { isCommitting: false };
+  try {
+    return await withClient(pool, limits, (client) => inTransaction(client, access, { limits, fate }, work));
+  } catch (cause) {
+    // A server that refuses to commit says so; whoever else ends the wait knows nothing of the change.
+    if (!fate.isCommitting || (cause instanceof DataFailure && cause.kind === 'failed')) throw cause;
+    throw new DataFailure('unknown', 'The data source was lost during the change: it may have been written.', cause);
+  }
+}
+
+async function inTransaction<T>(
+  client: PoolClient,
+  access: Access,
+  { limits, fate }: { limits: Limits; fate: Fate },
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
   await client.query(beginText(access, limits));
   const result = await work((text, values = []) => runLimited(client, text, values, limits));
-  if (!socketOf(client).destroyed) await client.query(access === 'read only' ? 'rollback' : 'commit');
-  else if (access === 'read write') throw new DataFailure('failed', 'The result of the change is too large; nothing was changed.');
+  if (socketOf(client).destroyed) {
+    if (access === 'read only') return result;
+    throw new DataFailure('failed', 'The result of the change is too large; nothing was changed.');
+  }
+  fate.isCommitting = access === 'read write';
+  await client.query(fate.isCommitting ? 'commit' : 'rollback');
   return result;
 }
 

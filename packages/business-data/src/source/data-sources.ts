@@ -20,7 +20,7 @@ interface Entry {
 export function openDataSources(process: ProcessContext, max = mostSources): DataSources {
   const entries = new Map<string, Entry>();
   const closing = new Set<Promise<void>>();
-  const warn = (cause: unknown) => process.logger.warn({ event: 'data_source_connection_lost', cause });
+  const warn = (cause: unknown) => process.logger.warn({ event: 'data_source_connection_lost', err: cause });
 
   function close(key: string): void {
     const entry = entries.get(key);

@@ -34,7 +34,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
 
 const away = /^(08|57P0|28|3D|53300)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOST|ENET|EAI_|ERR_TLS|ERR_SSL|DEPTH_|SELF_|CERT_|UNABLE_)/;
 const awayMessage =
-  /terminated|timeout exceeded when trying to connect|connection error|does not support SSL|timeout expired|certificate|Connection ended/i;
+  /terminated|timeout exceeded when trying to connect|connection error|does not support SSL|timeout expired|certificate|Connection ended|after calling end/i;
 
 /** A failure of the driver as a failure that may be shown. */
 export function translateFailure(cause: unknown): DataFailure {

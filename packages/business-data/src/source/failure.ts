@@ -8,7 +8,9 @@ export type FailureKind =
   /** The database is away, or refuses to be connected to. */
   | 'unavailable'
   /** The caller no longer wants it. */
-  | 'cancelled';
+  | 'cancelled'
+  /** The database was lost while it kept a change: nobody can say whether it did. */
+  | 'unknown';
 
 /** Why there is no result. The message may be shown to the model: it names nothing outside of the scope and quotes no stored value. */
 export class DataFailure extends Error {

@@ -33,4 +33,4 @@ const inputTokens = ({ instructions, context, history, message }: ModelRequest):
   [instructions, context, ...history.map(({ content }) => content), message].reduce((sum, text) => sum + estimateTokens(text), 0);
 
 /** No piece ends within a character. */
-const piecesOf = (content: string): string[] => content.match(new RegExp(`[^]{1,${longestPiece}}`, 'gu')) ?? [];
+const piecesOf = (content: string): string[] => content.match(new RegExp(`[\\s\\S]{1,${longestPiece}}`, 'gu')) ?? [];

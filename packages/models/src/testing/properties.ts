@@ -7,6 +7,11 @@ export function checkProperty<T>(property: fc.IProperty<T>, runs = 300): void {
   fc.assert(property, { seed: seedFrom(process.env.FC_SEED), numRuns: runs });
 }
 
+/** The same for a property that waits. */
+export async function checkPropertyAsync<T>(property: fc.IAsyncProperty<T>, runs = 300): Promise<void> {
+  await fc.assert(property, { seed: seedFrom(process.env.FC_SEED), numRuns: runs });
+}
+
 function seedFrom(text: string | undefined): number {
   if (text === undefined || text === '') return DEFAULT_SEED;
   const seed = Number(text);

@@ -5,6 +5,7 @@ import type { BegunAnswer } from '../answers/answers-api.ts';
 import type { WorkerContext } from '../context.ts';
 import { longestContent } from '../domain/content.ts';
 import { outputOf } from '../domain/output.ts';
+import type { QueryRecord } from '../domain/query-log.ts';
 import type { Held } from '../hand/hand.ts';
 import type { Interruption } from '../hand/interruption.ts';
 import type { Reader } from '../replies/replies.ts';
@@ -17,7 +18,7 @@ export interface Question {
 }
 
 /** What came of asking. */
-export type Asked = { readonly firstDeltaAt: number | undefined } & (
+export type Asked = { readonly firstDeltaAt: number | undefined; readonly queries: readonly QueryRecord[] } & (
   | { readonly kind: 'answer'; readonly answer: ModelAnswer }
   | { readonly kind: 'failure'; readonly error: ServiceError }
   | { readonly kind: 'interrupted'; readonly why: Exclude<Interruption, 'deadline'> }
@@ -28,8 +29,12 @@ const tooLong = () =>
   new ServiceError('provider_error', { message: 'The model gave an answer that is too long to keep. No credits were charged.' });
 
 /** Asks the model, and lets those who read along have what comes. */
-export async function askModel({ models }: WorkerContext, { environment, begun, held, reader }: Question): Promise<Asked> {
+export async function askModel({ models, toolsOf }: WorkerContext, { environment, begun, held, reader }: Question): Promise<Asked> {
   let firstDeltaAt: number | undefined;
+  const work = toolsOf({ begun, held, reader });
+  const said = () => ({ firstDeltaAt, queries: work.queries });
+  const ended = (why: Interruption) =>
+    why === 'deadline' ? ({ kind: 'failure', error: work.failure(tooLate()) } as const) : ({ kind: 'interrupted', why } as const);
   const onDelta = (text: string) => {
     // Nobody reads what comes after the end.
     if (held.interruption !== undefined) return;
@@ -38,25 +43,24 @@ export async function askModel({ models }: WorkerContext, { environment, begun, 
   };
   reader.started();
   try {
-    const request = requestOf(environment, begun);
+    // Whatever an earlier attempt changed, this one would change again.
+    if (begun.changedBefore) throw new ServiceError('change_unfinished');
+    const request = requestOf(environment, begun, work.tools);
     const answer = await inStepSpan('model', () => models.answer(request, { signal: held.signal, onDelta, onRestart: reader.restart }));
     // An answer that is there is worth having in spite of a process that is about to stop.
-    if (held.interruption !== undefined && held.interruption !== 'stopping') return { firstDeltaAt, ...interrupted(held.interruption) };
+    if (held.interruption !== undefined && held.interruption !== 'stopping') return { ...said(), ...ended(held.interruption) };
     reader.end();
-    if (answer.content.length > longestContent) return { firstDeltaAt, kind: 'failure', error: tooLong() };
-    return { firstDeltaAt, kind: 'answer', answer };
+    if (answer.content.length > longestContent) return { ...said(), kind: 'failure', error: work.failure(tooLong()) };
+    return { ...said(), kind: 'answer', answer };
   } catch (cause) {
-    if (held.interruption !== undefined) return { firstDeltaAt, ...interrupted(held.interruption) };
-    return { firstDeltaAt, kind: 'failure', error: ServiceError.from(cause) };
+    if (held.interruption !== undefined) return { ...said(), ...ended(held.interruption) };
+    return { ...said(), kind: 'failure', error: work.failure(ServiceError.from(cause)) };
   } finally {
     reader.drop();
   }
 }
 
-const interrupted = (why: Interruption) =>
-  why === 'deadline' ? ({ kind: 'failure', error: tooLate() } as const) : ({ kind: 'interrupted', why } as const);
-
-function requestOf(environment: ModelRequest['environment'], begun: BegunAnswer): ModelRequest {
+function requestOf(environment: ModelRequest['environment'], begun: BegunAnswer, tools: ModelRequest['tools']): ModelRequest {
   return {
     tier: tierOf(begun.model),
     environment,
@@ -65,7 +69,7 @@ function requestOf(environment: ModelRequest['environment'], begun: BegunAnswer)
     history: begun.history.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content })),
     message: begun.message,
     stream: begun.stream,
-    tools: [],
+    tools,
     output: outputOf(begun.outputPreferences),
   };
 }

@@ -1,5 +1,4 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { ModelAnswer } from '@agent-service/models';
 import type { AttemptKey } from '../answers/answers-api.ts';
 import { mayPass, persist } from '../answers/persist.ts';
 import type { WorkerContext } from '../context.ts';
@@ -34,7 +33,7 @@ export async function endAnswer(context: WorkerContext, { held, deadlineMs, aske
   const tell = tellerOf(context, deadlineMs, stop);
   switch (asked.kind) {
     case 'answer':
-      return complete(context, tell, held.key, asked.answer);
+      return complete(context, tell, held.key, asked);
     case 'failure':
       return fail(context, tell, held.key, asked.error);
     case 'interrupted':
@@ -56,13 +55,15 @@ function tellerOf({ meters, now }: WorkerContext, deadlineMs: number, stop: Stop
   };
 }
 
-async function complete(context: WorkerContext, tell: Tell, answer: AttemptKey, result: ModelAnswer): Promise<Outcome> {
+type Answered = Extract<Asked, { kind: 'answer' }>;
+
+async function complete(context: WorkerContext, tell: Tell, answer: AttemptKey, { answer: result, queries }: Answered): Promise<Outcome> {
   const item = {
     answer,
     content: result.content,
     inputTokens: countable(result.inputTokens),
     outputTokens: countable(result.outputTokens),
-    queries: [],
+    queries: queries.map((query) => ({ ...query, tables: [...query.tables] })),
   };
   const error = await tell('complete', () => context.answers.complete(item));
   if (error === undefined) return { kind: 'completed' };

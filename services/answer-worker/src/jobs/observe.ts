@@ -36,6 +36,7 @@ export function observeLife({ logger, meters }: WorkerContext, { job, begun, ask
     model_ms: rounded(askedAt - begunAt),
     end_ms: rounded(endedAt - askedAt),
     duration_ms: rounded(endedAt - startedAt),
+    queries: asked.queries.length,
     ...(asked.firstDeltaAt !== undefined && { first_delta_ms: rounded(asked.firstDeltaAt - startedAt) }),
     ...(asked.kind === 'answer' && tokensOf(asked.answer)),
     ...('error' in outcome && faultOf(outcome.error)),

@@ -1,4 +1,4 @@
-import type { Reply } from '@agent-service/queues';
+import type { Reply, ToolStep } from '@agent-service/queues';
 import { createTicker, type Ticker } from './ticker.ts';
 
 /** What those who read along get of one attempt. */
@@ -7,6 +7,8 @@ export interface Reader {
   started(): void;
   /** The first at once, what follows joined. */
   delta(text: string): void;
+  /** A step that was taken; what was said before it goes out before it. */
+  tool(step: ToolStep): void;
   /** What was read is void. */
   restart(): void;
   /** What is still held back goes out. */
@@ -34,7 +36,7 @@ export function createReplies(publish: Publish): Replies {
 }
 
 const nothing = () => undefined;
-const nobody: Reader = { started: nothing, delta: nothing, restart: nothing, end: nothing, drop: nothing };
+const nobody: Reader = { started: nothing, delta: nothing, tool: nothing, restart: nothing, end: nothing, drop: nothing };
 
 function reader(ticker: Ticker, attempt: { id: string; attempt: number }, send: (reply: Reply) => void): Reader {
   let held = '';
@@ -61,6 +63,10 @@ function reader(ticker: Ticker, attempt: { id: string; attempt: number }, send: 
       held += text;
       if (read) ticker.add(sendWhole);
       else sendWhole();
+    },
+    tool(step) {
+      sendWhole();
+      send({ kind: 'tool', ...attempt, step });
     },
     restart() {
       drop();

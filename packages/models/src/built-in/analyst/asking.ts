@@ -26,12 +26,26 @@ const isMost = (words: readonly Word[]) =>
     'strongest',
   );
 
+/** The first or the last of their time are asked for. */
+export const isOfTime = (words: readonly Word[]): boolean => has(words, 'latest', 'newest', 'most recent', 'oldest', 'earliest');
+
+export const isOldest = (words: readonly Word[]): boolean => has(words, 'oldest', 'earliest', 'next', 'upcoming', 'first');
+
 export const isRanking = (words: readonly Word[]): boolean => isMost(words) || isLeast(words);
 
-export const asksForShare = (words: readonly Word[]): boolean => has(words, 'share', 'percentage', 'percent', 'proportion', 'fraction');
+const shareWords = ['share', 'percentage', 'percent', 'proportion', 'fraction', 'rate'];
+export const asksForShare = (words: readonly Word[]): boolean => has(words, ...shareWords);
 
 /** How a number has moved, in percent. */
-export const changeAsked = (words: readonly Word[]): boolean => has(words, 'growth', 'grow', 'grew', 'grown', 'change', 'changed');
+const changeWords = ['growth', 'grow', 'grew', 'grown', 'change', 'changed', 'increase', 'increased', 'decrease', 'decreased', 'develop'];
+export const changeAsked = (words: readonly Word[]): boolean => has(words, ...changeWords);
+
+/** The words of the question that ask for a part in percent, or for a change. */
+export const wordsOfShare: ReadonlySet<string> = new Set(shareWords);
+export const wordsOfComparison: ReadonlySet<string> = new Set(
+  'compare compared comparison versus vs against difference between'.split(' '),
+);
+export const wordsOfChange: ReadonlySet<string> = new Set(changeWords);
 
 /** The rows themselves are wanted, whatever else is said of them. */
 export const isListing = (words: readonly Word[]): boolean => has(words, 'list', 'show', 'display') && !has(words, 'how many', 'number of');
@@ -40,7 +54,10 @@ export const isListing = (words: readonly Word[]): boolean => has(words, 'list',
 export function asksForOne(words: readonly Word[]): boolean {
   const at = words.findIndex(({ lower }) => lower === 'which' || lower === 'what');
   const noun = words[at + 1];
-  return has(words, 'who') || (at >= 0 && noun !== undefined && noun.lower === noun.stem && !/people|staff/.test(noun.lower));
+  return (
+    (has(words, 'who') && !has(words, 'who are', 'who were')) ||
+    (at >= 0 && noun !== undefined && noun.lower === noun.stem && !/people|staff/.test(noun.lower))
+  );
 }
 
 const rankingWord =
@@ -74,6 +91,7 @@ const spokenNumber = (words: readonly Word[]): Operation | undefined => {
 export function operationOf(words: readonly Word[], measure: Measure, { grouped, namesRows }: Asks): Operation | undefined {
   // Show revenue asks for a number, and show overdue invoices for invoices.
   if (isListing(words) && !grouped && (namesRows || !measure.operation)) return spokenNumber(words);
+  if (isRanking(words) && !grouped && namesRows && !has(words, 'how many', 'number of', 'how much')) return spokenNumber(words);
   return spokenOperation(words, measure) ?? impliedOperation(words, measure, grouped);
 }
 
@@ -87,7 +105,7 @@ function spokenOperation(words: readonly Word[], measure: Measure): Operation | 
 
 function impliedOperation(words: readonly Word[], { amount }: Measure, grouped: boolean): Operation | undefined {
   if (has(words, 'total', 'sum', 'how much', 'altogether', 'overall')) return 'sum';
-  if (!grouped) return undefined;
+  if (!grouped) return asksForShare(words) ? 'count' : undefined;
   return amount ? 'sum' : 'count';
 }
 

@@ -51,6 +51,7 @@ export function mainNumber(table: Table): Column | undefined {
 
 export const amountOfColumn = (table: Table, column: Column): Amount => ({
   label: column.name.replaceAll('_', ' '),
+  column: column.name,
   named: false,
   needs: [],
   sql: (columns) => `${columns(table.name)}.${columnName(column.name)}`,
@@ -97,7 +98,7 @@ const forms = new Map<string, readonly string[]>(
     due: ['due'],
     start: ['start', 'starts', 'starting', 'begin', 'begins', 'beginning'],
     end: ['end', 'ends', 'ending'],
-    hired: ['hired', 'joined', 'hires'],
+    hired: ['hired', 'joined', 'hires', 'hire', 'joiners'],
     left: ['left'],
     shipped: ['shipped'],
     expected: ['expected', 'arrive', 'arriving', 'arrives'],

@@ -17,7 +17,8 @@ export function conditionsSql(intent: Intent, tables: Tables, amount: string | u
   const compared = amount ?? (column && `t0.${columnName(column.name)}`);
   const all = [
     ...conditions.map(({ table, sql }) => sql(tables.alias(table))),
-    ...valuesSql(intent.hits, tables),
+    // A rate is of all rows, those with the values and those without.
+    ...(intent.kind === 'figure' && intent.rate ? [] : valuesSql(intent.hits, tables)),
     ...(span && withSpan ? spanSql(span, (name) => tables.column(span.table, name)) : []),
     ...(comparison && compared ? [`${compared} ${comparison.operator} ${comparison.number}`] : []),
     ...(without ? [withoutSql(without)] : []),
@@ -26,7 +27,7 @@ export function conditionsSql(intent: Intent, tables: Tables, amount: string | u
 }
 
 /** Several values of one column are one or the other of them. */
-function valuesSql(hits: readonly Hit[], tables: Tables): string[] {
+export function valuesSql(hits: readonly Hit[], tables: Tables): string[] {
   const groups = Map.groupBy(hits, ({ table, column, excluded }) => JSON.stringify([table, column, excluded ?? false]));
   return [...groups.values()].map((group) => {
     const { table, column, excluded } = group[0] as Hit;

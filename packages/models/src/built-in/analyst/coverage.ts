@@ -1,4 +1,6 @@
+import { wordsOfChange, wordsOfComparison, wordsOfShare } from './asking.ts';
 import { near, verbs } from './columns.ts';
+import { beginsGroups } from './dimensions.ts';
 import type { Filtered } from './filters.ts';
 import type { Intent } from './intent.ts';
 import { mentionedTables, namesOf } from './measures.ts';
@@ -27,16 +29,22 @@ function placedStems(intent: Intent, { schema, concept, words }: Filtered): Set<
   const tables = [base.name, ...hits.map(({ table }) => table), ...(without ? [without.table.name] : []), ...reached()];
   const columns = [
     ...hits.map(({ column }) => column),
-    ...conditions.filter(({ turns }) => turns).map(({ column }) => column),
+    ...conditions.filter(({ asked }) => asked).map(({ column }) => column),
     ...(figure?.dimensions ?? []).flatMap((dimension) => (dimension.kind === 'column' ? [dimension.column] : [])),
     ...(intent.kind === 'list' && intent.orderBy ? [intent.orderBy.column] : []),
     ...[span?.column, without?.span?.column].filter((column) => column !== undefined),
     ...(figure?.dimensions.some(({ kind }) => kind === 'time') && day ? [day.column] : []),
-    (figure?.amount?.label ?? '').replaceAll(' ', '_'),
+    ...(figure?.amount?.column === undefined ? [] : [figure.amount.column]),
   ];
-  const names = [...tables.flatMap((name) => namesOf(name).flat()), ...columns.flatMap(stemsOfName)];
+  const label = wordsOf(figure?.amount?.label ?? '').map(({ stem }) => stem);
+  const names = [...label, ...tables.flatMap((name) => namesOf(name).flat()), ...columns.flatMap(stemsOfName)];
   const said = columns.flatMap((column) => [...verbs(column), ...(near.get(column) ?? []).flatMap((phrase) => phrase.split(' '))]);
-  return new Set([...concept, ...names, ...said.map(stemOf), ...said, ...labelsOf(intent), ...hits.flatMap(valueStems)]);
+  const percents = [
+    ...(figure?.share || figure?.rate ? wordsOfShare : []),
+    ...(figure?.change ? wordsOfChange : []),
+    ...(figure?.versus || figure?.dimensions.length ? wordsOfComparison : []),
+  ];
+  return new Set([...percents, ...concept, ...names, ...said.map(stemOf), ...said, ...labelsOf(intent), ...hits.flatMap(valueStems)]);
 
   /** Whose rows the base leads to: `payments from customers`. */
   function reached(): string[] {
@@ -68,23 +76,33 @@ export interface Doubts {
   readonly names: readonly string[];
   /** Words such as `never`, which would turn the answer round. */
   readonly turning: readonly string[];
+  /** What rows were to be put together by. */
+  readonly groups: readonly string[];
   readonly others: readonly string[];
 }
 
 /** What the words without a place are: neighbours make one name. */
 export function doubtsOf(unplaced: readonly Word[], words: readonly Word[]): Doubts {
-  const capitals = words.filter(({ text }) => startsHigh(text)).length;
-  const tellsNames = capitals <= words.length / 2 || words.length <= 4;
-  const names: string[] = [];
-  const others: string[] = [];
+  const doubts = { names: [] as string[], groups: [] as string[], others: [] as string[] };
+  const tellsNames = namesStandOut(words);
   for (const [at, word] of words.entries()) {
     if (!unplaced.includes(word) || isTurning(word)) continue;
-    const isName = tellsNames && at > 0 && startsHigh(word.text);
     const before = words[at - 1];
-    if (isName && before && unplaced.includes(before) && names.at(-1)?.endsWith(before.text)) names.push(`${names.pop()} ${word.text}`);
-    else (isName ? names : others).push(word.text);
+    if (before && beginsGroups(before)) doubts.groups.push(word.text);
+    else if (before && tellsNames && startsHigh(word.text)) addName(doubts.names, word, unplaced.includes(before) ? before : undefined);
+    else doubts.others.push(word.text);
   }
-  return { names, turning: unplaced.filter(isTurning).map(({ text }) => text), others };
+  return { ...doubts, turning: unplaced.filter(isTurning).map(({ text }) => text) };
 }
+
+function addName(names: string[], word: Word, before: Word | undefined): void {
+  const last = names.at(-1);
+  if (before && last?.endsWith(before.text)) names.splice(-1, 1, `${last} ${word.text}`);
+  else names.push(word.text);
+}
+
+/** In a question where every word has a capital it says nothing. */
+const namesStandOut = (words: readonly Word[]) =>
+  words.length <= 4 || words.filter(({ text }) => startsHigh(text)).length <= words.length / 2;
 
 const startsHigh = (text: string) => /^\p{Lu}/u.test(text);

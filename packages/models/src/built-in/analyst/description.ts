@@ -7,12 +7,13 @@ const spoken = (name: string) => name.replaceAll(/[_.]/g, ' ');
 function titleOf({ operation, amount, base }: Figure): string {
   const what = amount?.label ?? spoken(base.name);
   if (operation === 'count') return `number of ${spoken(base.name)}`;
-  if (operation === 'sum') return amount?.named ? what : `total ${what}`;
+  if (operation === 'sum') return amount?.named ? what : what === 'total' ? `total of ${spoken(base.name)}` : `total ${what}`;
   return `${{ avg: 'average', min: 'lowest', max: 'highest' }[operation]} ${what}`;
 }
 
 /** What the numbers of a figure are called, in their order. */
 export function figureTitles(figure: Figure): string[] {
+  if (figure.rate) return [`share of ${spoken(figure.base.name)} in %`];
   const title = titleOf(figure);
   const { versus, span, change, share } = figure;
   if (versus && span) return [`${title}, ${span.period.label}`, `${title}, ${versus.label}`, ...(change ? ['change in %'] : [])];
@@ -31,9 +32,17 @@ export function describeIntent(intent: Intent): string {
     ...(span ? [`${spoken(span.column)} ${spanLabel(span.period)}${versus}`] : []),
     ...(comparison ? [`each ${comparisonLabel(comparison)}`] : []),
     ...(having ? [`only groups ${comparisonLabel(having)}`] : []),
+    ...orderLabel(intent),
     ...(without ? [`without ${spoken(without.table.name)}${without.span ? ` ${spanLabel(without.span.period)}` : ''}`] : []),
   ];
   return parts.join(', ');
+}
+
+/** By what the first ones of a list are the first. */
+function orderLabel(intent: Intent): string[] {
+  if (intent.kind !== 'list' || !intent.orderBy || !intent.limited) return [];
+  const { column, descending } = intent.orderBy;
+  return [`${descending ? 'highest' : 'lowest'} ${spoken(column)} first`];
 }
 
 function valueLabels(hits: readonly Hit[]): string[] {

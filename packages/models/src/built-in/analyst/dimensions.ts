@@ -37,6 +37,8 @@ const stops = new Set([
 ]);
 const begins = new Set(['by', 'per', 'each', 'every', 'across']);
 
+export const beginsGroups = ({ lower }: Word): boolean => begins.has(lower);
+
 /** `by country and month`, `per warehouse`, `for each customer`, `monthly revenue` */
 export function dimensionsOf(words: readonly Word[], base: Table, schema: Schema): Dimension[] {
   const found: Dimension[] = [];
@@ -85,7 +87,7 @@ export function dimensionOf(phrase: readonly Word[], base: Table, schema: Schema
 }
 
 /** A column of the base by its name, else one of a table that it leads to. */
-function columnDimension(phrase: readonly Word[], base: Table, schema: Schema): Dimension | undefined {
+export function columnDimension(phrase: readonly Word[], base: Table, schema: Schema): Dimension | undefined {
   for (const table of reachable(base, schema)) {
     const column = table.columns.find(
       ({ name, kind }) => (kind === 'text' || kind === 'boolean') && indexOfStems(phrase, stemsOfName(name)) === 0 && !name.endsWith('_id'),

@@ -7,7 +7,7 @@ import { type Period, periodsOf } from './periods.ts';
 import { columnOf, pathTo, type Schema, type Table, tableOf } from './schema.ts';
 import type { Hit } from './values.ts';
 import { isTurning } from './vocabulary.ts';
-import { has, stemsOfName, type Word, wordsOf } from './words.ts';
+import { has, indexOfStems, stemOf, stemsOfName, type Word, wordsOf } from './words.ts';
 
 export interface Filters {
   readonly used: readonly Hit[];
@@ -41,7 +41,7 @@ export function filtersOf(question: Filtered, base: Table, dimensions: readonly 
     return (
       tableNames.has(lower) ||
       undone.has(lower) ||
-      (concept.includes(lower) && (concept.length === 1 || table !== base.name)) ||
+      ((concept.includes(lower) || concept.includes(stemOf(lower))) && (concept.length === 1 || table !== base.name)) ||
       isDayWord(words, lower, base, schema)
     );
   };
@@ -55,7 +55,7 @@ export function filtersOf(question: Filtered, base: Table, dimensions: readonly 
     if (nearest && !isDimension) used.push({ ...nearest, excluded: isTurned(words, value) });
   }
   const absent = absentStates(words, base, schema, [...used, ...hits], [...concept, ...undone]);
-  return { used: [...used, ...absent], conditions };
+  return { used: [...used, ...absent], conditions: [...conditions, ...flagsOf(words, base, dimensions)] };
 }
 
 function nearestOf(group: readonly Hit[], base: Table, schema: Schema): Hit | undefined {
@@ -85,7 +85,21 @@ function undoneOf(words: readonly Word[], base: Table): (Condition & { word: str
     const day = isTurned(words, lower) ? days.find(({ name }) => verbs(name).includes(lower)) : undefined;
     if (!day) return [];
     const sql = (alias: string) => `${alias}.${columnName(day.name)} is null`;
-    return [{ word: lower, table: base.name, column: day.name, label: `no ${day.name.replaceAll('_', ' ')}`, turns: true, sql }];
+    return [
+      { word: lower, table: base.name, column: day.name, label: `no ${day.name.replaceAll('_', ' ')}`, asked: true, turns: true, sql },
+    ];
+  });
+}
+
+/** `discontinued products`: a column that says yes or no. */
+function flagsOf(words: readonly Word[], base: Table, dimensions: readonly Dimension[]): Condition[] {
+  return base.columns.flatMap(({ name, kind }) => {
+    const at = kind === 'boolean' ? indexOfStems(words, stemsOfName(name)) : -1;
+    if (at < 0 || dimensions.some((dimension) => dimension.kind === 'column' && dimension.column === name)) return [];
+    const turns = words.slice(Math.max(0, at - 2), at).some(isTurning);
+    const label = `${turns ? 'not ' : ''}${name.replaceAll('_', ' ')}`;
+    const sql = (alias: string) => `${alias}.${columnName(name)} is ${turns ? 'not true' : 'true'}`;
+    return [{ table: base.name, column: name, label, asked: true, turns, sql }];
   });
 }
 
@@ -109,7 +123,8 @@ function isDayWord(words: readonly Word[], value: string, base: Table, schema: S
 export function spanOf({ words, schema }: Filtered, base: Table, period: Period | undefined): Span | undefined {
   if (!period) return undefined;
   const [start, end] = [columnOf(base, 'start_date'), columnOf(base, 'end_date')];
-  if (start && end && has(words, 'on leave', 'absent', 'away')) return { table: base.name, column: start.name, until: end.name, period };
+  if (start && end && has(words, 'on leave', 'absent', 'away', 'on vacation', 'on holiday', 'off sick'))
+    return { table: base.name, column: start.name, until: end.name, period };
   const day = dateColumn(words, base, schema);
   return day && { ...day, period };
 }

@@ -3,16 +3,19 @@ import { periodWords } from './periods.ts';
 import type { Hit } from './values.ts';
 import { has, type Word, wordsOf } from './words.ts';
 
-const longestFollowUp = 8;
-const mostTurns = 5;
+/** In words. */
+export const longestFollowUp = 8;
+const mostTurns = 10;
+
+const begins = /^(and|but|only|just|by|per|without|except|excluding|what about|how about)$/;
+const asks = /^(how|what|which|who|whom|whose|list|show|give|display|compare)$/;
 
 /** `and last month?`, `by country?`, `only for Germany`, `how many of them` go on from what was asked before. */
 export function goesOn(words: readonly Word[]): boolean {
   if (words.length === 0 || words.length > longestFollowUp) return false;
-  const begins =
-    /^(and|but|only|just|by|per|in|for|from|of|same|now|then|without|except|excluding|instead|also|what about|how about|last|this|next|yesterday|today)$/;
-  const first = words[0]?.lower ?? '';
-  return begins.test(first) || begins.test(`${first} ${words[1]?.lower}`) || has(words, 'of them', 'of those', 'of these', 'them', 'those');
+  if (has(words, 'of them', 'of those', 'of these', 'them', 'those')) return true;
+  const [first, second] = [words[0]?.lower ?? '', words[1]?.lower ?? ''];
+  return begins.test(`${first} ${second}`) || (begins.test(first) && !asks.test(second));
 }
 
 export interface Combined {
@@ -27,7 +30,7 @@ export function combine(words: readonly Word[], earlier: readonly string[], long
   for (const text of earlier.slice(-mostTurns).toReversed()) {
     const before = wordsOf(text).slice(0, longest);
     all = [...all, ...stillSaid(before, all)];
-    if (!goesOn(before)) break;
+    if (before.length > longestFollowUp || standsAlone(before)) break;
   }
   return { words: all, own: words.length };
 }
@@ -39,11 +42,24 @@ function stillSaid(before: readonly Word[], now: readonly Word[]): Word[] {
   return before.filter((_, at) => !replaced.has(at));
 }
 
-/** A value that is named now takes the place of one of the same column that was named before. */
-export function latest(hits: readonly Hit[], { words, own }: Combined): Hit[] {
-  const isIn = ({ value }: Hit, among: readonly Word[]) =>
-    wordsOf(value).every(({ lower }) => among.some((word) => word.lower === lower || word.stem === lower));
-  const now = hits.filter((hit) => isIn(hit, words.slice(0, own)));
-  const replaced = (hit: Hit) => !now.includes(hit) && now.some(({ table, column }) => table === hit.table && column === hit.column);
-  return hits.filter((hit) => !replaced(hit));
+/** What names something to ask of; a shorter turn such as `last month?` went on itself. */
+const standsAlone = (words: readonly Word[]) => !goesOn(words) && words.length > shortest;
+const shortest = 3;
+
+export interface Said {
+  readonly words: readonly Word[];
+  readonly hits: readonly Hit[];
 }
+
+/** A value that is named now takes the place of one of the same column that was named before. */
+export function latest(hits: readonly Hit[], { words, own }: Combined): Said {
+  const now = hits.filter((hit) => isIn(hit, words.slice(0, own)));
+  const isReplaced = (hit: Hit) => !now.includes(hit) && now.some(({ table, column }) => table === hit.table && column === hit.column);
+  const replaced = hits.filter(isReplaced);
+  const gone = new Set(replaced.flatMap(({ value }) => wordsOf(value).map(({ lower }) => lower)));
+  const left = words.filter(({ lower, stem }, at) => at < own || !(gone.has(lower) || gone.has(stem)));
+  return { words: left, hits: hits.filter((hit) => !replaced.includes(hit)) };
+}
+
+const isIn = ({ value }: Hit, words: readonly Word[]) =>
+  wordsOf(value).every(({ lower }) => words.some((word) => word.lower === lower || word.stem === lower));

@@ -48,6 +48,8 @@ export interface Figure extends Common {
   readonly change: boolean;
   /** Each one's part of all of them, in percent. */
   readonly share: boolean;
+  /** Which part of all rows has the values that are asked for, in percent. */
+  readonly rate: boolean;
   /** Of the number that is shown. */
   readonly having: Comparison | undefined;
   /** How many groups there are, in place of the groups. */

@@ -5,6 +5,8 @@ import {
   comparisonOf,
   isLeast,
   isListing,
+  isOfTime,
+  isOldest,
   isRanking,
   operationOf,
   type Said,
@@ -12,11 +14,20 @@ import {
 } from './asking.ts';
 import { amountOfColumn, dateColumn, mainNumber, mentionedNumber } from './columns.ts';
 import { unplacedIn } from './coverage.ts';
-import { type Dimension, dimensionOf, dimensionsOf } from './dimensions.ts';
+import { columnDimension, type Dimension, dimensionOf, dimensionsOf } from './dimensions.ts';
 import { type Filtered, filtersOf, spanOf, withoutOf } from './filters.ts';
 import type { Comparison, Figure, Intent, Listing } from './intent.ts';
-import { type Amount, type Condition, conceptMeasures, type Measure, type Mention, mentionedTables, type Operation } from './measures.ts';
-import { isComparison, lastToTheSameDay, type Period, periodsOf } from './periods.ts';
+import {
+  type Amount,
+  type Condition,
+  conceptMeasures,
+  isSuperlative,
+  type Measure,
+  type Mention,
+  mentionedTables,
+  type Operation,
+} from './measures.ts';
+import { isComparison, lastToTheSameDay, numberOf, type Period, periodsOf } from './periods.ts';
 import { columnOf, pathTo, type Schema, type Table } from './schema.ts';
 import type { Hit } from './values.ts';
 import { has, type Word } from './words.ts';
@@ -48,9 +59,13 @@ export function read(words: readonly Word[], schema: Schema, hits: readonly Hit[
   return readings.toSorted((a, b) => a.unplaced.length - b.unplaced.length)[0];
 }
 
-/** The words of a concept name no table any more: who is on leave asks for people and not for the table of requests. */
+/**
+ * The words of a concept name no table any more: who is on leave asks for people and not for the table of requests. Our best
+ * customers are still customers.
+ */
 function withoutConcept(words: readonly Word[], stems: readonly string[]): Word[] {
-  const at = stems.length === 0 ? -1 : words.findIndex((_, index) => stems.every((stem, offset) => words[index + offset]?.stem === stem));
+  const keeps = stems.length === 0 || isSuperlative(stems.join(' '));
+  const at = keeps ? -1 : words.findIndex((_, index) => stems.every((stem, offset) => words[index + offset]?.stem === stem));
   return words.map((word, index) => (at >= 0 && index >= at && index < at + stems.length ? { ...word, stem: '', lower: '' } : word));
 }
 
@@ -75,16 +90,21 @@ function readAs(given: Measure, question: Question): Intent | undefined {
   const common = commonOf(measure, question, { dimensions, spans, comparison: perGroup ? undefined : said?.comparison });
   const asks = {
     grouped: dimensions.length > 0 || spans.versus !== undefined,
-    namesRows: question.mentions.some(({ table }) => table === measure.base),
+    namesRows: question.mentions.some(({ table }) => table === measure.base) && !has(words, 'how much'),
   };
   const operation = quota ? 'count' : operationOf(words, measure, asks);
-  if (operation === undefined) return listing(common, words);
+  if (operation === undefined) return listing(common, words, namesOne(measure, question));
   const amount = operation === 'count' ? undefined : (measure.amount ?? mainAmount(measure.base));
   if (operation !== 'count' && !amount) return undefined;
-  const versus = common.span && spans.versus;
   const having = perGroup ? said?.comparison : undefined;
-  const countGroups = having !== undefined && has(words, 'how many', 'number of');
-  return figure({ ...common, dimensions, operation, amount, versus, change: spans.change, having, countGroups }, words);
+  return figure({ ...common, dimensions, operation, amount, versus: common.span && spans.versus, change: spans.change, having }, words);
+}
+
+/** `the latest order`, where `the latest orders` are some. */
+function namesOne({ base }: Measure, { words, mentions }: Question): boolean {
+  const own = mentions.find(({ table }) => table === base);
+  const noun = own && words[own.at + own.length - 1];
+  return noun !== undefined && noun.lower === noun.stem;
 }
 
 interface Parts {
@@ -100,7 +120,15 @@ function commonOf(measure: Measure, question: Question, { dimensions, spans, com
   const without = withoutOf(question, base, spans.first);
   const span = without ? undefined : spanOf(question, base, spans.first);
   const day = span ?? dateColumn(question.words, base, question.schema);
-  return { base, hits: filters.used, conditions: [...conditionsOf(measure, filters.used), ...filters.conditions], span, day, comparison, without };
+  return {
+    base,
+    hits: filters.used,
+    conditions: [...conditionsOf(measure, filters.used), ...filters.conditions],
+    span,
+    day,
+    comparison,
+    without,
+  };
 }
 
 interface Spans {
@@ -113,7 +141,7 @@ interface Spans {
 function spansOf(words: readonly Word[]): Spans {
   const [first, second] = periodsOf(words);
   const change = changeAsked(words);
-  if (second) return { first, versus: second, change: change || isComparison(words) };
+  if (second) return { first, versus: second, change };
   const spans = change ? lastToTheSameDay(first) : undefined;
   return spans ? { first: spans.now, versus: spans.before, change } : { first, versus: undefined, change: false };
 }
@@ -137,7 +165,7 @@ function allDimensions(measure: Measure, question: Question, said: Said | undefi
   const asked = dimensionsOf(words, measure.base, schema);
   const timed = asked.filter(({ kind }) => kind === 'column' || dateColumn(words, measure.base, schema) !== undefined);
   if (asked.length > 0 || isListing(words)) return timed;
-  return rankedTable(measure, question, said !== undefined) ?? [];
+  return rankedColumn(measure, question) ?? rankedTable(measure, question, said !== undefined) ?? comparedValues(measure, question) ?? [];
 }
 
 /** The table whose rows are ranked by a measure of another: `top 5 customers by revenue`, `which supplier do we spend most with`. */
@@ -145,8 +173,26 @@ function rankedTable({ base, amount }: Measure, { words, schema, mentions }: Que
   const other = mentions.find(({ table }) => table !== base && pathTo(schema, base, table.name) !== undefined);
   const asksForSome = amount !== undefined && (has(words, 'which', 'who') || compared);
   if (!other || !(isRanking(words) || asksForSome)) return undefined;
-  const dimension = dimensionOf(words.slice(other.at, other.at + other.length), base, schema);
+  const dimension = dimensionOf(words.slice(other.at, other.at + other.length + 1), base, schema);
   return dimension && [dimension];
+}
+
+/** `which country has the highest revenue`, `top 3 channels by revenue` */
+function rankedColumn({ base, amount }: Measure, { words, schema }: Question): Dimension[] | undefined {
+  if (!isRanking(words) || (amount === undefined && !has(words, 'most', 'fewest', 'least'))) return undefined;
+  const at = words.findIndex(({ lower }) => /^(which|what|top|best|bottom|worst)$/.test(lower));
+  if (at < 0) return undefined;
+  const from = topOf(words) !== undefined && words[at + 1] !== undefined && numberOf(words[at + 1]?.lower) !== undefined ? at + 2 : at + 1;
+  const dimension = columnDimension(words.slice(from, from + 3), base, schema);
+  return dimension && [dimension];
+}
+
+/** `compare web and phone revenue`: two values of one column, each by itself. */
+function comparedValues({ base }: Measure, question: Question): Dimension[] | undefined {
+  if (!isComparison(question.words)) return undefined;
+  const groups = Map.groupBy(filtersOf(question, base, []).used, ({ table, column }) => `${table}.${column}`);
+  const several = [...groups.values()].find((group) => group.length > 1)?.[0];
+  return several && [{ kind: 'column', table: several.table, column: several.column, type: 'text' }];
 }
 
 /** A status that was asked for by name takes the place of one that usually is meant. */
@@ -160,38 +206,48 @@ const mainAmount = (table: Table): Amount | undefined => {
 
 type Common = Omit<Listing, 'kind' | 'orderBy' | 'limit' | 'limited'>;
 type Measured = Common &
-  Pick<Figure, 'dimensions' | 'amount' | 'versus' | 'change' | 'countGroups'> & { operation: Operation; having: Comparison | undefined };
+  Pick<Figure, 'dimensions' | 'amount' | 'versus' | 'change'> & { operation: Operation; having: Comparison | undefined };
+
+/** `what percentage of orders is cancelled`: of all orders, and not of a sum. */
+function isRate({ operation, amount, hits, base }: Measured, words: readonly Word[]): boolean {
+  const ofRows = operation === 'count' || amount === undefined;
+  return ofRows && asksForShare(words) && has(words, 'is', 'are', 'was', 'were') && hits.some(({ table }) => table === base.name);
+}
 
 function figure(measured: Measured, words: readonly Word[]): Figure {
   const overTime = measured.dimensions.some(({ kind }) => kind === 'time');
   const ranked = measured.dimensions.length > 0 && isRanking(words);
+  const rate = isRate(measured, words);
   return {
     ...measured,
     kind: 'figure',
-    share: asksForShare(words) && measured.dimensions.length > 0 && measured.operation !== 'avg' && !measured.versus,
+    rate,
+    countGroups: measured.having !== undefined && has(words, 'how many', 'number of'),
+    share: !rate && asksForShare(words) && measured.dimensions.length > 0 && measured.operation !== 'avg' && !measured.versus,
     order: overTime ? (ranked ? 'most' : 'time') : isLeast(words) ? 'least' : 'most',
     limit: ranked ? rankedLimit(words) : (topOf(words) ?? mostGroups),
     limited: ranked || topOf(words) !== undefined,
   };
 }
 
-const rankedLimit = (words: readonly Word[]) => topOf(words) ?? (asksForOne(words) ? 1 : defaultTop);
+const rankedLimit = (words: readonly Word[], single = false) => topOf(words) ?? (asksForOne(words) || single ? 1 : defaultTop);
 
 /** Lists by amount where the largest are asked for, else the newest first; what is due first where it is late. */
-function listing(common: Common, words: readonly Word[]): Listing {
+function listing(common: Common, words: readonly Word[], single: boolean): Listing {
+  const ranked = isRanking(words) || isOfTime(words);
   return {
     ...common,
     kind: 'list',
     orderBy: listOrder(words, common),
-    limit: isRanking(words) ? rankedLimit(words) : (topOf(words) ?? mostRows),
-    limited: isRanking(words) || topOf(words) !== undefined,
+    limit: ranked ? rankedLimit(words, single) : (topOf(words) ?? mostRows),
+    limited: ranked || topOf(words) !== undefined,
   };
 }
 
 function listOrder(words: readonly Word[], { base, day }: Common): Listing['orderBy'] {
   const number = mentionedNumber(words, base) ?? mainNumber(base);
-  if (isRanking(words) && number) return { column: number.name, descending: !isLeast(words) };
+  if (isRanking(words) && !isOfTime(words) && number) return { column: number.name, descending: !isLeast(words) };
   const due = columnOf(base, 'due_on') ?? columnOf(base, 'expected_on');
   if (due && has(words, 'overdue', 'late', 'due')) return { column: due.name, descending: false };
-  return day?.table === base.name ? { column: day.column, descending: !has(words, 'oldest', 'next', 'upcoming', 'first') } : undefined;
+  return day?.table === base.name ? { column: day.column, descending: !isOldest(words) } : undefined;
 }

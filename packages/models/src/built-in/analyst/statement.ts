@@ -1,4 +1,4 @@
-import { conditionsSql, spanSql } from './conditions.ts';
+import { conditionsSql, spanSql, valuesSql } from './conditions.ts';
 import { figureTitles } from './description.ts';
 import { type Dimension, labelColumn, labelOf } from './dimensions.ts';
 import type { Figure, Intent, Listing, Span } from './intent.ts';
@@ -67,7 +67,8 @@ function rowKey(dimension: Dimension, schema: Schema, tables: Tables): string[] 
 }
 
 function numbersSql(figure: Figure, amount: string | undefined, tables: Tables): string[] {
-  const { versus, span, change, share } = figure;
+  const { versus, span, change, share, rate } = figure;
+  if (rate) return [`round(100.0 * count(*) filter (where ${valuesSql(figure.hits, tables).join(' and ')}) / nullif(count(*), 0), 1)`];
   if (versus && span) {
     const [now, then] = [valueSql(figure, amount, span, tables), valueSql(figure, amount, { ...span, period: versus }, tables)];
     return [now, then, ...(change ? [`round(100.0 * (${now} - ${then}) / nullif(${then}, 0), 1)`] : [])];

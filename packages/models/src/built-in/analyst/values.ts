@@ -50,7 +50,8 @@ export function hitsStatements(words: readonly Word[], schema: Schema): string[]
     else last.push(part);
   }
   return groups.map(
-    (parts) => `select distinct source, field, value from (${parts.join(' union all ')}) found where lower(value) in (${list})`,
+    (parts) =>
+      `select distinct source, field, value from (${parts.join(' union all ')}) found where translate(lower(value), '_', ' ') in (${list})`,
   );
 }
 

@@ -8,16 +8,15 @@ const asking = wordsIn(`
   how many much what what's whats which who whom whose when where there here it its this that these those they them their he she his her
   i i'd i'm we us our ours you your my me mine please can could would should will shall may might let's let want like need needs know
   show list display give tell find see get got gets getting look fetch provide return report overview summary breakdown break split group
-  grouped compare compared comparison versus vs against between difference about all any some each every across overall altogether only
+  grouped about all any some each every across overall altogether only
   just also now so far currently still yet right ever up down out off over under above below exceeding more less fewer greater higher
   lower larger least most at total sum amount number count counts average avg mean typical max maximum min minimum top bottom best worst
   highest lowest largest biggest smallest longest shortest greatest cheapest fewest strongest slowest priciest first last next past previous current
-  coming upcoming newest latest oldest recent recently often share percentage percent proportion fraction growth grow grew grown change
-  changed rank ranked ranking ordered sort sorted descending ascending order company business today yesterday tomorrow day week month
+  coming upcoming newest latest oldest earliest recent recently often rank ranked ranking sort sorted descending ascending company business today yesterday tomorrow day week month
   quarter year daily weekly monthly quarterly yearly annual annually ytd date since before after until during through ago time period
   ok okay hey hi hello well same thing things kind of value values data figure figures result results entries entry records record rows row
   make makes made took take taken place placed come came go goes went happen happened happening say says exist exists generate generated
-  work works had worth use used using one ones`);
+  work works had worth use used using one ones bring brings brought contribute contributes contributed`);
 
 /** Words that turn a question round; one that has no place may never be passed over. */
 const turning = wordsIn(`
@@ -32,6 +31,6 @@ export const isAsking = (word: Word): boolean => asking.has(plain(word)) || aski
 
 /** Small talk, and questions about the answerer. */
 const talk =
-  /^\W*(hi|hello|hey|hallo|good (morning|afternoon|evening|day)|thanks|thank you|cheers|help|help me|what can (you|i) (do|ask)|what do you (do|know|understand)|who are you|what are you|how does this work|how can you help|what data (do you have|is there|can you see)|what can you (tell|show) me)\b/i;
+  /^\W*(hi|hello|hey|hallo|good (morning|afternoon|evening|day)|thanks|thank you|cheers|help|help me|what can (you|i) (do|ask)|what do you (do|know|understand)|who are you|what are you|how does this work|how can you help|(what|which) (data|tables) (do you have|are there|is there|can you see)|what can you (tell|show) me)\b/i;
 
 export const isTalk = (text: string, words: readonly Word[]): boolean => words.length <= 8 && talk.test(text);

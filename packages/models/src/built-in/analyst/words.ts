@@ -5,9 +5,9 @@ export interface Word {
   readonly stem: string;
 }
 
-/** Words, numbers and dates of a text, in order; what else there is says nothing to us. */
+/** Words, numbers and dates of a text, in order; what else there is says nothing to us. `order_date` is two words. */
 export function wordsOf(text: string): Word[] {
-  return [...text.matchAll(/\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*|[\p{L}\p{N}][\p{L}\p{N}_'’&.-]*/gu)].map(([match]) => {
+  return [...text.matchAll(/\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*|[\p{L}\p{N}][\p{L}\p{N}'’&.-]*/gu)].map(([match]) => {
     const clean = match.replace(/[.'’-]+$/, '').replace(/['’]s$/, '');
     const lower = clean.toLowerCase();
     return { text: clean, lower, stem: stemOf(lower) };
@@ -27,7 +27,7 @@ export const stemsOfName = (name: string): string[] =>
   name
     .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1_$2')
     .toLowerCase()
-    .split(/[_\s.-]+/)
+    .split(/[^\p{L}\p{N}]+/u)
     .filter(Boolean)
     .map(stemOf);
 

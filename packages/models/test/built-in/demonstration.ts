@@ -1,0 +1,86 @@
+import { type BusinessData, createBusinessData } from '@agent-service/business-data';
+import { createDataSource } from '@agent-service/business-data/source/data-source';
+import { createTools } from '@agent-service/business-data/tools';
+import { bringUpDemonstration } from '@agent-service/local/demonstration/database';
+import { tables } from '@agent-service/local/demonstration/schema';
+import { testDatabase } from '@agent-service/testkit';
+import { Client } from 'pg';
+import { builtInProvider } from '../../src/built-in/provider.ts';
+import type { Output, Tool, Turn } from '../../src/models.ts';
+import { request } from '../harness.ts';
+
+export interface Demonstration {
+  readonly data: BusinessData;
+  readonly tools: readonly Tool[];
+  /** Rows of a statement that was written by hand, as text, run without any gate. */
+  rows(sql: string): Promise<(string | null)[][]>;
+  ask(message: string, options?: Options): Promise<string>;
+  stop(): Promise<void>;
+}
+
+interface Options {
+  readonly earlier?: readonly string[];
+  readonly output?: Output;
+  readonly tools?: readonly Tool[];
+}
+
+/** The demonstration company as of the database's today, behind the tools that a model is given. */
+export async function demonstration(): Promise<Demonstration> {
+  const database = await testDatabase();
+  const [[today]] = (await oneOff(database.url, 'select current_date::text')) as [[string]];
+  const url = await bringUpDemonstration({ adminUrl: database.url, readerPassword: 'reader', today });
+  const lost: unknown[] = [];
+  const source = createDataSource({ url, poolMax: 4 }, (cause) => lost.push(cause));
+  const data = createBusinessData({ source, scope: { tables: Object.keys(tables), readOnly: true } });
+  const tools = toolsOf(data);
+  return {
+    data,
+    tools,
+    rows: async (sql) => await oneOff(url, sql),
+    ask: async (message, options) => await askBuiltIn(message, { tools, ...options }),
+    async stop() {
+      await source.close();
+      await database.drop();
+    },
+  };
+}
+
+export const toolsOf = (data: BusinessData): Tool[] =>
+  createTools(data, { readOnly: true }).map((tool) => ({
+    name: tool.name,
+    description: tool.description,
+    parameters: { type: 'object' },
+    run: async (input, signal) => (await tool.run(input, { signal })).text,
+  }));
+
+export async function askBuiltIn(message: string, { tools = [], earlier = [], output }: Options): Promise<string> {
+  const history: Turn[] = earlier.flatMap((content) => [
+    { role: 'user', content },
+    { role: 'assistant', content: 'Here you are.' },
+  ]);
+  const asked = request({ message, history, tools, ...(output ? { output } : {}) });
+  const options = { signal: AbortSignal.timeout(20_000), onDelta: () => undefined, onRestart: () => undefined };
+  return (await builtInProvider.answer(asked, options)).content;
+}
+
+async function oneOff(connectionString: string, sql: string): Promise<(string | null)[][]> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    const types = { getTypeParser: () => (text: string) => text };
+    return (await client.query({ text: sql, rowMode: 'array', types })).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The rows of the first table in an answer; `–` is no value. */
+export function tableOf(answer: string): (string | null)[][] {
+  const lines = answer.split('\n').filter((line) => line.startsWith('| '));
+  return lines.slice(2).map((line) =>
+    line
+      .slice(2, -2)
+      .split(' | ')
+      .map((cell) => (cell === '–' ? null : cell)),
+  );
+}

@@ -1,0 +1,75 @@
+import { formatRows } from '@agent-service/business-data/domain/format-rows';
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { readRows } from '../../src/built-in/data/rows-text.ts';
+import { readDescription, readTableList } from '../../src/built-in/data/table-text.ts';
+import { schemaOf } from '../../src/built-in/data/tool-data.ts';
+import { checkProperty } from '../../src/testing/properties.ts';
+
+// A text that says NULL can not be told from none; the tool writes both the same.
+const cell = fc.option(
+  fc
+    .oneof(fc.string({ unit: 'binary', maxLength: 30 }), fc.constantFrom('|', ' | ', '\\', '\\n', '\n', '(1 row)', ''))
+    .filter((text) => text !== 'NULL'),
+);
+const rows = fc
+  .integer({ min: 1, max: 4 })
+  .chain((width) => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 6 }));
+
+test('rows are read as they were before they were written for a model', () => {
+  checkProperty(
+    fc.property(rows, fc.boolean(), (given, truncated) => {
+      const columns = Array.from({ length: given[0]?.length ?? 1 }, (_, index) => `column ${index}`);
+      expect(readRows(formatRows({ columns, rows: given, truncated }))).toEqual({ rows: given, truncated });
+    }),
+  );
+});
+
+test.each(['There is no table "x" here.', '', 'a\nb', 'The statement took longer than 10 seconds.', '(4 rows)'])(
+  '%j is no result',
+  (text) => {
+    expect(readRows(text)).toBeUndefined();
+  },
+);
+
+test.each(['The data source does not answer.', '', 'no (tables', 'nothing here'])('%j is no list of tables', (text) => {
+  expect(readTableList(text)).toBeUndefined();
+});
+
+test('any text is read without a failure', () => {
+  const line = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.constantFrom('- "a', '- a: integer', '(a) refers to ', '"x"(a, ', 'a(b)', '\n'),
+  );
+  const text = fc.array(line, { maxLength: 8 }).map((lines) => lines.join(''));
+  checkProperty(
+    fc.property(text, (given) => {
+      readTableList(given);
+      readDescription(given);
+      readRows(given);
+    }),
+  );
+});
+
+test('tables of one name in two schemas go by both names, and keys find the right one', () => {
+  const listed =
+    readTableList('customers(id, name) about 12 rows -- a comment (with, commas)\nold.customers(id)\norders(id, customer_id)') ?? [];
+  const described = [
+    readDescription('table customers\n- id: integer, never empty\n- name: text -- a: b'),
+    readDescription('table old.customers\n- id: bigint'),
+    readDescription(
+      'table orders\n- id: integer\n- customer_id: integer\nprimary key (id)\n(customer_id) refers to old.customers (id)\n(a, b) refers to x.y (c, d)',
+    ),
+  ];
+  const schema = schemaOf(listed, described);
+  expect(schema.map(({ name, written, rows: count }) => [name, written, count])).toEqual([
+    ['customers', 'customers', 12],
+    ['old.customers', 'old.customers', undefined],
+    ['orders', 'orders', undefined],
+  ]);
+  expect(schema[0]?.columns).toEqual([
+    { name: 'id', kind: 'number' },
+    { name: 'name', kind: 'text' },
+  ]);
+  expect(schema[2]?.foreignKeys).toEqual([{ column: 'customer_id', table: 'old.customers', references: 'id' }]);
+});

@@ -1,0 +1,51 @@
+import { type DataSource, openDataSources } from '@agent-service/business-data';
+import type { ProcessContext } from '@agent-service/runtime';
+import type { AnswerKey } from '../answers/answers-api.ts';
+import type { Steps } from './steps.ts';
+
+/** The databases of the tenants whose answers are in hand here, each opened once and kept for the next answer. */
+export interface TenantSources {
+  /** The database of this version or a later one; undefined where none is connected any more. */
+  of(answer: AnswerKey, version: number, steps: Steps): Promise<DataSource | undefined>;
+}
+
+const settings = { poolMax: 5, connectTimeoutMs: 3_000, applicationName: 'agent-service answers' };
+/** More than are kept open; who comes again is asked for again. */
+const mostKnown = 1_000;
+
+interface Known {
+  readonly url: string;
+  readonly version: number;
+}
+
+export function createTenantSources(process: ProcessContext): TenantSources {
+  const open = openDataSources(process);
+  const known = new Map<string, Known>();
+
+  function keep(tenant: string, found: Known): Known {
+    const before = known.get(tenant);
+    const newest = before && before.version > found.version ? before : found;
+    known.delete(tenant);
+    known.set(tenant, newest);
+    const [oldest] = known.keys();
+    if (known.size > mostKnown && oldest !== undefined) known.delete(oldest);
+    return newest;
+  }
+
+  function forget(tenant: string): undefined {
+    known.delete(tenant);
+    open.remove(tenant);
+  }
+
+  return {
+    async of({ organizationId, environment }, version, steps) {
+      const tenant = `${organizationId} ${environment}`;
+      if (version === 0) return forget(tenant);
+      const kept = known.get(tenant);
+      if (kept && kept.version >= version) return open.get(tenant, { ...settings, url: kept.url });
+      const found = await steps.source();
+      if (!found) return forget(tenant);
+      return open.get(tenant, { ...settings, url: keep(tenant, found).url });
+    },
+  };
+}
