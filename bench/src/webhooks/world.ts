@@ -11,7 +11,8 @@ import { secret, startWebhookProcesses } from './processes.ts';
 
 const fastTenants = 90;
 const hangingTenants = 10;
-const eventsACall = 50;
+/** As many as a relay takes at once. */
+const eventsACall = 200;
 /** Handed over and not delivered yet. */
 const outstandingAtMost = 1_500;
 const floorAtOnce = 256;
@@ -79,7 +80,7 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
         const slow = hanging ? eventsFor('hang', hangingTenants, Math.ceil(count / 9)) : [];
         await credits.receiveEvents({ events: [...eventsFor('fast', fastTenants, count), ...slow] });
         handed += count;
-      } else await pause(5);
+      } else await pause(10);
       const now = await counts();
       latenciesMs.push(...now.latenciesMs);
       done = now.fast - before.fast;
@@ -148,7 +149,7 @@ function countsOf(url: string, ca: string): () => Promise<Counts> {
 
 /** What was handed over is through, so that the next measurement begins with empty hands. */
 async function drained(counts: () => Promise<Counts>, fast: number): Promise<void> {
-  const end = performance.now() + 15_000;
+  const end = performance.now() + 60_000;
   while ((await counts()).fast < fast) {
     if (performance.now() > end) throw new Error('deliveries were lost, or stand still');
     await pause(50);

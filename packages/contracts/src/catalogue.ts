@@ -4,6 +4,7 @@ import { loadSync } from '@grpc/proto-loader';
 import type { AgentsServiceDefinition } from './gen/agentservice/v1/AgentsService.ts';
 import type { CreditsServiceDefinition } from './gen/agentservice/v1/CreditsService.ts';
 import type { IdentityServiceDefinition } from './gen/agentservice/v1/IdentityService.ts';
+import type { TemplatesServiceDefinition } from './gen/agentservice/v1/TemplatesService.ts';
 import type { WebhooksServiceDefinition } from './gen/agentservice/v1/WebhooksService.ts';
 
 /** The services there are, by the name under which addresses and clients are configured. */
@@ -11,6 +12,7 @@ export interface Services {
   identity: IdentityServiceDefinition;
   credits: CreditsServiceDefinition;
   agents: AgentsServiceDefinition;
+  templates: TemplatesServiceDefinition;
   webhooks: WebhooksServiceDefinition;
 }
 
@@ -28,6 +30,7 @@ const definitions: Record<ServiceName, Definition> = {
   // Spending is refused within a second when the ledger can not be reached.
   credits: { file: 'agentservice/v1/credits.proto', service: 'CreditsService', timeoutsMs: { Hold: 900 } },
   agents: { file: 'agentservice/v1/agents.proto', service: 'AgentsService' },
+  templates: { file: 'agentservice/v1/templates.proto', service: 'TemplatesService' },
   webhooks: { file: 'agentservice/v1/webhooks.proto', service: 'WebhooksService' },
 };
 

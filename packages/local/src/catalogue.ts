@@ -49,6 +49,15 @@ export const catalogue: readonly CatalogueEntry[] = [
     needs: ['identity', 'credits', 'webhooks'],
   },
   {
+    name: 'templates',
+    entry: 'services/templates/src/main.ts',
+    kind: 'grpc',
+    database: false,
+    redis: false,
+    secrets: ['SERVICE_SECRET', 'CURSOR_SECRET'],
+    needs: ['agents'],
+  },
+  {
     name: 'answer-worker',
     entry: 'services/answer-worker/src/main.ts',
     kind: 'worker',
@@ -84,7 +93,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     database: false,
     redis: true,
     secrets: ['SERVICE_SECRET'],
-    needs: ['identity', 'credits', 'agents', 'webhooks'],
+    needs: ['identity', 'credits', 'agents', 'templates', 'webhooks'],
     port: { setting: 'PORT', fallback: 8080 },
   },
 ];

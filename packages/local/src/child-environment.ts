@@ -23,6 +23,7 @@ const givenPerProcess = [
   'OPS_PORT',
   'POSTGRES_PASSWORD',
   'REDIS_PASSWORD',
+  'DEMONSTRATION_PASSWORD',
   ...secretNames,
 ];
 

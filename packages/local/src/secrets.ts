@@ -15,7 +15,7 @@ export type SecretName = keyof typeof makers;
 export const secretNames = Object.keys(makers) as SecretName[];
 
 /** Secrets of the servers themselves, which no service gets under these names. */
-const serverSecrets = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD'] as const;
+const serverSecrets = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'DEMONSTRATION_PASSWORD'] as const;
 
 const schema = z.record(z.string(), z.string());
 const remedy = 'Bring the file back from a copy: without its secrets the data can not be opened. Or begin anew with: npm run reset';
@@ -24,6 +24,8 @@ export interface Secrets {
   readonly settings: Readonly<Record<SecretName, string>>;
   readonly postgresPassword: string;
   readonly redisPassword: string;
+  /** Of the role that reads the demonstration's business data. */
+  readonly demonstrationPassword: string;
   /** The password of a service's database role. */
   readonly databasePassword: (service: string) => string;
 }
@@ -40,6 +42,7 @@ export function loadSecrets(dataDir: string, services: readonly string[], env: R
     settings: Object.fromEntries(secretNames.map((name) => [name, env[name] || value(name)])) as Record<SecretName, string>,
     postgresPassword: value('POSTGRES_PASSWORD'),
     redisPassword: value('REDIS_PASSWORD'),
+    demonstrationPassword: value('DEMONSTRATION_PASSWORD'),
     databasePassword: (service) => value(databasePasswordName(service)),
   };
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
-import { type Client, createClient, operatorService, type ServiceName } from '@agent-service/contracts';
+import { operatorService } from '@agent-service/contracts';
+import { clientOf } from './client-of.ts';
 import { type Credentials, readCredentials } from './credentials.ts';
+import { connectDemonstration } from './demonstration/connect.ts';
 import { writeJson } from './files.ts';
 import type { LocalSystem } from './system.ts';
 
@@ -10,14 +12,15 @@ const administrator = 'admin@demonstration.example';
 const openingGrant = { grantId: 'demonstration', amount: '100000' };
 
 /**
- * Makes the demonstration organization and leaves its credentials in DATA_DIR, before the gateway starts: whoever sees it
+ * Makes the demonstration organization with its business data and leaves its credentials in DATA_DIR, before the gateway starts: whoever sees it
  * ready can read them. The credentials of an earlier start are kept for as long as the database knows them.
  */
-export async function seed(system: LocalSystem): Promise<void> {
+export async function seed(system: LocalSystem, report: (line: string) => void = () => undefined): Promise<void> {
   const file = join(system.dataDir, 'credentials.json');
   const known = readCredentials(file);
   const kept = known && (await stillValid(system, known)) ? known : await makeCredentials(system);
   await grantCredits(system, kept.organization_id);
+  await connectDemonstration(system, kept.organization_id, report);
   writeJson(file, { ...kept, base_url: system.url });
 }
 
@@ -56,10 +59,4 @@ async function grantCredits(system: LocalSystem, organizationId: string): Promis
   } finally {
     credits.close();
   }
-}
-
-function clientOf<Name extends ServiceName>(system: LocalSystem, service: Name, as: string): Client<Name> {
-  const address = system.endpoints[service];
-  if (!address) throw new Error(`the system runs without ${service}`);
-  return createClient(service, { address, as, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } });
 }

@@ -17,7 +17,7 @@ export interface LocalOptions {
   /** The operator's settings, as in the environment: PORT, DATA_DIR, DATABASE_URL, REDIS_URL, REPLICAS and what services understand. */
   readonly env: Readonly<NodeJS.ProcessEnv>;
   /** Called when everything behind the `http` processes is ready, and before they start. */
-  readonly seed?: (system: LocalSystem) => Promise<void>;
+  readonly seed?: (system: LocalSystem, report: (line: string) => void) => Promise<void>;
   /** Lines for the person who waits. */
   readonly report?: (line: string) => void;
   /** Aborting stops a start halfway; whatever runs by then is stopped. */
@@ -34,6 +34,8 @@ export interface LocalSystem {
   readonly endpoints: Readonly<Record<string, string>>;
   /** The secrets that the services share. */
   readonly secrets: Readonly<Record<SecretName, string>>;
+  /** Of the role that reads the demonstration's business data. */
+  readonly demonstrationPassword: string;
   readonly processes: ReadonlyMap<string, ManagedProcess>;
   /** Stops everything in reverse order; further calls wait for the first. */
   stop(): Promise<void>;
@@ -67,6 +69,7 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
       dataDir: settings.DATA_DIR,
       endpoints,
       secrets: secrets.settings,
+      demonstrationPassword: secrets.demonstrationPassword,
       processes: stack.processes,
       stop: stack.stop,
     };
@@ -74,7 +77,7 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
     await start('services', ({ kind }) => kind === 'grpc');
     // A layer of their own, so that they can still hand back to services what they have in hand when everything stops.
     await start('workers', ({ kind }) => kind === 'worker');
-    await options.seed?.(system);
+    await options.seed?.(system, report);
     await start('the public API', ({ kind }) => kind === 'http');
     signal?.throwIfAborted();
     return system;

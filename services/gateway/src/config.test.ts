@@ -6,6 +6,7 @@ const needed = {
   IDENTITY_ADDRESS: 'ipv4:127.0.0.1:1',
   CREDITS_ADDRESS: 'ipv4:127.0.0.1:2',
   AGENTS_ADDRESS: 'ipv4:127.0.0.1:3',
+  TEMPLATES_ADDRESS: 'ipv4:127.0.0.1:4',
   REDIS_URL: 'redis://127.0.0.1:6379',
 };
 
@@ -29,6 +30,7 @@ test('every fault is named, and no value is shown', () => {
     'IDENTITY_ADDRESS',
     'CREDITS_ADDRESS',
     'AGENTS_ADDRESS',
+    'TEMPLATES_ADDRESS',
     'REDIS_URL',
     'TRUSTED_PROXIES',
     'RATE_LIMIT_READS_PER_MINUTE',

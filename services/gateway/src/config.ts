@@ -25,6 +25,7 @@ const schema = z.object({
   IDENTITY_ADDRESS: setting.text(),
   CREDITS_ADDRESS: setting.text(),
   AGENTS_ADDRESS: setting.text(),
+  TEMPLATES_ADDRESS: setting.text(),
   ...redisSettings,
   RATE_LIMIT_READS_PER_MINUTE: perMinute(600),
   RATE_LIMIT_WRITES_PER_MINUTE: perMinute(120),

@@ -38,6 +38,9 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'gateway', config });
   process.onStop('agents client', async () => agents.close());
   process.health.addCheck('agents', () => agents.checkHealth());
+  // No part of readiness: everything but the catalogue goes on without it.
+  const templates = createClient('templates', { address: config.TEMPLATES_ADDRESS, as: 'gateway', config });
+  process.onStop('templates client', async () => templates.close());
   const redis = await openRedis(process, config);
   const waiting = await startWaiting(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000 });
 
@@ -51,7 +54,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
       tokensPerMinute: config.RATE_LIMIT_TOKENS_PER_MINUTE,
     }),
     addressOf: ({ request }) => clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), config.TRUSTED_PROXIES),
-    backends: { identity, credits, agents, answers: waiting.answers, publishedKeys: publishedKeys(identity) },
+    backends: { identity, credits, agents, templates, answers: waiting.answers, publishedKeys: publishedKeys(identity) },
   });
   const respond = createResponder({ observer: createObserver(process), stopping: process.stopping });
   const pages = [livez, readyz(process.health), openapi(routes, config.PUBLIC_URL), ...docs];

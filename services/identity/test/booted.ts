@@ -30,9 +30,10 @@ export async function boot(settings: Readonly<Record<string, string>> = {}): Pro
     DATABASE_URL: database.url,
     SERVICE_SECRET: secret,
     KEY_HASH_SECRET: 'a key hash secret that is long enough for tests',
-    SIGNING_KEY_AHEAD_SECONDS: settings['SIGNING_KEY_AHEAD_SECONDS'] ?? '0',
+    SIGNING_KEY_AHEAD_SECONDS: '0',
     CURSOR_SECRET: 'a cursor secret that is long enough for tests',
     ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,
+    ...settings,
   });
   const running = await createProcess('identity', config, start);
   const client = (as: string) => createClient('identity', { address: `127.0.0.1:${running.started}`, as, config });

@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { LocalError } from '../local-error.ts';
 import { companyOn } from './company.ts';
 import type { Day } from './days.ts';
 import type { Row } from './rows.ts';
@@ -24,10 +25,12 @@ interface Rights {
 
 /**
  * Makes the demonstration company's database, anew when its day is past, and answers with the URL at which a role that may only
- * read reaches it. Where no database may be made it is a schema beside the services' own.
+ * read reaches it. Where no database may be made it is a schema beside the services' own, which only a role of its own may be shown.
  */
 export async function bringUpDemonstration({ adminUrl, readerPassword, today }: DemonstrationOptions): Promise<string> {
   const rights = await withClient(adminUrl, rightsOf);
+  if (!rights.may_create_databases && !rights.may_create_roles)
+    throw new LocalError('The role of DATABASE_URL may make neither databases nor roles: the demonstration has no business data.');
   const place = rights.may_create_databases ? await ownDatabase(adminUrl, rights.database) : { url: adminUrl, schema: 'demonstration' };
   return await withClient(place.url, async (client) => {
     await client.query('begin');
@@ -42,10 +45,12 @@ export async function bringUpDemonstration({ adminUrl, readerPassword, today }: 
 }
 
 async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: limitMs, statement_timeout: limitMs });
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: limitMs });
   client.on('error', () => undefined);
   await client.connect();
   try {
+    // Not as a start-up parameter, which poolers in between refuse.
+    await client.query(`set statement_timeout = ${limitMs}`);
     return await work(client);
   } finally {
     await client.end();

@@ -1,4 +1,5 @@
 import { freePort } from '@agent-service/local/ports';
+import type { Redis } from 'ioredis';
 import { type RedisFleet, type RedisProcess, redisFleet } from './redis-nodes.ts';
 import { until } from './until.ts';
 
@@ -73,7 +74,9 @@ async function isInService({ client }: RedisProcess): Promise<boolean> {
   const followed = replication.includes('role:master')
     ? replication.includes('state=online')
     : replication.includes('master_link_status:up');
-  return state.includes('cluster_state:ok') && followed;
+  // What a node knows of the others' replicas comes by hearsay, later than all else.
+  const complete = (await slotsBy(client)).every(([, , ...places]) => places.length === 2);
+  return state.includes('cluster_state:ok') && followed && complete;
 }
 
 function faults(nodes: readonly RedisProcess[]): Pick<TestRedisCluster, 'killPrimary' | 'failOver'> {
@@ -91,12 +94,16 @@ function faults(nodes: readonly RedisProcess[]): Pick<TestRedisCluster, 'killPri
   };
 }
 
+/** First and last slot of each range and the nodes that hold it, the primary first, by the word of this node. */
+async function slotsBy(client: Redis): Promise<[number, number, ...[string, number][]][]> {
+  return (await client.call('CLUSTER', 'SLOTS')) as [number, number, ...[string, number][]][];
+}
+
 /** The nodes that hold the key's slot, by the word of whichever node answers. */
 async function placeOf(nodes: readonly RedisProcess[], key: string): Promise<{ primary: RedisProcess; replica: RedisProcess }> {
   const { client } = nodes.find((node) => node.client.status === 'ready') as RedisProcess;
   const slot = Number(await client.call('CLUSTER', 'KEYSLOT', key));
-  const ranges = (await client.call('CLUSTER', 'SLOTS')) as [number, number, ...[string, number][]][];
-  const [, , ...places] = ranges.find(([from, to]) => slot >= from && slot <= to) ?? [0, 0];
+  const [, , ...places] = (await slotsBy(client)).find(([from, to]) => slot >= from && slot <= to) ?? [0, 0];
   const [primary, replica] = places.map(([, port]) => nodes.find((node) => node.port === port));
   if (!primary || !replica) throw new Error(`slot ${slot} has not a primary and a replica`);
   return { primary, replica };

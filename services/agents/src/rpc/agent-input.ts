@@ -8,7 +8,7 @@ type UpdateRequest = Parameters<RpcOf<'agents', 'updateAgent'>['handle']>[0];
 const refuse = (param: string, allowed: readonly string[]) =>
   new ServiceError('invalid_request', { message: `${param} must be one of ${allowed.join(', ')}.`, param });
 
-function tierOf(model: string): Tier {
+export function tierOf(model: string): Tier {
   if (isTier(model)) return model;
   throw refuse('model', tiers);
 }

@@ -41,6 +41,7 @@ function toResult(outcome: BeginOutcome) {
       requestId: begun.requestId,
       traceparent: begun.traceparent,
       changedBefore: begun.changedBefore,
+      sourceVersion: begun.sourceVersion,
     },
   };
 }

@@ -4,7 +4,7 @@ import { writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
 import { sourceFailure } from '../sources/sources.ts';
 import { saveDataSource } from '../store/data-sources.ts';
-import { toDataSource } from './data-source-message.ts';
+import { tableNames, toDataSource } from './data-source-message.ts';
 import { namedTenant } from './data-source-tenant.ts';
 
 export const connectDataSource = ({ store, sources, auditRelay, logger, now }: AgentsContext): RpcOf<'agents', 'connectDataSource'> => ({
@@ -34,7 +34,7 @@ async function tablesOf(url: string, onLost: (cause: unknown) => void): Promise<
   try {
     const source = createDataSource({ url, poolMax: 1, applicationName: 'agent-service agents' }, onLost);
     try {
-      return (await source.catalog()).tables.map(({ schema, name }) => (schema === 'public' ? name : `${schema}.${name}`));
+      return tableNames(await source.catalog());
     } finally {
       await source.close();
     }

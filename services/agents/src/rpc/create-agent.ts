@@ -1,7 +1,7 @@
-import { callers, type RpcOf } from '@agent-service/contracts';
-import { newId, once } from '@agent-service/store';
+import { type Call, callers, type RpcOf } from '@agent-service/contracts';
+import { newId, once, type Sql, writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
-import { draft } from '../domain/agent.ts';
+import { type Agent, draft } from '../domain/agent.ts';
 import { checkScope } from '../sources/check-scope.ts';
 import { insertAgent } from '../store/agents.ts';
 import { nudgeRelays, recordEffects } from './agent-effects.ts';
@@ -10,19 +10,30 @@ import { toAgentMessage } from './agent-message.ts';
 import { tenantOf } from './tenant.ts';
 
 export const createAgent = (context: AgentsContext): RpcOf<'agents', 'createAgent'> => ({
-  allow: callers({ scope: 'agents:write' }),
+  allow: { ...callers({ scope: 'agents:write' }), services: ['gateway', 'templates'] },
   async handle(request, call) {
     const definition = definitionOf(request);
+    const { sourceTemplateId } = request;
     const tenant = tenantOf(call);
-    await checkScope(context.sources, tenant, definition.tables);
+    // Tables of a template are not the caller's: a copy is there to be fitted to other ones.
+    if (sourceTemplateId === '') await checkScope(context.sources, tenant, definition.tables);
     const response = await once(context.store, call, async ({ sql }) => {
       const at = context.now();
-      const agent = draft(definition, { id: newId('agt', at), createdBy: call.tenant.userId, createdAt: at });
+      const agent = draft(definition, { id: newId('agt', at), createdBy: call.tenant.userId, createdAt: at, sourceTemplateId });
       await insertAgent(sql, tenant, agent);
       await recordEffects(context, sql, call, { tenant, event: { type: 'agent.created', agent }, before: undefined, at });
+      if (sourceTemplateId !== '') await recordDuplicate(sql, call, agent);
       return { agent: toAgentMessage(agent) };
     });
     nudgeRelays(context);
     return response;
   },
 });
+
+const recordDuplicate = (sql: Sql, call: Call, { id, name, sourceTemplateId }: Agent): Promise<void> =>
+  writeAudit(sql, call, {
+    ...tenantOf(call),
+    action: 'template.duplicated',
+    target: { type: 'template', id: sourceTemplateId },
+    changes: { agent_id: id, name },
+  });

@@ -1,3 +1,4 @@
+import type { Catalog } from '@agent-service/business-data';
 import { isoTime } from '@agent-service/store';
 import type { DataSourceRow } from '../store/data-sources.ts';
 
@@ -24,3 +25,7 @@ function tlsOf(mode: string | null): string {
   if (mode === null || mode === 'disable') return 'off';
   return mode === 'require' ? 'require' : 'verify';
 }
+
+/** As a data scope names them. */
+export const tableNames = ({ defaultSchema, tables }: Catalog): string[] =>
+  tables.map(({ schema, name }) => (schema === defaultSchema ? name : `${schema}.${name}`));

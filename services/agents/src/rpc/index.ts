@@ -1,11 +1,13 @@
 import type { Implementation } from '@agent-service/contracts';
 import type { AgentsContext } from '../context.ts';
+import { activateTemplateAgent } from './activate-template-agent.ts';
 import { authorizeStep } from './authorize-step.ts';
 import { beginAnswer } from './begin-answer.ts';
 import { cancelAnswer } from './cancel-answer.ts';
 import { completeAnswer } from './complete-answer.ts';
 import { connectDataSource } from './connect-data-source.ts';
 import { createAgent } from './create-agent.ts';
+import { deactivateTemplateAgent } from './deactivate-template-agent.ts';
 import { deleteAgent } from './delete-agent.ts';
 import { failAnswer } from './fail-answer.ts';
 import { finishStep } from './finish-step.ts';
@@ -16,6 +18,7 @@ import { listAgents } from './list-agents.ts';
 import { listConversations } from './list-conversations.ts';
 import { listDataSources } from './list-data-sources.ts';
 import { listMessages } from './list-messages.ts';
+import { listTemplateAgents } from './list-template-agents.ts';
 import { readAnswers } from './read-answers.ts';
 import { removeDataSource } from './remove-data-source.ts';
 import { renewLeases } from './renew-leases.ts';
@@ -49,4 +52,7 @@ export const implementation = (context: AgentsContext): Implementation<'agents'>
   finishStep: finishStep(context),
   connectDataSource: connectDataSource(context),
   authorizeStep: authorizeStep(context),
+  activateTemplateAgent: activateTemplateAgent(context),
+  deactivateTemplateAgent: deactivateTemplateAgent(context),
+  listTemplateAgents: listTemplateAgents(context),
 });

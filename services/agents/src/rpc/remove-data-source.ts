@@ -1,16 +1,16 @@
 import { operators, type RpcOf } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
-import { deleteDataSource } from '../store/data-sources.ts';
+import { removeDataSource as remove } from '../store/data-sources.ts';
 import { namedTenant } from './data-source-tenant.ts';
 
 /** Removing what is not there changes nothing and is no mistake. */
-export const removeDataSource = ({ store, sources, auditRelay }: AgentsContext): RpcOf<'agents', 'removeDataSource'> => ({
+export const removeDataSource = ({ store, sources, auditRelay, now }: AgentsContext): RpcOf<'agents', 'removeDataSource'> => ({
   allow: operators,
   async handle(request, call) {
     const tenant = namedTenant(request);
     await store.transaction(async ({ sql }) => {
-      if (await deleteDataSource(sql, tenant))
+      if (await remove(sql, tenant, now()))
         await writeAudit(sql, call, { ...tenant, action: 'data_source.removed', target: { type: 'data_source', id: tenant.environment } });
     });
     sources.forget(tenant);

@@ -2,7 +2,7 @@ import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import type { AgentsContext } from '../context.ts';
 import { sourceFailure } from '../sources/sources.ts';
 import { findDataSource } from '../store/data-sources.ts';
-import { toDataSource } from './data-source-message.ts';
+import { tableNames, toDataSource } from './data-source-message.ts';
 import { namedTenant } from './data-source-tenant.ts';
 
 export const testDataSource = ({ store, sources }: AgentsContext): RpcOf<'agents', 'testDataSource'> => ({
@@ -15,12 +15,11 @@ export const testDataSource = ({ store, sources }: AgentsContext): RpcOf<'agents
     const source = sources.source(tenant, url);
     try {
       const { version, durationMs } = await source.check();
-      const { tables } = await source.catalog();
       return {
         dataSource: toDataSource(row, url),
         serverVersion: version,
         durationMs: Math.round(durationMs),
-        tables: tables.map(({ schema, name }) => (schema === 'public' ? name : `${schema}.${name}`)),
+        tables: tableNames(await source.catalog()),
       };
     } catch (cause) {
       throw sourceFailure(cause);

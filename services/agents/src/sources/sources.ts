@@ -1,6 +1,6 @@
 import { type Catalog, DataFailure, type DataSource, type DataSources, openDataSources } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
-import type { ProcessContext } from '@agent-service/runtime';
+import { type ProcessContext, withTimeout } from '@agent-service/runtime';
 import type { Cipher, Store } from '@agent-service/store';
 import type { Tenant } from '../domain/tenant.ts';
 import { type DataSourceRow, findDataSource } from '../store/data-sources.ts';
@@ -16,7 +16,10 @@ export interface Sources {
   catalogOf(tenant: Tenant): Promise<Catalog | undefined>;
 }
 
-const few = { poolMax: 2, connectTimeoutMs: 2_000, applicationName: 'agent-service agents' };
+const few = { poolMax: 2, connectTimeoutMs: 2_000, catalogMaxAgeMs: 2_000, applicationName: 'agent-service agents' };
+/** Whoever edits an agent waits no longer for a database that keeps silent. */
+const catalogWaitMs = 2_500;
+const silent = () => new DataFailure('timeout', 'The data source did not say in time which tables it has.');
 const keyOf = ({ organizationId, environment }: Tenant) => `${organizationId} ${environment}`;
 const contextOf = (tenant: Tenant) => `data_sources ${keyOf(tenant)} url`;
 
@@ -33,7 +36,7 @@ export function createSources(process: ProcessContext, store: Store, cipher: Cip
       const row = await findDataSource(store.sql, tenant);
       if (!row) return undefined;
       try {
-        return await source(tenant, openUrl(row)).catalog();
+        return await withTimeout(source(tenant, openUrl(row)).catalog(), catalogWaitMs, silent);
       } catch (cause) {
         // An agent must be editable while its organization's database is away; queries are held against the scope all the same.
         process.logger.warn({

@@ -6,14 +6,14 @@ import type { Tenant } from '../domain/tenant.ts';
 /** An agent as the driver hands it over. */
 export type AgentRow = Omit<Agent, 'createdAt' | 'updatedAt'> & { readonly createdAt: string; readonly updatedAt: string };
 
-const columns = `id, name, description, category, status, model, system_prompt as "systemPrompt", tables, read_only as "readOnly",
+export const agentColumns = `id, name, description, category, status, model, system_prompt as "systemPrompt", tables, read_only as "readOnly",
   default_format as "defaultFormat", chart_enabled as "chartEnabled", welcome_message as "welcomeMessage",
   suggested_prompts as "suggestedPrompts", created_by as "createdBy", source_template_id as "sourceTemplateId", version,
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 const mine = 'organization_id = $1 and environment = $2 and id = $3';
 
-const toAgent = (row: AgentRow): Agent => ({
+export const toAgent = (row: AgentRow): Agent => ({
   ...row,
   createdAt: new Date(row.createdAt).getTime(),
   updatedAt: new Date(row.updatedAt).getTime(),
@@ -22,13 +22,13 @@ const toAgent = (row: AgentRow): Agent => ({
 const iso = (at: number) => new Date(at).toISOString();
 
 export async function findAgent(sql: Sql, tenant: Tenant, id: string): Promise<Agent | undefined> {
-  const [row] = await sql<AgentRow>(`select ${columns} from agents where ${mine}`, [tenant.organizationId, tenant.environment, id]);
+  const [row] = await sql<AgentRow>(`select ${agentColumns} from agents where ${mine}`, [tenant.organizationId, tenant.environment, id]);
   return row && toAgent(row);
 }
 
 /** The agent, and nobody else changes or deletes it until this transaction ends. */
 export async function lockAgent(sql: Sql, tenant: Tenant, id: string): Promise<Agent | undefined> {
-  const [row] = await sql<AgentRow>(`select ${columns} from agents where ${mine} for update`, [
+  const [row] = await sql<AgentRow>(`select ${agentColumns} from agents where ${mine} for update`, [
     tenant.organizationId,
     tenant.environment,
     id,
@@ -59,12 +59,15 @@ const settled = (agent: Agent): unknown[] => [
   iso(agent.updatedAt),
 ];
 
-export async function insertAgent(sql: Sql, tenant: Tenant, agent: Agent): Promise<void> {
-  await sql(
+/** False when another agent stands for the template already, as this one is to do. */
+export async function insertAgent(sql: Sql, tenant: Tenant, agent: Agent, activatedTemplateId?: string): Promise<boolean> {
+  const inserted = await sql(
     `insert into agents (organization_id, environment, id, name, description, category, status, model, system_prompt, tables, read_only,
        default_format, chart_enabled, welcome_message, suggested_prompts, version, updated_at, folded_name, folded_description, grams,
-       created_by, source_template_id, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+       created_by, source_template_id, created_at, activated_template_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+     on conflict (organization_id, environment, activated_template_id) where activated_template_id is not null do nothing
+     returning id`,
     [
       tenant.organizationId,
       tenant.environment,
@@ -74,8 +77,10 @@ export async function insertAgent(sql: Sql, tenant: Tenant, agent: Agent): Promi
       agent.createdBy,
       agent.sourceTemplateId,
       iso(agent.createdAt),
+      activatedTemplateId ?? null,
     ],
   );
+  return inserted.length > 0;
 }
 
 /** Writes what may change of an agent that this transaction has locked. Its grams only move with its texts. */

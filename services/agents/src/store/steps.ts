@@ -19,7 +19,7 @@ const standing = `
   select g.tables, g.read_only as "readOnly", coalesce(s.version, 0) as "sourceVersion"
   from answers a
   join agents g on g.organization_id = a.organization_id and g.environment = a.environment and g.id = a.agent_id
-  left join data_sources s on s.organization_id = a.organization_id and s.environment = a.environment
+  left join data_sources s on s.organization_id = a.organization_id and s.environment = a.environment and s.url_sealed is not null
   where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.attempt = $4 and a.state = 'running'`;
 
 /** Undefined for an attempt that is not the newest one, or whose answer or agent is gone. Under a lock where a change is to follow. */
@@ -32,19 +32,24 @@ export async function standingOf(
   return row;
 }
 
-/** Whether the claim is new; the same attempt may ask again for as long as it has not finished. */
+/**
+ * Whether the change is this step's to make. The same step may ask again until it has finished, because an answer to its first
+ * asking may have been lost; after a change of an earlier attempt nobody makes another.
+ */
 export async function claimStep(
   sql: Sql,
   { organizationId, environment, answerId, attempt }: Attempt,
-  step: number,
-  description: string,
+  { step, description }: { readonly step: number; readonly description: string },
   at: number,
 ): Promise<boolean> {
   const rows = await sql(
     `insert into answer_steps (organization_id, environment, answer_id, step, attempt, description, claimed_at)
      select $1, $2, $3, $4, $5, $6, $7
-     where not exists (select 1 from answer_steps where organization_id = $1 and environment = $2 and answer_id = $3 and (attempt <> $5 or step = $4))
-     on conflict do nothing returning 1`,
+     where not exists (
+       select 1 from answer_steps where organization_id = $1 and environment = $2 and answer_id = $3 and attempt <> $5)
+     on conflict (organization_id, environment, answer_id, step, attempt)
+       do update set description = answer_steps.description where answer_steps.finished_at is null
+     returning 1`,
     [organizationId, environment, answerId, step, attempt, description, new Date(at)],
   );
   return rows.length > 0;

@@ -36,7 +36,8 @@ function readHeaders(schema: z.ZodObject, headers: IncomingHttpHeaders): unknown
   return validate(schema, fields);
 }
 
-function validateBody({ bodyType = 'json' }: Route, schema: z.ZodObject, body: unknown): unknown {
+function validateBody({ bodyType = 'json', bodyOptional }: Route, schema: z.ZodObject, body: unknown): unknown {
+  if (body === undefined && bodyOptional) return validate(schema, {});
   if (body === undefined)
     throw new ServiceError('invalid_request', { message: `Send a body with Content-Type: ${contentTypes[bodyType]}.` });
   return validate(schema, body);

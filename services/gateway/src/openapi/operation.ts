@@ -20,7 +20,9 @@ export function operation(route: Route): ZodOpenApiOperationObject {
     tags: [route.tag],
     security: security(route),
     requestParams: parameters(route),
-    ...(route.body && { requestBody: { required: true, content: { [contentTypes[route.bodyType ?? 'json']]: { schema: route.body } } } }),
+    ...(route.body && {
+      requestBody: { required: !route.bodyOptional, content: { [contentTypes[route.bodyType ?? 'json']]: { schema: route.body } } },
+    }),
     responses: { ...successes(route), ...errorResponses(route) },
     ...(route.admin && { 'x-admin': true }),
     ...(route.extension && { 'x-extension': true }),

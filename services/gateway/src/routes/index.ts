@@ -21,6 +21,11 @@ import { revokeKey } from './revoke-key.ts';
 import type { Route } from './route.ts';
 import { sendMessage } from './send-message.ts';
 import { setAllocation } from './set-allocation.ts';
+import { activateTemplate } from './templates/activate-template.ts';
+import { deactivateTemplate } from './templates/deactivate-template.ts';
+import { duplicateTemplate } from './templates/duplicate-template.ts';
+import { getTemplate } from './templates/get-template.ts';
+import { listTemplates } from './templates/list-templates.ts';
 import { updateAgent } from './update-agent.ts';
 import { updateCreditSettings } from './update-credit-settings.ts';
 import { updateUser } from './update-user.ts';
@@ -40,6 +45,11 @@ export const routes: readonly Route[] = [
   cancelAnswer,
   listConversations,
   listMessages,
+  listTemplates,
+  getTemplate,
+  activateTemplate,
+  deactivateTemplate,
+  duplicateTemplate,
   listUsers,
   createUser,
   getUser,

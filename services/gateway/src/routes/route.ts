@@ -54,6 +54,8 @@ interface Description {
   /** Which limit the request counts against; without one it is not limited. */
   readonly cost?: Cost;
   readonly bodyType?: 'json' | 'form';
+  /** None at all means an empty one. */
+  readonly bodyOptional?: boolean;
   /** The body of a success, and its status: 200 unless said. A route without a response answers with no body. */
   readonly status?: 200 | 201 | 204;
   readonly cacheControl?: string;

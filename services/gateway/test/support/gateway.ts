@@ -23,6 +23,7 @@ export async function startGateway(peer: Peer, redisUrl: string, settings: Recor
     IDENTITY_ADDRESS: peer.address,
     CREDITS_ADDRESS: peer.creditsAddress,
     AGENTS_ADDRESS: peer.agentsAddress,
+    TEMPLATES_ADDRESS: peer.templatesAddress,
     REDIS_URL: redisUrl,
     ...settings,
   });
@@ -41,6 +42,8 @@ export const everyScope = [
   'audit:read',
   'credits:read',
   'credits:write',
+  'templates:read',
+  'templates:write',
 ];
 
 /** A caller of their own organization, unless said otherwise. */

@@ -4,6 +4,7 @@ import { freePort } from '@agent-service/testkit';
 import { type AgentsScript, agentsMethods, usualAgents } from './agents-peer.ts';
 import { usualCredits } from './credits-peer.ts';
 import { peerSettings } from './peer-settings.ts';
+import { usualTemplates } from './templates-peer.ts';
 
 type Methods = Implementation<'identity'>;
 type Script = { [Name in keyof Methods]?: Methods[Name]['handle'] };
@@ -54,6 +55,7 @@ export interface Peer {
   /** Where credits stands, which answers as it always does. */
   readonly creditsAddress: string;
   readonly agentsAddress: string;
+  readonly templatesAddress: string;
   readonly agents: AgentsScript;
   /** Agents alone can go away and come back too. */
   stopAgents(): Promise<void>;
@@ -64,9 +66,9 @@ export interface Peer {
   start(): Promise<void>;
 }
 
-/** Real gRPC servers in the places of identity and agents, answering as scripted, and of credits. They can go away and come back at the same address. */
+/** Real gRPC servers in the places of identity and agents, answering as scripted, and of credits and templates. They can go away and come back at the same address. */
 export async function startPeer(): Promise<Peer> {
-  const [port, creditsPort, agentsPort] = [await freePort(), await freePort(), await freePort()];
+  const [port, creditsPort, agentsPort, templatesPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const agents = usualAgents();
   const script = usual();
   const methods = Object.keys(script) as (keyof Methods)[];
@@ -80,7 +82,7 @@ export async function startPeer(): Promise<Peer> {
     ]),
   ) as unknown as Methods;
   const configOf = (grpcPort: number) => ({ ...peerSettings, SERVICE_SECRET: [...peerSettings.SERVICE_SECRET], GRPC_PORT: grpcPort });
-  const startServer = <Name extends 'identity' | 'credits' | 'agents'>(
+  const startServer = <Name extends 'identity' | 'credits' | 'agents' | 'templates'>(
     name: Name,
     config: ReturnType<typeof configOf>,
     methods: Implementation<Name>,
@@ -91,6 +93,7 @@ export async function startPeer(): Promise<Peer> {
     address: `ipv4:127.0.0.1:${port}`,
     creditsAddress: `ipv4:127.0.0.1:${creditsPort}`,
     agentsAddress: `ipv4:127.0.0.1:${agentsPort}`,
+    templatesAddress: `ipv4:127.0.0.1:${templatesPort}`,
     agents,
     script,
     startAgents: async () => {
@@ -106,6 +109,7 @@ export async function startPeer(): Promise<Peer> {
       running = await Promise.all([
         startServer('identity', configOf(port), implementation),
         startServer('credits', configOf(creditsPort), usualCredits()),
+        startServer('templates', configOf(templatesPort), usualTemplates()),
       ]);
     },
     stop: async () => {

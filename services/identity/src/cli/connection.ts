@@ -8,10 +8,16 @@ import { z } from 'zod';
 export interface Connection {
   readonly identity: Client<'identity'>;
   readonly credits: Client<'credits'>;
+  readonly agents: Client<'agents'>;
   close(): void;
 }
 
-const schema = z.object({ ...clientSettings, IDENTITY_ADDRESS: z.string(), CREDITS_ADDRESS: z.string().optional() });
+const schema = z.object({
+  ...clientSettings,
+  IDENTITY_ADDRESS: z.string(),
+  CREDITS_ADDRESS: z.string().optional(),
+  AGENTS_ADDRESS: z.string().optional(),
+});
 type Config = ClientConfig & z.output<typeof schema>;
 
 /** In a container the settings say where the services are; in a checkout the running local system does. */
@@ -19,7 +25,7 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
   const local = env.IDENTITY_ADDRESS ? {} : localSettings(resolve(env.DATA_DIR || '.data'));
   const config: Config = readConfig(schema, { ...local, ...env });
   const open: { close(): void }[] = [];
-  const client = <Name extends 'identity' | 'credits'>(name: Name, address: string | undefined): Client<Name> => {
+  const client = <Name extends 'identity' | 'credits' | 'agents'>(name: Name, address: string | undefined): Client<Name> => {
     if (!address) throw new Error(`Set ${name.toUpperCase()}_ADDRESS: this command needs the ${name} service.`);
     const made = createClient(name, { address, as: operatorService, config });
     open.push(made);
@@ -27,12 +33,16 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
   };
   let identity: Client<'identity'> | undefined;
   let credits: Client<'credits'> | undefined;
+  let agents: Client<'agents'> | undefined;
   return {
     get identity() {
       return (identity ??= client('identity', config.IDENTITY_ADDRESS));
     },
     get credits() {
       return (credits ??= client('credits', config.CREDITS_ADDRESS));
+    },
+    get agents() {
+      return (agents ??= client('agents', config.AGENTS_ADDRESS));
     },
     close() {
       for (const each of open) each.close();
@@ -47,7 +57,12 @@ function localSettings(dataDir: string): NodeJS.ProcessEnv {
     const addresses = Object.entries(endpoints).filter(([name]) => name.replace(/-\d+$/, '') === service);
     return addresses.length === 0 ? undefined : `ipv4:${addresses.map(([, address]) => address.replace(/^ipv4:/, '')).join(',')}`;
   };
-  return { IDENTITY_ADDRESS: target('identity'), CREDITS_ADDRESS: target('credits'), SERVICE_SECRET: secrets.SERVICE_SECRET };
+  return {
+    IDENTITY_ADDRESS: target('identity'),
+    CREDITS_ADDRESS: target('credits'),
+    AGENTS_ADDRESS: target('agents'),
+    SERVICE_SECRET: secrets.SERVICE_SECRET,
+  };
 }
 
 function readJson(file: string): Record<string, string> {

@@ -4,7 +4,7 @@ import { failureText } from './output.ts';
 import { buildProgram } from './program.ts';
 
 try {
-  await buildProgram(() => connect(process.env)).parseAsync(process.argv);
+  await buildProgram(process.env, () => connect(process.env)).parseAsync(process.argv);
 } catch (cause) {
   // Commander has said it already.
   if (!(cause instanceof CommanderError)) process.stderr.write(`${failureText(cause)}\n`);

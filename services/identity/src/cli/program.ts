@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { auditCommands } from './audit.ts';
 import type { Connection } from './connection.ts';
 import { creditCommands } from './credits.ts';
+import { dataSourceCommands } from './data-sources.ts';
 import { keyCommands } from './keys.ts';
 import { oauthClientCommands } from './oauth-clients.ts';
 import { organizationCommands } from './organizations.ts';
@@ -11,7 +12,7 @@ import { signingKeyCommands } from './signing-keys.ts';
 import { userCommands } from './users.ts';
 
 /** The operator's command line. */
-export function buildProgram(connect: () => Connection): Command {
+export function buildProgram(env: NodeJS.ProcessEnv, connect: () => Connection): Command {
   const program = new Command('admin')
     .description('Manage organizations, users, keys and applications of an Agent Service.')
     .option('--json', 'print one JSON object');
@@ -31,5 +32,6 @@ export function buildProgram(connect: () => Connection): Command {
   signingKeyCommands(program, run);
   auditCommands(program, run);
   creditCommands(program, run);
+  dataSourceCommands(program, run, env);
   return program;
 }

@@ -16,7 +16,7 @@ test.each([
   [coded('UND_ERR_SOCKET', { cause: coded('ADDRESS_REFUSED') }), 'address_refused'],
   [new AggregateError([coded('ECONNREFUSED'), coded('ETIMEDOUT')]), 'connect_timeout'],
   ['no error at all', 'connection'],
-])('%s is told as %s', (cause, reason) => {
+])('case %#: %s', (...[cause, reason]) => {
   expect(failureReason(cause)).toBe(reason);
 });
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@agent-service/contracts';
 import type { DeliveryJob } from '@agent-service/queues';
@@ -10,9 +9,9 @@ type BeginItem = Parameters<Client<'webhooks'>['beginDelivery']>[0]['items'] ext
 type EndItem = Parameters<Client<'webhooks'>['endDelivery']>[0]['items'] extends (infer Item)[] | undefined ? Item : never;
 type Begun = NonNullable<Awaited<ReturnType<Client<'webhooks'>['beginDelivery']>>['results'][number]['begun']>;
 
-const itemsAtOnce = 100;
-const batchesAtOnce = 2;
-/** Between tries to tell an outcome; together they stay within the lease. */
+/** Bodies included, they stay well below what a message may take. */
+const itemsAtOnce = 200;
+/** Between tries to tell an outcome. */
 const pausesMs = [200, 500, 1_000, 2_000, 4_000];
 
 export interface DeliverOptions {
@@ -28,19 +27,17 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
   const waited = metrics.seconds('webhook_first_attempt_seconds', 'From the event coming in to its first attempt', []);
   const begin = createBatcher<BeginItem, Begun | null>({
     maxItems: itemsAtOnce,
-    concurrency: batchesAtOnce,
     run: async (items) => (await webhooks.beginDelivery({ items })).results.map(({ begun }) => begun),
   });
   const end = createBatcher<EndItem, undefined>({
     maxItems: itemsAtOnce,
-    concurrency: batchesAtOnce,
     run: async (items) => {
       await webhooks.endDelivery({ items });
       return items.map(() => undefined);
     },
   });
 
-  /** Whoever is away now comes back soon; past that, the lease runs out and the delivery is sent again. */
+  /** Whoever is away now comes back soon; past that, the job is gone and the delivery is sent again. */
   async function tell(item: EndItem): Promise<void> {
     for (const pauseMs of [...pausesMs, undefined]) {
       try {
@@ -52,8 +49,8 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     }
   }
 
-  return async ({ organizationId, environment, deliveryId }, stopping) => {
-    const key = { delivery: { organizationId, environment, deliveryId }, claim: randomUUID() };
+  return async ({ organizationId, environment, deliveryId, attempt: dispatch }, stopping) => {
+    const key = { delivery: { organizationId, environment, deliveryId }, dispatch };
     const begun = await begin.add(key);
     if (!begun) return;
     if (begun.attempt === 1) waited.observe((Date.now() - Number(begun.receivedAtMs)) / 1000);

@@ -1,7 +1,7 @@
 import type { DeliveryJob, Producer } from '@agent-service/queues';
 import type { WebhooksContext } from '../context.ts';
 import { takeLinesToLookAt, wakeLines } from '../store/line.ts';
-import { disarm, takeBackExpired, takeDoubtful } from '../store/reconcile.ts';
+import { disarm, takeDoubtful } from '../store/reconcile.ts';
 import { jobOf } from './lines.ts';
 
 const atOnce = 500;
@@ -13,16 +13,6 @@ const atOnce = 500;
 export function createReconciler({ store, lines, now }: WebhooksContext, jobs: Producer<DeliveryJob>): () => Promise<number> {
   async function lookAtLines(): Promise<number> {
     const endpoints = await store.transaction(({ sql }) => takeLinesToLookAt(sql, now(), atOnce));
-    lines.nudge(endpoints);
-    return endpoints.length;
-  }
-
-  async function takeBack(): Promise<number> {
-    const endpoints = await store.transaction(async ({ sql }) => {
-      const expired = await takeBackExpired(sql, now(), atOnce);
-      await wakeLines(sql, expired, now());
-      return expired;
-    });
     lines.nudge(endpoints);
     return endpoints.length;
   }
@@ -42,7 +32,7 @@ export function createReconciler({ store, lines, now }: WebhooksContext, jobs: P
   }
 
   return async () => {
-    const done = [await lookAtLines(), await takeBack(), await askForJobs()];
+    const done = [await lookAtLines(), await askForJobs()];
     return done.some((count) => count >= atOnce) ? atOnce : 0;
   };
 }

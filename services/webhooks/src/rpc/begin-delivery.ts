@@ -2,25 +2,25 @@ import { type RpcOf, services } from '@agent-service/contracts';
 import type { Cipher } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import type { Tenant } from '../domain/tenant.ts';
-import { type BegunRow, beginDeliveries, linesOf } from '../store/begin.ts';
+import { type BegunRow, findBegun, linesOf } from '../store/begin.ts';
 import { toMs } from '../store/time.ts';
-import { checkCount, toClaim } from './items.ts';
+import { checkCount, toJob } from './items.ts';
 import { openSecret } from './sealed-secrets.ts';
 
 export const beginDelivery = ({ store, cipher, lines, now }: WebhooksContext): RpcOf<'webhooks', 'beginDelivery'> => ({
   allow: services('webhook-dispatcher'),
   async handle({ items }) {
     checkCount(items, 'items');
-    const claims = items.map(toClaim);
+    const jobs = items.map(toJob);
     const at = now();
-    const rows = await beginDeliveries(store.sql, claims, at);
+    const rows = await findBegun(store.sql, jobs);
     const begun = new Map(rows.map((row) => [row.position, row]));
-    const others = claims.filter((_, position) => !begun.has(position));
+    const others = jobs.filter((_, position) => !begun.has(position));
     if (others.length > 0) lines.nudge(await linesOf(store.sql, others, at));
     return {
-      results: claims.map((claim, position) => {
+      results: jobs.map((job, position) => {
         const row = begun.get(position);
-        return { begun: row ? toBegun(cipher, claim, row, at) : null };
+        return { begun: row ? toBegun(cipher, job, row, at) : null };
       }),
     };
   },

@@ -9,7 +9,7 @@ import { type EndedDelivery, type EndpointAfter, type InHand, lockInHand, saveEn
 import { distinctEndpoints, type EndpointKey, endpointKeyText } from '../store/keys.ts';
 import { addNotice } from '../store/notices.ts';
 import { toTimestamp } from '../store/time.ts';
-import { checkCount, toClaim } from './items.ts';
+import { checkCount, toJob } from './items.ts';
 import { toOutcome } from './outcome-message.ts';
 
 /** A line is looked at so long after the first in it was due, should its alarm not ring. */
@@ -18,27 +18,29 @@ const forgottenMs = 5_000;
 interface Applied {
   endpoints: EndpointKey[];
   alarms: Alarm[];
+  /** Whether an audit entry was left. */
+  audited: boolean;
 }
 
 export const endDelivery = ({ store, lines, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'endDelivery'> => ({
   allow: services('webhook-dispatcher'),
   async handle({ items }, call) {
     checkCount(items, 'items');
-    const claims = items.map(toClaim);
+    const jobs = items.map(toJob);
     const outcomes = items.map(toOutcome);
-    const { endpoints, alarms } = await store.transaction(async ({ sql }) => {
-      const inHand = await lockInHand(sql, claims);
+    const { endpoints, alarms, audited } = await store.transaction(async ({ sql }) => {
+      const inHand = await lockInHand(sql, jobs);
       return await apply(sql, call, inHand, outcomes, now());
     });
     lines.ring(alarms);
     lines.nudge(endpoints);
-    auditRelay.nudge();
+    if (audited) auditRelay.nudge();
     return {};
   },
 });
 
 async function apply(sql: Sql, call: Call, inHand: readonly InHand[], outcomes: readonly Outcome[], at: number): Promise<Applied> {
-  if (inHand.length === 0) return { endpoints: [], alarms: [] };
+  if (inHand.length === 0) return { endpoints: [], alarms: [], audited: false };
   const ending = inHand.map((each) => ({ ...each, endpoint: endpointKeyText(each), outcome: outcomes[each.position] as Outcome }));
   const { ends, endpoints } = settleBatch(ending, at, Math.random);
   const ended = ending.map(({ organizationId, environment, deliveryId, outcome }, index): EndedDelivery => {
@@ -48,12 +50,12 @@ async function apply(sql: Sql, call: Call, inHand: readonly InHand[], outcomes: 
   const keys = distinctEndpoints(inHand);
   const changes = keys.map((key) => ({ key, ...(endpoints.get(endpointKeyText(key)) as EndpointChange) }));
   await saveEndpoints(sql, changes.map(toAfter), at);
-  for (const { key, before, after } of changes) {
-    if (after.status !== 'disabled' || before.status === 'disabled') continue;
+  const disabled = changes.filter(({ before, after }) => after.status === 'disabled' && before.status !== 'disabled');
+  for (const { key, after } of disabled) {
     const last = ending.findLast(({ endpoint }) => endpoint === endpointKeyText(key));
     if (last) await tellDisabled(sql, call, key, last, toTimestamp(after.failingSince ?? at), at);
   }
-  return { endpoints: keys, alarms: ended.flatMap((each) => alarmOf(each, dispatches, at)) };
+  return { endpoints: keys, alarms: ended.flatMap((each) => alarmOf(each, dispatches, at)), audited: disabled.length > 0 };
 }
 
 const toAfter = ({ key, after, attempted, dueAt }: EndpointChange & { key: EndpointKey }): EndpointAfter => ({

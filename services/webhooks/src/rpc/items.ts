@@ -1,6 +1,6 @@
 import { ServiceError } from '@agent-service/contracts';
 import type { Tenant } from '../domain/tenant.ts';
-import type { Claim } from '../store/begin.ts';
+import type { Armed } from '../store/line.ts';
 
 const maxItems = 1_000;
 const longestId = 128;
@@ -23,14 +23,14 @@ export function checkEnvironment(environment: string): Tenant['environment'] {
   throw refused('environment', 'The environment must be live or test.');
 }
 
-interface ClaimItem {
+interface JobItem {
   delivery: { organizationId: string; environment: string; deliveryId: string } | null;
-  claim: string;
+  dispatch: number;
 }
 
-export const toClaim = ({ delivery, claim }: ClaimItem): Claim => ({
+export const toJob = ({ delivery, dispatch }: JobItem): Armed => ({
   organizationId: checkId(delivery?.organizationId ?? '', 'organization_id'),
   environment: checkEnvironment(delivery?.environment ?? ''),
   deliveryId: checkId(delivery?.deliveryId ?? '', 'delivery_id'),
-  claim: checkId(claim, 'claim'),
+  dispatch,
 });

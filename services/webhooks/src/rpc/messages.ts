@@ -18,7 +18,7 @@ export const toEndpoint = (row: EndpointRow) => ({
   updatedAt: isoTime(row.updatedAt),
 });
 
-const pending = ['waiting', 'armed', 'sending'];
+const pending = ['waiting', 'armed'];
 
 export function toDelivery(row: DeliveryRow) {
   const status = pending.includes(row.state) ? 'pending' : row.state;

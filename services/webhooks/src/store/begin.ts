@@ -1,13 +1,7 @@
 import type { Sql } from '@agent-service/store';
-import type { DeliveryKey, EndpointKey } from './keys.ts';
+import type { EndpointKey } from './keys.ts';
+import type { Armed } from './line.ts';
 import { toTimestamp } from './time.ts';
-
-/** Longer than an attempt may take and be told of. */
-export const leaseMs = 25_000;
-
-export interface Claim extends DeliveryKey {
-  claim: string;
-}
 
 export interface BegunRow {
   position: number;
@@ -22,51 +16,55 @@ export interface BegunRow {
   attemptsMade: number;
 }
 
-const asRecords = (claims: readonly Claim[]) =>
+/** Jobs as the records that statements join with. */
+export const asRecords = (jobs: readonly Armed[]) =>
   JSON.stringify(
-    claims.map(({ organizationId, environment, deliveryId, claim }, position) => ({
+    jobs.map(({ organizationId, environment, deliveryId, dispatch }, position) => ({
       position,
       organization_id: organizationId,
       environment,
       id: deliveryId,
-      claim,
+      dispatch,
     })),
   );
 
-const wantedRecords = `wanted as (
-  select * from jsonb_to_recordset($1::jsonb) as item (position integer, organization_id text, environment text, id text, claim text)
-)`;
+export const jobRecords =
+  'jsonb_to_recordset($1::jsonb) as job (position integer, organization_id text, environment text, id text, dispatch integer)';
 
-/** Leases those that a job was made for and that are still wanted; the same claim gets them again. */
-export function beginDeliveries(sql: Sql, claims: readonly Claim[], now: number): Promise<BegunRow[]> {
+/**
+ * What is to be sent for the jobs that still are their deliveries' own. Each is looked up by itself (`offset 0` keeps the
+ * planner from joining in another order): without statistics it reads whole tenants.
+ */
+export function findBegun(sql: Sql, jobs: readonly Armed[]): Promise<BegunRow[]> {
   return sql<BegunRow>(
-    `with ${wantedRecords}, taken as (
-       update deliveries as delivery set state = 'sending', claim = wanted.claim, look_at = $2
-       from wanted join endpoints as endpoint on endpoint.organization_id = wanted.organization_id and endpoint.environment = wanted.environment
-       where delivery.organization_id = wanted.organization_id and delivery.environment = wanted.environment and delivery.id = wanted.id
-         and endpoint.id = delivery.endpoint_id and endpoint.active and endpoint.deleted_at is null
-         and delivery.created_at > coalesce(endpoint.void_before, '-infinity')
-         and (delivery.state = 'armed' or (delivery.state = 'sending' and delivery.claim = wanted.claim))
-       returning wanted.position, delivery.organization_id, delivery.environment, delivery.endpoint_id, delivery.event_id, delivery.attempts_made,
-         endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_secret_until
-     )
-     select taken.position, taken.endpoint_id as "endpointId", taken.url, taken.event_id as "eventId", event.body, taken.secret,
-       taken.previous_secret as "previousSecret", taken.previous_secret_until as "previousSecretUntil", event.received_at as "receivedAt",
-       taken.attempts_made as "attemptsMade"
-     from taken join events as event
-       on event.organization_id = taken.organization_id and event.environment = taken.environment and event.id = taken.event_id`,
-    [asRecords(claims), toTimestamp(now + leaseMs)],
+    `select job.position, delivery.endpoint_id as "endpointId", endpoint.url, delivery.event_id as "eventId", event.body, endpoint.secret,
+       endpoint.previous_secret as "previousSecret", endpoint.previous_secret_until as "previousSecretUntil",
+       event.received_at as "receivedAt", delivery.attempts_made as "attemptsMade"
+     from ${jobRecords}
+     cross join lateral (
+       select endpoint_id, event_id, attempts_made, created_at from deliveries
+       where organization_id = job.organization_id and environment = job.environment and id = job.id
+         and state = 'armed' and dispatch = job.dispatch offset 0) as delivery
+     cross join lateral (
+       select url, secret, previous_secret, previous_secret_until from endpoints
+       where organization_id = job.organization_id and environment = job.environment and id = delivery.endpoint_id
+         and active and deleted_at is null and delivery.created_at > coalesce(void_before, '-infinity') offset 0) as endpoint
+     cross join lateral (
+       select body, received_at from events
+       where organization_id = job.organization_id and environment = job.environment and id = delivery.event_id offset 0) as event`,
+    [asRecords(jobs)],
   );
 }
 
 /** The endpoints in whose lines these still stand although they are due: what rang was their alarm clock. */
-export function linesOf(sql: Sql, claims: readonly Claim[], now: number): Promise<EndpointKey[]> {
+export function linesOf(sql: Sql, jobs: readonly Armed[], now: number): Promise<EndpointKey[]> {
   return sql<EndpointKey>(
-    `with ${wantedRecords}
-     select distinct delivery.organization_id as "organizationId", delivery.environment, delivery.endpoint_id as "endpointId"
-     from wanted join deliveries as delivery
-       on delivery.organization_id = wanted.organization_id and delivery.environment = wanted.environment and delivery.id = wanted.id
-     where delivery.state = 'waiting' and delivery.due_at <= $2`,
-    [asRecords(claims), toTimestamp(now)],
+    `select distinct job.organization_id as "organizationId", job.environment, delivery.endpoint_id as "endpointId"
+     from ${jobRecords}
+     cross join lateral (
+       select endpoint_id from deliveries
+       where organization_id = job.organization_id and environment = job.environment and id = job.id
+         and state = 'waiting' and due_at <= $2 offset 0) as delivery`,
+    [asRecords(jobs), toTimestamp(now)],
   );
 }

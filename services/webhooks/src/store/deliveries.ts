@@ -7,7 +7,7 @@ export interface DeliveryRow {
   id: string;
   eventId: string;
   eventType: string;
-  state: 'waiting' | 'armed' | 'sending' | 'delivered' | 'failed' | 'dropped';
+  state: 'waiting' | 'armed' | 'delivered' | 'failed' | 'dropped';
   attempts: AttemptRecord[];
   responseStatus: number;
   responseBody: string;

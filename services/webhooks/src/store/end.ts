@@ -3,9 +3,10 @@ import type { DeliveryEnd, DeliveryInHand } from '../domain/ended-attempt.ts';
 import type { Health } from '../domain/health.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Tenant } from '../domain/tenant.ts';
-import type { Claim } from './begin.ts';
+import { asRecords, jobRecords } from './begin.ts';
 import { type HealthColumns, toHealth } from './endpoints.ts';
 import type { EndpointKey } from './keys.ts';
+import type { Armed } from './line.ts';
 import { toMsOrNull, toTimestamp } from './time.ts';
 
 export interface InHand extends EndpointKey, DeliveryInHand {
@@ -28,28 +29,31 @@ interface InHandRow extends HealthColumns, Tenant {
   test: boolean;
 }
 
-/** The deliveries that are still under these claims, locked together with their endpoints. */
-export async function lockInHand(sql: Sql, claims: readonly Claim[]): Promise<InHand[]> {
-  const items = claims.map(({ organizationId, environment, deliveryId, claim }, position) => ({
-    position,
-    organization_id: organizationId,
-    environment,
-    id: deliveryId,
-    claim,
-  }));
+/** The deliveries whose own these jobs still are, locked together with their endpoints, which everybody locks in the same order. */
+export async function lockInHand(sql: Sql, jobs: readonly Armed[]): Promise<InHand[]> {
   const rows = await sql<InHandRow>(
-    `select delivery.organization_id as "organizationId", delivery.environment, delivery.endpoint_id, delivery.id, item.position, endpoint.url,
+    `with found as materialized (
+       select job.position, job.organization_id, job.environment, job.id, job.dispatch, delivery.endpoint_id from ${jobRecords}
+       cross join lateral (
+         select endpoint_id from deliveries
+         where organization_id = job.organization_id and environment = job.environment and id = job.id
+           and state = 'armed' and dispatch = job.dispatch offset 0) as delivery
+       order by job.organization_id, job.environment, delivery.endpoint_id, job.id
+     )
+     select found.organization_id as "organizationId", found.environment, found.endpoint_id, found.id, found.position, endpoint.url,
        endpoint.active and endpoint.deleted_at is null and delivery.created_at > coalesce(endpoint.void_before, '-infinity') as wanted,
        delivery.attempts_made, delivery.last_failure_at, delivery.test,
        endpoint.status, endpoint.failing_since, endpoint.first_failure_at, endpoint.failed_events
-     from jsonb_to_recordset($1::jsonb) as item (position integer, organization_id text, environment text, id text, claim text)
-     join deliveries as delivery
-       on delivery.organization_id = item.organization_id and delivery.environment = item.environment and delivery.id = item.id
-     join endpoints as endpoint on endpoint.organization_id = delivery.organization_id and endpoint.environment = delivery.environment
-       and endpoint.id = delivery.endpoint_id
-     where delivery.state = 'sending' and delivery.claim = item.claim
-     order by endpoint.organization_id, endpoint.environment, endpoint.id, delivery.id for no key update of delivery, endpoint`,
-    [JSON.stringify(items)],
+     from found
+     cross join lateral (
+       select * from endpoints
+       where organization_id = found.organization_id and environment = found.environment and id = found.endpoint_id
+       for no key update) as endpoint
+     cross join lateral (
+       select * from deliveries
+       where organization_id = found.organization_id and environment = found.environment and id = found.id
+         and state = 'armed' and dispatch = found.dispatch for no key update) as delivery`,
+    [asRecords(jobs)],
   );
   return rows.map((row) => ({
     organizationId: row.organizationId,
@@ -75,14 +79,17 @@ export interface EndedDelivery extends Tenant {
 /** Writes how attempts ended; answers with the job number of each that is tried again. */
 export async function saveEnded(sql: Sql, ended: readonly EndedDelivery[], now: number): Promise<Map<string, number>> {
   const rows = await sql<{ id: string; dispatch: number }>(
-    `update deliveries as delivery set state = item.state, due_at = coalesce(item.due_at, delivery.due_at), look_at = null, claim = null,
+    `update deliveries as delivery set state = item.state, due_at = coalesce(item.due_at, delivery.due_at), look_at = null,
        dispatch = delivery.dispatch + 1, attempts_made = item.attempts_made, last_failure_at = item.last_failure_at,
        attempts = delivery.attempts || coalesce(item.attempt, '[]'), ended_at = case when item.state = 'waiting' then null else $2::timestamptz end,
        response_status = coalesce(item.response_status, delivery.response_status),
        response_body = coalesce(item.response_body, delivery.response_body)
      from jsonb_to_recordset($1::jsonb) as item (organization_id text, environment text, id text, state text, due_at timestamptz,
        attempts_made integer, last_failure_at timestamptz, attempt jsonb, response_status integer, response_body text)
-     where delivery.organization_id = item.organization_id and delivery.environment = item.environment and delivery.id = item.id
+     cross join lateral (
+       select ctid as place from deliveries
+       where organization_id = item.organization_id and environment = item.environment and id = item.id offset 0) as locked
+     where delivery.ctid = locked.place
      returning delivery.id, delivery.dispatch`,
     [JSON.stringify(ended.map((each) => recordOf(each, now))), toTimestamp(now)],
   );

@@ -3,7 +3,7 @@ import { laneWidth, narrowLaneWidth } from '../domain/lanes.ts';
 import { type DeliveryKey, type EndpointKey, endpointColumns } from './keys.ts';
 import { toTimestamp } from './time.ts';
 
-/** How long a job is believed to be in Redis without asking. */
+/** How long a job is believed to be there without asking Redis, which knows it until its dispatcher has done with it or died. */
 export const believedMs = 10_000;
 /** How long after its time a line is looked at whose alarm did not ring. */
 const forgottenMs = 5_000;
@@ -15,7 +15,8 @@ export interface Armed extends DeliveryKey {
 
 /**
  * Takes what is due out of the lines of these endpoints, oldest first, for as long as their lanes have room. Lanes are counted
- * without a lock: two replicas that do this at the same moment may fill a lane twice, and it empties again.
+ * without a lock: two replicas that do this at the same moment may fill a lane twice, and it empties again. Rows that are locked
+ * here are written by their place, since a join by key reads the whole table wherever statistics are missing or old.
  */
 export function armLines(sql: Sql, endpoints: readonly EndpointKey[], now: number): Promise<Armed[]> {
   return sql<Armed>(
@@ -24,20 +25,19 @@ export function armLines(sql: Sql, endpoints: readonly EndpointKey[], now: numbe
          case when endpoint.first_failure_at is null then ${laneWidth} else ${narrowLaneWidth} end - (
            select count(*) from deliveries as delivery
            where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
-             and delivery.endpoint_id = endpoint.id and delivery.state in ('armed', 'sending')) as room
+             and delivery.endpoint_id = endpoint.id and delivery.state = 'armed' and delivery.ended_at is null) as room
        from unnest($1::text[], $2::text[], $3::text[]) as wanted (organization_id, environment, id)
        join endpoints as endpoint using (organization_id, environment, id)
        where endpoint.active and endpoint.deleted_at is null
      ), line as (
-       select lanes.organization_id, lanes.environment, found.id from lanes cross join lateral (
-         select delivery.id from deliveries as delivery
+       select found.place from lanes cross join lateral (
+         select delivery.ctid as place from deliveries as delivery
          where delivery.organization_id = lanes.organization_id and delivery.environment = lanes.environment
-           and delivery.endpoint_id = lanes.id and delivery.state = 'waiting' and delivery.due_at <= $4
+           and delivery.endpoint_id = lanes.id and delivery.state = 'waiting' and delivery.ended_at is null and delivery.due_at <= $4
            and delivery.created_at > lanes.void_before
          order by delivery.due_at, delivery.id limit greatest(lanes.room, 0) for update skip locked) as found
      )
-     update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5 from line
-     where delivery.organization_id = line.organization_id and delivery.environment = line.environment and delivery.id = line.id
+     update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5 from line where delivery.ctid = line.place
      returning delivery.organization_id as "organizationId", delivery.environment, delivery.id as "deliveryId", delivery.dispatch`,
     [...endpointColumns(endpoints), toTimestamp(now), toTimestamp(now + believedMs)],
   );
@@ -73,7 +73,7 @@ export async function takeLinesToLookAt(sql: Sql, now: number, limit: number): P
     `update endpoints as endpoint set look_at = (
        select greatest(min(delivery.due_at), $4) + interval '${forgottenMs} milliseconds' from deliveries as delivery
        where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
-         and delivery.endpoint_id = endpoint.id and delivery.state = 'waiting')
+         and delivery.endpoint_id = endpoint.id and delivery.state = 'waiting' and delivery.ended_at is null)
      from unnest($1::text[], $2::text[], $3::text[]) as wanted (organization_id, environment, id)
      where endpoint.organization_id = wanted.organization_id and endpoint.environment = wanted.environment and endpoint.id = wanted.id`,
     [...endpointColumns(endpoints), toTimestamp(now)],

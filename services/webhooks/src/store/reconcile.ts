@@ -3,28 +3,14 @@ import { distinctEndpoints, type EndpointKey, endpointColumns } from './keys.ts'
 import { type Armed, believedMs } from './line.ts';
 import { toTimestamp } from './time.ts';
 
-/** Puts a bounded number whose dispatcher has not come back in time to the head of their lines. */
-export async function takeBackExpired(sql: Sql, now: number, limit: number): Promise<EndpointKey[]> {
-  const rows = await sql<EndpointKey>(
-    `update deliveries as delivery set state = 'waiting', look_at = null, claim = null
-     where (organization_id, environment, id) in (
-       select organization_id, environment, id from deliveries where state = 'sending' and look_at <= $1
-       order by look_at limit $2 for update skip locked)
-     returning organization_id as "organizationId", environment, endpoint_id as "endpointId"`,
-    [toTimestamp(now), limit],
-  );
-  return distinctEndpoints(rows);
-}
-
 export interface ArmedRow extends Armed, EndpointKey {}
 
 /** A bounded number whose jobs have not been taken up for a while; they are believed in for another while. */
 export function takeDoubtful(sql: Sql, now: number, limit: number): Promise<ArmedRow[]> {
   return sql<ArmedRow>(
     `update deliveries set look_at = $2
-     where (organization_id, environment, id) in (
-       select organization_id, environment, id from deliveries where state = 'armed' and look_at <= $1
-       order by look_at limit $3 for update skip locked)
+     where ctid = any(array(
+       select ctid from deliveries where look_at <= $1 order by look_at limit $3 for update skip locked))
      returning organization_id as "organizationId", environment, endpoint_id as "endpointId", id as "deliveryId", dispatch`,
     [toTimestamp(now), toTimestamp(now + believedMs), limit],
   );

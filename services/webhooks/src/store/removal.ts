@@ -10,8 +10,8 @@ const eventsKeptMs = deliveriesKeptMs + 7 * day;
 /** Each removes a bounded number of what has outlived its time and answers with how many. */
 export async function removeOldDeliveries(sql: Sql, now: number, limit: number): Promise<number> {
   const removed = await sql<EndpointKey>(
-    `delete from deliveries where (organization_id, environment, id) in (
-       select organization_id, environment, id from deliveries where created_at < $1 order by created_at limit $2 for update skip locked)
+    `delete from deliveries where ctid = any(array(
+       select ctid from deliveries where created_at < $1 limit $2 for update skip locked))
      returning organization_id as "organizationId", environment, endpoint_id as "endpointId"`,
     [toTimestamp(now - deliveriesKeptMs), limit],
   );
@@ -36,8 +36,8 @@ async function discount(sql: Sql, removed: readonly EndpointKey[]): Promise<void
 
 export async function removeOldEvents(sql: Sql, now: number, limit: number): Promise<number> {
   const removed = await sql(
-    `delete from events where (organization_id, environment, id) in (
-       select organization_id, environment, id from events where received_at < $1 order by received_at limit $2 for update skip locked)
+    `delete from events where ctid = any(array(
+       select ctid from events where received_at < $1 limit $2 for update skip locked))
      returning 1`,
     [toTimestamp(now - eventsKeptMs), limit],
   );

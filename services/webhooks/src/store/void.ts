@@ -4,7 +4,7 @@ import { toTimestamp } from './time.ts';
 
 /**
  * Drops a bounded number of deliveries that are not wanted any more, of one endpoint. Answers with how many, and with 1
- * where only the endpoint's mark was left to be taken away. Those in a dispatcher's hands end by themselves.
+ * where only the endpoint's mark was left to be taken away. What a dispatcher has in hand of them is not told of any more.
  */
 export async function dropVoid(sql: Sql, now: number, limit: number): Promise<number> {
   const [endpoint] = await sql<EndpointKey & { voidBefore: string }>(
@@ -16,7 +16,7 @@ export async function dropVoid(sql: Sql, now: number, limit: number): Promise<nu
   const dropped = await sql(
     `update deliveries set state = 'dropped', ended_at = $6, look_at = null where (organization_id, environment, id) in (
        select organization_id, environment, id from deliveries
-       where organization_id = $1 and environment = $2 and endpoint_id = $3 and state in ('waiting', 'armed') and created_at <= $4
+       where organization_id = $1 and environment = $2 and endpoint_id = $3 and ended_at is null and created_at <= $4
        limit $5 for update skip locked)
      returning 1`,
     [organizationId, environment, endpointId, voidBefore, limit, toTimestamp(now)],

@@ -31,6 +31,8 @@ export interface BegunRow extends AnswerKey {
   chartEnabled: boolean | null;
   /** An earlier attempt has claimed a change of business data. */
   changedBefore: boolean;
+  /** 0 when no data source is connected. */
+  sourceVersion: number;
 }
 
 // A claim that is asked for again gets the attempt it has. Rows are locked in the order of their keys before any is changed, as
@@ -54,7 +56,8 @@ const statement = `
     agent.system_prompt as "systemPrompt", agent.tables, agent.read_only as "readOnly",
     agent.default_format as "defaultFormat", agent.chart_enabled as "chartEnabled",
     b.attempt > 1 and exists (
-      select 1 from answer_steps s where ${sameTenant('s', 'b')} and s.answer_id = b.id and s.attempt < b.attempt) as "changedBefore"
+      select 1 from answer_steps s where ${sameTenant('s', 'b')} and s.answer_id = b.id and s.attempt < b.attempt) as "changedBefore",
+    coalesce((select d.version from data_sources d where ${sameTenant('d', 'b')} and d.url_sealed is not null), 0) as "sourceVersion"
   from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
 
 /** Gives answers to a worker; those that are another's or have ended are not among what comes back. */

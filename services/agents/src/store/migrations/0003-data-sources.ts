@@ -1,10 +1,11 @@
 import { migration } from '@agent-service/store';
 
+// A source that was removed leaves its row, without its URL: whoever keeps an old one open tells by the version that there is another.
 const dataSources = `
   create table data_sources (
     organization_id text not null,
     environment text not null check (environment in ('live', 'test')),
-    url_sealed text not null,
+    url_sealed text,
     version integer not null check (version > 0),
     created_at timestamptz(3) not null,
     updated_at timestamptz(3) not null,

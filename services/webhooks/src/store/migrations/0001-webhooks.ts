@@ -45,11 +45,13 @@ const events = `
     received_at timestamptz(3) not null,
     primary key (organization_id, environment, id)
   );
-  create index events_received_at_index on events (received_at);
+  create index events_received_at_index on events using brin (received_at) with (pages_per_range = 32, autosummarize = on);
 `;
 
-// waiting: in its endpoint's line, from due_at on. armed: a job is in Redis, believed until look_at. sending: a dispatcher
-// has it, until look_at. The last two are the endpoint's lane.
+// waiting: in its endpoint's line, from due_at on. armed: in its lane, by the job that dispatch numbers, which is believed to be
+// there until look_at. Whatever that job's dispatcher tells counts only while the number is the same. A delivery is written
+// three times, so it has few indexes: the times of removal are found by block ranges. They begin with the endpoint, or PostgreSQL
+// would, for as long as it has no statistics, look for one delivery among all of its tenant instead of by the key.
 const deliveries = `
   create table deliveries (
     organization_id text not null,
@@ -60,11 +62,10 @@ const deliveries = `
     event_type text not null,
     redelivery_of text,
     test boolean not null default false,
-    state text not null check (state in ('waiting', 'armed', 'sending', 'delivered', 'failed', 'dropped')),
+    state text not null check (state in ('waiting', 'armed', 'delivered', 'failed', 'dropped')),
     due_at timestamptz(3) not null,
     look_at timestamptz(3),
     dispatch integer not null default 0,
-    claim text,
     attempts_made integer not null default 0,
     attempts jsonb not null default '[]',
     last_failure_at timestamptz(3),
@@ -73,14 +74,13 @@ const deliveries = `
     created_at timestamptz(3) not null,
     ended_at timestamptz(3),
     primary key (organization_id, environment, id),
-    constraint deliveries_ended check ((ended_at is null) = (state in ('waiting', 'armed', 'sending'))),
-    constraint deliveries_looked_after check ((look_at is not null) = (state in ('armed', 'sending')))
+    constraint deliveries_ended check ((ended_at is null) = (state in ('waiting', 'armed'))),
+    constraint deliveries_looked_after check ((look_at is not null) = (state = 'armed'))
   ) with (fillfactor = 70);
-  create index deliveries_endpoint_index on deliveries (organization_id, environment, endpoint_id, created_at desc, id desc);
-  create index deliveries_line_index on deliveries (organization_id, environment, endpoint_id, due_at, id) where state = 'waiting';
-  create index deliveries_lane_index on deliveries (organization_id, environment, endpoint_id) where state in ('armed', 'sending');
-  create index deliveries_look_at_index on deliveries (look_at) where state in ('armed', 'sending');
-  create index deliveries_created_at_index on deliveries (created_at);
+  create index deliveries_endpoint_index on deliveries (endpoint_id, organization_id, environment, created_at desc);
+  create index deliveries_line_index on deliveries (endpoint_id, organization_id, environment, state, due_at) where ended_at is null;
+  create index deliveries_look_at_index on deliveries (look_at) where look_at is not null;
+  create index deliveries_created_at_index on deliveries using brin (created_at) with (pages_per_range = 32, autosummarize = on);
 `;
 
 // What administrators are to be told by e-mail.

@@ -1,0 +1,15 @@
+import { expect, test } from '@jest/globals';
+import { catalogue } from '../src/catalogue.ts';
+import { enabledEntries } from '../src/enabled.ts';
+
+const namesOf = (settings: Record<string, string>) => enabledEntries(catalogue, settings).map(({ name }) => name);
+
+test('what a setting turns on runs only with it, and nobody else is told of it', () => {
+  for (const settings of [{}, { WEBHOOKS_ENABLED: 'false' }]) {
+    expect(namesOf(settings)).not.toContain('webhooks');
+    expect(namesOf(settings)).not.toContain('webhook-dispatcher');
+    for (const { needs } of enabledEntries(catalogue, settings)) expect(needs).not.toContain('webhooks');
+  }
+  expect(namesOf({ WEBHOOKS_ENABLED: 'true' })).toEqual(catalogue.map(({ name }) => name));
+  expect(enabledEntries(catalogue, { WEBHOOKS_ENABLED: 'true' })).toEqual(catalogue);
+});

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { agentName, description } from '../../schemas/agent-fields.ts';
+import { duplicatedAgent, templateParams } from '../../schemas/template.ts';
+import { route } from '../route.ts';
+
+export const duplicateTemplate = route({
+  method: 'POST',
+  path: '/v1/templates/{template_id}/duplicate',
+  operationId: 'duplicateTemplate',
+  summary: 'Make an agent of one’s own from a template',
+  description: 'A draft, which the template has no hold on: change it as any agent, and make it active with PATCH.',
+  tag: 'Templates',
+  auth: 'token',
+  scope: 'agents:write',
+  cost: 'write',
+  params: templateParams,
+  body: z.strictObject({ name: agentName, description: description.optional() }),
+  status: 201,
+  response: z.strictObject({ data: duplicatedAgent }),
+  async handler({ params, body: { name, description: own } }, { templates }) {
+    const asked = { templateId: params.template_id, name, ...(own !== undefined && { description: own }) };
+    const made = await templates.duplicateTemplate(asked);
+    return {
+      data: {
+        id: made.id,
+        name: made.name,
+        description: made.description,
+        status: 'draft' as const,
+        source_template_id: made.sourceTemplateId,
+        created_at: made.createdAt,
+      },
+    };
+  },
+});

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/paging.ts';
+import { templateCategory, templateStatus, templateSummary } from '../../schemas/template.ts';
+import { toTemplateSummary } from '../../schemas/template-messages.ts';
+import { text } from '../../schemas/text.ts';
+import { route } from '../route.ts';
+
+export const listTemplates = route({
+  method: 'GET',
+  path: '/v1/templates',
+  operationId: 'listTemplates',
+  summary: 'List the templates by category and name',
+  tag: 'Templates',
+  auth: 'token',
+  scope: 'templates:read',
+  cost: 'read',
+  query: z.strictObject({
+    limit: limit(20, 100),
+    cursor,
+    category: templateCategory.optional(),
+    status: templateStatus.optional(),
+    search: text(0, 2_000).optional().meta({ description: 'A part of the name or the description, in any case.' }),
+  }),
+  response: z.strictObject({ data: z.array(templateSummary), meta: listMeta }),
+  errors: ['invalid_cursor'],
+  async handler({ query, requestId }, { templates }) {
+    const { category = '', status = '', search = '' } = query;
+    const { templates: found, page } = await templates.listTemplates({ page: pageRequest(query), category, status, search });
+    return { data: found.map(toTemplateSummary), meta: toListMeta(page, requestId) };
+  },
+});

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { createdWebhook, webhookActive, webhookDescription, webhookEvents, webhookSecret, webhookUrl } from '../../schemas/webhook.ts';
+import { toWebhook } from '../../schemas/webhook-messages.ts';
+import { present } from '../present.ts';
+import { route } from '../route.ts';
+
+export const createWebhook = route({
+  method: 'POST',
+  path: '/v1/webhooks',
+  operationId: 'createWebhook',
+  summary: 'Create a webhook',
+  tag: 'Webhooks',
+  auth: 'token',
+  scope: 'webhooks:write',
+  cost: 'write',
+  body: z.strictObject({
+    url: webhookUrl,
+    events: webhookEvents,
+    secret: webhookSecret.optional(),
+    description: webhookDescription.default(''),
+    active: webhookActive.default(true),
+  }),
+  status: 201,
+  response: z.strictObject({ data: createdWebhook }),
+  errors: ['webhook_limit_reached'],
+  async handler({ body: { secret, ...body } }, { webhooks }) {
+    const made = await present(webhooks).createEndpoint({ ...body, ...(secret !== undefined && { secret }) });
+    const { id, url, events, active, created_at } = toWebhook(present(made.endpoint));
+    return { data: { id, url, events, secret: made.secret, active, created_at } };
+  },
+});

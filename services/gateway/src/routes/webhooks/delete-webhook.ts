@@ -1,0 +1,20 @@
+import { webhookParams } from '../../schemas/webhook.ts';
+import { present } from '../present.ts';
+import { route } from '../route.ts';
+
+export const deleteWebhook = route({
+  method: 'DELETE',
+  path: '/v1/webhooks/{webhook_id}',
+  operationId: 'deleteWebhook',
+  summary: 'Delete a webhook',
+  description: 'Deliveries that wait for it are dropped.',
+  tag: 'Webhooks',
+  auth: 'token',
+  scope: 'webhooks:write',
+  cost: 'write',
+  params: webhookParams,
+  async handler({ params }, { webhooks }) {
+    await present(webhooks).deleteEndpoint({ endpointId: params.webhook_id });
+    return undefined;
+  },
+});

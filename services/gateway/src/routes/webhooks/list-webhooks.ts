@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/paging.ts';
+import { webhook } from '../../schemas/webhook.ts';
+import { toWebhook } from '../../schemas/webhook-messages.ts';
+import { present } from '../present.ts';
+import { route } from '../route.ts';
+
+export const listWebhooks = route({
+  method: 'GET',
+  path: '/v1/webhooks',
+  operationId: 'listWebhooks',
+  summary: 'List the webhooks, newest first',
+  tag: 'Webhooks',
+  auth: 'token',
+  scope: 'webhooks:read',
+  cost: 'read',
+  query: z.strictObject({ limit: limit(20, 100), cursor }),
+  response: z.strictObject({ data: z.array(webhook), meta: listMeta }),
+  errors: ['invalid_cursor'],
+  async handler({ query, requestId }, { webhooks }) {
+    const { endpoints, page } = await present(webhooks).listEndpoints({ page: pageRequest(query) });
+    return { data: endpoints.map(toWebhook), meta: toListMeta(page, requestId) };
+  },
+});

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { tier } from './agent-fields.ts';
+
+const id = z.string().meta({ example: 'tpl_sales_performance' });
+const agentId = z.string().meta({ example: 'agt_01jz0000000000000000000000' });
+const time = z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' });
+const agentName = z.string().meta({ example: 'Sales performance' });
+const version = z.string().meta({ example: '1.1.0' });
+
+export const templateParams = z.strictObject({ template_id: id });
+
+export const templateCategory = z.enum(['finance', 'sales', 'inventory', 'purchasing', 'hr']).meta({ example: 'sales' });
+export const templateStatus = z
+  .enum(['available', 'activated'])
+  .meta({ description: 'Activated while the organization’s agent of this template is active.', example: 'available' });
+
+const summaryFields = {
+  id,
+  name: z.string().meta({ example: 'Sales performance' }),
+  description: z.string().meta({ example: 'Answers questions about revenue.' }),
+  category: templateCategory,
+  version,
+  model: tier,
+  credit_cost_estimate: z.string().meta({ example: '1-4 credits per query' }),
+  status: templateStatus,
+  required_tables: z.array(z.string()).meta({ description: 'What a connected data source must have.', example: ['orders', 'customers'] }),
+  created_at: time,
+  updated_at: time,
+};
+
+/** What a list shows of a template. */
+export const templateSummary = z.strictObject(summaryFields).meta({ id: 'TemplateSummary' });
+
+const change = z.strictObject({
+  version,
+  date: z.iso.date().meta({ example: '2026-01-31' }),
+  changes: z.string().meta({ example: 'Revenue is told by channel as well.' }),
+});
+
+export const template = z
+  .strictObject({
+    ...summaryFields,
+    long_description: z.string().meta({ example: 'For everybody who wants to know how sales go.' }),
+    required_permissions: z
+      .array(z.string())
+      .meta({ description: 'Scopes that whoever activates the template must hold.', example: ['templates:write'] }),
+    suggested_prompts: z.array(z.string()).meta({ example: ['How much did we sell last month?'] }),
+    changelog: z.array(change).meta({ description: 'Newest first.' }),
+  })
+  .meta({ id: 'Template' });
+
+export const activation = z
+  .strictObject({ template_id: id, agent_id: agentId, name: agentName, status: z.literal('active'), activated_at: time })
+  .meta({ id: 'TemplateActivation' });
+
+export const deactivation = z
+  .strictObject({ template_id: id, agent_id: agentId, status: z.literal('inactive'), deactivated_at: time })
+  .meta({ id: 'TemplateDeactivation' });
+
+export const duplicatedAgent = z
+  .strictObject({
+    id: agentId,
+    name: agentName,
+    description: z.string().meta({ example: 'Answers questions about revenue.' }),
+    status: z.literal('draft'),
+    source_template_id: id,
+    created_at: time,
+  })
+  .meta({ id: 'DuplicatedAgent' });

@@ -1,0 +1,88 @@
+import { eventTypes } from '@agent-service/contracts';
+import { z } from 'zod';
+import { text } from './text.ts';
+
+const example = {
+  id: 'whk_01jz0000000000000000000000',
+  url: 'https://hooks.example.com/agent-service',
+  secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD',
+};
+const at = () => z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' });
+
+export const webhookUrl = text(1, 2_048).meta({
+  description: 'Where events are sent: an HTTPS URL of the public internet.',
+  example: example.url,
+});
+export const webhookEvents = z
+  .array(z.enum(eventTypes))
+  .min(1, 'must name at least one type of event')
+  .meta({ example: ['agent.created', 'conversation.completed'] });
+export const webhookSecret = text(16, 255).meta({
+  description: 'What deliveries are signed with; generated where it is absent.',
+  example: example.secret,
+});
+export const webhookDescription = text(0, 2_000).meta({ example: 'Tells our chat.' });
+export const webhookActive = z.boolean().meta({ example: true });
+
+export const webhookParams = z.strictObject({ webhook_id: z.string().meta({ example: example.id }) });
+export const deliveryParams = z.strictObject({
+  webhook_id: z.string().meta({ example: example.id }),
+  delivery_id: z.string().meta({ example: 'dlv_01jz0000000000000000000000' }),
+});
+
+export const createdWebhook = z
+  .strictObject({
+    id: z.string().meta({ example: example.id }),
+    url: z.string().meta({ example: example.url }),
+    events: webhookEvents,
+    secret: z.string().meta({ description: 'Shown here and never again.', example: example.secret }),
+    active: webhookActive,
+    created_at: at(),
+  })
+  .meta({ id: 'CreatedWebhook' });
+
+export const webhook = z
+  .strictObject({
+    id: z.string().meta({ example: example.id }),
+    url: z.string().meta({ example: example.url }),
+    events: webhookEvents,
+    description: z.string().meta({ example: '' }),
+    active: webhookActive,
+    status: z.enum(['healthy', 'failing', 'disabled']).meta({ example: 'healthy' }),
+    failing_since: at().nullable(),
+    last_delivery_at: at().nullable(),
+    created_at: at(),
+    updated_at: at(),
+  })
+  .meta({ id: 'Webhook' });
+
+export const rotatedSecret = z
+  .strictObject({
+    id: z.string().meta({ example: example.id }),
+    secret: z.string().meta({ description: 'Shown here and never again.', example: example.secret }),
+    previous_secret_until: at().meta({ description: 'Until when the secret before signs along.' }),
+  })
+  .meta({ id: 'RotatedWebhookSecret' });
+
+export const delivery = z
+  .strictObject({
+    id: z.string().meta({ example: 'dlv_01jz0000000000000000000000' }),
+    event_id: z.string().meta({ example: 'evt_01jz0000000000000000000000' }),
+    event_type: z.string().meta({ example: 'agent.created' }),
+    status: z.enum(['pending', 'delivered', 'failed', 'dropped']).meta({ example: 'delivered' }),
+    attempts: z.array(
+      z.strictObject({
+        at: at(),
+        status: z.int().nullable().meta({ description: 'The HTTP status; null where nothing was answered.', example: 200 }),
+        error: z.string().nullable().meta({ description: 'Why nothing was answered.', example: null }),
+        duration_ms: z.int().meta({ example: 84 }),
+      }),
+    ),
+    response_status: z.int().nullable().meta({ description: 'Of the last answer.', example: 200 }),
+    response_body: z.string().nullable().meta({ description: 'The beginning of the last answer.', example: 'ok' }),
+    next_attempt_at: at().nullable(),
+    created_at: at(),
+    ended_at: at().nullable(),
+    redelivery_of: z.string().nullable().meta({ description: 'The delivery that this one repeats.', example: null }),
+  })
+  .meta({ id: 'WebhookDelivery' });

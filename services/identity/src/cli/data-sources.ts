@@ -1,0 +1,93 @@
+import type { Command } from 'commander';
+import type { Connection } from './connection.ts';
+import { group } from './group.ts';
+import { environmentOption } from './options.ts';
+import type { Run } from './run.ts';
+
+/** Connecting waits for the organization's database, which may be slow to refuse. */
+const connectLimitMs = 20_000;
+
+interface Tenant {
+  organization: string;
+  environment: string;
+}
+
+interface ConnectOptions extends Tenant {
+  url?: string;
+  urlEnv?: string;
+}
+
+export function dataSourceCommands(program: Command, run: Run, env: NodeJS.ProcessEnv): void {
+  const verb = group(program, 'data-source', "Organizations' own databases, which their agents answer from");
+  verb('connect', 'connect a PostgreSQL database, in place of the one connected before')
+    .requiredOption('--organization <id>')
+    .addOption(environmentOption())
+    .option('--url <url>', 'postgres://user:password@host:port/database; ?sslmode=verify-full for TLS')
+    .option('--url-env <name>', 'the environment variable that holds the URL, which so stays out of the list of processes')
+    .action(({ organization, environment, ...given }: ConnectOptions) =>
+      run(async ({ identity, agents }) => {
+        const url = urlOf(given, env);
+        // Agents keeps what it is given; only identity knows whom there is.
+        await identity.getOrganization({ organizationId: organization });
+        const request = { organizationId: organization, environment, url };
+        const { dataSource, tables } = await agents.connectDataSource(request, { timeoutMs: connectLimitMs });
+        return { ...shown(dataSource), tables };
+      }),
+    );
+  verb('test', 'ask the connected database whether it answers and which tables it has')
+    .requiredOption('--organization <id>')
+    .addOption(environmentOption())
+    .action(({ organization, environment }: Tenant) =>
+      run(async ({ agents }) => {
+        const request = { organizationId: organization, environment };
+        const found = await agents.testDataSource(request, { timeoutMs: connectLimitMs });
+        const { serverVersion: server_version, durationMs: duration_ms, tables } = found;
+        return { ...shown(found.dataSource), server_version, duration_ms, tables };
+      }),
+    );
+  verb('list', 'show what is connected, without passwords')
+    .requiredOption('--organization <id>')
+    .addOption(environmentOption().makeOptionMandatory(false))
+    .action(({ organization, environment = '' }: Partial<Tenant>) =>
+      run(async ({ agents }) => {
+        const { dataSources } = await agents.listDataSources({ organizationId: organization ?? '', environment });
+        return { data_sources: dataSources.map(shown) };
+      }),
+    );
+  verb('remove', 'disconnect the database; agents then answer without data')
+    .requiredOption('--organization <id>')
+    .addOption(environmentOption())
+    .action(({ organization, environment }: Tenant) =>
+      run(async ({ agents }) => {
+        await agents.removeDataSource({ organizationId: organization, environment });
+        return { organization_id: organization, environment, removed: true };
+      }),
+    );
+}
+
+function urlOf({ url, urlEnv }: Pick<ConnectOptions, 'url' | 'urlEnv'>, env: NodeJS.ProcessEnv): string {
+  if ((url === undefined) === (urlEnv === undefined))
+    throw new Error('Give the URL with --url, or the name of its variable with --url-env.');
+  const found = url ?? env[urlEnv ?? ''];
+  if (!found) throw new Error(`The environment variable ${urlEnv} is not set.`);
+  return found;
+}
+
+type DataSource = Awaited<ReturnType<Connection['agents']['listDataSources']>>['dataSources'][number];
+
+function shown(source: DataSource | null) {
+  const { organizationId = '', environment = '', host = '', port = 0, database = '', user = '', tls = '', version = 0 } = source ?? {};
+  const { createdAt = '', updatedAt = '' } = source ?? {};
+  return {
+    organization_id: organizationId,
+    environment,
+    host,
+    port,
+    database,
+    user,
+    tls,
+    version,
+    created_at: createdAt,
+    updated_at: updatedAt,
+  };
+}

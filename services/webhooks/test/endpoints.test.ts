@@ -1,0 +1,187 @@
+import type { ServiceError } from '@agent-service/contracts';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { removeOldDeliveries } from '../src/store/removal.ts';
+import { type Booted, boot, query } from './booted.ts';
+import { asCaller } from './clients.ts';
+import { until } from './until.ts';
+
+const url = 'https://hooks.example.com/in';
+const events = ['agent.created', 'user.registered'];
+
+let webhooks: Booted;
+let clock: number;
+let organizationId: string;
+let organizations = 0;
+
+beforeAll(async () => {
+  clock = Date.parse('2026-03-01T12:00:00Z');
+  webhooks = await boot({ now: () => clock, settings: { WEBHOOK_ALLOWED_NETWORKS: '' } });
+});
+beforeEach(() => {
+  organizations += 1;
+  organizationId = `org_${organizations}`;
+});
+afterAll(() => webhooks.stop());
+
+type Create = Parameters<Booted['gateway']['createEndpoint']>[0];
+const as = <T>(work: () => T, idempotency?: { scope: string; fingerprint: string }) => asCaller({ organizationId }, work, idempotency);
+const create = (more: Create = {}) => as(() => webhooks.gateway.createEndpoint({ url, events, active: true, ...more }));
+const created = async (more?: Create) => (await create(more)).endpoint?.id ?? '';
+const refusal = async (work: Promise<unknown>) => {
+  const { code, param } = (await work.then(
+    () => ({ code: 'none', param: null }),
+    (cause: unknown) => cause,
+  )) as Pick<ServiceError, 'param'> & { code: string };
+  return [code, param];
+};
+const receive = (id: string, type = 'agent.created', environment = 'live') =>
+  webhooks.credits.receiveEvents({
+    events: [{ id, type, organizationId, environment, createdAt: new Date(clock).toISOString(), dataJson: '{}' }],
+  });
+const deliveriesOf = (endpointId: string, page = {}) => as(() => webhooks.gateway.listDeliveries({ endpointId, page }));
+
+test('a secret is made or taken, shown by creation and rotation only, and lies nowhere in clear, also not under an Idempotency-Key', async () => {
+  const key = { scope: `${organizationId}:key`, fingerprint: 'f' };
+  const own = 'an own secret, long enough';
+  const first = await as(() => webhooks.gateway.createEndpoint({ url, events, active: true, secret: own }), key);
+  const repeated = await as(() => webhooks.gateway.createEndpoint({ url, events, active: true, secret: own }), key);
+  expect(first.secret).toBe(own);
+  expect(repeated).toEqual(first);
+  const { secret: made } = await create();
+  expect(made).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  const endpointId = first.endpoint?.id ?? '';
+  const rotated = await as(() => webhooks.gateway.rotateSecret({ endpointId }), { scope: `${organizationId}:rotate`, fingerprint: 'f' });
+  const listed = await as(() => webhooks.gateway.listEndpoints({}));
+  const stored = await query(
+    webhooks.databaseUrl,
+    'select endpoints::text from endpoints union all select idempotency_records::text from idempotency_records union all select outbox::text from outbox',
+  );
+  for (const secret of [own, made, rotated.secret]) expect(JSON.stringify([listed, stored])).not.toContain(secret);
+});
+
+test('what an endpoint may not be is told with the field', async () => {
+  const long = 'x'.repeat(256);
+  expect(await refusal(create({ url: 'http://hooks.example.com/' }))).toEqual(['invalid_request', 'url']);
+  expect(await refusal(create({ url: 'https://127.0.0.1/' }))).toEqual(['invalid_request', 'url']);
+  expect(await refusal(create({ events: [] }))).toEqual(['invalid_request', 'events']);
+  expect(await refusal(create({ events: ['agent.created', 'webhook.test'] }))).toEqual(['invalid_request', 'events[1]']);
+  for (const secret of ['too short', long]) expect(await refusal(create({ secret }))).toEqual(['invalid_request', 'secret']);
+  expect(await refusal(create({ description: 'x'.repeat(2_001) }))).toEqual(['invalid_request', 'description']);
+  const endpointId = await created();
+  expect(await refusal(as(() => webhooks.gateway.updateEndpoint({ endpointId, url: 'https://10.0.0.1/' })))).toEqual([
+    'invalid_request',
+    'url',
+  ]);
+});
+
+test('another tenant’s endpoint is not there, in every method', async () => {
+  const endpointId = await created();
+  await receive('evt_foreign');
+  const [delivery] = (await deliveriesOf(endpointId)).deliveries;
+  for (const caller of [{ organizationId: 'org_other' }, { organizationId, environment: 'test' as const }]) {
+    const other = (work: () => Promise<unknown>) => refusal(asCaller(caller, work));
+    const { gateway } = webhooks;
+    expect((await asCaller(caller, () => gateway.listEndpoints({}))).endpoints).toEqual([]);
+    expect(await other(() => gateway.updateEndpoint({ endpointId, active: false }))).toEqual(['not_found', null]);
+    expect(await other(() => gateway.deleteEndpoint({ endpointId }))).toEqual(['not_found', null]);
+    expect(await other(() => gateway.rotateSecret({ endpointId }))).toEqual(['not_found', null]);
+    expect(await other(() => gateway.testEndpoint({ endpointId }))).toEqual(['not_found', null]);
+    expect(await other(() => gateway.listDeliveries({ endpointId }))).toEqual(['not_found', null]);
+    expect(await other(() => gateway.redeliver({ endpointId, deliveryId: delivery?.id ?? '' }))).toEqual(['not_found', null]);
+  }
+  expect((await as(() => webhooks.gateway.listEndpoints({}))).endpoints).toMatchObject([{ id: endpointId, active: true }]);
+});
+
+test('scopes and services are asked for a second time here', async () => {
+  const reader = { organizationId, scopes: ['webhooks:read'] };
+  expect(await refusal(asCaller(reader, () => webhooks.gateway.createEndpoint({ url, events })))).toEqual(['insufficient_scope', null]);
+  expect(await refusal(webhooks.gateway.receiveEvents({ events: [] }))).toEqual(['service_forbidden', null]);
+  expect(await refusal(webhooks.credits.beginDelivery({ items: [] }))).toEqual(['service_forbidden', null]);
+});
+
+test('a hundred endpoints are as many as there may be, also when they come at once', async () => {
+  const outcomes = await Promise.all(Array.from({ length: 110 }, () => refusal(create())));
+  expect(outcomes.filter(([code]) => code === 'none')).toHaveLength(100);
+  expect(outcomes.filter(([code]) => code === 'webhook_limit_reached')).toHaveLength(10);
+  const seen: string[] = [];
+  for (let cursor = ''; ; ) {
+    const { endpoints, page } = await as(() => webhooks.gateway.listEndpoints({ page: { limit: 30, cursor } }));
+    seen.push(...endpoints.map(({ id }) => id));
+    expect(Number(page?.total)).toBe(100);
+    cursor = page?.nextCursor ?? '';
+    if (cursor === '') break;
+  }
+  expect(new Set(seen).size).toBe(100);
+}, 30_000);
+
+test('an event id is taken once, reaches those who subscribed, and one of the organization reaches both environments', async () => {
+  const live = await created();
+  const elsewhere = await created({ events: ['agent.deleted'] });
+  const inTest =
+    (await asCaller({ organizationId, environment: 'test' }, () => webhooks.gateway.createEndpoint({ url, events, active: true }))).endpoint
+      ?.id ?? '';
+  await Promise.all(Array.from({ length: 5 }, () => receive('evt_once')));
+  await receive('evt_user', 'user.registered', '');
+  await receive('evt_unknown', 'something.new');
+  expect((await deliveriesOf(live)).deliveries.map(({ eventId }) => eventId).sort()).toEqual(['evt_once', 'evt_user']);
+  expect((await deliveriesOf(elsewhere)).page?.total).toBe('0');
+  const { deliveries } = await asCaller({ organizationId, environment: 'test' }, () =>
+    webhooks.gateway.listDeliveries({ endpointId: inTest }),
+  );
+  expect(deliveries.map(({ eventId }) => eventId)).toEqual(['evt_user']);
+});
+
+test('an endpoint that is not active gets nothing, loses what waits, and can not be tried', async () => {
+  const endpointId = await created();
+  await receive('evt_waiting');
+  clock += 1_000;
+  await as(() => webhooks.gateway.updateEndpoint({ endpointId, active: false }));
+  await until('what waited is dropped', async () => (await deliveriesOf(endpointId)).deliveries[0]?.status === 'dropped');
+  await receive('evt_unheard');
+  const { deliveries } = await deliveriesOf(endpointId);
+  expect(deliveries.map(({ eventId }) => eventId)).toEqual(['evt_waiting']);
+  expect(await refusal(as(() => webhooks.gateway.testEndpoint({ endpointId })))).toEqual(['webhook_inactive', null]);
+  expect(await refusal(as(() => webhooks.gateway.redeliver({ endpointId, deliveryId: deliveries[0]?.id ?? '' })))).toEqual([
+    'webhook_inactive',
+    null,
+  ]);
+});
+
+test('however many wait for one endpoint, its lane holds 16 of them, and 4 while it fails', async () => {
+  const [busy, idle] = [await created(), await created()];
+  const burst = Array.from({ length: 200 }, (_, index) => index);
+  await Promise.all(burst.map((index) => receive(`evt_burst_${String(index).padStart(3, '0')}`)));
+  const inLane = async (endpointId: string) =>
+    await query<{ id: string; dispatch: number }>(
+      webhooks.databaseUrl,
+      "select id, dispatch from deliveries where endpoint_id = $1 and state = 'armed'",
+      [endpointId],
+    );
+  for (const endpointId of [busy, idle]) await until('the lane is full', async () => (await inLane(endpointId)).length === 16);
+  const failed = (await inLane(busy)).map(({ id, dispatch }) => ({
+    delivery: { organizationId, environment: 'live', deliveryId: id },
+    dispatch,
+    failure: { reason: 'timeout', durationMs: 15_000 },
+  }));
+  await webhooks.dispatcher.endDelivery({ items: failed });
+  await until('others have their turn', async () => (await inLane(busy)).length === 4);
+  // Told again, or by a job that is none of theirs any more, it changes nothing.
+  await webhooks.dispatcher.endDelivery({ items: failed });
+  const { deliveries } = await deliveriesOf(busy, { limit: 100 });
+  expect(deliveries.every(({ attempts }) => attempts.length <= 1)).toBe(true);
+  expect(
+    (await webhooks.dispatcher.beginDelivery({ items: failed.map(({ delivery, dispatch }) => ({ delivery, dispatch })) })).results,
+  ).toEqual(failed.map(() => ({ begun: null })));
+}, 30_000);
+
+test('what is older than thirty days goes, and the totals with it', async () => {
+  const endpointId = await created();
+  await receive('evt_old');
+  await query(webhooks.databaseUrl, "update deliveries set created_at = created_at - interval '31 days' where endpoint_id = $1", [
+    endpointId,
+  ]);
+  const sql = <Row extends object>(statement: string, values: readonly unknown[] = []) =>
+    query<Row>(webhooks.databaseUrl, statement, [...values]);
+  expect(await removeOldDeliveries(sql, clock, 100)).toBe(1);
+  expect(await deliveriesOf(endpointId)).toEqual({ deliveries: [], page: { total: '0', nextCursor: '' } });
+});
