@@ -28,13 +28,29 @@ export async function holdAll(
   items: readonly Holdable[],
 ): Promise<HoldOutcome[]> {
   if (items.length === 0) return [];
+  const ask = async (some: readonly Holdable[]) => {
+    const { results } = await detached(limitMs, () => credits.hold({ items: some.map(holdItem) }));
+    return some.map((_, index) => outcomeOf(results[index]?.refusal));
+  };
   try {
-    const { results } = await detached(limitMs, () => credits.hold({ items: items.map(holdItem) }));
-    return items.map((_, index) => outcomeOf(results[index]?.refusal));
+    const outcomes = await ask(items);
+    return await askAgain(items, outcomes, ask);
   } catch (cause) {
     process.logger.warn({ event: 'hold_failed', answers: items.length, err: cause });
     return items.map(() => unknown);
   }
+}
+
+/** A ledger that answers, and was only too slow for some, is asked for those once more: under its own id a hold is made once. */
+async function askAgain(
+  items: readonly Holdable[],
+  outcomes: HoldOutcome[],
+  ask: (items: readonly Holdable[]) => Promise<HoldOutcome[]>,
+): Promise<HoldOutcome[]> {
+  const slow = items.filter((_, index) => outcomes[index] === unknown);
+  if (slow.length === 0) return outcomes;
+  const again = new Map((await ask(slow)).map((outcome, index) => [slow[index], outcome]));
+  return items.map((item, index) => again.get(item) ?? (outcomes[index] as HoldOutcome));
 }
 
 const unknown: HoldOutcome = { held: false, perhaps: true, refusal: { code: 'unavailable' } };
