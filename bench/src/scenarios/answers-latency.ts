@@ -18,8 +18,8 @@ export const answersLatency: Scenario = {
       const question = { url: `${bench.system.url}${messages}`, key };
       const measure = async (stream: boolean, length: number) =>
         await askSteadily({ question: { ...question, stream }, inFlight, seconds: length, rampMs });
-      await measure(false, 3);
-      await measure(true, 3);
+      await measure(false, 8);
+      await measure(true, 8);
       const whole = (await measure(false, seconds)).map(({ totalMs }) => totalMs - modelMs);
       const first = (await measure(true, seconds)).map(({ firstDeltaMs }) => firstDeltaMs - modelMs);
       say(`${whole.length} whole and ${first.length} streamed answers`);

@@ -4,7 +4,7 @@ import { load, type Measured } from '../load.ts';
 import { median, type Scenario } from '../scenario.ts';
 
 const connections = 100;
-const warmUpSeconds = 4;
+const warmUpSeconds = 10;
 const seconds = 6;
 const rounds = 4;
 const body = { message: 'How did the last month go?' };
