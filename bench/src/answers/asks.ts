@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 export interface Asked {
   /** Until the whole answer was there, in milliseconds. */
   readonly totalMs: number;
-  /** Until the first delta, of a streamed answer. */
+  /** Until the first text of a streamed answer: its first delta, or the whole where deltas were lost on the way. */
   readonly firstDeltaMs: number;
 }
 
@@ -38,7 +38,8 @@ export function ask({ url, key, stream = false }: Question): Promise<Asked> {
       response.on('error', reject);
       response.on('end', () => {
         const good = response.statusCode === 200 && (!stream || text.includes('event: completed'));
-        if (good) resolve({ totalMs: performance.now() - began, firstDeltaMs });
+        const totalMs = performance.now() - began;
+        if (good) resolve({ totalMs, firstDeltaMs: Number.isNaN(firstDeltaMs) ? totalMs : firstDeltaMs });
         else reject(new Error(`${url} answered ${response.statusCode}: ${text.slice(0, 300)}`));
       });
     });
