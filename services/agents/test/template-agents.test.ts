@@ -1,0 +1,125 @@
+import { createClient, type Principal } from '@agent-service/contracts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { asCaller, type Booted, body, boot } from './booted.ts';
+
+const secret = 'a-service-secret-that-is-long-enough';
+const scopes = ['templates:read', 'templates:write', 'agents:write', 'agents:read'];
+const templateId = 'tpl_sales';
+
+let agents: Booted;
+/** As the service templates calls. */
+let templates: Booted['gateway'];
+const clock = { now: Date.UTC(2026, 0, 15, 12) };
+let organizations = 0;
+
+beforeAll(async () => {
+  agents = await boot({ now: () => clock.now, settings: { WEBHOOKS_ENABLED: 'true', WEBHOOKS_ADDRESS: '127.0.0.1:1' } });
+  templates = createClient('agents', { address: agents.address, as: 'templates', config: { SERVICE_SECRET: [secret] } });
+}, 30_000);
+afterAll(async () => {
+  templates.close();
+  await agents.stop();
+});
+
+interface Named {
+  name?: string;
+  model?: string;
+}
+
+/** What callers of an organization of their own ask for. */
+function tenant(more: Partial<Principal> = {}) {
+  const caller = { organizationId: `org_${(organizations += 1)}`, scopes, ...more };
+  const as = <T>(work: () => T) => asCaller(caller, work);
+  return {
+    activate: (overrides: Named = {}) => as(() => templates.activateTemplateAgent({ templateId, definition: body(), ...overrides })),
+    deactivate: () => as(() => templates.deactivateTemplateAgent({ templateId })),
+    list: async () => (await as(() => templates.listTemplateAgents({}))).agents,
+    as,
+    caller,
+  };
+}
+
+const eventsOf = async (agentId: string) => {
+  const { rows } = await agents.database.query<{ payload: { type: string; data: object } }>(
+    `select payload from outbox where topic = 'events' and payload::text like '%' || $1 || '%' order by id`,
+    [agentId],
+  );
+  return rows.map(({ payload }) => payload);
+};
+
+describe('the agent of a template', () => {
+  test('is one a tenant, whoever makes it at the same time', async () => {
+    const us = tenant();
+    const tries = await Promise.allSettled(Array.from({ length: 25 }, () => us.activate()));
+    const made = tries.flatMap((one) => (one.status === 'fulfilled' ? [one.value.agent] : []));
+    expect(made).toHaveLength(1);
+    const agentId = made[0]?.id;
+    for (const one of tries)
+      if (one.status === 'rejected')
+        expect(one.reason).toMatchObject({ code: 'template_already_activated', details: { agent_id: agentId } });
+    expect(await us.list()).toEqual([{ templateId, agentId, status: 'active' }]);
+    const { rows } = await agents.database.query('select count(*)::int as count from agent_counts where organization_id = $1', [
+      us.caller.organizationId,
+    ]);
+    expect(rows).toEqual([{ count: 1 }]);
+    expect(await eventsOf(agentId ?? '')).toEqual([
+      expect.objectContaining({ type: 'agent.created', data: expect.objectContaining({ source_template_id: templateId }) }),
+    ]);
+  });
+
+  test('comes back under its id, however many activate, deactivate and delete at once', async () => {
+    const us = tenant();
+    for (let round = 0; round < 8; round += 1) {
+      const results = await Promise.allSettled(
+        Array.from({ length: 12 }, async (_, index) => {
+          if (index % 3 === 0) return await us.deactivate();
+          const { agent } = await us.activate();
+          if (index % 4 === 1) await us.as(() => agents.gateway.deleteAgent({ agentId: agent?.id ?? '' }));
+          return undefined;
+        }),
+      );
+      for (const one of results)
+        if (one.status === 'rejected')
+          expect(['template_already_activated', 'template_not_activated', 'not_found']).toContain((one.reason as { code: string }).code);
+      expect((await us.list()).length).toBeLessThanOrEqual(1);
+    }
+    const { rows } = await agents.database.query<{ counted: number; there: number }>(
+      `select coalesce((select sum(count) from agent_counts where organization_id = $1), 0)::int as counted,
+              (select count(*) from agents where organization_id = $1)::int as there`,
+      [us.caller.organizationId],
+    );
+    expect(rows[0]?.counted).toBe(rows[0]?.there);
+  });
+
+  test('is woken with the overrides over what it was, and put to rest once', async () => {
+    const us = tenant();
+    const first = (await us.activate({ name: 'Ours', model: 'Expert' })).agent;
+    expect(first).toMatchObject({ name: 'Ours', model: 'Expert', status: 'active', sourceTemplateId: templateId, createdBy: 'usr_1' });
+    clock.now += 1_000;
+    expect((await us.deactivate()).agent).toMatchObject({ id: first?.id, status: 'inactive', version: 2 });
+    await expect(us.deactivate()).rejects.toMatchObject({ code: 'template_not_activated' });
+    const woken = (await us.activate({ model: 'Smart' })).agent;
+    expect(woken).toMatchObject({ id: first?.id, name: 'Ours', model: 'Smart', status: 'active', version: 3 });
+    await expect(us.activate({ model: 'Slow' })).rejects.toMatchObject({ code: 'invalid_request', param: 'model' });
+  });
+
+  test('is not any copy of the template', async () => {
+    const us = tenant();
+    const { agent: copy } = await us.as(() => templates.createAgent(body({ sourceTemplateId: templateId })));
+    expect(copy).toMatchObject({ status: 'draft', sourceTemplateId: templateId });
+    expect(await us.list()).toEqual([]);
+    await expect(us.deactivate()).rejects.toMatchObject({ code: 'template_not_activated' });
+    expect((await us.activate()).agent?.id).not.toBe(copy?.id);
+  });
+});
+
+test('only the service templates may ask, and only for a caller with the right', async () => {
+  const us = tenant();
+  const asGateway = () => us.as(() => agents.gateway.activateTemplateAgent({ templateId, definition: body() }));
+  await expect(asGateway()).rejects.toMatchObject({ code: 'service_forbidden' });
+  await expect(us.as(() => agents.gateway.listTemplateAgents({}))).rejects.toMatchObject({ code: 'service_forbidden' });
+  const reader = tenant({ scopes: ['templates:read', 'agents:write'] });
+  await expect(reader.activate()).rejects.toMatchObject({ code: 'insufficient_scope' });
+  await expect(reader.deactivate()).rejects.toMatchObject({ code: 'insufficient_scope' });
+  await expect(tenant({ scopes: ['templates:write'] }).list()).rejects.toMatchObject({ code: 'insufficient_scope' });
+});

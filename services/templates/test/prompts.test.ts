@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { ownFolder } from '../src/catalogue/catalogue.ts';
+import { readFolder } from '../src/catalogue/read-folder.ts';
+import { difference, tableIn } from './support/table.ts';
+import { dataIn, startWorld, type World } from './support/world.ts';
+
+const files = await readFolder(ownFolder);
+const templates = files.flatMap((file) => ('template' in file ? [file.template] : []));
+
+let world: World;
+let data: Client;
+beforeAll(async () => {
+  world = await startWorld();
+  const url = new URL(world.system.endpoints['postgres'] ?? '');
+  url.pathname += '_demonstration';
+  data = new Client({ connectionString: url.href, options: '-c timezone=UTC' });
+  await data.connect();
+}, 120_000);
+afterAll(async () => {
+  await data.end();
+  await world.stop();
+});
+
+/** Every value as PostgreSQL writes it. */
+const asWritten = { getTypeParser: () => (value: string) => value };
+
+async function figuresOf(sql: string): Promise<string[][]> {
+  const { rows } = await data.query<string[]>({ text: sql, rowMode: 'array', types: asWritten });
+  return rows;
+}
+
+async function ask(agentId: string, message: string): Promise<string> {
+  const answer = await world.call(world.demonstration.test, 'POST', `/v1/agents/${agentId}/messages`, { body: { message } });
+  expect([message, answer.status]).toEqual([message, 200]);
+  return dataIn<{ content: string }>(answer).content;
+}
+
+let withFigures = 0;
+let asked = 0;
+
+test.each(templates.map((template) => [template.id, template] as const))(
+  '%s answers every prompt that it suggests with the figures of the statement beside it',
+  async (id, { suggested_prompts: prompts }) => {
+    const activated = await world.call(world.demonstration.test, 'POST', `/v1/templates/${id}/activate`);
+    expect(activated.status).toBe(201);
+    const { agent_id: agentId } = dataIn<{ agent_id: string }>(activated);
+    for (const { prompt, sql } of prompts) {
+      const [content, expected] = [await ask(agentId, prompt), await figuresOf(sql ?? '')];
+      expect({ prompt, content, ...difference(tableIn(content), expected) }).toEqual({ prompt, content, missing: [], more: [] });
+      asked += 1;
+      if (expected.length > 0) withFigures += 1;
+    }
+  },
+  60_000,
+);
+
+test('hardly any of them is about nothing', () => {
+  expect(asked).toBe(templates.flatMap(({ suggested_prompts: prompts }) => prompts).length);
+  // Single days have no order that is late and no purchase to expect.
+  expect(withFigures / asked).toBeGreaterThan(0.9);
+});

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Client, operatorService, type ServiceName } from '@agent-service/contracts';
+import { clientOf } from '@agent-service/local/client-of';
+import { seed } from '@agent-service/local/seed';
+import type { LocalSystem } from '@agent-service/local/system';
+import { type ReceivedResponse, send, testFolder, testSystem } from '@agent-service/testkit';
+
+export interface Organization {
+  readonly id: string;
+  readonly userId: string;
+  readonly keys: { readonly live: string; readonly test: string };
+}
+
+export interface Sent {
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A running system with the demonstration in it, an operator at hand and a folder of the operator's own templates. */
+export interface World {
+  readonly system: LocalSystem;
+  readonly templatesFolder: string;
+  /** The organization that `npm start` makes, with the demonstration data connected. */
+  readonly demonstration: Organization['keys'];
+  readonly call: (key: string, method: string, path: string, sent?: Sent) => Promise<ReceivedResponse>;
+  /** An organization without a data source. */
+  readonly makeOrganization: () => Promise<Organization>;
+  readonly makeKey: (organization: Organization, scopes: string[]) => Promise<string>;
+  readonly operator: <Name extends ServiceName>(name: Name) => Client<Name>;
+  readonly stop: () => Promise<void>;
+}
+
+const unlimited = Object.fromEntries(['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']));
+
+export async function startWorld(prepare: (templatesFolder: string) => Promise<void> = async () => undefined): Promise<World> {
+  const templatesFolder = join(await testFolder(), 'templates');
+  await mkdir(templatesFolder);
+  await prepare(templatesFolder);
+  const system = await testSystem({ ...unlimited, TEMPLATES_DIR: templatesFolder }, { seed });
+  const clients: { close(): void }[] = [];
+  const operator: World['operator'] = (name) => {
+    const client = clientOf(system, name, operatorService);
+    clients.push(client);
+    return client;
+  };
+  const identity = operator('identity');
+  const { api_keys: demonstration } = JSON.parse(readFileSync(join(system.dataDir, 'credentials.json'), 'utf8')) as {
+    api_keys: Organization['keys'];
+  };
+  return {
+    system,
+    templatesFolder,
+    demonstration,
+    operator,
+    call: (key, method, path, { body, headers = {} } = {}) =>
+      send(system.url, {
+        method,
+        path,
+        headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }), ...headers },
+        ...(body && { body: JSON.stringify(body) }),
+      }),
+    async makeOrganization() {
+      const made = await identity.createOrganization({ name: 'Somebody' });
+      return { id: made.organizationId, userId: made.userId, keys: { live: made.liveApiKey, test: made.testApiKey } };
+    },
+    async makeKey({ id: organizationId, userId }, scopes) {
+      return (await identity.createKey({ organizationId, userId, environment: 'live', scopes, admin: false })).apiKey;
+    },
+    async stop() {
+      for (const client of clients) client.close();
+      await system.stop();
+    },
+  };
+}
+
+export const dataIn = <Data>(answer: ReceivedResponse): Data => answer.json<{ data: Data }>().data;
+
+interface Failure {
+  readonly code: string;
+  readonly details: Record<string, unknown>;
+}
+export const errorIn = (answer: ReceivedResponse): Failure => answer.json<{ error: Failure }>().error;
