@@ -60,6 +60,10 @@ export async function startWebhookProcesses({ databaseUrl, folder, certificate }
 
 async function serviceSpec(name: string, settings: Record<string, string>): Promise<ProcessSpec> {
   const opsPort = await freePort();
-  const env = { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', OPS_PORT: String(opsPort), SERVICE_SECRET: secret, ...settings };
+  const env = { ...inherited(), HOST: '127.0.0.1', OPS_PORT: String(opsPort), SERVICE_SECRET: secret, ...settings };
   return nodeProcess({ name, entry: join(repository, `services/${name}/src/main.ts`), workingFolder: repository, env, opsPort });
 }
+
+/** NODE_OPTIONS=--cpu-prof shows where the time goes. */
+const inherited = (): Record<string, string> =>
+  Object.fromEntries(['PATH', 'NODE_OPTIONS'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));

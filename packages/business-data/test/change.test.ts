@@ -90,6 +90,30 @@ test('what the database objects to is told without its words', async () => {
   expect(failure).toMatchObject({ kind: 'failed', message: 'There is a row with this key already. (23505)' });
 });
 
+/** What the database does when it is asked to keep a change. */
+const atCommit = (work: string) =>
+  administrator.query(`
+    create function at_commit() returns trigger language plpgsql as $$ begin ${work}; return null; end $$;
+    create constraint trigger at_commit after update on tasks deferrable initially deferred for each row execute function at_commit()`);
+const asUsual = () => administrator.query('drop trigger at_commit on tasks; drop function at_commit()');
+const renaming: ChangeRequest = { table: 'tasks', operation: 'update', rows: [{ key: { id: 1 }, values: { title: 'renamed' } }] };
+
+test('a change that the database refuses to keep was not made', async () => {
+  await atCommit("raise exception 'not this one'");
+  await expect(data.change(renaming)).rejects.toMatchObject({ kind: 'failed' });
+  await asUsual();
+  expect(await titles()).toEqual(['one', 'two']);
+});
+
+test('who leaves while the database keeps a change is told that it may have been written', async () => {
+  await atCommit('perform pg_sleep(0.6)');
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(), 200);
+  await expect(data.change(renaming, { signal: abort.signal })).rejects.toMatchObject({ kind: 'unknown' });
+  await expect(data.change(renaming, { timeoutMs: 100 })).rejects.toMatchObject({ kind: expect.stringMatching(/failed|timeout/) });
+  await asUsual();
+});
+
 test('where the scope is read-only there is no tool, and no way', async () => {
   const readOnly = createBusinessData({ source, scope: { tables, readOnly: true } });
   expect(createTools(readOnly, { readOnly: true }).map(({ name }) => name)).toEqual(['list_tables', 'describe_table', 'query']);

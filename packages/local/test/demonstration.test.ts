@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { companyOn } from '../src/demonstration/company.ts';
 import { bringUpDemonstration } from '../src/demonstration/database.ts';
+import { sourceUrl } from '../src/demonstration/source-url.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -51,4 +52,40 @@ test('the reader may read and nothing else, and a new day makes the data anew', 
   await expect(ask(url, 'begin read write; delete from payments')).rejects.toThrow('permission denied');
   await expect(ask(url, 'create table mine (id int)')).rejects.toThrow();
   expect(await ask(await bringUp('2026-03-02'), 'select max(order_date)::text from orders')).toEqual([['2026-03-02']]);
+});
+
+/** The database's own administrator with these rights on the server, as a role that goes with the database. */
+async function administratorWith(database: TestDatabase, rights: string): Promise<string> {
+  const url = new URL(database.url);
+  const role = `${url.pathname.slice(1)}_${rights.replace(/\W+/g, '_')}`;
+  await ask(database.url, `create role "${role}" login password 'administrator' ${rights}`);
+  await ask(database.url, `grant create, connect on database "${url.pathname.slice(1)}" to "${role}"`);
+  [url.username, url.password] = [role, 'administrator'];
+  return url.href;
+}
+
+test('where no database may be made it is a schema, of which its reader sees nothing else', async () => {
+  const given = await testDatabase();
+  await ask(given.url, 'create table public.of_a_service (secret text)');
+  const adminUrl = await administratorWith(given, 'nocreatedb createrole');
+  const url = await bringUpDemonstration({ adminUrl, readerPassword: 'reader', today: '2026-03-01' });
+  expect(new URL(url).pathname).toBe(new URL(given.url).pathname);
+  expect(await ask(url, 'select count(*)::int from orders')).toEqual([[1_500]]);
+  await expect(ask(url, 'select * from public.of_a_service')).rejects.toThrow('permission denied');
+  await expect(ask(url, 'delete from orders')).rejects.toThrow();
+  await given.drop();
+});
+
+test('an account that owns the services’ own schemas is never made a reader', async () => {
+  const adminUrl = await administratorWith(database, 'nocreatedb nocreaterole');
+  const bringing = bringUpDemonstration({ adminUrl, readerPassword: 'reader', today: '2026-03-01' });
+  await expect(bringing).rejects.toThrow('neither databases nor roles');
+});
+
+test('of an administrator’s URL a data source gets the place and TLS, and nothing that only drivers know', () => {
+  const base = 'postgres://u:p%40@h:1/d';
+  expect(sourceUrl(`${base}?options=-c%20x&application_name=y`)).toBe(base);
+  expect(sourceUrl(`${base}?sslmode=no-verify`)).toBe(`${base}?sslmode=require`);
+  expect(sourceUrl(`${base}?sslmode=prefer`)).toBe(base);
+  expect(sourceUrl(`${base}?sslmode=verify-full&connect_timeout=1`)).toBe(`${base}?sslmode=verify-full`);
 });

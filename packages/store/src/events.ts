@@ -40,20 +40,26 @@ export function relayEvents(process: ProcessContext, store: Store, webhooks: Pic
   });
 }
 
-/** Settings of every service in which events happen. */
+/** Settings of every process that speaks to the webhooks where there are any. */
 export const eventSettings = { WEBHOOKS_ENABLED: setting.flag(false), WEBHOOKS_ADDRESS: setting.text().optional() };
 
-interface EventConfig extends ClientConfig {
+interface WebhooksConfig extends ClientConfig {
   WEBHOOKS_ENABLED: boolean;
   WEBHOOKS_ADDRESS?: string | undefined;
 }
 
-/** The relay of the service with this name, or undefined where webhooks are off and no events are recorded. */
-export function openEventRelay(process: ProcessContext, store: Store, config: EventConfig, as: string): Relay | undefined {
+/** The webhooks, as the service with this name calls them; undefined where they are off. */
+export function openWebhooks(process: ProcessContext, config: WebhooksConfig, as: string): Client<'webhooks'> | undefined {
   if (!config.WEBHOOKS_ENABLED) return undefined;
   const address = config.WEBHOOKS_ADDRESS;
   if (!address) throw new ConfigurationError('These settings need attention:\n  WEBHOOKS_ADDRESS: is required with WEBHOOKS_ENABLED=true');
   const webhooks = createClient('webhooks', { address, as, config });
   process.onStop('webhooks client', async () => webhooks.close());
-  return relayEvents(process, store, webhooks);
+  return webhooks;
+}
+
+/** The relay of the service with this name, or undefined where webhooks are off and no events are recorded. */
+export function openEventRelay(process: ProcessContext, store: Store, config: WebhooksConfig, as: string): Relay | undefined {
+  const webhooks = openWebhooks(process, config, as);
+  return webhooks && relayEvents(process, store, webhooks);
 }

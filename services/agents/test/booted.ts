@@ -1,4 +1,4 @@
-import { type Client, createClient, type Principal, withCall } from '@agent-service/contracts';
+import { type Client, createClient, operatorService, type Principal, withCall } from '@agent-service/contracts';
 import { createProcess } from '@agent-service/runtime';
 import { testDatabase, testRedis } from '@agent-service/testkit';
 import { Pool } from 'pg';
@@ -6,10 +6,16 @@ import { type AgentsConfig, readAgentsConfig } from '../src/config.ts';
 import { start } from '../src/start.ts';
 
 const secret = 'a-service-secret-that-is-long-enough';
+export const encryptionKeys = `1:${Buffer.alloc(32, 1).toString('base64')}`;
 
 export interface Booted {
+  /** For further clients, as other services. */
+  readonly address: string;
   /** As the gateway calls. */
   readonly gateway: Client<'agents'>;
+  /** As operators and workers call. */
+  readonly operator: Client<'agents'>;
+  readonly worker: Client<'agents'>;
   /** The service's schema, past the service. */
   readonly database: Pool;
   stop(): Promise<void>;
@@ -32,24 +38,26 @@ export async function boot({ now, settings }: BootOptions = {}): Promise<Booted>
     REDIS_URL: redis.url,
     SERVICE_SECRET: secret,
     CURSOR_SECRET: 'a cursor secret that is long enough for tests',
+    ENCRYPTION_KEYS: encryptionKeys,
     IDENTITY_ADDRESS: '127.0.0.1:1',
     CREDITS_ADDRESS: '127.0.0.1:1',
     ...settings,
   });
   const running = await createProcess('agents', config, (process, given: AgentsConfig) => start(process, given, now));
-  const gateway = createClient('agents', {
-    address: `127.0.0.1:${running.started}`,
-    as: 'gateway',
-    config: { SERVICE_SECRET: [secret] },
-  });
+  const address = `127.0.0.1:${running.started}`;
+  const clientAs = (as: string) => createClient('agents', { address, as, config: { SERVICE_SECRET: [secret] } });
+  const [gateway, operator, worker] = [clientAs('gateway'), clientAs(operatorService), clientAs('answer-worker')];
   const database = new Pool({ connectionString: url, max: 2, options: '-c search_path=agents -c timezone=UTC' });
   // A connection that is being closed may still be ended by the drop of its database.
   database.on('error', () => undefined);
   return {
+    address,
     gateway,
+    operator,
+    worker,
     database,
     async stop() {
-      gateway.close();
+      for (const client of [gateway, operator, worker]) client.close();
       await database.end();
       await running.stop();
       await drop();

@@ -2,6 +2,7 @@ import { createClient } from '@agent-service/contracts';
 import { openRedis, type RedisConnections } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { closeServer, listen } from '@agent-service/runtime/listen';
+import { openWebhooks } from '@agent-service/store/events';
 import { askIdentity } from './auth/ask-identity.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { GatewayConfig } from './config.ts';
@@ -22,7 +23,7 @@ import { livez } from './pages/livez.ts';
 import { openapi } from './pages/openapi.ts';
 import { readyz } from './pages/readyz.ts';
 import { publishedKeys } from './published-keys.ts';
-import { routes } from './routes/index.ts';
+import { everyRoute, routes } from './routes/index.ts';
 import { startWaiting, waitingDrainLimitMs } from './waiting/start-waiting.ts';
 
 const authenticateTimeoutMs = 1_000;
@@ -38,9 +39,10 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'gateway', config });
   process.onStop('agents client', async () => agents.close());
   process.health.addCheck('agents', () => agents.checkHealth());
-  // No part of readiness: everything but the catalogue goes on without it.
+  // These two are no part of readiness: all but what they themselves serve goes on without them.
   const templates = createClient('templates', { address: config.TEMPLATES_ADDRESS, as: 'gateway', config });
   process.onStop('templates client', async () => templates.close());
+  const webhooks = openWebhooks(process, config, 'gateway');
   const redis = await openRedis(process, config);
   const waiting = await startWaiting(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000 });
 
@@ -54,11 +56,20 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
       tokensPerMinute: config.RATE_LIMIT_TOKENS_PER_MINUTE,
     }),
     addressOf: ({ request }) => clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), config.TRUSTED_PROXIES),
-    backends: { identity, credits, agents, templates, answers: waiting.answers, publishedKeys: publishedKeys(identity) },
+    backends: {
+      identity,
+      credits,
+      agents,
+      templates,
+      ...(webhooks && { webhooks }),
+      answers: waiting.answers,
+      publishedKeys: publishedKeys(identity),
+    },
   });
   const respond = createResponder({ observer: createObserver(process), stopping: process.stopping });
-  const pages = [livez, readyz(process.health), openapi(routes, config.PUBLIC_URL), ...docs];
-  const server = createHttpServer(createApp({ routes, pages, pipeline, respond }));
+  const served = webhooks ? everyRoute : routes;
+  const pages = [livez, readyz(process.health), openapi(served, config.PUBLIC_URL), ...docs];
+  const server = createHttpServer(createApp({ routes: served, pages, pipeline, respond }));
   const port = await listen(server, config.HOST, config.PORT);
   process.onStop('http server', () => closeServer(server));
   // First of all: what waits holds connections, and the server would wait for them.

@@ -1,6 +1,6 @@
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { routes } from '../src/routes/index.ts';
+import { everyRoute } from '../src/routes/index.ts';
 import { expectError } from './support/envelope.ts';
 import { exampleOf } from './support/example.ts';
 import { admit, apiKey, caller, everyScope, type Gateway, startGateway } from './support/gateway.ts';
@@ -83,10 +83,10 @@ function expectUnderScoped(answer: Answer, required: string, granted: string): v
 
 describe('scopes', () => {
   test('each allows its routes and nothing else, decided before anything is looked up', async () => {
-    const scopes = ['none', ...new Set(routes.flatMap(({ scope }) => scope ?? []))];
-    const keys = Object.fromEntries(scopes.map((scope, index) => [scope, apiKey(String(index))]));
+    const scopes = ['none', ...new Set(everyRoute.flatMap(({ scope }) => scope ?? []))];
+    const keys = Object.fromEntries(scopes.map((scope, index) => [scope, apiKey(index.toString(36))]));
     admit(peer, Object.fromEntries(scopes.map((scope) => [keys[scope] as string, caller(scope, { scopes: [scope], admin: false })])));
-    const cases = routes.filter(({ auth }) => auth === 'token').flatMap((route) => scopes.map((scope) => ({ route, scope })));
+    const cases = everyRoute.filter(({ auth }) => auth === 'token').flatMap((route) => scopes.map((scope) => ({ route, scope })));
     for (const { route, scope } of cases) {
       const answer = await ask(gateway.url, route.path.replaceAll(/\{\w+\}/g, 'x'), {
         method: route.method,

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { ServiceError } from '@agent-service/contracts';
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { routes } from '../src/routes/index.ts';
+import { everyRoute } from '../src/routes/index.ts';
 import { expectError } from './support/envelope.ts';
 import { exampleOf } from './support/example.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
@@ -49,8 +49,8 @@ describe('paths and methods', () => {
   });
 
   test('any method that a path does not have is 405 with Allow, before anything else', async () => {
-    for (const path of new Set(routes.map((route) => route.path))) {
-      const known = routes.filter((route) => route.path === path).map(({ method }) => method as string);
+    for (const path of new Set(everyRoute.map((route) => route.path))) {
+      const known = everyRoute.filter((route) => route.path === path).map(({ method }) => method as string);
       const allow = known.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'].filter((name) => !known.includes(name))) {
         const answer = await ask(gateway.url, path.replaceAll(/\{\w+\}/g, 'x'), { method });
@@ -137,7 +137,7 @@ describe('bodies', () => {
   });
 
   test('every route with a body refuses an unknown field and every field of the wrong kind', async () => {
-    for (const { method, path, body, bodyType = 'json', errorForm } of routes) {
+    for (const { method, path, body, bodyType = 'json', errorForm } of everyRoute) {
       if (!body || bodyType !== 'json' || errorForm === 'oauth') continue;
       const example = exampleOf(body);
       const target = path.replaceAll(/\{\w+\}/g, 'x');

@@ -1,6 +1,6 @@
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { routes } from '../src/routes/index.ts';
+import { everyRoute } from '../src/routes/index.ts';
 import { type Route, successStatus } from '../src/routes/route.ts';
 import { exampleOf } from './support/example.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
@@ -36,7 +36,7 @@ function sample(route: Route) {
 }
 
 describe('every route', () => {
-  test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+  test.each(everyRoute.map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s answers its examples as its schema says',
     async (_name, route) => {
       const { path, ...request } = sample(route);
@@ -54,10 +54,10 @@ describe('every route', () => {
   );
 
   test('has examples for all that it requires, and names that are its own', () => {
-    for (const { body, params } of routes) {
+    for (const { body, params } of everyRoute) {
       for (const schema of [body, params]) if (schema) expect(schema.safeParse(exampleOf(schema)).error).toBeUndefined();
     }
-    expect(new Set(routes.map(({ operationId }) => operationId)).size).toBe(routes.length);
+    expect(new Set(everyRoute.map(({ operationId }) => operationId)).size).toBe(everyRoute.length);
   });
 });
 
@@ -136,7 +136,7 @@ describe('the OpenAPI document', () => {
   test('describes every route', async () => {
     const { status, body } = await ask(gateway.url, '/openapi.json');
     expect([status, body.openapi]).toEqual([200, '3.1.1']);
-    for (const route of routes) {
+    for (const route of everyRoute) {
       const operation = body.paths[route.path][route.method.toLowerCase()];
       expect(operation.operationId).toBe(route.operationId);
       expect(operation.responses[successStatus(route)]).toBeDefined();

@@ -47,12 +47,24 @@ export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, 
 
 function parseUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || !/^postgres(ql)?:$/.test(parsed.protocol) || parsed.pathname.length < 2 || parsed.username === '')
+  if (parsed === undefined || !isComplete(parsed))
     throw new DataFailure('refused', 'A data source is given as postgres://user:password@host:port/database.');
   const unknown = [...parsed.searchParams.keys()].filter((name) => name !== 'sslmode' && name !== 'host');
   if (unknown.length > 0)
     throw new DataFailure('refused', `The data source's URL has parameters that are not supported: ${unknown.join(', ')}.`);
   return parsed;
+}
+
+const isComplete = ({ protocol, hostname, username, password, pathname }: URL): boolean =>
+  /^postgres(ql)?:$/.test(protocol) && pathname.length > 1 && username !== '' && [hostname, username, password, pathname].every(isEncoded);
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function modeOf(sslmode: string): TlsSettings['mode'] {

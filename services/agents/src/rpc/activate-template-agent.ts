@@ -3,7 +3,7 @@ import { newId, once, type Sql, writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
 import { type Agent, type Definition, draft, type Tier } from '../domain/agent.ts';
 import { change } from '../domain/change.ts';
-import { type UnmetTable, unmetTables } from '../sources/unmet-tables.ts';
+import { type Unmet, unmetTables } from '../sources/unmet-tables.ts';
 import { insertAgent, updateAgent } from '../store/agents.ts';
 import { lockTemplateAgent } from '../store/template-agents.ts';
 import { nudgeRelays, recordEffects } from './agent-effects.ts';
@@ -46,12 +46,7 @@ function wantedOf({ templateId, definition, name, model }: Request): Wanted {
 }
 
 /** Of many at once one makes the agent: the others wait for its transaction, and then find it active. */
-async function activate(
-  context: AgentsContext,
-  sql: Sql,
-  call: Call,
-  { wanted, unmet }: { wanted: Wanted; unmet: readonly UnmetTable[] },
-): Promise<Agent> {
+async function activate(context: AgentsContext, sql: Sql, call: Call, { wanted, unmet }: { wanted: Wanted; unmet: Unmet }): Promise<Agent> {
   for (let left = mostTries; left > 0; left -= 1) {
     const kept = await lockTemplateAgent(sql, tenantOf(call), wanted.templateId);
     if (kept?.status === 'active') throw new ServiceError('template_already_activated', { details: { agent_id: kept.id } });
@@ -62,11 +57,11 @@ async function activate(
   throw new ServiceError('unavailable', { cause: new Error('the agent of the template came and went') });
 }
 
-function refuseUnmet(unmet: readonly UnmetTable[]): void {
-  if (unmet.length === 0) return;
+function refuseUnmet({ tables, reasons }: Unmet): void {
+  if (reasons.length === 0) return;
   throw new ServiceError('template_requirements_unmet', {
-    message: `The connected data source lacks what this template needs: ${unmet.map(({ reason }) => reason).join('; ')}.`,
-    details: { missing_tables: unmet.map(({ table }) => table), reasons: unmet.map(({ reason }) => reason) },
+    message: `The connected data source lacks what this template needs: ${reasons.join('; ')}.`,
+    details: { missing_tables: tables, reasons },
   });
 }
 

@@ -1,8 +1,9 @@
+import { X509Certificate } from 'node:crypto';
 import { createDataSource } from '@agent-service/business-data';
-import { operators, type RpcOf } from '@agent-service/contracts';
+import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
-import { sourceFailure } from '../sources/sources.ts';
+import { connectionOf, type Place, sourceFailure } from '../sources/sources.ts';
 import { saveDataSource } from '../store/data-sources.ts';
 import { tableNames, toDataSource } from './data-source-message.ts';
 import { namedTenant } from './data-source-tenant.ts';
@@ -11,10 +12,11 @@ export const connectDataSource = ({ store, sources, auditRelay, logger, now }: A
   allow: operators,
   async handle(request, call) {
     const tenant = namedTenant(request);
-    const tables = await tablesOf(request.url, (cause) => logger.warn({ event: 'data_source_connection_lost', err: cause }));
+    const place = { url: request.url, ca: certificate(request.caCertificate) };
+    const tables = await tablesOf(place, (cause) => logger.warn({ event: 'data_source_connection_lost', err: cause }));
     const row = await store.transaction(async ({ sql }) => {
-      const saved = await saveDataSource(sql, tenant, sources.seal(tenant, request.url), now());
-      const { host, port, database, user, tls } = toDataSource(saved, request.url);
+      const saved = await saveDataSource(sql, tenant, sources.seal(tenant, place), now());
+      const { host, port, database, user, tls } = toDataSource(saved, place);
       await writeAudit(sql, call, {
         ...tenant,
         action: 'data_source.connected',
@@ -25,14 +27,27 @@ export const connectDataSource = ({ store, sources, auditRelay, logger, now }: A
     });
     sources.forget(tenant);
     auditRelay.nudge();
-    return { dataSource: toDataSource(row, request.url), tables };
+    return { dataSource: toDataSource(row, place), tables };
   },
 });
 
-/** Only a database that answers is connected. */
-async function tablesOf(url: string, onLost: (cause: unknown) => void): Promise<string[]> {
+function certificate(pem: string): string {
   try {
-    const source = createDataSource({ url, poolMax: 1, applicationName: 'agent-service agents' }, onLost);
+    if (pem !== '') new X509Certificate(pem);
+    return pem;
+  } catch (cause) {
+    throw new ServiceError('invalid_request', {
+      message: 'The certificate can not be read; give it in PEM.',
+      param: 'ca_certificate',
+      cause,
+    });
+  }
+}
+
+/** Only a database that answers is connected. */
+async function tablesOf(place: Place, onLost: (cause: unknown) => void): Promise<string[]> {
+  try {
+    const source = createDataSource({ ...connectionOf(place), poolMax: 1, applicationName: 'agent-service agents' }, onLost);
     try {
       return tableNames(await source.catalog());
     } finally {

@@ -1,11 +1,12 @@
 import type { Catalog } from '@agent-service/business-data';
 import { isoTime } from '@agent-service/store';
+import type { Place } from '../sources/sources.ts';
 import type { DataSourceRow } from '../store/data-sources.ts';
 
 const defaultPort = 5432;
 
 /** What an operator may see of a data source: everything but its password. */
-export function toDataSource(row: DataSourceRow, url: string) {
+export function toDataSource(row: DataSourceRow, { url, ca }: Place) {
   const { hostname, port, pathname, username, searchParams } = new URL(url);
   return {
     organizationId: row.organizationId,
@@ -14,7 +15,7 @@ export function toDataSource(row: DataSourceRow, url: string) {
     port: Number(port || defaultPort),
     database: decodeURIComponent(pathname.slice(1)),
     user: decodeURIComponent(username),
-    tls: tlsOf(searchParams.get('sslmode')),
+    tls: ca === '' ? tlsOf(searchParams.get('sslmode')) : 'verify',
     version: row.version,
     createdAt: isoTime(row.createdAt),
     updatedAt: isoTime(row.updatedAt),
@@ -28,4 +29,4 @@ function tlsOf(mode: string | null): string {
 
 /** As a data scope names them. */
 export const tableNames = ({ defaultSchema, tables }: Catalog): string[] =>
-  tables.map(({ schema, name }) => (schema === defaultSchema ? name : `${schema}.${name}`));
+  tables.map(({ schema, name }) => (schema === defaultSchema ? name : `${schema}.${name}`)).sort();

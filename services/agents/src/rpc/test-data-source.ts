@@ -11,12 +11,12 @@ export const testDataSource = ({ store, sources }: AgentsContext): RpcOf<'agents
     const tenant = namedTenant(request);
     const row = await findDataSource(store.sql, tenant);
     if (!row) throw new ServiceError('not_found', { message: 'No data source is connected here.' });
-    const url = sources.open(row);
-    const source = sources.source(tenant, url);
+    const place = sources.open(row);
+    const source = sources.source(tenant, place);
     try {
       const { version, durationMs } = await source.check();
       return {
-        dataSource: toDataSource(row, url),
+        dataSource: toDataSource(row, place),
         serverVersion: version,
         durationMs: Math.round(durationMs),
         tables: tableNames(await source.catalog()),

@@ -1,16 +1,34 @@
-import { type Catalog, DataFailure, type DataSource, type DataSources, openDataSources } from '@agent-service/business-data';
+import {
+  type Catalog,
+  type ConnectionSettings,
+  DataFailure,
+  type DataSource,
+  type DataSources,
+  openDataSources,
+} from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
 import { type ProcessContext, withTimeout } from '@agent-service/runtime';
 import type { Cipher, Store } from '@agent-service/store';
+import { z } from 'zod';
 import type { Tenant } from '../domain/tenant.ts';
 import { type DataSourceRow, findDataSource } from '../store/data-sources.ts';
 
+/** Where a database is, and how to get in. */
+export interface Place {
+  readonly url: string;
+  /** In PEM; empty for the authorities that everybody knows. */
+  readonly ca: string;
+}
+
+/** As the driver is told; an authority of one's own is named to be looked at. */
+export const connectionOf = ({ url, ca }: Place): ConnectionSettings => (ca === '' ? { url } : { url, tls: { mode: 'verify', ca } });
+
 /** The organizations' own databases, as far as agents looks into them: which tables and columns there are. */
 export interface Sources {
-  seal(tenant: Tenant, url: string): string;
-  open(row: DataSourceRow): string;
+  seal(tenant: Tenant, place: Place): string;
+  open(row: DataSourceRow): Place;
   /** Kept open for a while, and closed with the process. */
-  source(tenant: Tenant, url: string): DataSource;
+  source(tenant: Tenant, place: Place): DataSource;
   forget(tenant: Tenant): void;
   /** Undefined where none is connected, or where it can not be read at the moment. */
   catalogOf(tenant: Tenant): Promise<Catalog | undefined>;
@@ -22,21 +40,22 @@ const catalogWaitMs = 2_500;
 const silent = () => new DataFailure('timeout', 'The data source did not say in time which tables it has.');
 const keyOf = ({ organizationId, environment }: Tenant) => `${organizationId} ${environment}`;
 const contextOf = (tenant: Tenant) => `data_sources ${keyOf(tenant)} url`;
+const placeSchema = z.object({ url: z.string(), ca: z.string() });
 
 export function createSources(process: ProcessContext, store: Store, cipher: Cipher): Sources {
   const open: DataSources = openDataSources(process);
-  const source = (tenant: Tenant, url: string) => open.get(keyOf(tenant), { url, ...few });
-  const openUrl = (row: DataSourceRow) => cipher.decrypt(row.urlSealed, contextOf(row));
+  const source = (tenant: Tenant, place: Place) => open.get(keyOf(tenant), { ...connectionOf(place), ...few });
+  const unseal = (row: DataSourceRow): Place => placeSchema.parse(JSON.parse(cipher.decrypt(row.urlSealed, contextOf(row))));
   return {
-    seal: (tenant, url) => cipher.encrypt(url, contextOf(tenant)),
-    open: openUrl,
+    seal: (tenant, { url, ca }) => cipher.encrypt(JSON.stringify({ url, ca }), contextOf(tenant)),
+    open: unseal,
     source,
     forget: (tenant) => open.remove(keyOf(tenant)),
     async catalogOf(tenant) {
       const row = await findDataSource(store.sql, tenant);
       if (!row) return undefined;
       try {
-        return await withTimeout(source(tenant, openUrl(row)).catalog(), catalogWaitMs, silent);
+        return await withTimeout(source(tenant, unseal(row)).catalog(), catalogWaitMs, silent);
       } catch (cause) {
         // An agent must be editable while its organization's database is away; queries are held against the scope all the same.
         process.logger.warn({

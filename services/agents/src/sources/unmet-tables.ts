@@ -1,17 +1,28 @@
 import { resolveScope } from '@agent-service/business-data';
+import { formatTableScope, parseTableScope } from '@agent-service/contracts';
 import type { Tenant } from '../domain/tenant.ts';
 import type { Sources } from './sources.ts';
 
-export interface UnmetTable {
-  /** As it was asked for. */
-  readonly table: string;
-  readonly reason: string;
+/** What a tenant's connected database lacks. */
+export interface Unmet {
+  /** The tables that are not there, or not with all of their columns. */
+  readonly tables: readonly string[];
+  /** In words, one for each thing that is missing. */
+  readonly reasons: readonly string[];
 }
 
-/** Those tables that the tenant's connected database does not have, or not with these columns. Without one nothing can be missing. */
-export async function unmetTables(sources: Sources, tenant: Tenant, tables: readonly string[]): Promise<UnmetTable[]> {
+/** Holds entries of a scope against the tenant's connected database. Without one nothing can be missing. */
+export async function unmetTables(sources: Sources, tenant: Tenant, entries: readonly string[]): Promise<Unmet> {
   const catalog = await sources.catalogOf(tenant);
-  if (!catalog) return [];
-  const { unknown } = resolveScope(catalog, { tables, readOnly: true });
-  return unknown.map(({ index, reason }) => ({ table: tables[index] ?? '', reason }));
+  if (!catalog) return { tables: [], reasons: [] };
+  const { unknown } = resolveScope(catalog, { tables: entries, readOnly: true });
+  return {
+    tables: [...new Set(unknown.map(({ index }) => tableOf(entries[index] ?? '')))],
+    reasons: [...new Set(unknown.map(({ reason }) => reason))],
+  };
+}
+
+function tableOf(entry: string): string {
+  const scope = parseTableScope(entry);
+  return scope ? formatTableScope({ ...scope, columns: null }) : entry;
 }

@@ -1,4 +1,4 @@
-import { type DataSource, openDataSources } from '@agent-service/business-data';
+import { type DataSource, type DataSourceSettings, openDataSources } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { AnswerKey } from '../answers/answers-api.ts';
 import type { Steps } from './steps.ts';
@@ -15,8 +15,15 @@ const mostKnown = 1_000;
 
 interface Known {
   readonly url: string;
+  readonly caCertificate: string;
   readonly version: number;
 }
+
+const connectionOf = ({ url, caCertificate: ca }: Known): DataSourceSettings => ({
+  ...settings,
+  url,
+  ...(ca !== '' && { tls: { mode: 'verify', ca } }),
+});
 
 export function createTenantSources(process: ProcessContext): TenantSources {
   const open = openDataSources(process);
@@ -42,10 +49,10 @@ export function createTenantSources(process: ProcessContext): TenantSources {
       const tenant = `${organizationId} ${environment}`;
       if (version === 0) return forget(tenant);
       const kept = known.get(tenant);
-      if (kept && kept.version >= version) return open.get(tenant, { ...settings, url: kept.url });
+      if (kept && kept.version >= version) return open.get(tenant, connectionOf(kept));
       const found = await steps.source();
       if (!found) return forget(tenant);
-      return open.get(tenant, { ...settings, url: keep(tenant, found).url });
+      return open.get(tenant, connectionOf(keep(tenant, found)));
     },
   };
 }

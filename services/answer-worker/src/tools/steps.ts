@@ -18,7 +18,7 @@ export interface Steps {
   changed(step: number, rows: number): Promise<void>;
   notChanged(step: number): Promise<void>;
   /** How to reach the tenant's database; undefined where none is connected. */
-  source(): Promise<{ readonly url: string; readonly version: number } | undefined>;
+  source(): Promise<{ readonly url: string; readonly caCertificate: string; readonly version: number } | undefined>;
 }
 
 export interface StepsOptions {

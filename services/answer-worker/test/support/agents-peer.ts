@@ -10,6 +10,8 @@ type Given<Name extends keyof Methods> = Awaited<ReturnType<Methods[Name]['handl
 export type BeginItem = Requested<'beginAnswer'>['items'][number];
 export type CompleteItem = Requested<'completeAnswer'>['items'][number];
 export type FailItem = Requested<'failAnswer'>['items'][number];
+export type Step = Requested<'authorizeStep'>;
+export type FinishedStep = Requested<'finishStep'>;
 export type Attempt = Requested<'renewLeases'>['answers'][number];
 type Begun = NonNullable<NonNullable<Given<'beginAnswer'>['results']>[number]['begun']>;
 
@@ -19,6 +21,9 @@ export interface AgentsScript {
   complete(item: CompleteItem): ErrorCode | undefined;
   fail(item: FailItem): ErrorCode | undefined;
   isLost(attempt: Attempt): boolean;
+  authorize(step: Step): ErrorCode | Given<'authorizeStep'>;
+  /** The tenant's database. */
+  source(): ErrorCode | Given<'getDataSource'>;
 }
 
 /** A real gRPC server in the place of `agents` that answers workers as scripted and remembers what they said. */
@@ -29,6 +34,8 @@ export interface AgentsPeer {
   readonly completed: CompleteItem[];
   readonly failed: FailItem[];
   readonly returned: Attempt[];
+  readonly steps: Step[];
+  readonly finished: FinishedStep[];
   /** The answers of each call. */
   readonly renewed: Attempt[][];
   /** How many items each call to complete brought. */
@@ -43,6 +50,8 @@ export const usualScript = (): AgentsScript => ({
   complete: () => undefined,
   fail: () => undefined,
   isLost: () => false,
+  authorize: () => 'internal',
+  source: () => 'not_found',
 });
 
 export const usualBegun = (): Begun => ({
@@ -74,6 +83,8 @@ export async function startAgentsPeer(): Promise<AgentsPeer> {
     completed: [],
     failed: [],
     returned: [],
+    steps: [],
+    finished: [],
     renewed: [],
     completeCalls: [],
     workerChannel: '',
@@ -124,6 +135,15 @@ function implementationOf(peer: AgentsPeer): Methods {
       peer.failed.push(...items);
       return { results };
     },
+    async authorizeStep(step) {
+      peer.steps.push(step);
+      return givenOrRefused(peer.script.authorize(step));
+    },
+    async finishStep(step) {
+      peer.finished.push(step);
+      return {};
+    },
+    getDataSource: async () => givenOrRefused(peer.script.source()),
     async returnAnswers({ answers }) {
       peer.returned.push(...answers);
       return {};
@@ -136,6 +156,11 @@ function implementationOf(peer: AgentsPeer): Methods {
 
 function begunOrRefused(said: ErrorCode | Partial<Begun>) {
   return typeof said === 'string' ? refusalOf(said) : { begun: { ...usualBegun(), ...said } };
+}
+
+function givenOrRefused<Response>(said: ErrorCode | Response): Response {
+  if (typeof said === 'string') throw new ServiceError(said as ErrorCode);
+  return said;
 }
 
 const refuse = () => Promise.reject(new ServiceError('internal', { message: 'workers have no business with this method' }));

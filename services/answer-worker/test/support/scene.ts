@@ -35,7 +35,16 @@ export async function setScene(): Promise<Scene> {
     dispatcher,
     reset() {
       agents.script = usualScript();
-      for (const heard of [agents.begun, agents.completed, agents.failed, agents.returned, agents.renewed, agents.completeCalls])
+      for (const heard of [
+        agents.begun,
+        agents.completed,
+        agents.failed,
+        agents.returned,
+        agents.renewed,
+        agents.steps,
+        agents.finished,
+        agents.completeCalls,
+      ])
         heard.length = 0;
       dispatcher.replies.length = 0;
       model.follow(() => ({ kind: 'text', text: usualAnswer }));

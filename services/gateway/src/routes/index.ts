@@ -29,8 +29,9 @@ import { listTemplates } from './templates/list-templates.ts';
 import { updateAgent } from './update-agent.ts';
 import { updateCreditSettings } from './update-credit-settings.ts';
 import { updateUser } from './update-user.ts';
+import { webhookRoutes } from './webhooks/index.ts';
 
-/** The whole HTTP surface. The application, the OpenAPI document and the tests iterate over it. */
+/** The HTTP surface without webhooks. The application, the OpenAPI document and the tests iterate over it. */
 export const routes: readonly Route[] = [
   issueToken,
   issueOauthToken,
@@ -63,3 +64,6 @@ export const routes: readonly Route[] = [
   updateCreditSettings,
   listSigningKeys,
 ];
+
+/** The whole of it, where webhooks are on. */
+export const everyRoute: readonly Route[] = [...routes, ...webhookRoutes];

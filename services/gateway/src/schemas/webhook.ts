@@ -16,7 +16,7 @@ export const webhookUrl = text(1, 2_048).meta({
 export const webhookEvents = z
   .array(z.enum(eventTypes))
   .min(1, 'must name at least one type of event')
-  .meta({ example: ['agent.created', 'conversation.completed'] });
+  .meta({ example: ['credits.low_balance', 'credits.depleted'] });
 export const webhookSecret = text(16, 255).meta({
   description: 'What deliveries are signed with; generated where it is absent.',
   example: example.secret,

@@ -12,7 +12,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** A whole gateway in this process, on a free port. */
+/** A whole gateway in this process, on a free port, webhooks included unless the settings say otherwise. */
 export async function startGateway(peer: Peer, redisUrl: string, settings: Record<string, string> = {}): Promise<Gateway> {
   const config = readGatewayConfig({
     HOST: '127.0.0.1',
@@ -24,6 +24,8 @@ export async function startGateway(peer: Peer, redisUrl: string, settings: Recor
     CREDITS_ADDRESS: peer.creditsAddress,
     AGENTS_ADDRESS: peer.agentsAddress,
     TEMPLATES_ADDRESS: peer.templatesAddress,
+    WEBHOOKS_ENABLED: 'true',
+    WEBHOOKS_ADDRESS: peer.webhooksAddress,
     REDIS_URL: redisUrl,
     ...settings,
   });
@@ -44,6 +46,8 @@ export const everyScope = [
   'credits:write',
   'templates:read',
   'templates:write',
+  'webhooks:read',
+  'webhooks:write',
 ];
 
 /** A caller of their own organization, unless said otherwise. */

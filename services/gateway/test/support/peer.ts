@@ -5,6 +5,7 @@ import { type AgentsScript, agentsMethods, usualAgents } from './agents-peer.ts'
 import { usualCredits } from './credits-peer.ts';
 import { peerSettings } from './peer-settings.ts';
 import { usualTemplates } from './templates-peer.ts';
+import { usualWebhooks } from './webhooks-peer.ts';
 
 type Methods = Implementation<'identity'>;
 type Script = { [Name in keyof Methods]?: Methods[Name]['handle'] };
@@ -56,6 +57,7 @@ export interface Peer {
   readonly creditsAddress: string;
   readonly agentsAddress: string;
   readonly templatesAddress: string;
+  readonly webhooksAddress: string;
   readonly agents: AgentsScript;
   /** Agents alone can go away and come back too. */
   stopAgents(): Promise<void>;
@@ -66,9 +68,10 @@ export interface Peer {
   start(): Promise<void>;
 }
 
-/** Real gRPC servers in the places of identity and agents, answering as scripted, and of credits and templates. They can go away and come back at the same address. */
+/** Real gRPC servers in the places of identity and agents, answering as scripted, and of credits, templates and webhooks. They can go away and come back at the same address. */
 export async function startPeer(): Promise<Peer> {
-  const [port, creditsPort, agentsPort, templatesPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const [port, creditsPort, agentsPort] = [await freePort(), await freePort(), await freePort()];
+  const [templatesPort, webhooksPort] = [await freePort(), await freePort()];
   const agents = usualAgents();
   const script = usual();
   const methods = Object.keys(script) as (keyof Methods)[];
@@ -82,7 +85,7 @@ export async function startPeer(): Promise<Peer> {
     ]),
   ) as unknown as Methods;
   const configOf = (grpcPort: number) => ({ ...peerSettings, SERVICE_SECRET: [...peerSettings.SERVICE_SECRET], GRPC_PORT: grpcPort });
-  const startServer = <Name extends 'identity' | 'credits' | 'agents' | 'templates'>(
+  const startServer = <Name extends 'identity' | 'credits' | 'agents' | 'templates' | 'webhooks'>(
     name: Name,
     config: ReturnType<typeof configOf>,
     methods: Implementation<Name>,
@@ -94,6 +97,7 @@ export async function startPeer(): Promise<Peer> {
     creditsAddress: `ipv4:127.0.0.1:${creditsPort}`,
     agentsAddress: `ipv4:127.0.0.1:${agentsPort}`,
     templatesAddress: `ipv4:127.0.0.1:${templatesPort}`,
+    webhooksAddress: `ipv4:127.0.0.1:${webhooksPort}`,
     agents,
     script,
     startAgents: async () => {
@@ -110,6 +114,7 @@ export async function startPeer(): Promise<Peer> {
         startServer('identity', configOf(port), implementation),
         startServer('credits', configOf(creditsPort), usualCredits()),
         startServer('templates', configOf(templatesPort), usualTemplates()),
+        startServer('webhooks', configOf(webhooksPort), usualWebhooks()),
       ]);
     },
     stop: async () => {

@@ -1,19 +1,46 @@
 import { randomUUID } from 'node:crypto';
-import type { SentRequest } from '@agent-service/testkit';
+import { type SentRequest, until } from '@agent-service/testkit';
 import { z } from 'zod';
 import type { Route } from '../../src/routes/route.ts';
-import { furnish, makeAgent, type Organization, type World } from './world.ts';
+import { furnish, makeAgent, makeWebhook, type Organization, type World, webhookUrl } from './world.ts';
 
 interface Maker {
-  /** Users belong to the organization: both environments see them. Everything else belongs to one environment. */
-  belongsTo: 'organization' | 'environment';
-  /** What the path names before it is made already. */
-  make(world: World, organization: Organization, made: Readonly<Record<string, string>>): Promise<string>;
+  /** Users belong to the organization: both environments see them. Templates are everybody's. All else belongs to one environment. */
+  belongsTo: 'everyone' | 'organization' | 'environment';
+  /** What the path names before it is made already. It is made so that the route's own request succeeds. */
+  make(world: World, organization: Organization, made: Readonly<Record<string, string>>, route: Route): Promise<string>;
 }
 
 /** A message that has its answer, so that nothing goes on behind a test's back. */
 async function makeMessage(world: World, { keys }: Organization, agentId = ''): Promise<{ id: string; conversation_id: string }> {
   return furnish(world.call, keys.live, 'POST', `/v1/agents/${agentId}/messages`, { message: 'How much?' });
+}
+
+/** One that the organization has activated for a route that deactivates it, and has not for any other. */
+async function makeTemplate(world: World, { keys }: Organization, { operationId }: Route): Promise<string> {
+  const headers = { 'content-type': 'application/json' };
+  const [id, act] = ['tpl_sales_performance', operationId === 'deactivateTemplate' ? 'activate' : 'deactivate'];
+  const answer = await world.call(keys.live, { method: 'POST', path: `/v1/templates/${id}/${act}`, headers });
+  if (answer.status >= 300 && answer.status !== 409) throw new Error(`${act} answered ${answer.status}: ${answer.text}`);
+  return id;
+}
+
+/** The newest, for as long as there is one: there may only be so many. */
+async function newestWebhook(world: World, { keys }: Organization): Promise<string> {
+  const newest = (await world.call(keys.live, { method: 'GET', path: '/v1/webhooks?limit=1' })).json<{ data: { id: string }[] }>().data[0];
+  return newest?.id ?? (await makeWebhook(world.call, keys.live));
+}
+
+/** A delivery that has had its attempt, so that nothing goes on behind a test's back. */
+async function makeDelivery(world: World, { keys }: Organization, webhookId = ''): Promise<string> {
+  const path = `/v1/webhooks/${webhookId}/deliveries?limit=1`;
+  const { id } = await furnish<{ id: string }>(world.call, keys.live, 'POST', `/v1/webhooks/${webhookId}/test`, {});
+  const isPending = async () => {
+    const { data } = (await world.call(keys.live, { method: 'GET', path })).json<{ data: { status: string }[] }>();
+    return data[0]?.status === 'pending';
+  };
+  await until('the attempt is over', async () => !(await isPending()));
+  return id;
 }
 
 /** How to make what a path can name, in the live environment. A route with a new kind of id needs one more line here. */
@@ -42,11 +69,26 @@ export const makers: Record<string, Maker> = {
     belongsTo: 'environment',
     make: async (world, organization, made) => (await makeMessage(world, organization, made['agent_id'])).id,
   },
+  template_id: {
+    belongsTo: 'everyone',
+    make: (world, organization, _, route) => makeTemplate(world, organization, route),
+  },
+  webhook_id: {
+    belongsTo: 'environment',
+    make: newestWebhook,
+  },
+  delivery_id: {
+    belongsTo: 'environment',
+    make: (world, organization, made) => makeDelivery(world, organization, made['webhook_id']),
+  },
 };
 
 export const parametersOf = ({ path }: Route): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 
 export const title = ({ method, path }: Route): string => `${method} ${path}`;
+
+/** Fields whose examples would not do. */
+const special: Readonly<Record<string, () => string>> = { email: () => `${randomUUID()}@made.example`, url: () => webhookUrl };
 
 /** A request that passes every check of the route, from the examples of its own schemas. */
 export function validRequest(route: Route, ids: Readonly<Record<string, string>>): SentRequest {
@@ -54,13 +96,13 @@ export function validRequest(route: Route, ids: Readonly<Record<string, string>>
   if (!route.body) return { method: route.method, path };
   const { properties = {}, required = [] } = z.toJSONSchema(route.body, { io: 'input', unrepresentable: 'any' });
   const fields = Object.entries(properties as Record<string, { example?: unknown }>).filter(([name]) => required.includes(name));
-  const body = Object.fromEntries(fields.map(([name, { example }]) => [name, name === 'email' ? `${randomUUID()}@made.example` : example]));
+  const body = Object.fromEntries(fields.map(([name, { example }]) => [name, special[name]?.() ?? example]));
   return { method: route.method, path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
 /** Made ids for every parameter of the route. */
 export async function makeIds(world: World, organization: Organization, route: Route): Promise<Record<string, string>> {
   const made: Record<string, string> = {};
-  for (const name of parametersOf(route)) made[name] = (await makers[name]?.make(world, organization, made)) ?? '';
+  for (const name of parametersOf(route)) made[name] = (await makers[name]?.make(world, organization, made, route)) ?? '';
   return made;
 }

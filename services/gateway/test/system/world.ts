@@ -47,6 +47,17 @@ export async function makeAgent(call: World['call'], key: string): Promise<strin
 /** No test but the one of limits means to meet them. */
 const unlimited = Object.fromEntries(['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']));
 
+/** Where nobody listens. */
+export const webhookUrl = 'https://127.0.0.1:9/made';
+
+/** One that is told of what does not happen in these suites. */
+export async function makeWebhook(call: World['call'], key: string): Promise<string> {
+  return (await furnish<{ id: string }>(call, key, 'POST', '/v1/webhooks', { url: webhookUrl, events: ['credits.low_balance'] })).id;
+}
+
+/** The settings of a world in which webhooks are on and may lead to this machine. */
+export const withWebhooks = { WEBHOOKS_ENABLED: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
+
 export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
   const system = await testSystem({ ...unlimited, REPLICAS: 'gateway=2', ...settings }, { seed });
   const operator = createClient('identity', {
@@ -64,6 +75,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     for (const key of Object.values(keys)) {
       await furnish(call, key, 'PUT', `/v1/credits/users/${made.userId}/allocation`, { monthly_limit: 50_000 });
       await makeAgent(call, key);
+      if (settings['WEBHOOKS_ENABLED'] === 'true') await makeWebhook(call, key);
     }
     return { id: made.organizationId, adminId: made.userId, keys };
   };

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Connection } from './connection.ts';
 import { group } from './group.ts';
@@ -15,6 +16,7 @@ interface Tenant {
 interface ConnectOptions extends Tenant {
   url?: string;
   urlEnv?: string;
+  caFile?: string;
 }
 
 export function dataSourceCommands(program: Command, run: Run, env: NodeJS.ProcessEnv): void {
@@ -24,12 +26,14 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
     .addOption(environmentOption())
     .option('--url <url>', 'postgres://user:password@host:port/database; ?sslmode=verify-full for TLS')
     .option('--url-env <name>', 'the environment variable that holds the URL, which so stays out of the list of processes')
-    .action(({ organization, environment, ...given }: ConnectOptions) =>
+    .option('--ca-file <path>', "PEM file of the authority that the server's certificate comes from; TLS is then demanded and verified")
+    .action(({ organization, environment, caFile, ...given }: ConnectOptions) =>
       run(async ({ identity, agents }) => {
         const url = urlOf(given, env);
+        const caCertificate = caFile === undefined ? '' : readFileSync(caFile, 'utf8');
         // Agents keeps what it is given; only identity knows whom there is.
         await identity.getOrganization({ organizationId: organization });
-        const request = { organizationId: organization, environment, url };
+        const request = { organizationId: organization, environment, url, caCertificate };
         const { dataSource, tables } = await agents.connectDataSource(request, { timeoutMs: connectLimitMs });
         return { ...shown(dataSource), tables };
       }),

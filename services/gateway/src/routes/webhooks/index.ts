@@ -8,7 +8,7 @@ import { rotateWebhookSecret } from './rotate-webhook-secret.ts';
 import { testWebhook } from './test-webhook.ts';
 import { updateWebhook } from './update-webhook.ts';
 
-/** The routes that are there only where webhooks are on. */
+/** They are there only where webhooks are on: elsewhere their paths are unknown ones. */
 export const webhookRoutes: readonly Route[] = [
   createWebhook,
   listWebhooks,

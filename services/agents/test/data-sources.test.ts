@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:net';
+import { createCipher } from '@agent-service/store';
+import { freePort, type TestDatabase, testCertificate, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { asCaller, type Booted, body, boot, createAgent, encryptionKeys } from './booted.ts';
+import { Talk } from './talk.ts';
+
+let service: Booted;
+let business: TestDatabase;
+let serial = 0;
+
+beforeAll(async () => {
+  [service, business] = await Promise.all([boot(), testDatabase()]);
+  const client = new Client({ connectionString: business.url });
+  await client.connect();
+  await client.query(`create role "${reader()}" login password '${password}'`);
+  await client.query('create table orders (id integer primary key, total numeric); create schema hr; create table hr.staff (id integer)');
+  await client.query(`grant usage on schema hr to "${reader()}"; grant select on orders, hr.staff to "${reader()}"`);
+  await client.end();
+});
+const password = 'a-word-that-nobody-may-see';
+/** Named so that it goes with its database. */
+const reader = () => `${new URL(business.url).pathname.slice(1)}_reader`;
+const urlOf = () => {
+  const url = new URL(business.url);
+  [url.username, url.password] = [reader(), password];
+  return url.href;
+};
+
+afterAll(async () => {
+  await service?.stop();
+  await business?.drop();
+});
+
+const tenant = (environment = 'live') => ({ organizationId: `org_${++serial}`, environment });
+const codeOf = async (work: Promise<unknown>): Promise<unknown> =>
+  await work.then(
+    () => 'done',
+    ({ code }: { code: string }) => code,
+  );
+const stored = async () => JSON.stringify((await service.database.query('select * from data_sources')).rows);
+
+const connect = (to: { organizationId: string; environment: string }, url = urlOf()) => service.operator.connectDataSource({ ...to, url });
+
+test('a database that answers is connected, and everything but its password can be seen again', async () => {
+  const mine = tenant();
+  const { dataSource, tables } = await connect(mine);
+  const { hostname, port, pathname, username } = new URL(urlOf());
+  const shown = { ...mine, host: hostname, port: Number(port), database: pathname.slice(1), user: username, tls: 'off', version: 1 };
+  expect(dataSource).toMatchObject(shown);
+  expect(tables).toEqual(['hr.staff', 'orders']);
+  const listed = await service.operator.listDataSources({ organizationId: mine.organizationId });
+  expect(listed.dataSources).toEqual([dataSource]);
+  const tested = await service.operator.testDataSource(mine);
+  expect(tested).toMatchObject({ dataSource: shown, tables, serverVersion: expect.stringMatching(/^\d+/) });
+  for (const text of [JSON.stringify([dataSource, listed, tested]), await stored()]) expect(text).not.toContain(password);
+});
+
+test('what is not a database is refused with what is wrong, and leaves what was connected', async () => {
+  const mine = tenant();
+  await connect(mine);
+  const wrong = ['', 'mysql://u:p@h/d', 'postgres://h', `${urlOf()}?options=-c%20role=x`, `${urlOf()}?sslmode=sometimes`];
+  for (const url of [...wrong, 'postgres://u:%zz@127.0.0.1/d'])
+    expect([url, await codeOf(connect(mine, url))]).toEqual([url, 'invalid_request']);
+  const away = `postgres://u:hidden-word@127.0.0.1:${await freePort()}/d`;
+  const failure = await connect(mine, away).catch((cause: Error) => cause);
+  expect(failure).toMatchObject({ code: 'data_source_unavailable' });
+  expect(JSON.stringify([failure, (failure as Error).message])).not.toContain('hidden-word');
+  expect((await service.operator.listDataSources({ organizationId: mine.organizationId })).dataSources).toMatchObject([{ version: 1 }]);
+  expect(await codeOf(connect({ ...mine, environment: 'staging' }))).toBe('invalid_request');
+});
+
+test('with an authority of one’s own TLS is demanded, and one that can not be read is named', async () => {
+  const mine = tenant();
+  const { cert: caCertificate } = testCertificate();
+  const failure = await service.operator.connectDataSource({ ...mine, url: urlOf(), caCertificate }).catch((cause: unknown) => cause);
+  // The server of this test speaks in clear only.
+  expect(failure).toMatchObject({ code: 'data_source_unavailable' });
+  const unreadable = service.operator.connectDataSource({ ...mine, url: urlOf(), caCertificate: 'no certificate' });
+  await expect(unreadable).rejects.toMatchObject({ code: 'invalid_request', param: 'ca_certificate' });
+});
+
+test('versions only go up, also over a removal; one tenant never meets another’s', async () => {
+  const [mine, other] = [tenant(), tenant('test')];
+  await connect(mine);
+  expect((await connect(mine)).dataSource?.version).toBe(2);
+  await service.operator.removeDataSource(mine);
+  await service.operator.removeDataSource(mine);
+  expect((await service.operator.listDataSources({ organizationId: mine.organizationId })).dataSources).toEqual([]);
+  expect(await codeOf(service.operator.testDataSource(mine))).toBe('not_found');
+  expect(
+    (await service.database.query('select url_sealed from data_sources where organization_id = $1', [mine.organizationId])).rows,
+  ).toEqual([{ url_sealed: null }]);
+  expect((await connect(mine)).dataSource?.version).toBe(4);
+  expect((await service.operator.listDataSources({ organizationId: other.organizationId })).dataSources).toEqual([]);
+  expect(await codeOf(service.operator.testDataSource({ ...mine, environment: 'test' }))).toBe('not_found');
+});
+
+test('each change of what is connected stands in the audit log without its password', async () => {
+  const mine = tenant();
+  await connect(mine);
+  await service.operator.removeDataSource(mine);
+  const { rows } = await service.database.query<{ text: string }>('select payload::text as text from outbox order by 1');
+  const entries = rows.filter(({ text }) => text.includes(mine.organizationId)).map(({ text }) => text);
+  expect(entries.filter((text) => text.includes('data_source.connected'))).toHaveLength(1);
+  expect(entries.filter((text) => text.includes('data_source.removed'))).toHaveLength(1);
+  expect(entries.join()).not.toContain(password);
+});
+
+test('the URL is sealed for its tenant alone, and opens under older keys', async () => {
+  const mine = tenant();
+  await connect(mine);
+  const { rows } = await service.database.query<{ url_sealed: string }>('select url_sealed from data_sources where organization_id = $1', [
+    mine.organizationId,
+  ]);
+  const sealed = rows[0]?.url_sealed ?? '';
+  const key = Buffer.from(encryptionKeys.slice(2), 'base64');
+  const rotated = createCipher(
+    new Map([
+      [1, key],
+      [2, randomBytes(32)],
+    ]),
+  );
+  expect(rotated.decrypt(sealed, `data_sources ${mine.organizationId} live url`)).toBe(JSON.stringify({ url: urlOf(), ca: '' }));
+  expect(() => rotated.decrypt(sealed, `data_sources ${mine.organizationId} test url`)).toThrow();
+});
+
+test('only operators connect, and only who has an answer in hand learns the URL', async () => {
+  const mine = tenant();
+  const url = urlOf();
+  expect(await codeOf(service.gateway.connectDataSource({ ...mine, url }))).toBe('service_forbidden');
+  expect(await codeOf(service.worker.listDataSources(mine))).toBe('service_forbidden');
+  const answer = { answer: { ...mine, answerId: 'msg_none' }, attempt: 1 };
+  expect(await codeOf(service.operator.getDataSource({ answer }))).toBe('service_forbidden');
+  expect(await codeOf(service.worker.getDataSource({ answer }))).toBe('attempt_superseded');
+});
+
+test('an agent’s tables are those of the connected database', async () => {
+  const mine = tenant();
+  const caller = { organizationId: mine.organizationId };
+  const make = (tables: string[]) => asCaller(caller, () => service.gateway.createAgent(body({ dataScope: { tables, readOnly: true } })));
+  const anything = await make(['whatever']);
+  await connect(mine);
+  await make(['orders', 'orders(id)', 'hr.staff']);
+  await expect(make(['orders', 'whatever'])).rejects.toMatchObject({ code: 'invalid_request', param: 'data_scope.tables[1]' });
+  const agentId = anything.agent?.id ?? '';
+  const change = (tables: string[]) =>
+    asCaller(caller, () => service.gateway.updateAgent({ agentId, dataScope: { tables: { values: tables } } }));
+  await expect(change(['orders(nothing)', 'orders'])).rejects.toMatchObject({ param: 'data_scope.tables[0]' });
+  await asCaller(caller, () => service.gateway.updateAgent({ agentId, name: 'Renamed' }));
+});
+
+/** Takes connections and says nothing. */
+async function silence(): Promise<{ server: Server; url: string }> {
+  const server = createServer((socket) => socket.on('error', () => undefined));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, url: `postgres://u:p@127.0.0.1:${(server.address() as { port: number }).port}/d` };
+}
+
+test('while the database is away or silent an agent can be edited all the same, without a long wait', async () => {
+  const mine = tenant();
+  await connect(mine);
+  const { server, url } = await silence();
+  const sealed = createCipher(new Map([[1, Buffer.from(encryptionKeys.slice(2), 'base64')]])).encrypt(
+    JSON.stringify({ url, ca: '' }),
+    `data_sources ${mine.organizationId} live url`,
+  );
+  await service.database.query('update data_sources set url_sealed = $1 where organization_id = $2', [sealed, mine.organizationId]);
+  const began = performance.now();
+  await createAgent(service.gateway, { dataScope: { tables: ['whatever'], readOnly: true } }, { organizationId: mine.organizationId });
+  expect(performance.now() - began).toBeLessThan(4_500);
+  server.close();
+});
+
+/** An answer that is being worked on, in its second attempt. */
+async function inHand(readOnly: boolean) {
+  const mine = { organizationId: `org_${++serial}`, environment: 'live' as const };
+  const agentId = await createAgent(service.gateway, { dataScope: { tables: ['orders(id)'], readOnly } }, mine);
+  const talk = new Talk(service.database, { ...mine, agentId, userId: 'usr_1' });
+  const answerId = await talk.ask(await talk.begin(Date.now()), Date.now());
+  await service.database.query('update answers set attempt = 2 where id = $1', [answerId]);
+  const attempt = (number = 2) => ({ answer: { ...mine, answerId }, attempt: number });
+  const claim = (step: number, number = 2) =>
+    service.worker.authorizeStep({ answer: attempt(number), step, kind: 'change', description: 'update orders (1 row)' });
+  return { mine, agentId, answerId, attempt, claim };
+}
+
+test('a step is told what the agent may see now, and an older attempt nothing', async () => {
+  const { mine, agentId, attempt } = await inHand(true);
+  const read = (number?: number) => service.worker.authorizeStep({ answer: attempt(number), step: 0, kind: 'read' });
+  expect(await read()).toEqual({ dataScope: { tables: ['orders(id)'], readOnly: true }, sourceVersion: 0 });
+  await connect(mine);
+  await asCaller(mine, () => service.gateway.updateAgent({ agentId, dataScope: { tables: { values: ['hr.staff'] } } }));
+  expect(await read()).toEqual({ dataScope: { tables: ['hr.staff'], readOnly: true }, sourceVersion: 1 });
+  expect(await service.worker.getDataSource({ answer: attempt() })).toEqual({ url: urlOf(), caCertificate: '', version: 1 });
+  for (const number of [1, 3]) expect(await codeOf(read(number))).toBe('attempt_superseded');
+  await asCaller(mine, () => service.gateway.deleteAgent({ agentId }));
+  expect(await codeOf(read())).toBe('attempt_superseded');
+});
+
+test('a change is claimed by one attempt only, asked for again as often as needed, and audited once', async () => {
+  const { mine, attempt, answerId, claim } = await inHand(false);
+  await Promise.all([claim(1), claim(1), claim(1)]);
+  await claim(2);
+  const finish = (step: number, undone = false) => service.worker.finishStep({ answer: attempt(), step, rows: undone ? 0 : 3, undone });
+  await finish(2, true);
+  await Promise.all([finish(1), finish(1)]);
+  expect(await codeOf(claim(1))).toBe('change_unfinished');
+  await service.database.query('update answers set attempt = 3 where id = $1', [answerId]);
+  expect(await codeOf(claim(1, 3))).toBe('change_unfinished');
+  expect(await codeOf(claim(2, 2))).toBe('attempt_superseded');
+  const { rows } = await service.database.query<{ text: string }>('select payload::text as text from outbox');
+  const audited = rows.filter(({ text }) => text.includes(mine.organizationId) && text.includes('business_data.changed'));
+  expect(audited).toHaveLength(1);
+  expect(audited[0]?.text).toContain('update orders (1 row)');
+});
+
+test('what was undone may be done by the next attempt', async () => {
+  const { attempt, answerId, claim } = await inHand(false);
+  await claim(1);
+  await service.worker.finishStep({ answer: attempt(), step: 1, rows: 0, undone: true });
+  await service.database.query('update answers set attempt = 3 where id = $1', [answerId]);
+  await claim(1, 3);
+});
+
+test('an agent that may only read claims nothing', async () => {
+  const { claim } = await inHand(true);
+  expect(await codeOf(claim(1))).toBe('invalid_request');
+  expect(
+    (await service.database.query('select count(*)::int as count from answer_steps where description <> $1', ['update orders (1 row)']))
+      .rows,
+  ).toEqual([{ count: 0 }]);
+});

@@ -1,0 +1,121 @@
+import { createDataSource, type DataSource } from '@agent-service/business-data';
+import type { RunningProcess } from '@agent-service/runtime';
+import { type ModelReply, type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { bootWorker, eventually, type Scene, setScene } from './support/scene.ts';
+
+let scene: Scene;
+let worker: RunningProcess;
+let business: TestDatabase;
+let database: DataSource;
+let serial = 0;
+
+beforeAll(async () => {
+  [scene, business] = await Promise.all([setScene(), testDatabase()]);
+  worker = await bootWorker(scene);
+  database = createDataSource({ url: business.url }, () => undefined);
+  await sql('create table public.notes (id integer primary key, edits integer not null)');
+  await sql('insert into public.notes values (1, 0), (2, 0)');
+}, 60_000);
+afterAll(async () => {
+  await worker?.stop();
+  await database?.close();
+  await business?.drop();
+  await scene?.stop();
+}, 60_000);
+beforeEach(() => scene.reset());
+
+const limits = { timeoutMs: 5_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
+/** Past the tools and their gates. */
+const sql = (text: string) => database.transaction('read write', limits, (run) => run(text));
+
+const scope = { tables: ['notes'], readOnly: false };
+const connected = {
+  source: () => ({ url: business.url, caCertificate: '', version: 1 }),
+  authorize: () => ({ dataScope: scope, sourceVersion: 1 }),
+};
+const edit = (id: number): ModelReply => ({
+  kind: 'tools',
+  calls: [{ name: 'change', arguments: { table: 'notes', operation: 'update', rows: [{ key: { id }, values: { edits: 1 } }] } }],
+});
+const look: ModelReply = { kind: 'tools', calls: [{ name: 'query', arguments: { sql: 'select id from notes order by id' } }] };
+const done: ModelReply = { kind: 'text', text: 'Done.' };
+
+/** Dispatches an answer whose model takes these steps. */
+async function dispatched(
+  replies: readonly ModelReply[],
+  script: Partial<Scene['agents']['script']> = {},
+  begun: object = {},
+): Promise<void> {
+  const first = scene.model.calls.length;
+  scene.model.follow((_request, call) => replies[call - first - 1] ?? done);
+  Object.assign(scene.agents.script, connected, { begin: () => ({ dataScope: scope, sourceVersion: 1, ...begun }) }, script);
+  serial += 1;
+  await scene.dispatcher.dispatch([`msg_${serial}`]);
+}
+
+const completed = () => eventually('it is completed', () => scene.agents.completed.length === 1);
+const failed = () => eventually('it is failed', () => scene.agents.failed.length === 1);
+const failure = () => scene.agents.failed[0]?.failure;
+const editsOf = async (id: number) => Number((await sql(`select edits from public.notes where id = ${id}`)).rows[0]?.[0]);
+
+test('each step is asked for, and what was read goes with the result', async () => {
+  await dispatched([look, look]);
+  await completed();
+  expect(scene.agents.steps.map(({ kind }) => kind)).toEqual(['read', 'read']);
+  const query = { statement: 'select id from notes order by id', tables: ['notes'], rows: 2, durationMs: expect.any(Number) };
+  expect(scene.agents.completed[0]?.queries).toEqual([query, query]);
+});
+
+test('a change is claimed before and finished after; one that is no change claims nothing', async () => {
+  await dispatched([{ kind: 'tools', calls: [{ name: 'change', arguments: { table: 'notes', rows: [] } }] }, edit(1), edit(77)]);
+  await completed();
+  expect(scene.agents.steps.map(({ kind, step, description }) => [kind, step, description])).toEqual([
+    ['change', 1, 'update notes (1 row)'],
+    ['change', 2, 'update notes (1 row)'],
+  ]);
+  expect(scene.agents.finished.map(({ step, rows, undone }) => [step, rows, undone])).toEqual([
+    [1, 1, false],
+    [2, 0, true],
+  ]);
+  expect(await editsOf(1)).toBe(1);
+});
+
+test('an attempt after one that has changed something ends at once, and the model is not asked', async () => {
+  const asked = scene.model.calls.length;
+  await dispatched([edit(2)], {}, { changedBefore: true });
+  await failed();
+  expect(failure()).toMatchObject({ code: 'change_unfinished', message: expect.stringContaining('may have been written') });
+  expect(scene.model.calls).toHaveLength(asked);
+});
+
+test('a change that is refused its claim is not made, and ends the answer', async () => {
+  await dispatched([edit(2)], { authorize: () => 'change_unfinished' });
+  await failed();
+  expect(failure()?.code).toBe('change_unfinished');
+  expect([await editsOf(2), scene.agents.finished]).toEqual([0, []]);
+});
+
+test('a step of an attempt that is over ends the work without a word', async () => {
+  await dispatched([look], { authorize: () => 'attempt_superseded' });
+  await eventually('the step was asked for', () => scene.agents.steps.length === 1);
+  await eventually('nothing is in hand', async () => (await scene.dispatcher.counts()).active === 0);
+  expect([scene.agents.completed, scene.agents.failed, scene.agents.returned]).toEqual([[], [], []]);
+});
+
+test('while agents is away a step waits for it, and is taken once', async () => {
+  let refusals = 3;
+  await dispatched([edit(2)], { authorize: () => (refusals-- > 0 ? 'unavailable' : connected.authorize()) });
+  await completed();
+  expect(scene.agents.steps.map(({ step }) => step)).toEqual([1, 1, 1, 1]);
+  expect([await editsOf(2), scene.agents.finished.length]).toEqual([1, 1]);
+});
+
+test('without a data source or a scope there are no tools', async () => {
+  for (const begun of [{ sourceVersion: 0 }, { dataScope: { tables: [], readOnly: true } }]) {
+    scene.reset();
+    await dispatched([], {}, begun);
+    await completed();
+    expect(scene.model.calls.at(-1)?.tools).toBeUndefined();
+  }
+});

@@ -1,0 +1,126 @@
+import type { ChatRequest } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { until } from '../support/until.ts';
+import { type DataWorld, dataOf, type Message, startDataWorld } from './data-world.ts';
+
+let world: DataWorld;
+const business = 'business';
+const organizationPath = () => ({ organizationId: world.organizationId, environment: 'live' });
+
+beforeAll(async () => {
+  world = await startDataWorld();
+  await world.sql(`create database ${business}`);
+  await world.sql(`create table notes (id integer primary key, edits integer not null default 0, secret text default 'CANARY')`, business);
+  await world.sql('insert into notes (id) select generate_series(1, 9)', business);
+  await world.sql("create role editor login password 'editor-password'");
+  await world.sql('grant select, update, insert, delete on notes to editor', business);
+  await world.sql(`grant connect on database ${business} to editor`);
+  await world.operator.connectDataSource({ ...organizationPath(), url: world.urlOf(business, 'editor', 'editor-password') });
+}, 120_000);
+afterAll(() => world?.stop(), 60_000);
+
+const edit = (id: number, edits: number) => ({
+  name: 'change',
+  arguments: { table: 'notes', operation: 'update', rows: [{ key: { id }, values: { edits } }] },
+});
+const editsOf = async (id: number) => Number((await world.sql(`select edits from notes where id = ${id}`, business))[0]?.[0]);
+const stepOf = ({ messages }: ChatRequest) => messages.filter(({ role }) => role === 'assistant').length;
+const claimsOf = async () =>
+  await world.sql('select answer_id, attempt, finished_at is not null from agents.answer_steps order by claimed_at');
+
+/** Adds up in the database how often a row was changed, whoever did it and with what value. */
+async function countEdits(): Promise<void> {
+  await world.sql(
+    `create table changes_made (id integer); create function count_edit() returns trigger language plpgsql security definer as
+       $$ begin insert into public.changes_made values (new.id); return new; end $$;
+     create trigger count_edit after update on notes for each row execute function count_edit()`,
+    business,
+  );
+}
+const timesEdited = async (id: number) => Number((await world.sql(`select count(*) from changes_made where id = ${id}`, business))[0]?.[0]);
+
+test('a change that the agent may make is made, shown with its answer without its values, and audited', async () => {
+  const agentId = await world.agent(['notes(id, edits)'], { readOnly: false });
+  world.model.follow((request) =>
+    stepOf(request) === 0 ? { kind: 'tools', calls: [edit(1, 7), edit(99, 1)] } : { kind: 'text', text: 'Made.' },
+  );
+  const message = dataOf<Message>(await world.ask(agentId, 'Set it.'));
+  expect(await editsOf(1)).toBe(7);
+  expect(message.queries).toMatchObject([{ tables: ['notes'], rows: 1 }]);
+  expect(message.queries?.[0]?.statement).toMatch(/^update .*\$1/);
+  const told = (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
+  expect(told).toEqual(['id | edits\n1 | 7\n(1 row)', expect.stringContaining('no row with this key')]);
+  expect((await claimsOf()).map(([, , finished]) => finished)).toEqual(['t']);
+  const audit = async () => JSON.stringify(dataOf(await world.call(world.keys.live, 'GET', '/v1/audit')));
+  await until(async () => (await audit()).includes('business_data.changed'));
+  expect(await audit()).toContain('update notes (1 row)');
+});
+
+test('a failure after a change says that the change stands', async () => {
+  const agentId = await world.agent(['notes(id, edits)'], { readOnly: false });
+  world.model.follow((request) => (stepOf(request) === 0 ? { kind: 'tools', calls: [edit(2, 5)] } : { kind: 'failure', status: 401 }));
+  const answer = await world.ask(agentId, 'Set it.');
+  const { code, message } = answer.json<{ error: { code: string; message: string } }>().error;
+  expect([answer.status, code]).toEqual([502, 'provider_error']);
+  expect(message).toContain('had been changed before');
+  expect(await editsOf(2)).toBe(5);
+});
+
+test('rights that are taken away meanwhile hold for the next change', async () => {
+  const agentId = await world.agent(['notes(id, edits)'], { readOnly: false });
+  world.model.follow(async (request) => {
+    const step = stepOf(request);
+    if (step === 1) dataOf(await world.call(world.keys.live, 'PATCH', `/v1/agents/${agentId}`, { data_scope: { read_only: true } }));
+    return step < 2 ? { kind: 'tools', calls: [edit(3, step + 1)] } : { kind: 'text', text: 'Done.' };
+  });
+  dataOf(await world.ask(agentId, 'Set it twice.'));
+  expect(await editsOf(3)).toBe(1);
+  expect(String(world.model.calls.at(-1)?.messages.at(-1)?.content)).toContain('may only read');
+});
+
+/** Nobody else changes this row until the session ends. */
+async function locked(id: number): Promise<Client> {
+  const session = new Client({ connectionString: world.urlOf(business) });
+  await session.connect();
+  await session.query('begin');
+  await session.query('select from notes where id = $1 for update', [id]);
+  return session;
+}
+
+const pidOf = (name: string) => world.system.processes.get(name)?.pid as number;
+
+test('a worker that is killed within a change makes it at most once, and the answer says that it may have been written', async () => {
+  await countEdits();
+  const [before, within] = [
+    await world.agent(['notes(id, edits)'], { readOnly: false }),
+    await world.agent(['notes(id, edits)'], { readOnly: false }),
+  ];
+  const asked = (request: ChatRequest) => Number(/row (\d)/.exec(JSON.stringify(request.messages))?.[1]);
+  world.model.follow((request) =>
+    stepOf(request) === 0 ? { kind: 'tools', calls: [edit(asked(request), 1)] } : { kind: 'text', text: 'Made.' },
+  );
+  const calls = world.model.calls.length;
+  const [four, five] = [await locked(4), await locked(5)];
+  const claimed = (await claimsOf()).length;
+  const answers = [world.ask(before, 'Change row 4.'), world.ask(within, 'Change row 5.')];
+  const waiting = async () =>
+    Number((await world.sql("select count(*) from pg_stat_activity where usename = 'editor' and wait_event_type = 'Lock'"))[0]?.[0]);
+  await until(async () => (await claimsOf()).length === claimed + 2 && (await waiting()) === 2);
+  // Row 5 is changed for good while nobody can be told of it; row 4 is not.
+  process.kill(pidOf('agents'), 'SIGSTOP');
+  await five.end();
+  await until(async () => (await timesEdited(5)) === 1);
+  process.kill(pidOf('answer-worker'), 'SIGKILL');
+  process.kill(pidOf('agents'), 'SIGCONT');
+  await four.end();
+  for (const answer of await Promise.all(answers)) {
+    const { code, message } = answer.json<{ error: { code: string; message: string } }>().error;
+    expect([answer.status, code]).toEqual([409, 'change_unfinished']);
+    expect(message).toContain('may have been written');
+  }
+  expect(await timesEdited(5)).toBe(1);
+  expect(await timesEdited(4)).toBeLessThanOrEqual(1);
+  // The second attempt does not even ask the model.
+  expect(world.model.calls.length - calls).toBe(2);
+}, 90_000);

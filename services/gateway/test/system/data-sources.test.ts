@@ -1,0 +1,230 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { seed } from '@agent-service/local/seed';
+import type { ChatRequest } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '../support/until.ts';
+import { type DataWorld, dataOf, type Message, startDataWorld } from './data-world.ts';
+import { dump, untilOutboxesAreEmpty } from './database.ts';
+
+let world: DataWorld;
+const passwords = { first: 'first-word-nobody-may-see', second: 'second-word-nobody-may-see' };
+const business = 'business';
+
+beforeAll(async () => {
+  world = await startDataWorld();
+  await world.sql(`create database ${business}`);
+  await world.sql('create table stock as select number as id, number * 10 as pieces from generate_series(1, 50) number', business);
+  for (const [name, password] of Object.entries(passwords)) {
+    await world.sql(`create role ${name} login password '${password}'`);
+    await world.sql(`grant connect on database ${business} to ${name}`);
+    await world.sql(`grant select on stock to ${name}`, business);
+  }
+}, 120_000);
+afterAll(() => world?.stop(), 60_000);
+
+const urlOf = (name: keyof typeof passwords) => world.urlOf(business, name, passwords[name]);
+const tenant = (environment = 'live') => ({ organizationId: world.organizationId, environment });
+const stepOf = ({ messages }: ChatRequest) => messages.filter(({ role }) => role === 'assistant').length;
+const toolTexts = () =>
+  (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
+const sum = { name: 'query', arguments: { sql: 'select sum(pieces) as pieces from stock' } };
+const summed = 'pieces\n12750\n(1 row)';
+
+/** A model that takes so many steps, and lets something happen before each but the first. */
+function script(steps: number, before: (step: number) => unknown = () => undefined) {
+  world.model.follow(async (request) => {
+    const step = stepOf(request);
+    if (step > 0 && step < steps) await before(step);
+    return step < steps ? { kind: 'tools', calls: [sum] } : { kind: 'text', text: 'Done.' };
+  });
+}
+
+interface Ran {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** The operator's command line, which finds the system by its folder. */
+async function admin(words: string, env: Record<string, string> = {}): Promise<Ran> {
+  const main = fileURLToPath(new URL('../../../identity/src/cli/main.ts', import.meta.url));
+  const options = { env: { PATH: process.env['PATH'] ?? '', DATA_DIR: world.system.dataDir, ...env } };
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...words.split(' ')], options);
+    return { code: 0, output: stdout + stderr };
+  } catch (cause) {
+    const { code, stdout, stderr } = cause as { code: number; stdout: string; stderr: string };
+    return { code, output: stdout + stderr };
+  }
+}
+
+test('an operator connects, tests, lists and removes by the command line, and sees no password', async () => {
+  const whose = `--organization ${world.organizationId} --environment live`;
+  const outputs = [
+    await admin(`data-source connect ${whose} --url-env SOURCE --json`, { SOURCE: urlOf('first') }),
+    await admin(`data-source test ${whose} --json`),
+    await admin(`data-source list --organization ${world.organizationId} --json`),
+  ];
+  expect(outputs.map(({ code }) => code)).toEqual([0, 0, 0]);
+  const [connected, tested, listed] = outputs.map(({ output }) => JSON.parse(output) as Record<string, unknown>);
+  expect(connected).toMatchObject({ database: business, user: 'first', tls: 'off', tables: ['stock'] });
+  expect(tested).toMatchObject({ database: business, tables: ['stock'], server_version: expect.stringMatching(/^\d+/) });
+  // The demonstration data is connected by the start.
+  expect(listed?.['data_sources']).toMatchObject([
+    { environment: 'live', user: 'first' },
+    { environment: 'test', database: 'agent_service_demonstration' },
+  ]);
+  expect(outputs.map(({ output }) => output).join()).not.toContain(passwords.first);
+  const removed = await admin(`data-source remove ${whose}`);
+  expect([removed.code, removed.output]).toEqual([0, expect.stringContaining('removed: true')]);
+  expect((await admin(`data-source test ${whose}`)).output).toContain('not_found');
+}, 60_000);
+
+test('a later start connects the demonstration where nothing is, and leaves what an operator has connected', async () => {
+  await world.operator.connectDataSource({ ...tenant('test'), url: urlOf('first') });
+  await seed(world.system);
+  const connected = async () => {
+    const { dataSources } = await world.operator.listDataSources({ organizationId: world.organizationId });
+    return dataSources.map(({ environment, user, version }) => ({ environment, user, version }));
+  };
+  const [live, kept] = await connected();
+  expect([live?.user, kept?.user]).toEqual(['agent_service_demonstration_reader', 'first']);
+  // Its port or password may be others than before, so that it is connected anew each time.
+  await seed(world.system);
+  expect(await connected()).toEqual([{ ...live, version: (live?.version ?? 0) + 1 }, kept]);
+});
+
+test('a mistake of the operator’s is named, without what was given as URL', async () => {
+  const whose = `--organization ${world.organizationId} --environment live`;
+  const wrong: [string, string][] = [
+    [`data-source connect ${whose}`, '--url-env'],
+    [`data-source connect ${whose} --url-env NOT_SET`, 'NOT_SET'],
+    [`data-source connect ${whose} --url ${urlOf('first').replace(passwords.first, 'hidden-word')}`, 'refuses the account'],
+    [`data-source connect --organization org_none --environment live --url ${urlOf('first')}`, 'not_found'],
+  ];
+  for (const [words, said] of wrong) {
+    const { code, output } = await admin(words);
+    expect([words, code, output]).toEqual([words, 1, expect.stringContaining(said)]);
+    expect(output).not.toMatch(new RegExp(`hidden-word|${passwords.first}`));
+  }
+}, 60_000);
+
+test('other credentials hold for the next query, and after a removal there is nothing to ask', async () => {
+  await world.operator.connectDataSource({ ...tenant(), url: urlOf('first') });
+  const agentId = await world.agent(['stock']);
+  script(4, async (step) => {
+    if (step === 1) {
+      await world.operator.connectDataSource({ ...tenant(), url: urlOf('second') });
+      await world.sql('alter role first nologin');
+      await world.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'first'");
+    }
+    if (step === 2) await world.operator.removeDataSource(tenant());
+    if (step === 3) await world.operator.connectDataSource({ ...tenant(), url: urlOf('second') });
+  });
+  const message = dataOf<Message>(await world.ask(agentId, 'How many pieces?'));
+  expect(toolTexts()).toEqual([summed, summed, 'No data source is connected at the moment.', summed]);
+  expect(message.queries).toHaveLength(3);
+}, 30_000);
+
+/** Stands between the agents and their database, and can be as bad as networks are. */
+interface Between {
+  readonly url: string;
+  state: 'open' | 'closed' | 'silent';
+  cut(): void;
+  stop(): void;
+}
+
+async function between(target: string): Promise<Between> {
+  const { port } = new URL(target);
+  const sockets = new Set<Socket>();
+  const self = { state: 'open' as Between['state'] };
+  const server: Server = createServer((near) => {
+    if (self.state === 'closed') return void near.destroy();
+    const far = dial(Number(port), '127.0.0.1');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => undefined);
+      from.on('close', () => to.destroy());
+      from.on('data', (chunk) => self.state === 'silent' || to.write(chunk));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(target);
+  url.port = String((server.address() as { port: number }).port);
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  return Object.assign(self, {
+    url: url.href,
+    cut,
+    stop: () => {
+      cut();
+      server.close();
+    },
+  });
+}
+
+test('while the database is away or silent the tools say so in time, the answer ends, and afterwards all is well again', async () => {
+  const link = await between(urlOf('second'));
+  await world.operator.connectDataSource({ ...tenant(), url: link.url });
+  await world.operator.connectDataSource({ ...tenant('test'), url: link.url });
+  const [agentId, builtIn] = [await world.agent(['stock']), await world.agent(['stock'], { key: world.keys.test })];
+  script(2, () => {
+    link.state = 'closed';
+    link.cut();
+  });
+  dataOf(await world.ask(agentId, 'How many pieces?'));
+  expect(toolTexts()).toEqual([summed, expect.stringContaining('can not be reached')]);
+  const plain = dataOf<Message>(await world.ask(builtIn, 'How many stock rows are there?', world.keys.test));
+  expect(plain.content).toContain('can not be reached');
+
+  link.state = 'open';
+  script(2, () => {
+    link.state = 'silent';
+  });
+  const began = performance.now();
+  dataOf(await world.ask(agentId, 'How many pieces?'));
+  // Ten seconds are the statement's, and one its connection's.
+  expect(performance.now() - began).toBeLessThan(16_000);
+  expect(toolTexts()).toEqual([summed, expect.stringMatching(/time limit|can not be reached/)]);
+
+  link.state = 'open';
+  script(1);
+  dataOf(await world.ask(agentId, 'How many pieces?'));
+  expect(toolTexts()).toEqual([summed]);
+  link.stop();
+}, 60_000);
+
+test('no password of a data source stands in clear in a row or in a log', async () => {
+  await world.operator.connectDataSource({ ...tenant(), url: urlOf('second') });
+  script(1);
+  dataOf(await world.ask(await world.agent(['stock']), 'How many pieces?'));
+  // Idle connections that are cut are logged by those who keep them.
+  await world.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'second'");
+  await until(() => world.log('answer-worker').includes('data_source_connection_lost'));
+  const lost = world
+    .log('answer-worker')
+    .split('\n')
+    .filter((line) => line.includes('data_source_connection_lost'));
+  // What the driver hangs on its errors (the whole connection) is nobody's to read.
+  expect(Math.max(...lost.map(({ length }) => length))).toBeLessThan(3_000);
+  const secrets = [...Object.values(passwords), 'hidden-word', world.system.demonstrationPassword];
+  const postgres = world.system.endpoints['postgres'] ?? '';
+  await untilOutboxesAreEmpty(postgres);
+  const rows = [...(await dump(postgres))].flatMap(([table, lines]) => lines.map((line) => `${table}: ${line}`));
+  expect(rows.some((row) => row.includes('data_source.connected'))).toBe(true);
+  for (const secret of secrets) expect(rows.filter((row) => row.includes(secret))).toEqual([]);
+  const folder = join(world.system.dataDir, 'logs');
+  // The server's own log quotes the statements by which this test made its roles.
+  const logs = readdirSync(folder).filter((name) => name !== 'postgres.log');
+  for (const name of logs)
+    for (const secret of secrets) expect([name, readFileSync(join(folder, name), 'utf8').includes(secret)]).toEqual([name, false]);
+}, 30_000);
