@@ -12,7 +12,8 @@ const schema = z.object({
   WEBHOOK_ALLOWED_NETWORKS: networksSetting(),
   /** Certificates of authorities that receivers' certificates may be signed by, besides those that everybody knows. */
   WEBHOOK_CA_FILE: setting.text().optional(),
-  DELIVERIES_AT_ONCE: setting.integer(512, 1, 10_000),
+  /** How many jobs are in hand; each holds deliveries to one endpoint, no more than its lane has room for. */
+  DELIVERY_JOBS_AT_ONCE: setting.integer(512, 1, 10_000),
 });
 
 export type DispatcherConfig = z.output<typeof schema>;

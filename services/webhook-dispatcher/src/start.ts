@@ -18,8 +18,8 @@ export async function start(process: ProcessContext, config: DispatcherConfig): 
   const agent = createReceiverAgent({ allowed: config.WEBHOOK_ALLOWED_NETWORKS, extraAuthorities });
   process.onStop('receivers', () => agent.destroy());
   const redis = await openRedis(process, config);
-  await startWorker(process, redis, 'delivery', {
-    concurrency: config.DELIVERIES_AT_ONCE,
+  await startWorker(process, redis, 'deliveries', {
+    concurrency: config.DELIVERY_JOBS_AT_ONCE,
     drainMs,
     handle: createDeliver({ process, webhooks, agent }),
   });

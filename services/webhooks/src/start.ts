@@ -20,7 +20,7 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
   const store = await openStore(process, config, { schema, entities: [] });
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'webhooks', config });
   process.onStop('identity client', async () => identity.close());
-  const jobs = createProducer(process, await openRedis(process, config), 'delivery');
+  const jobs = createProducer(process, await openRedis(process, config), 'deliveries');
   const allowed = config.WEBHOOK_ALLOWED_NETWORKS;
   const resolve = createResolve({ local: allowed.length > 0 });
   const context: WebhooksContext = {

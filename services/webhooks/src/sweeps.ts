@@ -1,4 +1,4 @@
-import type { DeliveryJob, Producer } from '@agent-service/queues';
+import type { DeliveriesJob, Producer } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { startSweep, sweepIdempotency } from '@agent-service/store';
 import type { WebhooksContext } from './context.ts';
@@ -12,7 +12,7 @@ const removedAtOnce = 1_000;
 
 export interface SweepsOptions {
   context: WebhooksContext;
-  jobs: Producer<DeliveryJob>;
+  jobs: Producer<DeliveriesJob>;
   /** Tells administrators one thing; answers with 0 when there was nothing to tell. */
   notify: () => Promise<number>;
 }

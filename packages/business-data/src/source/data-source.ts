@@ -49,7 +49,8 @@ export function openDataSource(process: ProcessContext, settings: DataSourceSett
 export function createDataSource(settings: DataSourceSettings, onLost: (cause: unknown) => void): DataSource {
   const pool = new pg.Pool(poolSettings(settings));
   // An idle connection that breaks is replaced by the next use; of one in use its user hears by the guard.
-  pool.on('error', onLost);
+  // The driver hangs the whole connection on its error.
+  pool.on('error', (cause) => onLost(translateFailure(cause)));
   pool.on('connect', (client) => client.on('error', () => undefined));
   const readAnew = () => withClient(pool, catalogLimits, (client) => readInTransaction(client));
   return {

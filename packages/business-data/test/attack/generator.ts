@@ -156,7 +156,7 @@ export function createGenerator(draw: Draw, { hostility, calls }: GeneratorOptio
     (sources) => column(sources),
     (sources) => column(sources),
     (sources) => column(sources),
-    () => draw.one(['1', "'x'", 'null', "'2024-01-01'", '0.5', "'salaries'", 'true', '77777', 'current_date', "U&'\\0041'", "E'\\''"]),
+    () => draw.one(['1', "'x'", 'null', "'2024-01-01'", '0.5', "'salaries'", 'true', '77776', 'current_date', "U&'\\0041'", "E'\\''"]),
     (sources, depth) => call(sources, depth),
     (sources, depth) => call(sources, depth),
     (sources, depth) => `(${expression(sources, depth + 1)})::${draw.one(hostile() ? forbiddenTypes : types)}`,

@@ -21,15 +21,24 @@ const answer = z.object({
   dispatch: z.int().min(0),
 });
 
-const delivery = z.object({
+/** Deliveries to one endpoint that were taken out of its line together. */
+const deliveries = z.object({
   organizationId: id,
   environment: id,
-  deliveryId: id,
-  attempt: z.int().min(0),
+  job: id,
+  deliveries: z
+    .array(
+      z.object({
+        deliveryId: id,
+        /** Counts how often this delivery was handed to a dispatcher. */
+        dispatch: z.int().min(0),
+      }),
+    )
+    .min(1),
 });
 
 export type AnswerJob = z.output<typeof answer>;
-export type DeliveryJob = z.output<typeof delivery>;
+export type DeliveriesJob = z.output<typeof deliveries>;
 
 const minute = 60_000;
 
@@ -44,17 +53,17 @@ export const jobs = {
     id: ({ answerId, dispatch }: AnswerJob) => `${answerId}-${dispatch}`,
     timeLimitMs: 60 * minute,
   },
-  delivery: {
+  deliveries: {
     queue: 'deliveries',
-    payload: delivery,
-    id: ({ deliveryId, attempt }: DeliveryJob) => `${deliveryId}-${attempt}`,
+    payload: deliveries,
+    id: ({ job }: DeliveriesJob) => job,
     timeLimitMs: minute,
   },
 } as const;
 
 interface Payloads {
   answer: AnswerJob;
-  delivery: DeliveryJob;
+  deliveries: DeliveriesJob;
 }
 
 export type JobName = keyof Payloads;

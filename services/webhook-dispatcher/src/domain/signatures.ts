@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
 const standardPrefix = 'whsec_';
 
@@ -30,9 +30,10 @@ export function signatureHeaders({ eventId, body, secrets, nowMs }: Signed): Rec
 }
 
 /** What Standard Webhooks libraries make of a secret: base64 behind whsec_; a secret of another form is its own characters. */
-function standardKey(secret: string): Buffer {
+function standardKey(secret: string): KeyObject {
   const encoded = secret.slice(standardPrefix.length);
   const bytes = Buffer.from(encoded, 'base64');
   const standard = secret.startsWith(standardPrefix) && bytes.length > 0 && bytes.toString('base64') === encoded;
-  return standard ? bytes : Buffer.from(secret);
+  // A key object, because bytes would be made into one at more than three times the cost.
+  return createSecretKey(standard ? bytes : Buffer.from(secret));
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@agent-service/contracts';
-import type { DeliveryJob } from '@agent-service/queues';
+import type { DeliveriesJob } from '@agent-service/queues';
 import { createBatcher, type ProcessContext } from '@agent-service/runtime';
 import type { Dispatcher } from 'undici';
 import { type Sent, send } from '../http/send.ts';
@@ -10,9 +10,15 @@ type EndItem = Parameters<Client<'webhooks'>['endDelivery']>[0]['items'] extends
 type Begun = NonNullable<Awaited<ReturnType<Client<'webhooks'>['beginDelivery']>>['results'][number]['begun']>;
 
 /** Bodies included, they stay well below what a message may take. */
-const itemsAtOnce = 200;
+const begunAtOnce = 200;
+const endedAtOnce = 500;
 /** Between tries to tell an outcome. */
 const pausesMs = [200, 500, 1_000, 2_000, 4_000];
+
+interface DeliveryInJob {
+  delivery: { organizationId: string; environment: string; deliveryId: string };
+  dispatch: number;
+}
 
 export interface DeliverOptions {
   process: ProcessContext;
@@ -20,17 +26,17 @@ export interface DeliverOptions {
   agent: Dispatcher;
 }
 
-/** Does one delivery job: takes the delivery up, sends it, tells what became of it. */
-export function createDeliver({ process, webhooks, agent }: DeliverOptions): (job: DeliveryJob, stopping: AbortSignal) => Promise<void> {
+/** Does one job: takes each of its deliveries up, sends it, tells what became of it. */
+export function createDeliver({ process, webhooks, agent }: DeliverOptions): (job: DeliveriesJob, stopping: AbortSignal) => Promise<void> {
   const { metrics, logger } = process;
   const attempts = metrics.counter('webhook_attempts_total', 'Attempts to deliver events', ['outcome']);
   const waited = metrics.seconds('webhook_first_attempt_seconds', 'From the event coming in to its first attempt', []);
   const begin = createBatcher<BeginItem, Begun | null>({
-    maxItems: itemsAtOnce,
+    maxItems: begunAtOnce,
     run: async (items) => (await webhooks.beginDelivery({ items })).results.map(({ begun }) => begun),
   });
   const end = createBatcher<EndItem, undefined>({
-    maxItems: itemsAtOnce,
+    maxItems: endedAtOnce,
     run: async (items) => {
       await webhooks.endDelivery({ items });
       return items.map(() => undefined);
@@ -49,8 +55,8 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     }
   }
 
-  return async ({ organizationId, environment, deliveryId, attempt: dispatch }, stopping) => {
-    const key = { delivery: { organizationId, environment, deliveryId }, dispatch };
+  async function deliver(key: DeliveryInJob, stopping: AbortSignal): Promise<void> {
+    const { organizationId, deliveryId } = key.delivery;
     const begun = await begin.add(key);
     if (!begun) return;
     if (begun.attempt === 1) waited.observe((Date.now() - Number(begun.receivedAtMs)) / 1000);
@@ -59,6 +65,14 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     attempts.inc({ outcome });
     logger.debug({ event: 'delivery_attempt', delivery_id: deliveryId, organization_id: organizationId, attempt: begun.attempt, outcome });
     await tell({ ...key, ...toMessage(sent) });
+  }
+
+  return async ({ organizationId, environment, deliveries }, stopping) => {
+    const keys = deliveries.map(({ deliveryId, dispatch }) => ({ delivery: { organizationId, environment, deliveryId }, dispatch }));
+    // The job is there for as long as one of them is under way, whatever happened to the others.
+    const ended = await Promise.allSettled(keys.map((key) => deliver(key, stopping)));
+    const failed = ended.find(({ status }) => status === 'rejected');
+    if (failed) throw (failed as PromiseRejectedResult).reason;
   };
 }
 

@@ -1,8 +1,9 @@
-import type { DeliveryJob, Producer } from '@agent-service/queues';
+import { randomUUID } from 'node:crypto';
+import type { DeliveriesJob, Producer } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Store } from '@agent-service/store';
 import { type EndpointKey, endpointKeyText } from '../store/keys.ts';
-import { type Armed, armLines } from '../store/line.ts';
+import { type Armed, type ArmedBy, armLines } from '../store/line.ts';
 
 const endpointsAtOnce = 500;
 
@@ -21,7 +22,7 @@ export interface Lines {
 export interface LinesOptions {
   process: ProcessContext;
   store: Store;
-  jobs: Producer<DeliveryJob>;
+  jobs: Producer<DeliveriesJob>;
   now: () => number;
 }
 
@@ -39,8 +40,8 @@ export function createLines({ process, store, jobs, now }: LinesOptions): Lines 
       const [endpoints, ringing] = [takeEndpoints(), alarms];
       alarms = [];
       try {
-        const armed = endpoints.length > 0 ? await armLines(store.sql, endpoints, now()) : [];
-        await jobs.add([...armed.map((each) => ({ payload: jobOf(each) })), ...ringing.map(alarmJob)]);
+        const armed = endpoints.length > 0 ? await armLines(store.sql, endpoints.map(withJob), now()) : [];
+        await jobs.add([...jobsOf(armed).map((payload) => ({ payload })), ...ringing.map(alarmJob)]);
       } catch (cause) {
         process.logger.warn({ event: 'deliveries_not_armed', endpoints: endpoints.length, err: cause });
       }
@@ -74,11 +75,23 @@ export function createLines({ process, store, jobs, now }: LinesOptions): Lines 
   };
 }
 
-export const jobOf = ({ organizationId, environment, deliveryId, dispatch }: Armed): DeliveryJob => ({
-  organizationId,
-  environment,
-  deliveryId,
-  attempt: dispatch,
+/** What goes to an endpoint at once goes by one job. */
+const withJob = (endpoint: EndpointKey) => ({ ...endpoint, job: randomUUID() });
+
+/** The jobs that these deliveries went by, each once. */
+export function jobsOf(armed: readonly ArmedBy[]): DeliveriesJob[] {
+  const byJob = Map.groupBy(armed, ({ job }) => job);
+  return [...byJob.values()].map((together) => jobOf(together as [ArmedBy, ...ArmedBy[]]));
+}
+
+const jobOf = (together: readonly [ArmedBy, ...ArmedBy[]]): DeliveriesJob => ({
+  organizationId: together[0].organizationId,
+  environment: together[0].environment,
+  job: together[0].job,
+  deliveries: together.map(({ deliveryId, dispatch }) => ({ deliveryId, dispatch })),
 });
 
-const alarmJob = ({ delayMs, ...armed }: Alarm) => ({ payload: jobOf(armed), delayMs });
+const alarmJob = ({ delayMs, ...armed }: Alarm) => ({
+  payload: jobOf([{ ...armed, job: `${armed.deliveryId}-${armed.dispatch}` }]),
+  delayMs,
+});

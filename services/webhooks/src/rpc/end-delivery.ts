@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type Call, type RpcOf, services } from '@agent-service/contracts';
 import { type Sql, writeAudit } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
-import type { Outcome } from '../domain/outcome.ts';
+import { judge, type Outcome } from '../domain/outcome.ts';
 import { type EndpointChange, settleBatch } from '../domain/settle-batch.ts';
 import type { Alarm } from '../lines/lines.ts';
+import { type DeliveredJob, saveDelivered, touchEndpoints } from '../store/delivered.ts';
 import { type EndedDelivery, type EndpointAfter, type InHand, lockInHand, saveEnded, saveEndpoints } from '../store/end.ts';
 import { distinctEndpoints, type EndpointKey, endpointKeyText } from '../store/keys.ts';
+import type { Armed } from '../store/line.ts';
 import { addNotice } from '../store/notices.ts';
 import { toTimestamp } from '../store/time.ts';
 import { checkCount, toJob } from './items.ts';
@@ -26,11 +28,18 @@ export const endDelivery = ({ store, lines, auditRelay, now }: WebhooksContext):
   allow: services('webhook-dispatcher'),
   async handle({ items }, call) {
     checkCount(items, 'items');
-    const jobs = items.map(toJob);
-    const outcomes = items.map(toOutcome);
+    const at = now();
+    const jobs = items.map((item, position): EndingJob => ({ ...toJob(item), position, outcome: toOutcome(item) }));
+    const delivered = await saveDelivered(store.sql, jobs.filter(isDelivered), at);
+    lines.nudge(delivered);
+    await touchEndpoints(store.sql, delivered, at);
+    const ended = new Set(delivered.map(({ position }) => position));
+    const others = jobs.filter(({ position }) => !ended.has(position));
+    if (others.length === 0) return {};
     const { endpoints, alarms, audited } = await store.transaction(async ({ sql }) => {
-      const inHand = await lockInHand(sql, jobs);
-      return await apply(sql, call, inHand, outcomes, now());
+      const inHand = await lockInHand(sql, others);
+      const outcomes = others.map(({ outcome }) => outcome);
+      return await apply(sql, call, inHand, outcomes, at);
     });
     lines.ring(alarms);
     lines.nudge(endpoints);
@@ -38,6 +47,13 @@ export const endDelivery = ({ store, lines, auditRelay, now }: WebhooksContext):
     return {};
   },
 });
+
+interface EndingJob extends Armed {
+  position: number;
+  outcome: Outcome;
+}
+
+const isDelivered = (job: EndingJob): job is DeliveredJob => job.outcome.kind === 'answered' && judge(job.outcome) === 'delivered';
 
 async function apply(sql: Sql, call: Call, inHand: readonly InHand[], outcomes: readonly Outcome[], at: number): Promise<Applied> {
   if (inHand.length === 0) return { endpoints: [], alarms: [], audited: false };

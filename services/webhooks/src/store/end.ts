@@ -119,7 +119,7 @@ export interface AttemptRecord {
   duration_ms: number;
 }
 
-const attemptOf = (outcome: Exclude<Outcome, { kind: 'returned' }>, now: number): AttemptRecord => ({
+export const attemptOf = (outcome: Exclude<Outcome, { kind: 'returned' }>, now: number): AttemptRecord => ({
   at: toTimestamp(now - outcome.durationMs),
   status: outcome.kind === 'answered' ? outcome.status : 0,
   error: outcome.kind === 'answered' ? '' : outcome.reason,

@@ -9,8 +9,13 @@ export const believedMs = 10_000;
 const forgottenMs = 5_000;
 
 export interface Armed extends DeliveryKey {
-  /** Which job of the delivery this is. */
+  /** How often this delivery has been handed out. */
   dispatch: number;
+}
+
+export interface ArmedBy extends Armed {
+  /** The job that it went by, together with others to the same endpoint. */
+  job: string;
 }
 
 /**
@@ -18,28 +23,28 @@ export interface Armed extends DeliveryKey {
  * without a lock: two replicas that do this at the same moment may fill a lane twice, and it empties again. Rows that are locked
  * here are written by their place, since a join by key reads the whole table wherever statistics are missing or old.
  */
-export function armLines(sql: Sql, endpoints: readonly EndpointKey[], now: number): Promise<Armed[]> {
-  return sql<Armed>(
+export function armLines(sql: Sql, endpoints: readonly (EndpointKey & { job: string })[], now: number): Promise<ArmedBy[]> {
+  return sql<ArmedBy>(
     `with lanes as (
-       select endpoint.organization_id, endpoint.environment, endpoint.id, coalesce(endpoint.void_before, '-infinity') as void_before,
+       select endpoint.organization_id, endpoint.environment, endpoint.id, wanted.job, coalesce(endpoint.void_before, '-infinity') as void_before,
          case when endpoint.first_failure_at is null then ${laneWidth} else ${narrowLaneWidth} end - (
            select count(*) from deliveries as delivery
            where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
              and delivery.endpoint_id = endpoint.id and delivery.state = 'armed' and delivery.ended_at is null) as room
-       from unnest($1::text[], $2::text[], $3::text[]) as wanted (organization_id, environment, id)
+       from unnest($1::text[], $2::text[], $3::text[], $6::text[]) as wanted (organization_id, environment, id, job)
        join endpoints as endpoint using (organization_id, environment, id)
        where endpoint.active and endpoint.deleted_at is null
      ), line as (
-       select found.place from lanes cross join lateral (
+       select found.place, lanes.job from lanes cross join lateral (
          select delivery.ctid as place from deliveries as delivery
          where delivery.organization_id = lanes.organization_id and delivery.environment = lanes.environment
            and delivery.endpoint_id = lanes.id and delivery.state = 'waiting' and delivery.ended_at is null and delivery.due_at <= $4
            and delivery.created_at > lanes.void_before
          order by delivery.due_at, delivery.id limit greatest(lanes.room, 0) for update skip locked) as found
      )
-     update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5 from line where delivery.ctid = line.place
-     returning delivery.organization_id as "organizationId", delivery.environment, delivery.id as "deliveryId", delivery.dispatch`,
-    [...endpointColumns(endpoints), toTimestamp(now), toTimestamp(now + believedMs)],
+     update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5, job = line.job from line where delivery.ctid = line.place
+     returning delivery.organization_id as "organizationId", delivery.environment, delivery.id as "deliveryId", delivery.dispatch, delivery.job`,
+    [...endpointColumns(endpoints), toTimestamp(now), toTimestamp(now + believedMs), endpoints.map(({ job }) => job)],
   );
 }
 

@@ -1,9 +1,9 @@
 import type { Sql } from '@agent-service/store';
 import { distinctEndpoints, type EndpointKey, endpointColumns } from './keys.ts';
-import { type Armed, believedMs } from './line.ts';
+import { type ArmedBy, believedMs } from './line.ts';
 import { toTimestamp } from './time.ts';
 
-export interface ArmedRow extends Armed, EndpointKey {}
+export interface ArmedRow extends ArmedBy, EndpointKey {}
 
 /** A bounded number whose jobs have not been taken up for a while; they are believed in for another while. */
 export function takeDoubtful(sql: Sql, now: number, limit: number): Promise<ArmedRow[]> {
@@ -11,7 +11,7 @@ export function takeDoubtful(sql: Sql, now: number, limit: number): Promise<Arme
     `update deliveries set look_at = $2
      where ctid = any(array(
        select ctid from deliveries where look_at <= $1 order by look_at limit $3 for update skip locked))
-     returning organization_id as "organizationId", environment, endpoint_id as "endpointId", id as "deliveryId", dispatch`,
+     returning organization_id as "organizationId", environment, endpoint_id as "endpointId", id as "deliveryId", dispatch, job`,
     [toTimestamp(now), toTimestamp(now + believedMs), limit],
   );
 }

@@ -48,8 +48,8 @@ const events = `
   create index events_received_at_index on events using brin (received_at) with (pages_per_range = 32, autosummarize = on);
 `;
 
-// waiting: in its endpoint's line, from due_at on. armed: in its lane, by the job that dispatch numbers, which is believed to be
-// there until look_at. Whatever that job's dispatcher tells counts only while the number is the same. A delivery is written
+// waiting: in its endpoint's line, from due_at on. armed: in its lane, by a job, which may hold others to the same endpoint and is
+// believed to be there until look_at. What a dispatcher tells counts only while dispatch is the number that it was handed. A delivery is written
 // three times, so it has few indexes: the times of removal are found by block ranges. They begin with the endpoint, or PostgreSQL
 // would, for as long as it has no statistics, look for one delivery among all of its tenant instead of by the key.
 const deliveries = `
@@ -65,6 +65,7 @@ const deliveries = `
     state text not null check (state in ('waiting', 'armed', 'delivered', 'failed', 'dropped')),
     due_at timestamptz(3) not null,
     look_at timestamptz(3),
+    job text,
     dispatch integer not null default 0,
     attempts_made integer not null default 0,
     attempts jsonb not null default '[]',
@@ -75,7 +76,8 @@ const deliveries = `
     ended_at timestamptz(3),
     primary key (organization_id, environment, id),
     constraint deliveries_ended check ((ended_at is null) = (state in ('waiting', 'armed'))),
-    constraint deliveries_looked_after check ((look_at is not null) = (state = 'armed'))
+    constraint deliveries_looked_after check ((look_at is not null) = (state = 'armed')),
+    constraint deliveries_armed_by check (job is not null or state <> 'armed')
   ) with (fillfactor = 70);
   create index deliveries_endpoint_index on deliveries (endpoint_id, organization_id, environment, created_at desc);
   create index deliveries_line_index on deliveries (endpoint_id, organization_id, environment, state, due_at) where ended_at is null;
