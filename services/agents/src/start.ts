@@ -3,8 +3,8 @@ import { createProducer, createPublisher, openRedis, type Reply, type WorkerNoti
 import type { ProcessContext } from '@agent-service/runtime';
 import { createCipher, createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
 import { createAnswers } from './answers/answers.ts';
+import type { AgentsBase } from './base.ts';
 import type { AgentsConfig } from './config.ts';
-import type { AgentsBase } from './context.ts';
 import { implementation } from './rpc/index.ts';
 import { createSources } from './sources/sources.ts';
 import { migrations } from './store/migrations/index.ts';

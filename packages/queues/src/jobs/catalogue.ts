@@ -21,14 +21,14 @@ const answer = z.object({
   dispatch: z.int().min(0),
 });
 
-/** Deliveries to one endpoint that were taken out of its line together. */
+/** Deliveries that were taken out of their lines together, of whichever tenants. */
 const deliveries = z.object({
-  organizationId: id,
-  environment: id,
   job: id,
   deliveries: z
     .array(
       z.object({
+        organizationId: id,
+        environment: id,
         deliveryId: id,
         /** Counts how often this delivery was handed to a dispatcher. */
         dispatch: z.int().min(0),

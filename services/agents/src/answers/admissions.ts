@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import type { AnswerLimits } from '../context.ts';
+import type { AnswerLimits } from '../base.ts';
 import { type Admission, admit } from '../domain/answers/admission.ts';
 import { keyKeptMs } from '../domain/answers/times.ts';
 import { type Asked, type Circumstances, type KeptKey, loadCircumstances, loadKeys } from './store/load.ts';

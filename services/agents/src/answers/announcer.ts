@@ -1,6 +1,6 @@
 import type { AnswerMessage } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
-import type { AgentsBase } from '../context.ts';
+import type { AgentsBase } from '../base.ts';
 import type { AnswerKey } from './key.ts';
 import type { AnswerMetrics, Outcome } from './metrics.ts';
 

@@ -1,6 +1,6 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { type Sql, startSweep } from '@agent-service/store';
-import type { AgentsBase } from '../context.ts';
+import type { AgentsBase } from '../base.ts';
 import { type Acceptance, createAcceptance } from './acceptance.ts';
 import { failAnswersOfAgent, failRestOfAgent } from './agent-deletion.ts';
 import { createAnnouncer } from './announcer.ts';

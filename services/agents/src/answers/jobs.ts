@@ -1,5 +1,5 @@
 import type { AnswerJob } from '@agent-service/queues';
-import type { AgentsBase } from '../context.ts';
+import type { AgentsBase } from '../base.ts';
 import type { Background } from './background.ts';
 import type { AnswerKey } from './key.ts';
 

@@ -1,5 +1,5 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import type { AgentsBase } from '../context.ts';
+import type { AgentsBase } from '../base.ts';
 import type { Announcer } from './announcer.ts';
 import type { Background } from './background.ts';
 import type { AnswerJobs } from './jobs.ts';

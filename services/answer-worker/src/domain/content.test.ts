@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { outputOf } from '../jobs/output.ts';
 import { countable } from './content.ts';
-import { outputOf } from './output.ts';
 
 test('every count of tokens is a whole number that fits', () => {
   fc.assert(

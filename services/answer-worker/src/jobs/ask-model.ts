@@ -4,11 +4,11 @@ import { inStepSpan } from '@agent-service/runtime';
 import type { BegunAnswer } from '../answers/answers-api.ts';
 import type { WorkerContext } from '../context.ts';
 import { longestContent } from '../domain/content.ts';
-import { outputOf } from '../domain/output.ts';
 import type { QueryRecord } from '../domain/query-log.ts';
 import type { Held } from '../hand/hand.ts';
 import type { Interruption } from '../hand/interruption.ts';
 import type { Reader } from '../replies/replies.ts';
+import { outputOf } from './output.ts';
 
 export interface Question {
   readonly environment: ModelRequest['environment'];

@@ -1,5 +1,6 @@
 import type { Comparison } from './intent.ts';
-import type { Measure, Operation } from './measures.ts';
+import type { Measure } from './measures.ts';
+import type { Operation } from './operation.ts';
 import { numberOf } from './periods.ts';
 import { has, type Word } from './words.ts';
 

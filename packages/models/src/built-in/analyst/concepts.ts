@@ -1,4 +1,4 @@
-import type { Operation } from './measures.ts';
+import type { Operation } from './operation.ts';
 
 /** Where a figure stands, in the usual names of tables and columns. */
 export interface Place {

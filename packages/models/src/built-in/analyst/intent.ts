@@ -1,6 +1,7 @@
 import type { DateColumn } from './columns.ts';
 import type { Dimension } from './dimensions.ts';
-import type { Amount, Condition, Operation } from './measures.ts';
+import type { Amount, Condition } from './measures.ts';
+import type { Operation } from './operation.ts';
 import type { Period } from './periods.ts';
 import type { ForeignKey, Table } from './schema.ts';
 import type { Hit } from './values.ts';

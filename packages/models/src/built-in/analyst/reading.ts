@@ -17,16 +17,8 @@ import { unplacedIn } from './coverage.ts';
 import { columnDimension, type Dimension, dimensionOf, dimensionsOf } from './dimensions.ts';
 import { type Filtered, filtersOf, spanOf, withoutOf } from './filters.ts';
 import type { Comparison, Figure, Intent, Listing } from './intent.ts';
-import {
-  type Amount,
-  type Condition,
-  conceptMeasures,
-  isSuperlative,
-  type Measure,
-  type Mention,
-  mentionedTables,
-  type Operation,
-} from './measures.ts';
+import { type Amount, type Condition, conceptMeasures, isSuperlative, type Measure, type Mention, mentionedTables } from './measures.ts';
+import type { Operation } from './operation.ts';
 import { isComparison, lastToTheSameDay, numberOf, type Period, periodsOf } from './periods.ts';
 import { columnOf, pathTo, type Schema, type Table } from './schema.ts';
 import type { Hit } from './values.ts';

@@ -7,7 +7,7 @@ import type { Question } from '../../../src/answers/admissions.ts';
 import { type Answers, composeAnswers } from '../../../src/answers/answers.ts';
 import { createPartitions } from '../../../src/answers/store/partitions.ts';
 import type { SweepParts } from '../../../src/answers/sweeps.ts';
-import type { AgentsBase } from '../../../src/context.ts';
+import type { AgentsBase } from '../../../src/base.ts';
 import { timeOf } from '../../../src/domain/answers/ids.ts';
 import { migrations } from '../../../src/store/migrations/index.ts';
 import { type ScriptedLedger, scriptedLedger } from './ledger.ts';
