@@ -40,6 +40,7 @@ describe('POST /v1/agents', () => {
     expect(seen).toEqual([
       {
         name: 'Sales',
+        sourceTemplateId: '',
         systemPrompt: 'Answer.',
         dataScope: { tables: ['orders(id, total)'], readOnly: true },
         description: '',
