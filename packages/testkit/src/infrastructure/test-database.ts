@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { sharedInfrastructure } from './settings.ts';
 
@@ -30,6 +31,7 @@ async function drop(client: Client, name: string): Promise<void> {
     'select datname from pg_database where datname = $1 or starts_with(datname, $2)',
     [name, `${name}_`],
   );
+  await untilLeft(client, name);
   for (const { datname } of databases) await client.query(`drop database if exists ${client.escapeIdentifier(datname)} with (force)`);
   const { rows } = await client.query<{ rolname: string }>('select rolname from pg_roles where starts_with(rolname, $1)', [`${name}_`]);
   for (const { rolname } of rows) await client.query(`drop role ${client.escapeIdentifier(rolname)}`);
@@ -42,5 +44,18 @@ async function asAdministrator<T>(url: string, work: (client: Client) => Promise
     return await work(client);
   } finally {
     await client.end();
+  }
+}
+
+const leavingMs = 1_000;
+
+/** Connections that are being closed are let go: one that is cut in the middle of it would be a fault without a listener. */
+async function untilLeft(client: Client, name: string): Promise<void> {
+  const end = performance.now() + leavingMs;
+  const connected = 'select 1 from pg_stat_activity where datname = $1 or starts_with(datname, $2) limit 1';
+  while (performance.now() < end) {
+    const { rowCount } = await client.query(connected, [name, `${name}_`]);
+    if (rowCount === 0) return;
+    await pause(10);
   }
 }
