@@ -12,7 +12,7 @@ const schema = z.object({
   WEBHOOK_ALLOWED_NETWORKS: networksSetting(),
   /** Certificates of authorities that receivers' certificates may be signed by, besides those that everybody knows. */
   WEBHOOK_CA_FILE: setting.text().optional(),
-  /** How many jobs are in hand; each holds deliveries to one endpoint, no more than its lane has room for. */
+  /** How many jobs are in hand; each holds what was due for a few endpoints. */
   DELIVERY_JOBS_AT_ONCE: setting.integer(512, 1, 10_000),
 });
 

@@ -1,7 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type OwnRedis, ownRedis, type Receiver, randomOf, receiver, runSeed, testFolder } from '@agent-service/testkit';
+import {
+  type OwnRedis,
+  ownRedis,
+  type Receiver,
+  type ReceiverAnswer,
+  randomOf,
+  receiver,
+  runSeed,
+  testFolder,
+} from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { query } from './booted.ts';
@@ -17,6 +26,8 @@ const batch = 25;
 const endpoints = 5;
 /** What a relay would wait between tries. */
 const retryMs = 100;
+/** So slow that whatever strikes meets deliveries that were sent and not yet answered. */
+const answerMs = 40;
 const settleLimitMs = 60_000 + total * endpoints * 12;
 
 let postgres: OwnPostgres;
@@ -27,7 +38,7 @@ let dispatchers: ServiceProcess[];
 let clients: Clients;
 
 beforeAll(async () => {
-  [postgres, redis, target] = await Promise.all([ownPostgres(), ownRedis(), receiver()]);
+  [postgres, redis, target] = await Promise.all([ownPostgres(), ownRedis(), receiver(answerSoon)]);
   webhooks = await serviceProcess('webhooks', webhooksSettings({ databaseUrl: postgres.url, redisUrl: redis.url }));
   await webhooks.start();
   const caFile = join(await testFolder(), 'ca.pem');
@@ -46,6 +57,11 @@ afterAll(async () => {
   await Promise.all([target.stop(), redis.stop(), postgres.remove()]);
 });
 
+async function answerSoon(): Promise<ReceiverAnswer> {
+  await pause(answerMs);
+  return { status: 200 };
+}
+
 const createEndpoint = (index: number) =>
   asCaller({}, () => clients.gateway.createEndpoint({ url: `${target.url}/${index}`, events: ['credits.depleted'], active: true }));
 
@@ -63,8 +79,12 @@ test(
     ];
     const share = Math.ceil(total / faults.length / batch) * batch;
     for (const [index, strike] of faults.entries()) {
-      const load = handOver(index * share, Math.min(total, (index + 1) * share));
-      await pause(random.below(1_000));
+      const [from, to] = [index * share, Math.min(total, (index + 1) * share)];
+      const reached = Promise.withResolvers<void>();
+      const load = handOver(from, to, from + random.below(to - from), reached.resolve);
+      // In the middle of it: what was handed over is on its way, and more comes.
+      await reached.promise;
+      await until('deliveries are in hand', async () => (await inHand()) > 0);
       await strike();
       await load;
     }
@@ -74,9 +94,10 @@ test(
   60_000 + settleLimitMs + total * 20,
 );
 
-async function handOver(from: number, until: number): Promise<void> {
-  for (let first = from; first < until; first += batch) {
-    await hand(Array.from({ length: Math.min(batch, until - first) }, (_, index) => `evt_${first + index}`));
+async function handOver(from: number, to: number, mark: number, onMark: () => void): Promise<void> {
+  for (let first = from; first < to; first += batch) {
+    if (first + batch > mark) onMark();
+    await hand(Array.from({ length: Math.min(batch, to - first) }, (_, index) => `evt_${first + index}`));
   }
 }
 
@@ -116,10 +137,13 @@ async function restarted(): Promise<void> {
   await postgres.start();
 }
 
-async function pending(): Promise<number> {
-  const [row] = await query<{ pending: number }>(postgres.url, 'select count(*)::int as pending from deliveries where ended_at is null');
-  return row?.pending ?? 0;
+async function count(where: string): Promise<number> {
+  const [row] = await query<{ count: number }>(postgres.url, `select count(*)::int from deliveries where ${where}`);
+  return row?.count ?? 0;
 }
+
+const pending = () => count('ended_at is null');
+const inHand = () => count("state = 'armed'");
 
 /** Each event came at each endpoint at least once, under its own id, with its own body; the rows say the same. */
 async function proveAll(): Promise<void> {

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { type FailureReason, failureReason } from '../domain/failure-reason.ts';
 import { retryAfterMs } from '../domain/retry-after.ts';
 import { signatureHeaders } from '../domain/signatures.ts';
-import { readStart } from './read-start.ts';
+import { post } from './post.ts';
 
 const attemptLimitMs = 15_000;
 const readAtMost = 16 * 1024;
@@ -25,37 +25,36 @@ export type Sent =
 export async function send(agent: Dispatcher, sending: Sending, stopping: AbortSignal, limitMs = attemptLimitMs): Promise<Sent> {
   const startedAt = performance.now();
   const duration = () => Math.round(performance.now() - startedAt);
-  const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), limitMs);
-  const stop = () => abort.abort();
+  if (stopping.aborted) return { kind: 'stopped' };
+  const posting = post(agent, requestOf(sending), readAtMost);
+  let overdue = false;
+  const timer = setTimeout(() => {
+    overdue = true;
+    posting.abort(new Error('the receiver took too long'));
+  }, limitMs);
+  const stop = () => posting.abort(new Error('the process stops'));
   stopping.addEventListener('abort', stop, { once: true });
   try {
-    if (stopping.aborted) return { kind: 'stopped' };
-    const { statusCode, headers, body } = await agent.request(requestOf(sending, abort.signal));
-    const start = await readStart(body, readAtMost);
-    const retryAfter = headers['retry-after'];
-    return {
-      kind: 'answered',
-      status: statusCode,
-      body: new TextDecoder().decode(start).slice(0, kept),
-      retryAfterMs: retryAfterMs(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter, Date.now()),
-      durationMs: duration(),
-    };
+    const { status, retryAfter, body } = await posting.posted;
+    const text = utf8.decode(body).slice(0, kept);
+    return { kind: 'answered', status, body: text, retryAfterMs: retryAfterMs(retryAfter, Date.now()), durationMs: duration() };
   } catch (cause) {
     if (stopping.aborted) return { kind: 'stopped' };
-    return { kind: 'unanswered', reason: abort.signal.aborted ? 'timeout' : failureReason(cause), durationMs: duration() };
+    return { kind: 'unanswered', reason: overdue ? 'timeout' : failureReason(cause), durationMs: duration() };
   } finally {
     clearTimeout(timer);
     stopping.removeEventListener('abort', stop);
   }
 }
 
-function requestOf({ url, eventId, body, secrets }: Sending, signal: AbortSignal): Dispatcher.RequestOptions {
+const utf8 = new TextDecoder();
+
+function requestOf({ url, eventId, body, secrets }: Sending): Dispatcher.DispatchOptions {
   const { origin, pathname, search } = new URL(url);
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'Agent-Service-Webhooks/1',
     ...signatureHeaders({ eventId, body, secrets, nowMs: Date.now() }),
   };
-  return { origin, path: `${pathname}${search}`, method: 'POST', headers, body, signal };
+  return { origin, path: `${pathname}${search}`, method: 'POST', headers, body };
 }

@@ -67,8 +67,8 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     await tell({ ...key, ...toMessage(sent) });
   }
 
-  return async ({ organizationId, environment, deliveries }, stopping) => {
-    const keys = deliveries.map(({ deliveryId, dispatch }) => ({ delivery: { organizationId, environment, deliveryId }, dispatch }));
+  return async ({ deliveries }, stopping) => {
+    const keys = deliveries.map(({ dispatch, ...delivery }) => ({ delivery, dispatch }));
     // The job is there for as long as one of them is under way, whatever happened to the others.
     const ended = await Promise.allSettled(keys.map((key) => deliver(key, stopping)));
     const failed = ended.find(({ status }) => status === 'rejected');

@@ -3,7 +3,7 @@ import type { DeliveriesJob, Producer } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Store } from '@agent-service/store';
 import { type EndpointKey, endpointKeyText } from '../store/keys.ts';
-import { type Armed, type ArmedBy, armLines } from '../store/line.ts';
+import { type Armed, type ArmedBy, armLines, type WithJobs } from '../store/line.ts';
 
 const endpointsAtOnce = 500;
 
@@ -40,7 +40,7 @@ export function createLines({ process, store, jobs, now }: LinesOptions): Lines 
       const [endpoints, ringing] = [takeEndpoints(), alarms];
       alarms = [];
       try {
-        const armed = endpoints.length > 0 ? await armLines(store.sql, endpoints.map(withJob), now()) : [];
+        const armed = endpoints.length > 0 ? await armLines(store.sql, withJobs(endpoints), now()) : [];
         await jobs.add([...jobsOf(armed).map((payload) => ({ payload })), ...ringing.map(alarmJob)]);
       } catch (cause) {
         process.logger.warn({ event: 'deliveries_not_armed', endpoints: endpoints.length, err: cause });
@@ -75,8 +75,20 @@ export function createLines({ process, store, jobs, now }: LinesOptions): Lines 
   };
 }
 
-/** What goes to an endpoint at once goes by one job. */
-const withJob = (endpoint: EndpointKey) => ({ ...endpoint, job: randomUUID() });
+/** So many endpoints share a job. */
+const endpointsAJob = 8;
+
+/**
+ * What goes out at once goes by few jobs, since each costs more than what it carries. A job is there until the last of its
+ * deliveries has ended, so an endpoint that may hang gets one of its own.
+ */
+function withJobs(endpoints: readonly EndpointKey[]): WithJobs[] {
+  let shared = '';
+  return endpoints.map((endpoint, index) => {
+    if (index % endpointsAJob === 0) shared = randomUUID();
+    return { ...endpoint, shared, own: randomUUID() };
+  });
+}
 
 /** The jobs that these deliveries went by, each once. */
 export function jobsOf(armed: readonly ArmedBy[]): DeliveriesJob[] {
@@ -85,10 +97,13 @@ export function jobsOf(armed: readonly ArmedBy[]): DeliveriesJob[] {
 }
 
 const jobOf = (together: readonly [ArmedBy, ...ArmedBy[]]): DeliveriesJob => ({
-  organizationId: together[0].organizationId,
-  environment: together[0].environment,
   job: together[0].job,
-  deliveries: together.map(({ deliveryId, dispatch }) => ({ deliveryId, dispatch })),
+  deliveries: together.map(({ organizationId, environment, deliveryId, dispatch }) => ({
+    organizationId,
+    environment,
+    deliveryId,
+    dispatch,
+  })),
 });
 
 const alarmJob = ({ delayMs, ...armed }: Alarm) => ({

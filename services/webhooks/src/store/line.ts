@@ -14,8 +14,15 @@ export interface Armed extends DeliveryKey {
 }
 
 export interface ArmedBy extends Armed {
-  /** The job that it went by, together with others to the same endpoint. */
+  /** The job that it went by, together with others. */
   job: string;
+}
+
+export interface WithJobs extends EndpointKey {
+  /** The job for its deliveries while it is well. */
+  shared: string;
+  /** The job for them while its latest attempts failed. */
+  own: string;
 }
 
 /**
@@ -23,15 +30,16 @@ export interface ArmedBy extends Armed {
  * without a lock: two replicas that do this at the same moment may fill a lane twice, and it empties again. Rows that are locked
  * here are written by their place, since a join by key reads the whole table wherever statistics are missing or old.
  */
-export function armLines(sql: Sql, endpoints: readonly (EndpointKey & { job: string })[], now: number): Promise<ArmedBy[]> {
+export function armLines(sql: Sql, endpoints: readonly WithJobs[], now: number): Promise<ArmedBy[]> {
   return sql<ArmedBy>(
     `with lanes as (
-       select endpoint.organization_id, endpoint.environment, endpoint.id, wanted.job, coalesce(endpoint.void_before, '-infinity') as void_before,
+       select endpoint.organization_id, endpoint.environment, endpoint.id,
+         case when endpoint.first_failure_at is null then wanted.shared else wanted.own end as job, coalesce(endpoint.void_before, '-infinity') as void_before,
          case when endpoint.first_failure_at is null then ${laneWidth} else ${narrowLaneWidth} end - (
            select count(*) from deliveries as delivery
            where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
              and delivery.endpoint_id = endpoint.id and delivery.state = 'armed' and delivery.ended_at is null) as room
-       from unnest($1::text[], $2::text[], $3::text[], $6::text[]) as wanted (organization_id, environment, id, job)
+       from unnest($1::text[], $2::text[], $3::text[], $6::text[], $7::text[]) as wanted (organization_id, environment, id, shared, own)
        join endpoints as endpoint using (organization_id, environment, id)
        where endpoint.active and endpoint.deleted_at is null
      ), line as (
@@ -44,7 +52,13 @@ export function armLines(sql: Sql, endpoints: readonly (EndpointKey & { job: str
      )
      update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5, job = line.job from line where delivery.ctid = line.place
      returning delivery.organization_id as "organizationId", delivery.environment, delivery.id as "deliveryId", delivery.dispatch, delivery.job`,
-    [...endpointColumns(endpoints), toTimestamp(now), toTimestamp(now + believedMs), endpoints.map(({ job }) => job)],
+    [
+      ...endpointColumns(endpoints),
+      toTimestamp(now),
+      toTimestamp(now + believedMs),
+      endpoints.map(({ shared }) => shared),
+      endpoints.map(({ own }) => own),
+    ],
   );
 }
 

@@ -48,7 +48,7 @@ const events = `
   create index events_received_at_index on events using brin (received_at) with (pages_per_range = 32, autosummarize = on);
 `;
 
-// waiting: in its endpoint's line, from due_at on. armed: in its lane, by a job, which may hold others to the same endpoint and is
+// waiting: in its endpoint's line, from due_at on. armed: in its lane, by a job, which may hold others and is
 // believed to be there until look_at. What a dispatcher tells counts only while dispatch is the number that it was handed. A delivery is written
 // three times, so it has few indexes: the times of removal are found by block ranges. They begin with the endpoint, or PostgreSQL
 // would, for as long as it has no statistics, look for one delivery among all of its tenant instead of by the key.
