@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
+import { createClient } from '@agent-service/contracts';
 import { createCipher } from '@agent-service/store';
 import { freePort, type TestDatabase, testCertificate, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -171,6 +172,18 @@ test('while the database is away or silent an agent can be edited all the same, 
   const began = performance.now();
   await createAgent(service.gateway, { dataScope: { tables: ['whatever'], readOnly: true } }, { organizationId: mine.organizationId });
   expect(performance.now() - began).toBeLessThan(4_500);
+  // An agent of a template would be made for tables that nobody can vouch for.
+  const templates = createClient('agents', {
+    address: service.address,
+    as: 'templates',
+    config: { SERVICE_SECRET: ['a-service-secret-that-is-long-enough'] },
+  });
+  const caller = { organizationId: mine.organizationId, scopes: ['templates:write'] };
+  const activation = asCaller(caller, () =>
+    templates.activateTemplateAgent({ templateId: 'tpl_1', definition: body(), requiredTables: ['orders'] }),
+  );
+  expect(await codeOf(activation)).toBe('unavailable');
+  templates.close();
   server.close();
 });
 

@@ -7,7 +7,8 @@ import type { Sources } from './sources.ts';
 export async function checkScope(sources: Sources, tenant: Tenant, tables: readonly string[] | undefined): Promise<void> {
   if (tables === undefined || tables.length === 0) return;
   const catalog = await sources.catalogOf(tenant);
-  if (!catalog) return;
+  // An agent must be editable while its organization's database is away; queries are held against the scope all the same.
+  if (!catalog || catalog === 'unreadable') return;
   const { unknown } = resolveScope(catalog, { tables, readOnly: true });
   if (unknown.length > 0)
     throw invalidFields(unknown.map(({ index, reason }) => ({ param: `data_scope.tables[${index}]`, message: reason })));

@@ -30,8 +30,8 @@ export interface Sources {
   /** Kept open for a while, and closed with the process. */
   source(tenant: Tenant, place: Place): DataSource;
   forget(tenant: Tenant): void;
-  /** Undefined where none is connected, or where it can not be read at the moment. */
-  catalogOf(tenant: Tenant): Promise<Catalog | undefined>;
+  /** Undefined where none is connected. */
+  catalogOf(tenant: Tenant): Promise<Catalog | 'unreadable' | undefined>;
 }
 
 const few = { poolMax: 2, connectTimeoutMs: 2_000, catalogMaxAgeMs: 2_000, applicationName: 'agent-service agents' };
@@ -57,14 +57,13 @@ export function createSources(process: ProcessContext, store: Store, cipher: Cip
       try {
         return await withTimeout(source(tenant, unseal(row)).catalog(), catalogWaitMs, silent);
       } catch (cause) {
-        // An agent must be editable while its organization's database is away; queries are held against the scope all the same.
         process.logger.warn({
           event: 'catalog_unavailable',
           organization_id: tenant.organizationId,
           environment: tenant.environment,
           err: cause,
         });
-        return undefined;
+        return 'unreadable';
       }
     },
   };

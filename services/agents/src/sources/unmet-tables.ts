@@ -1,5 +1,5 @@
 import { resolveScope } from '@agent-service/business-data';
-import { formatTableScope, parseTableScope } from '@agent-service/contracts';
+import { formatTableScope, parseTableScope, ServiceError } from '@agent-service/contracts';
 import type { Tenant } from '../domain/tenant.ts';
 import type { Sources } from './sources.ts';
 
@@ -11,9 +11,14 @@ export interface Unmet {
   readonly reasons: readonly string[];
 }
 
-/** Holds entries of a scope against the tenant's connected database. Without one nothing can be missing. */
+/**
+ * Holds entries of a scope against the tenant's connected database. Without one nothing can be missing; one that can not be read
+ * can not vouch for what an agent is about to be made for.
+ */
 export async function unmetTables(sources: Sources, tenant: Tenant, entries: readonly string[]): Promise<Unmet> {
   const catalog = await sources.catalogOf(tenant);
+  if (catalog === 'unreadable')
+    throw new ServiceError('unavailable', { message: 'The data source can not be read at the moment. Try again.' });
   if (!catalog) return { tables: [], reasons: [] };
   const { unknown } = resolveScope(catalog, { tables: entries, readOnly: true });
   return {
