@@ -6,6 +6,7 @@ import { ServiceError } from '@agent-service/contracts';
 import { freePort, type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Models } from '../src/models.ts';
+import { untilAborted } from '../src/remote/until-aborted.ts';
 import { ask, metric, type TestModelsOptions, testModels } from './harness.ts';
 
 const good: ModelReply = { kind: 'text', text: 'All went well.' };
@@ -267,12 +268,14 @@ describe('the breaker', () => {
     expect(await ask(models)).toMatchObject({ content: good.text });
   });
 
-  test('without another endpoint says so at once, and a failed trial leaves it open', async () => {
+  test('without another endpoint waits for the trial once and then says so; a failed trial leaves it open', async () => {
     replies(failing);
-    const { models, pass } = open({ alone: true });
+    const { models, pass, pauses } = open({ alone: true });
     for (let answers = 0; answers < 7; answers += 1) await fail(models);
     const begun = calls().main;
+    pauses.length = 0;
     const failure = await refusal(ask(models));
+    expect(pauses).toEqual([5_000]);
     expect(failure).toMatchObject({ code: 'provider_error', details: { reason: 'left_alone' } });
     expect(calls().main).toBe(begun);
     pass(5_000);
@@ -281,6 +284,61 @@ describe('the breaker', () => {
     expect(tried - begun).toBeGreaterThanOrEqual(1);
     await fail(models);
     expect(calls().main).toBe(tried);
+  });
+
+  test('is waited for by all answers that come while it is open: one tries, and the others follow where that goes well', async () => {
+    replies(failing);
+    let left: (ms: number) => void = () => undefined;
+    const pauses: number[] = [];
+    const over = Promise.withResolvers<void>();
+    const pause = async (ms: number, signal: AbortSignal) => {
+      if (opening) return;
+      pauses.push(ms);
+      // The time until the trial passes for all together; the limit of waiting for its outcome never does.
+      if (pauses.length === 10) left(5_000);
+      await (pauses.length <= 10 ? over.promise : untilAborted(new Promise<void>(() => undefined), signal));
+    };
+    let opening = true;
+    const { models, pass } = open({ alone: true, conditions: { pause } });
+    for (let answers = 0; answers < 7; answers += 1) await fail(models);
+    opening = false;
+    left = (ms) => {
+      pass(ms);
+      over.resolve();
+    };
+    const before = calls().main;
+    let running = 0;
+    let most = 0;
+    main.follow(async () => {
+      running += 1;
+      most = Math.max(most, running);
+      if (calls().main === before + 1) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        expect(running).toBe(1);
+      }
+      running -= 1;
+      return good;
+    });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(models)));
+    expect(answers.map(({ content }) => content)).toEqual(answers.map(() => good.text));
+    expect(calls().main - before).toBe(10);
+    expect(pauses.slice(0, 10)).toEqual(Array(10).fill(5_000));
+  });
+
+  test('is not waited for by an answer that nobody wants any more', async () => {
+    replies(failing);
+    const abort = new AbortController();
+    const reason = new Error('not wanted any more');
+    let opening = true;
+    const pause = async (_ms: number, signal: AbortSignal) => {
+      if (opening) return;
+      abort.abort(reason);
+      await untilAborted(new Promise<void>(() => undefined), signal);
+    };
+    const { models } = open({ alone: true, conditions: { pause } });
+    for (let answers = 0; answers < 7; answers += 1) await fail(models);
+    opening = false;
+    await expect(ask(models, {}, abort.signal)).rejects.toBe(reason);
   });
 
   test('takes no try from answers that had begun: a moment’s failure of fifty at once fails none of them', async () => {

@@ -11,11 +11,20 @@ export interface ToolStep {
   error: string;
 }
 
+/** Which text of an answer this is of. */
+interface OfRun {
+  id: string;
+  attempt: number;
+  /** How often the attempt has begun its text anew; absent for never. Without it a lost `started` would join two texts. */
+  restarts?: number;
+}
+
 /** What travels on a gateway's reply channel. Lost replies are read back from `agents`. */
 export type Reply =
-  | { kind: 'started'; id: string; attempt: number }
-  | { kind: 'delta'; id: string; attempt: number; text: string }
-  | { kind: 'tool'; id: string; attempt: number; step: ToolStep }
+  /** Voids the text so far. */
+  | ({ kind: 'started' } & OfRun)
+  | ({ kind: 'delta'; text: string } & OfRun)
+  | ({ kind: 'tool'; step: ToolStep } & OfRun)
   /** The answer has ended and, where it completed, is paid for. */
   | { kind: 'ended'; id: string; message: AnswerMessage };
 

@@ -153,6 +153,19 @@ describe('bodies', () => {
     }
   });
 
+  test('a route without a body refuses one, unless it is empty', async () => {
+    const bodyless = everyRoute.filter(({ method, body }) => method !== 'GET' && !body);
+    expect(bodyless.length).toBeGreaterThan(3);
+    for (const { method, path } of bodyless) {
+      const send = (body: string, type = 'application/json') =>
+        ask(gateway.url, path, { method, token, body, headers: { 'content-type': type } });
+      for (const body of ['{"reason":1}', '[]', 'null', '{', 'x'.repeat(2 * mebibyte)])
+        expectError(await send(body), 400, 'invalid_request');
+      expectError(await send('reason=1', 'application/x-www-form-urlencoded'), 400, 'invalid_request');
+      for (const body of ['', '{}', ' { } ']) expect((await send(body)).status).not.toBe(400);
+    }
+  });
+
   test('a caller that goes away in the middle of a body harms nobody', async () => {
     const head = `POST /v1/users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"na`;
     const socket = connect(gateway.port, '127.0.0.1');

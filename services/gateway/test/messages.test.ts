@@ -176,7 +176,7 @@ describe('a message that is waited for', () => {
     const began = performance.now();
     const answer = await post(undefined, {}, gateways[1]);
     expectError(answer, 504, 'answer_timeout');
-    expect(answer.body.error.details).toEqual({ message_id: items[0]?.answerId, conversation_id: 'conv_1' });
+    expect(answer.body.error.details).toEqual({ message_id: items[0]?.answerId, conversation_id: 'conv_1', status: 'running' });
     expect(performance.now() - began).toBeGreaterThan(waitSeconds * 1_000 - 100);
     expect(performance.now() - began).toBeLessThan(waitSeconds * 1_000 + 1_500);
   });
@@ -184,7 +184,6 @@ describe('a message that is waited for', () => {
   test.each<[ErrorCode, number]>([
     ['provider_error', 502],
     ['agent_deleted', 404],
-    ['answer_timeout', 504],
     ['internal', 500],
   ])('that failed as %s is a %i with its ids', async (code, status) => {
     const items = answering(({ answerId }) =>
@@ -195,6 +194,19 @@ describe('a message that is waited for', () => {
     expect(answer.body.error.details).toEqual({ message_id: items[0]?.answerId, conversation_id: 'conv_1' });
     expect(answer.body.error.message).toBe(errorCodes[code].message);
   });
+
+  test.each(['', errorCodes.answer_timeout.message])(
+    'that failed at its deadline is a 504 that tells it from one that goes on',
+    async (message) => {
+      const items = answering(({ answerId }) =>
+        answerMessage(answerId, { status: 'failed', failure: { code: 'answer_timeout', message } }),
+      );
+      const answer = await post();
+      expectError(answer, 504, 'answer_timeout');
+      expect(answer.body.error.details).toEqual({ message_id: items[0]?.answerId, conversation_id: 'conv_1', status: 'failed' });
+      expect(answer.body.error.message).toMatch(/No credits were charged/);
+    },
+  );
 
   test('that failed for a reason nobody knows is a 500, and says nothing of it', async () => {
     answering(({ answerId }) => answerMessage(answerId, { status: 'failed', failure: { code: 'boom', message: 'a secret' } }));
@@ -293,6 +305,15 @@ describe('a message that is refused', () => {
     const answer = await post(json);
     expectError(answer, 400, 'invalid_request');
     expect(answer.body.error.param).toBe(param);
+  });
+
+  test.each(['{"n":1e999}', '{"a":[{"b":-1e999}]}'])('for numbers that no JSON can hold is a 400: %s', async (context) => {
+    peer.agents.start = never;
+    const headers = { 'content-type': 'application/json' };
+    const body = `{"message":"x","context":${context}}`;
+    const answer = await ask(gateways[0].url, path, { method: 'POST', token, headers, body });
+    expectError(answer, 400, 'invalid_request');
+    expect(answer.body.error.param).toBe('context');
   });
 
   test('goes through at the limits', async () => {

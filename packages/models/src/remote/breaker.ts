@@ -11,6 +11,15 @@ export interface Breaker {
    * breaker opened always gets it: the failures of a moment with many calls must not take from each its further tries.
    */
   enter(options?: { continues: boolean }): Permit | undefined;
+  /** For those who would rather wait than go elsewhere. */
+  standing(): Standing;
+}
+
+export interface Standing {
+  /** So long it is left alone; 0 when a call may enter, or when one tries it at the moment. */
+  readonly probeInMs: number;
+  /** Resolves when the call that tries it has ended. */
+  readonly probed?: Promise<void>;
 }
 
 export interface BreakerOptions {
@@ -22,11 +31,11 @@ export interface BreakerOptions {
   readonly onChange: (open: boolean) => void;
 }
 
-/** Leaves an endpoint alone that only fails. Others' breakers keep the calls beside the probing one waiting for it; here they go elsewhere at once. */
+/** Leaves an endpoint alone that only fails. Calls beside the one that tries it again get no leave: they may go elsewhere. */
 export function createBreaker({ now, failures, pauseMs, onChange }: BreakerOptions): Breaker {
   let inARow = 0;
   let openUntil: number | undefined;
-  let probing = false;
+  let probe: PromiseWithResolvers<void> | undefined;
 
   function close(): void {
     inARow = 0;
@@ -46,8 +55,10 @@ export function createBreaker({ now, failures, pauseMs, onChange }: BreakerOptio
 
   function permit(isProbe: boolean): Permit {
     const end = (effect: () => void) => () => {
-      if (isProbe) probing = false;
       effect();
+      if (!isProbe) return;
+      probe?.resolve();
+      probe = undefined;
     };
     return { succeed: end(close), fail: end(() => failed(isProbe)), drop: end(() => undefined) };
   }
@@ -55,9 +66,13 @@ export function createBreaker({ now, failures, pauseMs, onChange }: BreakerOptio
   return {
     enter({ continues } = { continues: false }) {
       if (openUntil === undefined || continues) return permit(false);
-      if (probing || now() < openUntil) return undefined;
-      probing = true;
+      if (probe || now() < openUntil) return undefined;
+      probe = Promise.withResolvers();
       return permit(true);
+    },
+    standing() {
+      if (probe) return { probeInMs: 0, probed: probe.promise };
+      return { probeInMs: openUntil === undefined ? 0 : Math.max(0, openUntil - now()) };
     },
   };
 }

@@ -4,6 +4,7 @@ import { ModelFailure } from './failure.ts';
 import type { RemoteEndpoint, StepRequest } from './remote-endpoint.ts';
 import { pauseBeforeRetry } from './retry.ts';
 import type { Step } from './step.ts';
+import { untilProbe, untilProbed } from './until-probed.ts';
 
 export interface RouteListener {
   readonly signal: AbortSignal;
@@ -26,13 +27,29 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
   let at = 0;
 
   async function call(request: StepRequest, listener: RouteListener): Promise<Step> {
-    let last: ModelFailure | undefined;
+    const began = at;
+    const breakers = endpoints.slice(began).map(({ breaker }) => breaker);
+    for (const wait of [untilProbe, untilProbed]) {
+      const outcome = await tryAll(request, listener);
+      if ('step' in outcome) return outcome.step;
+      if (outcome.failure) throw noAnswer(outcome.failure);
+      await wait(breakers, conditions, listener.signal);
+      at = began;
+    }
+    const outcome = await tryAll(request, listener);
+    if ('step' in outcome) return outcome.step;
+    throw noAnswer(outcome.failure);
+  }
+
+  /** Neither: all of them are left alone at the moment. */
+  async function tryAll(request: StepRequest, listener: RouteListener): Promise<Outcome> {
+    let failure: ModelFailure | undefined;
     for (; at < endpoints.length; at += 1) {
       const outcome = await tryEndpoint(request, listener);
-      if ('step' in outcome) return outcome.step;
-      last = outcome.failure ?? last;
+      if ('step' in outcome) return outcome;
+      failure = outcome.failure ?? failure;
     }
-    throw noAnswer(last);
+    return { failure };
   }
 
   async function tryEndpoint(request: StepRequest, listener: RouteListener): Promise<Outcome> {

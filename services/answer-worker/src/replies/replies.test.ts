@@ -54,6 +54,27 @@ test('another try voids what was read, and what was held back is never sent', as
   expect(sent.map(({ reply }) => (reply.kind === 'delta' ? reply.text : reply.kind))).toEqual(['started', 'wrong', 'started', 'right']);
 });
 
+test('what belongs to another try says so: its beginning may get lost', () => {
+  const { reader, sent } = reading();
+  reader.started();
+  reader.delta('wrong');
+  reader.restart();
+  reader.restart();
+  reader.delta('wrong again');
+  reader.restart();
+  reader.tool({ name: 'query', detail: '', rows: 0, durationMs: 1, error: '' });
+  reader.delta('right');
+  expect(sent.map(({ reply }) => [reply.kind, reply.kind !== 'ended' && reply.restarts])).toEqual([
+    ['started', undefined],
+    ['delta', undefined],
+    ['started', 1],
+    ['delta', 1],
+    ['started', 2],
+    ['tool', 2],
+    ['delta', 2],
+  ]);
+});
+
 test('everybody who reads along gets the same, and dropping ends it', async () => {
   const { reader, sent } = reading(['a', 'b']);
   reader.delta('x');

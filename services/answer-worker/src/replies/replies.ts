@@ -41,17 +41,20 @@ const nobody: Reader = { started: nothing, delta: nothing, tool: nothing, restar
 function reader(ticker: Ticker, attempt: { id: string; attempt: number }, send: (reply: Reply) => void): Reader {
   let held = '';
   let read = false;
+  let restarts = 0;
+
+  const run = () => ({ ...attempt, ...(restarts > 0 && { restarts }) });
 
   const sendHeld = (length: number) => {
     const text = held.slice(0, length);
     held = held.slice(length);
     if (text === '') return;
     read = true;
-    send({ kind: 'delta', ...attempt, text });
+    send({ kind: 'delta', ...run(), text });
   };
   // Half a character would be shown as a broken one; its other half is under way.
   const sendWhole = () => sendHeld(endsInHalf(held) ? held.length - 1 : held.length);
-  const started = () => send({ kind: 'started', ...attempt });
+  const started = () => send({ kind: 'started', ...run() });
   const drop = () => {
     held = '';
     ticker.remove(sendWhole);
@@ -66,12 +69,14 @@ function reader(ticker: Ticker, attempt: { id: string; attempt: number }, send: 
     },
     tool(step) {
       sendWhole();
-      send({ kind: 'tool', ...attempt, step });
+      send({ kind: 'tool', ...run(), step });
     },
     restart() {
       drop();
-      if (read) started();
+      if (!read) return;
       read = false;
+      restarts += 1;
+      started();
     },
     end() {
       ticker.remove(sendWhole);

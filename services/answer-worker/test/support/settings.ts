@@ -8,15 +8,18 @@ export interface Surroundings {
   readonly agentsAddress: string;
   readonly redisUrl: string;
   readonly modelUrl: string;
+  /** Asked where the first gives no answer. */
+  readonly spareModelUrl?: string;
 }
 
 /** The settings of a worker among these: one model answers all tiers. */
 export async function settingsFor(
-  { agentsAddress, redisUrl, modelUrl }: Surroundings,
+  { agentsAddress, redisUrl, modelUrl, spareModelUrl }: Surroundings,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Record<string, string>> {
   const file = join(await testFolder(), 'models.json');
-  const tier = { provider: 'openai-compatible', base_url: modelUrl, model: 'm' };
+  const endpoint = { provider: 'openai-compatible', base_url: modelUrl, model: 'm' };
+  const tier = { ...endpoint, ...(spareModelUrl !== undefined && { fallbacks: [{ ...endpoint, base_url: spareModelUrl }] }) };
   await writeFile(file, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
   return {
     HOST: '127.0.0.1',

@@ -19,6 +19,18 @@ export async function readBody(request: IncomingMessage, type: BodyType): Promis
   return type === 'json' ? parseJson(bytes.toString()) : parsePairs(bytes.toString());
 }
 
+/** Whether there was a body where none is known; an empty one, or `{}` as many clients send, is none. */
+export async function refuseBody(request: IncomingMessage): Promise<boolean> {
+  if (!hasBody(request)) return false;
+  const bytes = await readBytes(request).catch((cause: unknown) => {
+    throw ServiceError.from(cause).code === 'payload_too_large' ? unknownBody() : cause;
+  });
+  if (bytes.length > 0 && !/^\s*\{\s*\}\s*$/.test(bytes.toString('latin1'))) throw unknownBody();
+  return true;
+}
+
+const unknownBody = () => new ServiceError('invalid_request', { message: 'Nothing is known here that a body could say; send none.' });
+
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

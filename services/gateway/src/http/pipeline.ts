@@ -7,7 +7,7 @@ import type { Limiter, Rule } from '../limits/limiter.ts';
 import type { Rules } from '../limits/rules.ts';
 import { isIdempotent, type Route, type RouteInput, successStatus } from '../routes/route.ts';
 import { RouteReply } from '../routes/route-reply.ts';
-import { readBody } from './body.ts';
+import { readBody, refuseBody } from './body.ts';
 import { abortedWithClient } from './client-signal.ts';
 import type { Exchange } from './exchange.ts';
 import { idempotencyKey } from './idempotency.ts';
@@ -44,10 +44,10 @@ const forCallers = (route: Route, parts: PipelineParts) => async (exchange: Exch
   exchange.principal = principal;
   if (route.cost && route.cost !== 'token') await count(exchange, parts, parts.rules.forPrincipal(route.cost, principal));
   authorize(route, principal);
-  if (!route.body) return perform(route, parts, exchange, undefined);
-  const body = await readBody(exchange.request, route.bodyType ?? 'json');
+  const body = route.body ? await readBody(exchange.request, route.bodyType ?? 'json') : undefined;
+  const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request)));
   // A body may arrive slowly; whoever was revoked meanwhile is refused all the same.
-  exchange.principal = await parts.authenticator.authenticate(token);
+  if (waited) exchange.principal = await parts.authenticator.authenticate(token);
   return perform(route, parts, exchange, body);
 };
 

@@ -9,7 +9,7 @@ const jsonType = 'application/json; charset=utf-8';
 /** How a streamed answer went. */
 export interface StreamEnd {
   readonly bytes: number;
-  /** The failure that the stream told its reader of. */
+  /** Why the stream ended without the answer. */
   readonly error?: ServiceError | undefined;
   /** The reader went away before the end. */
   readonly cut: boolean;

@@ -16,6 +16,7 @@ export const conversationParams = z.strictObject({ agent_id: agentId, conversati
 
 const context = z
   .record(z.string(), z.unknown())
+  .refine(hasFiniteNumbers, 'must not hold numbers as large as 1e309: they can not be kept')
   .refine((value) => isWithinDepth(value, maxContextDepth), `must be nested at most ${maxContextDepth} levels deep`)
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxContextBytes, `must be at most ${maxContextBytes} bytes of JSON`);
 
@@ -30,6 +31,12 @@ export const newMessage = z.strictObject({
 function isWithinDepth(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
+}
+
+/** JSON of a number that is too large would be null. */
+function hasFiniteNumbers(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return typeof value !== 'object' || value === null || Object.values(value).every(hasFiniteNumbers);
 }
 
 const query = z.strictObject({

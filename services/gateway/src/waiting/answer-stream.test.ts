@@ -36,12 +36,13 @@ async function textOf(reader: IncomingMessage): Promise<string> {
 
 const ended = { kind: 'ended' as const, id: 'msg_1', message: answerMessage('msg_1') };
 const delta = (text: string, attempt = 1) => ({ kind: 'delta' as const, id: 'msg_1', attempt, text });
+const endedWith = (content: string) => ({ ...ended, message: answerMessage('msg_1', { content }) });
 const begun = (attempt: number) => ({ kind: 'started' as const, id: 'msg_1', attempt });
 
 describe('an answer’s stream', () => {
   test('keeps what comes before its head is out', async () => {
     const stream = new AnswerStream({ requestId: 'r', now: Date.now });
-    for (const reply of [begun(1), delta('a'), ended]) stream.take(reply);
+    for (const reply of [begun(1), delta('a'), endedWith('ab')]) stream.take(reply);
     const { response, reader } = await connected();
     const [text, end] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
     expect(text.match(/^event: .*/gm)).toEqual(['event: started', 'event: delta', 'event: completed']);
@@ -95,6 +96,40 @@ describe('an answer’s stream', () => {
     expect(text.match(/^event: (?!delta).*/gm)).toEqual(['event: started', 'event: started', 'event: completed']);
     expect(end.cut).toBe(false);
   }, 20_000);
+
+  test('passes on that the same attempt begins anew', async () => {
+    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    for (const reply of [begun(1), delta('Half an'), begun(1), delta('A whole'), endedWith('A whole one')]) stream.take(reply);
+    const { response, reader } = await connected();
+    const [text] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
+    expect(text.match(/^event: .*|"text":"[^"]*"/gm)).toEqual([
+      'event: started',
+      'event: delta',
+      '"text":"Half an"',
+      'event: started',
+      'event: delta',
+      '"text":"A whole"',
+      'event: completed',
+    ]);
+  });
+
+  test('voids before its end what is no beginning of the answer', async () => {
+    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    for (const reply of [begun(1), delta('Half an'), endedWith('A whole one')]) stream.take(reply);
+    const { response, reader } = await connected();
+    const [text] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
+    expect(text.match(/^event: .*/gm)).toEqual(['event: started', 'event: delta', 'event: started', 'event: completed']);
+  });
+
+  test('that ends before its answer does not say that this has failed', async () => {
+    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    stream.take(begun(1));
+    stream.end('expired');
+    const { response, reader } = await connected();
+    const [text] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
+    expect(text).toMatch(/event: detached\ndata: \{"message_id":"msg_1","conversation_id":"conv_1","status":"running"\}\n\n$/);
+    expect(text).not.toContain('failed');
+  });
 
   test('ends when its reader goes, and says so', async () => {
     const stream = new AnswerStream({ requestId: 'r', now: Date.now });

@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { AnswerMessage, ServiceError } from '@agent-service/contracts';
-import type { Reply } from '@agent-service/queues';
+import { Progress, type Reply } from '@agent-service/queues';
 import { errorBody } from '../http/error-reply.ts';
 import type { StreamEnd } from '../http/reply.ts';
 import { toMessage } from '../schemas/message.ts';
-import { type Accepted, failureOf, notThereYet, removed } from './failures.ts';
-import { Progress } from './progress.ts';
+import { type Accepted, failureOf, goesOn, notThereYet, removed } from './failures.ts';
 import type { Waiter } from './waits.ts';
 
 const heartbeatMs = 15_000;
@@ -20,7 +19,7 @@ export interface AnswerStreamOptions {
   readonly maxUnreadBytes?: number;
 }
 
-type Event = 'started' | 'delta' | 'tool' | 'completed' | 'failed';
+type Event = 'started' | 'delta' | 'tool' | 'completed' | 'failed' | 'detached';
 
 /** One answer as server-sent events. What comes before the head is out is kept for then. */
 export class AnswerStream implements Waiter {
@@ -71,7 +70,8 @@ export class AnswerStream implements Waiter {
 
   end(reason: 'expired' | 'gone'): void {
     if (this.#early) this.#early.push(() => this.end(reason));
-    else this.#fail(reason === 'gone' ? removed(this.#accepted) : notThereYet(this.#accepted));
+    else if (reason === 'gone') this.#fail(removed(this.#accepted));
+    else this.#detach();
   }
 
   tick(nowMs: number): void {
@@ -111,8 +111,8 @@ export class AnswerStream implements Waiter {
       this.#fail(failure);
       return;
     }
-    // Its beginning may have been lost on the way.
-    if (this.#progress.attempt === 0) this.#started(1);
+    // Its beginning may have been lost on the way, and with it the word that what was told is void.
+    if (this.#progress.attempt === 0 || !this.#progress.isBeginningOf(message.content)) this.#started(this.#progress.attempt || 1);
     this.#write('completed', toMessage(message));
     this.#finish();
   }
@@ -121,6 +121,14 @@ export class AnswerStream implements Waiter {
     if (!this.#isOpen) return;
     this.#error = error;
     this.#write('failed', errorBody(error, this.#options.requestId));
+    this.#finish();
+  }
+
+  /** The answer goes on, which to its reader is no failure. */
+  #detach(): void {
+    if (!this.#isOpen) return;
+    this.#error = notThereYet(this.#accepted);
+    this.#write('detached', goesOn(this.#accepted));
     this.#finish();
   }
 

@@ -1,0 +1,161 @@
+import type { AnswerMessage } from '@agent-service/contracts';
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { Progress } from './progress.ts';
+import type { Reply } from './replies.ts';
+
+const id = 'msg_1';
+const pieces = ['You ', 'sold ', '120 ', 'orders.'];
+type Run = { readonly attempt: number; readonly restarts: number };
+const piecesOf = ({ attempt, restarts }: Run) => pieces.map((piece) => `${attempt}.${restarts}:${piece}`);
+const textOf = (run: Run) => piecesOf(run).join('');
+
+const startedOf = ({ attempt, restarts }: Run): Reply => ({ kind: 'started', id, attempt, ...(restarts > 0 && { restarts }) });
+const deltasOf = ({ attempt, restarts }: Run): Reply[] =>
+  piecesOf({ attempt, restarts }).map((text) => ({ kind: 'delta', id, attempt, text, ...(restarts > 0 && { restarts }) }));
+
+/** What an attempt publishes, in its order: it begins anew after each of these numbers of deltas. */
+const published = (attempt: number, cuts: readonly number[]): Reply[] => [
+  startedOf({ attempt, restarts: 0 }),
+  ...[...cuts, pieces.length].flatMap((length, restarts) => [
+    startedOf({ attempt, restarts }),
+    ...deltasOf({ attempt, restarts }).slice(0, length),
+  ]),
+];
+
+const endOf = (content: string): Reply => ({ kind: 'ended', id, message: { ...message, content } });
+const message: AnswerMessage = {
+  id,
+  conversationId: 'conv_1',
+  agentId: 'agt_1',
+  role: 'assistant',
+  content: '',
+  contentType: 'markdown',
+  creditsConsumed: 2,
+  modelUsed: 'Fast',
+  createdAt: '2026-01-31T10:00:00.000Z',
+  status: 'completed',
+  failure: null,
+  queries: [],
+};
+
+/** Attempts that overlap as they like, and news of which some is lost, with a word that something may have been. */
+const histories = fc
+  .tuple(
+    fc.array(fc.array(fc.integer({ min: 1, max: pieces.length }), { maxLength: 2 }), { minLength: 1, maxLength: 4 }),
+    fc.infiniteStream(fc.nat(3)),
+    fc.infiniteStream(fc.nat(9)),
+    fc.nat(30),
+  )
+  .map(([attempts, choices, losses, endAt]) => {
+    const queues = attempts.map((cuts, index) => published(index + 1, cuts));
+    const news: (Reply | 'gap')[] = [];
+    while (queues.some((queue) => queue.length > 0)) {
+      const queue = queues[choices.next().value as number];
+      const next = queue?.shift();
+      if (next) news.push(losses.next().value === 0 ? 'gap' : next);
+    }
+    const ended = endOf(textOf({ attempt: attempts.length, restarts: attempts.at(-1)?.length ?? 0 }));
+    news.splice(endAt, 0, ended, ended);
+    return news;
+  });
+
+/** Who hears the news, and does not believe all of it. */
+class Reader {
+  attempt = 0;
+  text = '';
+  ended = false;
+  voided = 0;
+
+  hear(told: Reply): void {
+    expect(this.ended).toBe(false);
+    if (told.kind === 'ended') this.ended = true;
+    if (told.kind === 'started') this.#begin(told.attempt);
+    if (told.kind === 'delta') {
+      expect(told.attempt).toBe(this.attempt);
+      this.text += told.text;
+    }
+  }
+
+  #begin(attempt: number): void {
+    expect(attempt).toBeGreaterThanOrEqual(this.attempt);
+    if (this.text !== '') this.voided += 1;
+    this.attempt = attempt;
+    this.text = '';
+  }
+}
+
+const newness = (one: Run, other: Run) => one.attempt - other.attempt || one.restarts - other.restarts;
+
+/** What the reader has heard of this, and how many deltas were held back. */
+function readAll(news: readonly (Reply | 'gap')[]) {
+  const progress = new Progress();
+  const reader = new Reader();
+  let newest: Run = { attempt: 0, restarts: 0 };
+  let held = 0;
+  for (const one of news) {
+    if (one === 'gap') {
+      progress.interrupt();
+      continue;
+    }
+    const told = progress.take(one);
+    if (told) reader.hear(told);
+    else if (one.kind === 'delta') held += 1;
+    if (one.kind === 'ended') continue;
+    const run = { attempt: one.attempt, restarts: one.restarts ?? 0 };
+    // Each text begins once, however often that is said.
+    if (told?.kind === 'started') expect(newness(run, newest)).toBeGreaterThan(0);
+    if (!reader.ended && newness(run, newest) > 0) newest = run;
+    // Not only of some run: of the newest that anything was heard of.
+    expect(textOf(newest).startsWith(reader.text)).toBe(true);
+  }
+  return { reader, held, newest, progress };
+}
+
+test('a reader’s text is always a beginning of the newest attempt’s, and one end comes last', () => {
+  const tally = { voided: 0, held: 0, whole: 0 };
+  fc.assert(
+    fc.property(histories, (news) => {
+      const { reader, held, newest, progress } = readAll(news);
+      const end = news.find((one) => one !== 'gap' && one.kind === 'ended') as Extract<Reply, { kind: 'ended' }>;
+      expect(reader.ended).toBe(true);
+      tally.voided += reader.voided;
+      tally.held += held;
+      // A text of which the end was never heard is known not to be the answer's.
+      if (reader.text !== '' && !end.message.content.startsWith(reader.text))
+        expect(progress.isBeginningOf(end.message.content)).toBe(false);
+      if (reader.text !== '' && reader.text === textOf(newest)) tally.whole += 1;
+    }),
+    { numRuns: 500 },
+  );
+  // Histories in which nothing happens would show nothing.
+  for (const count of Object.values(tally)) expect(count).toBeGreaterThan(5);
+});
+
+test('a beginning without a count voids what came before it, and only its repetition at once is nothing new', () => {
+  const started = startedOf({ attempt: 1, restarts: 0 });
+  const delta = (text: string): Reply => ({ kind: 'delta', id, attempt: 1, text });
+  const { reader } = readPlainly([
+    started,
+    started,
+    delta('Half an'),
+    started,
+    started,
+    delta('A whole '),
+    'gap',
+    delta('lost'),
+    started,
+    delta('one'),
+  ]);
+  expect(reader).toEqual(['started', 'Half an', 'started', 'A whole ', 'started', 'one']);
+});
+
+function readPlainly(news: readonly (Reply | 'gap')[]) {
+  const progress = new Progress();
+  const reader: string[] = [];
+  for (const one of news) {
+    const told = one === 'gap' ? progress.interrupt() : progress.take(one);
+    if (told && told.kind !== 'ended') reader.push(told.kind === 'delta' ? told.text : told.kind);
+  }
+  return { reader };
+}
