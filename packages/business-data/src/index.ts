@@ -8,5 +8,6 @@ export type { ConnectionSettings, TlsSettings } from './source/connection.ts';
 export { createDataSource, type DataSource, type DataSourceSettings, openDataSource } from './source/data-source.ts';
 export { type DataSources, openDataSources } from './source/data-sources.ts';
 export { DataFailure, type FailureKind } from './source/failure.ts';
+export { createPlaces, type Places } from './source/places.ts';
 export { dropScopedRole, ensureScopedRole, type ScopedRole } from './source/scoped-role.ts';
 export { createTools, type DataTool, type ToolAnswer, type ToolDefinition, toolDefinitions } from './tools.ts';

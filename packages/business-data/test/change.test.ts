@@ -12,7 +12,7 @@ let administrator: pg.Client;
 let source: DataSource;
 let data: BusinessData;
 
-const tables = ['tasks(id, title, tags, facts, size)', 'lines(task, line)', 'task_titles', 'notes(title)'];
+const tables = ['tasks(id, title, tags, facts, size)', 'lines', 'task_titles', 'notes(title)'];
 
 beforeAll(async () => {
   database = await testDatabase();
@@ -50,8 +50,23 @@ test('rows are inserted, updated and deleted, and only columns in scope come bac
   expect(inserted.columns.map(({ name }) => name)).toEqual(['id', 'title', 'tags', 'facts', 'size']);
   expect(inserted.rows[0]).toEqual([3, "x'); drop table tasks; --", '{a,"b\\"c"}', { deep: [1, null] }, 25]);
   await data.change({ table: 'tasks', operation: 'update', rows: [{ key: { id: 1 }, values: { title: 'uno', facts: null } }] });
-  await data.change({ table: 'tasks', operation: 'delete', rows: [{ key: { id: 2 } }, { key: { id: '3' } }] });
-  expect(await titles()).toEqual(['uno', 'four']);
+  expect(await titles()).toEqual(['uno', 'two', "x'); drop table tasks; --", 'four']);
+  const keys = [1, '2', 3].map((line) => ({ task: 1, line }));
+  await data.change({ table: 'lines', operation: 'insert', rows: keys.map((values) => ({ values })) });
+  await data.change({ table: 'lines', operation: 'delete', rows: keys.slice(1).map((key) => ({ key })) });
+  expect((await administrator.query('select task, line from lines')).rows).toEqual([{ task: 1, line: 1 }]);
+});
+
+test('a row is not deleted where some of it is outside of the scope', async () => {
+  const deleting = data.change({ table: 'tasks', operation: 'delete', rows: [{ key: { id: 1 } }] });
+  await expect(deleting).rejects.toMatchObject({
+    kind: 'refused',
+    message: expect.stringContaining('not all of its columns are in scope'),
+  });
+  expect(await titles()).toEqual(['one', 'two']);
+  const whole = createBusinessData({ source, scope: { tables: ['tasks(id, title)', 'tasks'], readOnly: false } });
+  await whole.change({ table: 'tasks', operation: 'delete', rows: [{ key: { id: 1 } }] });
+  expect(await titles()).toEqual(['two']);
 });
 
 test('a change is kept whole or not at all', async () => {
@@ -68,13 +83,13 @@ const refused: readonly (readonly [string, ChangeRequest])[] = [
   ['a name that is not a name', { table: 'tasks', operation: 'insert', rows: [{ values: { 'title") values ($1); --': 'b' } }] }],
   ['a table outside of the scope', { table: 'pg_authid', operation: 'delete', rows: [{ key: { id: 1 } }] }],
   ['part of a key', { table: 'lines', operation: 'delete', rows: [{ key: { task: 1 } }] }],
-  ['no key', { table: 'tasks', operation: 'delete', rows: [{}] }],
-  ['more than the key', { table: 'tasks', operation: 'delete', rows: [{ key: { id: 1, title: 'one' } }] }],
-  ['an empty key', { table: 'tasks', operation: 'delete', rows: [{ key: { id: null } }] }],
+  ['no key', { table: 'lines', operation: 'delete', rows: [{}] }],
+  ['more than the key', { table: 'lines', operation: 'delete', rows: [{ key: { task: 1, line: 1, text: 'one' } }] }],
+  ['an empty key', { table: 'lines', operation: 'delete', rows: [{ key: { task: 1, line: null } }] }],
   ['a key that is not in scope', { table: 'notes', operation: 'update', rows: [{ key: { id: 1 }, values: { title: 'x' } }] }],
   ['a view', { table: 'task_titles', operation: 'insert', rows: [{ values: { title: 'x' } }] }],
   ['a computed column', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'x', size: 1 } }] }],
-  ['too many rows', { table: 'tasks', operation: 'delete', rows: Array.from({ length: 51 }, (_, id) => ({ key: { id } })) }],
+  ['too many rows', { table: 'lines', operation: 'delete', rows: Array.from({ length: 51 }, (_, line) => ({ key: { task: 1, line } })) }],
   ['a character that text can not have', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a\0b' } }] }],
 ];
 
@@ -134,6 +149,8 @@ test('the tools answer in words, whatever they are given', async () => {
     'There is no column "secret" here. There are: tasks(id, title, tags, facts, size).',
   );
   expect(await run('query', { sql: 1 })).toContain('not valid');
-  expect(await run('change', { table: 'tasks', operation: 'delete', rows: [{ key: { id: 1 } }] })).toContain('1 | one');
+  expect(await run('change', { table: 'tasks', operation: 'update', rows: [{ key: { id: 1 }, values: { title: 'uno' } }] })).toContain(
+    '1 | uno',
+  );
   expect(tools['change']?.writes).toBe(true);
 });

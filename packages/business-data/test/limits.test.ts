@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { freePort, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -91,9 +91,71 @@ test('a pool that is full does not let anybody wait for ever', async () => {
   const busy = createBusinessData({ source: small, scope: { tables: ['events'], readOnly: true } });
   await busy.listTables();
   const first = kindOf(busy.query(endless, { timeoutMs: 1_000 }));
-  const second = kindOf(busy.query('select 1'));
-  expect(await Promise.all([first, second])).toEqual(['timeout', 'unavailable']);
+  const second = failureOf(busy.query('select 1'));
+  expect(await Promise.all([first, second])).toMatchObject([
+    'timeout',
+    { kind: 'unavailable', message: expect.stringContaining('The data source is busy') },
+  ]);
   await small.close();
+});
+
+const within = { timeoutMs: 10_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
+
+test('whoever waits for a place longer than a connection may take has its turn all the same', async () => {
+  const small = createDataSource({ url: database.url, poolMax: 2, connectTimeoutMs: 300, queueTimeoutMs: 20_000 }, () => undefined);
+  const asked = Array.from({ length: 10 }, () => small.transaction('read only', within, (run) => run('select pg_sleep(0.2)')));
+  expect((await Promise.allSettled(asked)).map(({ status }) => status)).toEqual(Array(10).fill('fulfilled'));
+  await small.close();
+});
+
+test('who leaves while waiting for a place is let go at once, and takes none', async () => {
+  const small = createDataSource({ url: database.url, poolMax: 1, queueTimeoutMs: 20_000 }, () => undefined);
+  const leaving = new AbortController();
+  const first = small.transaction('read only', within, (run) => run('select pg_sleep(0.5)'));
+  const second = kindOf(small.transaction('read only', { ...within, signal: leaving.signal }, (run) => run('select 1')));
+  const third = small.transaction('read only', within, (run) => run('select 1'));
+  leaving.abort();
+  expect(await Promise.race([second, first])).toBe('cancelled');
+  expect((await third).rows).toEqual([['1']]);
+  await first;
+  await small.close();
+});
+
+/** Passes everything on until it is told to keep silent. */
+async function wayTo(url: string): Promise<{ url: string; hush(): void; close(): void }> {
+  const { hostname, port } = new URL(url);
+  const sockets: Socket[] = [];
+  const server = createServer((near) => {
+    const far = connect(Number(port || 5432), hostname);
+    for (const socket of [near, far]) socket.on('error', () => undefined);
+    sockets.push(near, far);
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const through = new URL(url);
+  through.host = `127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  return {
+    url: through.href,
+    hush() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+test('a database that falls silent is said to be so, and not that the statement was slow', async () => {
+  const way = await wayTo(database.url);
+  const distant = createDataSource({ url: way.url }, () => undefined);
+  await distant.transaction('read only', within, (run) => run('select 1'));
+  way.hush();
+  const failure = await failureOf(distant.transaction('read only', { ...within, timeoutMs: 100 }, (run) => run('select 1')));
+  expect(failure).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('did not answer') });
+  way.close();
+  await distant.close();
 });
 
 test('a connection that dies under a statement, or while idle, costs that statement and no more', async () => {

@@ -191,6 +191,7 @@ test('while the database is away or silent an agent can be edited all the same, 
 async function inHand(readOnly: boolean) {
   const mine = { organizationId: `org_${++serial}`, environment: 'live' as const };
   const agentId = await createAgent(service.gateway, { dataScope: { tables: ['orders(id)'], readOnly } }, mine);
+  await asCaller(mine, () => service.gateway.updateAgent({ agentId, status: 'active' }));
   const talk = new Talk(service.database, { ...mine, agentId, userId: 'usr_1' });
   const answerId = await talk.ask(await talk.begin(Date.now()), Date.now());
   await service.database.query('update answers set attempt = 2 where id = $1', [answerId]);
@@ -236,6 +237,18 @@ test('what was undone may be done by the next attempt', async () => {
   await service.worker.finishStep({ answer: attempt(), step: 1, rows: 0, undone: true });
   await service.database.query('update answers set attempt = 3 where id = $1', [answerId]);
   await claim(1, 3);
+});
+
+test('an agent that was made inactive reads on, and claims nothing until it is active again', async () => {
+  const { mine, agentId, attempt, claim } = await inHand(false);
+  const become = (status: string) => asCaller(mine, () => service.gateway.updateAgent({ agentId, status }));
+  await become('inactive');
+  expect(await codeOf(claim(1))).toBe('invalid_request');
+  expect(await codeOf(service.worker.authorizeStep({ answer: attempt(), step: 0, kind: 'read' }))).toBe('done');
+  const { rows } = await service.database.query('select 1 from answer_steps where answer_id = $1', [attempt().answer.answerId]);
+  expect(rows).toEqual([]);
+  await become('active');
+  await claim(1);
 });
 
 test('an agent that may only read claims nothing', async () => {

@@ -111,6 +111,21 @@ test('while agents is away a step waits for it, and is taken once', async () => 
   expect([await editsOf(2), scene.agents.finished.length]).toEqual([1, 1]);
 });
 
+test('of the statements that a model asks for at once two run, the others in turn', async () => {
+  const slow = { name: 'query', arguments: { sql: 'select count(*) from generate_series(1, 2000000), notes' } };
+  await dispatched([{ kind: 'tools', calls: Array(5).fill(slow) }]);
+  let most = 0;
+  await eventually('it is completed', async () => {
+    const { rows } = await sql(
+      `select count(*) from pg_catalog.pg_stat_activity where state = 'active' and query like '%2000000%' and pid <> pg_catalog.pg_backend_pid()
+         and datname = pg_catalog.current_database() and leader_pid is null`,
+    );
+    most = Math.max(most, Number(rows[0]?.[0]));
+    return scene.agents.completed.length === 1;
+  });
+  expect([most, scene.agents.completed[0]?.queries?.map(({ rows }) => rows)]).toEqual([2, [1, 1, 1, 1, 1]]);
+});
+
 test('without a data source or a scope there are no tools', async () => {
   for (const begun of [{ sourceVersion: 0 }, { dataScope: { tables: [], readOnly: true } }]) {
     scene.reset();

@@ -60,6 +60,8 @@ const builders: Readonly<Record<ChangeRequest['operation'], Build>> = {
   },
   delete(table, { key, values }) {
     if (values !== undefined && Object.keys(values).length > 0) throw new Refusal('A delete takes keys only.');
+    // It would take what stands in the others with it.
+    if (!table.whole) throw new Refusal(`Rows of ${table.written} can not be deleted: not all of its columns are in scope.`);
     const condition = keyCondition(table, key, 0);
     return { text: `delete from ${nameOf(table)} where ${condition.text} returning ${returned(table)}`, values: condition.values };
   },

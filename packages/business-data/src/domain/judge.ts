@@ -1,7 +1,7 @@
 import { allowedFunctions, allowedOperators, allowedTypes } from './allowed-names.ts';
 import { grammar, isPosition, type Shape } from './grammar.ts';
+import { createGrowthGuard } from './growth.ts';
 import { Refusal } from './refusal.ts';
-import { createRepetitionGuard } from './repetition.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree } from './tree.ts';
 
 const deepest = 250;
@@ -76,11 +76,11 @@ function requireValue(value: unknown, what: string): void {
 type Checks = ReadonlyMap<string, (fields: Tree) => void>;
 
 function createChecks(countRelation: () => void): Checks {
-  const guardRepetition = createRepetitionGuard();
+  const guardGrowth = createGrowthGuard();
   const checks: Record<string, (fields: Tree) => void> = {
     FuncCall: (fields) => {
       const name = requireName(fields['funcname'], allowedFunctions, 'The function');
-      guardRepetition(name, fields);
+      guardGrowth(name, fields);
     },
     A_Expr: (fields) => requireOperator(fields['name'], fields['kind']),
     SubLink: (fields) => {

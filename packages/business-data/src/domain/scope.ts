@@ -25,6 +25,8 @@ export interface ScopedTable {
   readonly fenced: boolean;
   readonly comment: string | null;
   readonly columns: readonly CatalogColumn[];
+  /** All columns are in scope. */
+  readonly whole: boolean;
   /** Empty unless all of it is in scope. */
   readonly primaryKey: readonly string[];
   readonly foreignKeys: readonly CatalogForeignKey[];
@@ -89,6 +91,7 @@ function findTable(catalog: Catalog, { schema, table }: ScopeEntry): CatalogTabl
 }
 
 function scopedTable(table: CatalogTable, columns: ReadonlySet<string>, unique: boolean): ScopedTable {
+  const whole = columns.size === table.columns.length;
   const { schema, name, kind, fenced, comment, primaryKey, foreignKeys, approximateRows } = table;
   return {
     schema,
@@ -96,8 +99,9 @@ function scopedTable(table: CatalogTable, columns: ReadonlySet<string>, unique: 
     written: unique ? quoteIfNeeded(name) : `${quoteIfNeeded(schema)}.${quoteIfNeeded(name)}`,
     kind,
     fenced,
-    comment: columns.size === table.columns.length ? comment : null,
+    comment: whole ? comment : null,
     columns: table.columns.filter((column) => columns.has(column.name)),
+    whole,
     primaryKey: primaryKey.every((column) => columns.has(column)) ? primaryKey : [],
     foreignKeys: foreignKeys.filter((key) => key.columns.every((column) => columns.has(column))),
     approximateRows,

@@ -2,9 +2,10 @@ import { type ProcessContext, withTimeout } from '@agent-service/runtime';
 import pg, { type Pool, type PoolClient } from 'pg';
 import type { Catalog } from '../domain/catalog.ts';
 import { type ConnectionSettings, poolSettings } from './connection.ts';
-import { timedOut, translateFailure } from './database-message.ts';
-import { DataFailure } from './failure.ts';
+import { translateFailure } from './database-message.ts';
+import { cancelled, DataFailure } from './failure.ts';
 import { LimitedQuery, type RawResult } from './limited-query.ts';
+import { createPlaces, type Places } from './places.ts';
 import { readCatalog } from './read-catalog.ts';
 import { type Access, beginText } from './session.ts';
 
@@ -33,6 +34,8 @@ export interface DataSource {
 
 export interface DataSourceSettings extends ConnectionSettings {
   readonly catalogMaxAgeMs?: number;
+  /** How long a statement waits for those before it; as long as for a connection, unless given. */
+  readonly queueTimeoutMs?: number;
 }
 
 /** The database answers a cancelled or timed-out statement within this time; else its connection is cut. */
@@ -47,18 +50,21 @@ export function openDataSource(process: ProcessContext, settings: DataSourceSett
 }
 
 export function createDataSource(settings: DataSourceSettings, onLost: (cause: unknown) => void): DataSource {
-  const pool = new pg.Pool(poolSettings(settings));
+  const driver = poolSettings(settings);
+  const pool = new pg.Pool(driver);
+  const queueTimeoutMs = settings.queueTimeoutMs ?? driver.connectionTimeoutMillis;
+  const lender: Lender = { pool, places: createPlaces(driver.max ?? 1), queueTimeoutMs };
   // An idle connection that breaks is replaced by the next use; of one in use its user hears by the guard.
   // The driver hangs the whole connection on its error.
   pool.on('error', (cause) => onLost(translateFailure(cause)));
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const readAnew = () => withClient(pool, catalogLimits, (client) => readInTransaction(client));
+  const readAnew = () => withClient(lender, catalogLimits, (client) => readInTransaction(client));
   return {
-    transaction: (access, limits, work) => transaction(pool, access, limits, work),
+    transaction: (access, limits, work) => transaction(lender, access, limits, work),
     catalog: keep(readAnew, settings.catalogMaxAgeMs ?? 30_000),
     async check() {
       const begin = performance.now();
-      const { version } = await withClient(pool, catalogLimits, async (client) => {
+      const { version } = await withClient(lender, catalogLimits, async (client) => {
         const { rows } = await client.query<{ version: string }>("select pg_catalog.current_setting('server_version') as version");
         return { version: rows[0]?.version ?? '' };
       });
@@ -83,12 +89,27 @@ function keep<T>(read: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   };
 }
 
+interface Lender {
+  readonly pool: Pool;
+  /** As many as the pool has connections: its own limit is then that of connecting alone, and says of nobody who waits that the database is away. */
+  readonly places: Places;
+  readonly queueTimeoutMs: number | undefined;
+}
+
+async function withClient<T>(lender: Lender, limits: Limits, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const giveBack = await lender.places.take({ waitMs: lender.queueTimeoutMs, signal: limits.signal });
+  try {
+    return await withConnection(lender.pool, limits, work);
+  } finally {
+    giveBack();
+  }
+}
+
 /**
  * Lends a connection for as long as the limits allow. It goes back to the pool only when the work has ended by itself: a connection
  * that had to be left in the middle of something is cut.
  */
-async function withClient<T>(pool: Pool, limits: Limits, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  if (limits.signal?.aborted) throw cancelled(limits.signal.reason);
+async function withConnection<T>(pool: Pool, limits: Limits, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await connect(pool);
   const guard = createGuard(client, limits);
   const working = noticeLeaving(client).then(() => work(client));
@@ -145,7 +166,7 @@ function createGuard(client: PoolClient, { timeoutMs, signal }: Limits): Guard {
   };
   const onAbort = () => cut(cancelled(signal?.reason));
   const onError = (cause: unknown) => reject(translateFailure(cause));
-  const timer = setTimeout(() => cut(timedOut()), timeoutMs + graceMs);
+  const timer = setTimeout(() => cut(silent()), timeoutMs + graceMs);
   signal?.addEventListener('abort', onAbort, { once: true });
   client.on('error', onError);
   return {
@@ -162,7 +183,8 @@ function createGuard(client: PoolClient, { timeoutMs, signal }: Limits): Guard {
   };
 }
 
-const cancelled = (cause: unknown) => new DataFailure('cancelled', 'The query was cancelled.', cause);
+/** A server that is there ends a statement in time, and says so itself. */
+const silent = () => new DataFailure('unavailable', 'The data source did not answer in time.');
 
 interface Socket {
   readonly destroyed: boolean;
@@ -176,7 +198,7 @@ const socketOf = (client: PoolClient): Socket => (client as unknown as { connect
 
 async function isIdle(client: PoolClient): Promise<boolean> {
   try {
-    await withTimeout(client.query('rollback'), graceMs, timedOut);
+    await withTimeout(client.query('rollback'), graceMs, silent);
     return true;
   } catch {
     // The connection is lost or silent, and its transaction with it: whoever asked gets the first failure, not this one.
@@ -189,10 +211,10 @@ interface Fate {
   isCommitting: boolean;
 }
 
-async function transaction<T>(pool: Pool, access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T> {
+async function transaction<T>(lender: Lender, access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T> {
   const fate: Fate = { isCommitting: false };
   try {
-    return await withClient(pool, limits, (client) => inTransaction(client, access, { limits, fate }, work));
+    return await withClient(lender, limits, (client) => inTransaction(client, access, { limits, fate }, work));
   } catch (cause) {
     // A server that refuses to commit says so; whoever else ends the wait knows nothing of the change.
     if (!fate.isCommitting || (cause instanceof DataFailure && cause.kind === 'failed')) throw cause;

@@ -54,7 +54,7 @@ function withoutValues(code: string, cause: unknown): Error {
   return new Error(`SQLSTATE ${code} in ${routine}`);
 }
 
-export const timedOut = (cause?: unknown): DataFailure =>
+const timedOut = (cause?: unknown): DataFailure =>
   new DataFailure('timeout', 'The statement ran into its time limit. Read fewer rows, or aggregate more narrowly.', cause);
 
 function sentenceAway(code: string): string {

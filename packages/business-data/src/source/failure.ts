@@ -22,3 +22,5 @@ export class DataFailure extends Error {
     this.kind = kind;
   }
 }
+
+export const cancelled = (cause: unknown): DataFailure => new DataFailure('cancelled', 'The query was cancelled.', cause);

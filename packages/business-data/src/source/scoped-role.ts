@@ -117,7 +117,7 @@ function writeGrants(table: ScopedTable, role: string): string[] {
   const writable = table.columns.filter(({ generated }) => !generated);
   const columns = writable.map((column) => quote(column.name)).join(', ');
   const onRows = columns === '' ? [] : [`grant insert (${columns}), update (${columns}) on ${nameOf(table)} to ${role}`];
-  return table.primaryKey.length > 0 ? [...onRows, `grant delete on ${nameOf(table)} to ${role}`] : onRows;
+  return table.whole && table.primaryKey.length > 0 ? [...onRows, `grant delete on ${nameOf(table)} to ${role}`] : onRows;
 }
 
 /** Without them an insert could not take its default number. */

@@ -96,6 +96,34 @@ test.each([
   expect(() => passGates(text, scope)).toThrow(message);
 });
 
+const nine = 'c'.repeat(900);
+test.each([
+  `select length(replace(replace(repeat('a', 1000), 'a', repeat('b', 1000)), 'b', '${nine}'))`,
+  `select length(replace(replace('a', 'a', '${nine}'), 'c', '${nine}')), replace(a, 'c', '${nine}') from t`,
+  'select replace(x, left(x, 1), x) from (select a as x from t) s',
+  "select regexp_replace(a, '(.*)', a) from t",
+  `select regexp_replace(regexp_replace(regexp_replace(a, '', '${nine}', 'g'), '', '${nine}', 'g'), '', '${nine}', 'g') from t`,
+  'select overlay(a placing a from 1 for 0) from t',
+  'select array_to_string(string_to_array(a, null), a) from t',
+  `select array_to_string(array_replace(string_to_array(repeat('a', 9000), null), 'a', '${nine}'), '${nine}')`,
+  "select replace(a, 'a', 'b'::char(100000)) from t",
+  "select replace(a, 'a', 1e100000::text) from t",
+  "select array_replace(array_agg(1.0), 1, '1e100000') from t",
+  'select replace(a, id, left(a, -1)) from t',
+])('text that may grow without limit is refused: %s', (text) => {
+  expect(() => passGates(text, scope)).toThrow(/too long|must be a literal/);
+});
+
+test.each([
+  "select replace(replace(replace(replace(a, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), chr(10), ' ') from t",
+  "select replace(a, '{name}', left(id, 100)), replace(a, ' ', ''::text), replace(a, 'x', null) from t",
+  "select regexp_replace(a, '(\\d{3})(\\d+)', '(\\1) \\2', 'g'), translate(a, '-', '_'), overlay(a placing '****' from 3) from t",
+  "select array_to_string(array_agg(a), ', ', '-'), array_to_string(array_agg(id), ',') from t",
+  'select array_replace(array_agg(a), null, 0) from t',
+])('text that grows as people let it grow passes: %s', (text) => {
+  expect(() => passGates(text, scope)).not.toThrow();
+});
+
 test('any text at all is either refused or passes, and what passes passes again unchanged in meaning', () => {
   const words = [
     'select',

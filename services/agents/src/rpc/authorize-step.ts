@@ -15,6 +15,7 @@ export const authorizeStep = ({ store, now }: AgentsContext): RpcOf<'agents', 'a
       const standing = await standingOf(sql, attempt, true);
       if (!standing) throw new ServiceError('attempt_superseded');
       if (standing.readOnly) throw new ServiceError('invalid_request', { message: 'This agent may only read.' });
+      if (!standing.isActive) throw new ServiceError('invalid_request', { message: 'This agent is not active: it changes nothing.' });
       if (!(await claimStep(sql, attempt, { step, description: description.slice(0, longestDescription) }, now())))
         throw new ServiceError('change_unfinished');
       call.checkDeadline();

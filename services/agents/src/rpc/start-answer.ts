@@ -60,8 +60,11 @@ function toQuestion({ principal, ...item }: Item, now: number, callerDeadline: n
 /** The id says when the answer was asked for, and everything about it counts from then. */
 function checkTime(answerId: string, now: number): number {
   const time = timeOf(answerId);
-  if (time !== undefined && Math.abs(time - now) <= clockToleranceMs) return time;
-  throw new ServiceError('invalid_request', { message: 'answer_id must be a new id of a message.', param: 'answer_id' });
+  if (time === undefined)
+    throw new ServiceError('invalid_request', { message: 'answer_id must be the id of a message.', param: 'answer_id' });
+  // The clock of the gateway that made it, or ours, is wrong: nothing that its caller could mend.
+  if (Math.abs(time - now) > clockToleranceMs) throw new ServiceError('unavailable');
+  return time;
 }
 
 /** What PostgreSQL can not keep would be a fault of the whole batch. */

@@ -11,12 +11,14 @@ export interface Attempt {
 export interface Standing {
   tables: string[];
   readOnly: boolean;
+  /** An agent that is not active ends what it has begun, and changes nothing. */
+  isActive: boolean;
   /** 0 when no data source is connected. */
   sourceVersion: number;
 }
 
 const standing = `
-  select g.tables, g.read_only as "readOnly", coalesce(s.version, 0) as "sourceVersion"
+  select g.tables, g.read_only as "readOnly", g.status = 'active' as "isActive", coalesce(s.version, 0) as "sourceVersion"
   from answers a
   join agents g on g.organization_id = a.organization_id and g.environment = a.environment and g.id = a.agent_id
   left join data_sources s on s.organization_id = a.organization_id and s.environment = a.environment and s.url_sealed is not null

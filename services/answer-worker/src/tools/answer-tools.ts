@@ -1,5 +1,6 @@
 import {
   createBusinessData,
+  createPlaces,
   createTools,
   DataFailure,
   type ToolAnswer,
@@ -44,6 +45,8 @@ export interface Working {
 
 /** What one step may take, and a model is shown of it. */
 const limits = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_000 };
+/** However many a model asks for at once, so that other answers come to the same database too. */
+const stepsAtOnce = 2;
 
 const schemas = new Map(
   toolDefinitions.map(({ name, input }) => [name, z.toJSONSchema(input, { target: 'draft-7' }) as JsonSchema] as const),
@@ -60,6 +63,7 @@ export function createAnswerTools({ agents, sources, meters, now }: DataParts, {
   const onAgain = () => meters.askedAgain.inc({ call: 'step' });
   const steps = createSteps({ agents, held, deadlineMs: Number(begun.deadlineMs), now, onAgain });
   const changes = createChanges(steps);
+  const places = createPlaces(stepsAtOnce);
   let queries: readonly QueryRecord[] = [];
 
   async function over({ scope, sourceVersion }: Standing, call: Call): Promise<ToolAnswer> {
@@ -81,10 +85,19 @@ export function createAnswerTools({ agents, sources, meters, now }: DataParts, {
     return changes.make(detailOf(definition.name, input), (standing) => over(standing, call));
   }
 
+  async function inTurn(call: Call): Promise<ToolAnswer> {
+    const giveBack = await places.take({ signal: call.signal });
+    try {
+      return await take(call);
+    } finally {
+      giveBack();
+    }
+  }
+
   async function run(call: Call): Promise<string> {
     const startedAt = performance.now();
     const { definition, input } = call;
-    const answer = await take(call);
+    const answer = await inTurn(call);
     const durationMs = performance.now() - startedAt;
     meters.toolSeconds.observe({ tool: definition.name, outcome: answer.failure?.kind ?? 'done' }, durationMs / 1000);
     const { result, failure } = answer;

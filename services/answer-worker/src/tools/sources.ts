@@ -9,7 +9,8 @@ export interface TenantSources {
   of(answer: AnswerKey, version: number, steps: Steps): Promise<DataSource | undefined>;
 }
 
-const settings = { poolMax: 5, connectTimeoutMs: 3_000, applicationName: 'agent-service answers' };
+/** Many answers may ask one database at once: who waits for those before it does not take the database for one that is away. */
+const settings = { poolMax: 5, connectTimeoutMs: 3_000, queueTimeoutMs: 30_000, applicationName: 'agent-service answers' };
 /** More than are kept open; who comes again is asked for again. */
 const mostKnown = 1_000;
 
