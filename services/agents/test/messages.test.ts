@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type Booted, boot, createAgent } from './booted.ts';
-import { Talk } from './talk.ts';
+import { messageId, Talk } from './talk.ts';
 
 // The last minute of a month, so that conversations reach over two partitions.
 const start = Date.UTC(2026, 0, 31, 23, 59, 0);
@@ -170,7 +170,16 @@ test("nobody else's conversation or message is there: another user, agent, envir
     code: 'not_found',
   });
   expect((await conversations('usr_other', {}, {})).conversations.map((one) => one.id)).not.toContain(id);
-  for (const garbage of ['', 'msg_', 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz', `${said}x`, said.toUpperCase(), "'; drop table messages; --"]) {
+  const times = [`msg_7${'z'.repeat(25)}`, `msg_${'0'.repeat(26)}`];
+  for (const garbage of [
+    ...times,
+    '',
+    'msg_',
+    'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz',
+    `${said}x`,
+    said.toUpperCase(),
+    "'; drop table messages; --",
+  ]) {
     await expect(message('usr_private', garbage)).rejects.toMatchObject({ code: 'not_found' });
   }
 });
@@ -186,4 +195,15 @@ test('cursors of conversations and messages open nothing else', async () => {
   await expect(conversations('usr_cursors', { cursor: ofMessages })).rejects.toMatchObject({ code: 'invalid_cursor' });
   await expect(conversations('usr_other', { cursor: ofConversations })).rejects.toMatchObject({ code: 'invalid_cursor' });
   await expect(conversations('usr_cursors', { cursor: `${ofConversations}A` })).rejects.toMatchObject({ code: 'invalid_cursor' });
+});
+
+test('an id that is made by a clock far off is no fault of the caller', async () => {
+  const principal = { organizationId: 'org_a', environment: 'live', userId: 'usr_1', scopes: ['agents:chat'] };
+  const start = async (answerId: string) => {
+    const item = { principal, agentId, answerId, message: 'How many?' };
+    const { results } = await asCaller({}, () => agents.gateway.startAnswer({ items: [item] }));
+    return results[0]?.refusal?.code;
+  };
+  for (const off of [-61_000, 61_000]) expect(await start(messageId(clock.now + off))).toBe('unavailable');
+  expect(await start('msg_none')).toBe('invalid_request');
 });

@@ -11,7 +11,7 @@ export interface Owner {
 const letters = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** A message's id of just this millisecond: those of one process never go back in time, and these do. */
-function messageId(at: number): string {
+export function messageId(at: number): string {
   const time = Array.from({ length: 10 }, (_, place) => letters[Math.floor(at / 32 ** (9 - place)) % 32]);
   return `msg_${time.join('')}${newId('msg').slice(-16)}`;
 }

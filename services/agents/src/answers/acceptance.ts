@@ -4,15 +4,17 @@ import { newId } from '@agent-service/store';
 import { timeOf } from '../domain/answers/ids.ts';
 import { acceptanceLimitMs, keyKeptMs } from '../domain/answers/times.ts';
 import { createAdmissions, type Decision, type Question } from './admissions.ts';
+import { onceMoreAfterDeadlock } from './deadlocks.ts';
 import { firstOfEach } from './first-of-each.ts';
 import { type HoldOutcome, holdAll, type Refusal } from './hold.ts';
 import { type AnswerKey, byKey, nameOf } from './key.ts';
 import { togetherOrAlone } from './one-by-one.ts';
 import type { Parts } from './parts.ts';
+import { readInSteps } from './reading.ts';
 import type { Releases } from './release.ts';
 import { type Acceptable, type AcceptedRow, acceptMessages } from './store/accept.ts';
-import { openLinesFor, removeOldKeys } from './store/load.ts';
-import { attachChannels, type ReadRow, readAnswers } from './store/read.ts';
+import { forgetKeys, openLinesFor } from './store/load.ts';
+import { attachChannels, type ReadRow } from './store/read.ts';
 
 const batchItems = 200;
 /** While one waits for the ledger, others load and commit. */
@@ -83,9 +85,12 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
       store.sql,
       admitted.filter(({ lineFound }) => !lineFound).map(({ question }) => question),
     );
-    if (admitted.some(({ keyOutlived }) => keyOutlived)) {
-      while ((await removeOldKeys(store.sql, now() - keyKeptMs)) > 0);
-    }
+    const outlived = admitted.filter(({ keyOutlived }) => keyOutlived);
+    await forgetKeys(
+      store.sql,
+      outlived.map(({ question }) => question),
+      now() - keyKeptMs,
+    );
   }
 
   function refuseUnheld(outcomes: Map<Question, StartOutcome>, { question }: Candidate, hold: HoldOutcome | undefined): void {
@@ -150,14 +155,13 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
   ): Promise<Map<Question, StartOutcome>> {
     if (attached.length === 0) return new Map();
     // Before they are looked at: whoever ends one of them from here on tells this channel too.
-    await attachChannels(
-      store.sql,
-      attached.map(({ key }) => key),
-    );
+    const listeners = attached.map(({ key }) => key);
+    await onceMoreAfterDeadlock(() => attachChannels(store.sql, listeners));
     const rows = byKey(
-      await readAnswers(
+      await readInSteps(
         store.sql,
         attached.map(({ key }) => ({ ...key, createdAt: timeOf(key.id) ?? 0 })),
+        ({ content: _, queries: __, ...row }) => row,
       ),
     );
     return new Map(
@@ -168,7 +172,7 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
     );
   }
 
-  const startedAs = (row: ReadRow, attached: boolean): Started => ({
+  const startedAs = (row: Pick<ReadRow, 'id' | 'conversationId' | 'createdAt' | 'tier'>, attached: boolean): Started => ({
     answerId: row.id,
     conversationId: row.conversationId,
     createdAt: row.createdAt,

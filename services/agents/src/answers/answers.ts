@@ -16,12 +16,13 @@ import { createAnswerJobs } from './jobs.ts';
 import type { AnswerKey, AttemptKey, TenantKey } from './key.ts';
 import { createAnswerMetrics } from './metrics.ts';
 import type { Parts } from './parts.ts';
+import { readWhole } from './reading.ts';
 import { createReleases, type Releases } from './release.ts';
 import { createSettling } from './settle.ts';
 import { createSteadiness } from './steadiness.ts';
 import type { Result, Settling } from './store/complete.ts';
 import { createPartitions } from './store/partitions.ts';
-import { type ReadRow, readAnswers } from './store/read.ts';
+import type { ReadRow } from './store/read.ts';
 import { handBackAnswers, renewLeases } from './store/renew.ts';
 import { endOverdueHolds, forgetOldKeys, measure, moveOnDue, raise, type SweepParts, takeUpDuties } from './sweeps.ts';
 
@@ -76,8 +77,7 @@ function forCallers(parts: Parts, ender: Ender, releases: Releases) {
   return {
     acceptance: createAcceptance(parts, releases),
     cancel: (key: AnswerKey, whose: { agentId: string; userId: string }) => cancelAnswer(store.sql, ender, key, whose),
-    read: (keys: readonly (AnswerKey & { createdAt: number })[]) =>
-      keys.length === 0 ? Promise.resolve([]) : readAnswers(store.sql, keys),
+    read: (keys: readonly (AnswerKey & { createdAt: number })[]) => readWhole(store.sql, keys),
     async failAnswersOfAgent({ sql }: { readonly sql: Sql }, { organizationId, environment }: TenantKey, agentId: string) {
       const agent = { organizationId, environment, agentId };
       const { committed } = await failAnswersOfAgent(ender, sql, agent);

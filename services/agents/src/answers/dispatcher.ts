@@ -1,4 +1,5 @@
 import { createBatcher } from '@agent-service/runtime';
+import { onceMoreAfterDeadlock } from './deadlocks.ts';
 import type { TenantKey } from './key.ts';
 import type { Parts } from './parts.ts';
 import { dispatchNext, tenantsHeldUp } from './store/dispatch.ts';
@@ -25,7 +26,7 @@ export function createDispatcher({ store, limits, jobs, background, now }: Parts
 
   /** A line that had to be waited for may hold more than the statement could see: then once more. */
   async function round(tenants: readonly TenantKey[], rounds = 1): Promise<void> {
-    const rows = await dispatchNext(store.sql, tenants, limits.inFlight, now());
+    const rows = await onceMoreAfterDeadlock(() => dispatchNext(store.sql, tenants, limits.inFlight, now()));
     jobs.add(rows);
     const missed = rows.filter((row) => row.missed > 0);
     if (missed.length > 0 && rounds < mostRounds) await round(unique(missed), rounds + 1);

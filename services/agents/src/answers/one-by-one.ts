@@ -1,4 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
+import { onceMoreAfterDeadlock } from './deadlocks.ts';
 
 /** Whether the failure is the database's absence and not one item's fault. */
 export const isAway = (cause: unknown): boolean => cause instanceof ServiceError && cause.code === 'unavailable';
@@ -13,7 +14,7 @@ export async function togetherOrAlone<Item, Row>(
   onFailure: (item: Item, cause: unknown) => void,
 ): Promise<Row[]> {
   try {
-    return items.length === 0 ? [] : await run(items);
+    return items.length === 0 ? [] : await onceMoreAfterDeadlock(() => run(items));
   } catch (cause) {
     if (isAway(cause)) throw cause;
     const rows: Row[] = [];

@@ -16,6 +16,9 @@ import { countLines } from './store/read.ts';
 
 const atOnce = 500;
 const mostInHand = 2_000;
+/** These come with all that they say, so that few are in memory. */
+const settlingAtOnce = 50;
+const mostSettling = 200;
 const holdsAPage = 500;
 const listLimitMs = 5_000;
 
@@ -29,11 +32,11 @@ export interface SweepParts extends Parts {
 
 /** Takes up what others owed and did not see to in time. */
 export async function takeUpDuties({ store, settling, releases, now }: SweepParts): Promise<number> {
-  const settled = settling.inHand < mostInHand ? await takeUpSettling(store.sql, atOnce, now()) : [];
+  const settled = settling.inHand < mostSettling ? await takeUpSettling(store.sql, settlingAtOnce, now()) : [];
   settling.add(settled);
   const released = releases.duty.inHand < mostInHand ? await takeUpReleasing(store.sql, atOnce, now()) : [];
   releases.duty.add(released);
-  return full(settled) + full(released);
+  return full(settled, settlingAtOnce) + full(released);
 }
 
 /** Ends what is past its deadline, and gives another job to what has lost its worker or its job. */
@@ -104,4 +107,4 @@ export async function measure({ store, metrics }: SweepParts): Promise<void> {
 }
 
 /** A full step is followed by the next at once. */
-const full = (rows: readonly unknown[]): number => (rows.length >= atOnce ? rows.length : 0);
+const full = (rows: readonly unknown[], most = atOnce): number => (rows.length >= most ? rows.length : 0);

@@ -9,9 +9,12 @@ const enoughTelling = 4;
 
 /**
  * Text in which letters differ no more in case. A letter at a time, so that a letter's form never depends on its neighbours and
- * every part of a text folds to a part of the folded text.
+ * every part of a text folds to a part of the folded text. Small letters first: the capital sharp s is its own capital, and only the
+ * small one has the form of two letters.
  */
-export const fold = (text: string): string => Array.from(text.normalize('NFC'), (letter) => letter.toUpperCase().toLowerCase()).join('');
+export const fold = (text: string): string => Array.from(text.normalize('NFC'), foldLetter).join('');
+
+const foldLetter = (letter: string): string => letter.toLowerCase().toUpperCase().toLowerCase();
 
 /**
  * What the index knows of an agent's folded texts: all their runs of one to four characters, as numbers that depend on the

@@ -35,9 +35,12 @@ export function listAgents(sql: Sql, filter: AgentFilter, limit: number, start?:
 /** Along an index in the list's own order: a page costs the same wherever it is. A search's total was counted before. */
 async function walk(sql: Sql, filter: AgentFilter, limit: number, start: Page | undefined, needles: string[]): Promise<Listed<SummaryRow>> {
   const given = parameters();
-  const tenant = `organization_id = ${given.add(filter.tenant.organizationId)} and environment = ${given.add(filter.tenant.environment)}`;
+  const [organization, environment] = [given.add(filter.tenant.organizationId), given.add(filter.tenant.environment)];
+  const tenant = `organization_id = ${organization} and environment = ${environment}`;
   const total = start?.total === undefined ? totalOf(filter, tenant, given) : `${given.add(start.total)}::bigint`;
-  const where = [tenant, ...needles.map((needle) => contains(needle, given))];
+  // As the indexes of the lists have it, and the key has not.
+  const listed = `organization_id collate "C" = ${organization} and environment = ${environment}`;
+  const where = [listed, ...needles.map((needle) => contains(needle, given))];
   if (filter.category !== undefined) where.push(`category = ${given.add(filter.category)}`);
   if (filter.status !== '') where.push(`status = ${given.add(filter.status)}`);
   if (start) where.push(behind(start, given));

@@ -90,7 +90,7 @@ function statementOf(
       (${said} where ${of('m')} and m.created_at >= c.created_at - interval '5 minutes' ${behind('m.created_at', 'm.id')}
        order by m.created_at desc, m.id desc limit ${given.add(limit + 1)}::integer)
       union all
-      (${pending} where ${of('a')} and a.state <> 'releasing' ${behind('a.accepted_at', 'a.id')})
+      (${pending} where ${of('a').replace('conversation_id', 'conversation_id collate "C"')} and a.state <> 'releasing' ${behind('a.accepted_at', 'a.id')})
       ${rest}) as page on true
     where c.organization_id = ${given.add(tenant.organizationId)} and c.environment = ${given.add(tenant.environment)}
       and c.id = ${given.add(conversationId)} and c.agent_id = ${given.add(agentId)} and c.user_id = ${given.add(userId)}

@@ -109,6 +109,39 @@ test('the next message of a conversation carries what was said before, and waits
   );
 });
 
+test('a history leaves out what failed or was cancelled, and keeps the last exchange however long it was', async () => {
+  const ask = async (message: string, conversationId: string, end: (id: string) => Promise<unknown>) => {
+    rig.clock.now += 10;
+    const { asked, started: accepted } = await started({ message, conversationId });
+    const { history } = await begun(asked.id);
+    await end(asked.id);
+    await until(
+      () => endedOf(asked.id),
+      (seen) => seen.length > 0,
+    );
+    return { history, conversationId: accepted.conversationId };
+  };
+  const answer = (content: string) => (id: string) => rig.answers.complete(result(id, 1, content));
+  const { conversationId } = await ask('first', '', answer('one'));
+  await ask('failing', conversationId, (id) => rig.answers.fail([{ ...key(id), attempt: 1, failure: null }]));
+  await ask('unwanted', conversationId, (id) => rig.answers.cancel(key(id), { agentId, userId: 'usr_1' }));
+  const long = '😀'.repeat(200_000);
+  const { history } = await ask('long', conversationId, answer(long));
+  expect(history).toEqual([
+    { role: 'user', content: 'first' },
+    { role: 'assistant', content: 'one' },
+  ]);
+  const next = await ask('next', conversationId, answer('three'));
+  const [asked, answered] = next.history;
+  expect([next.history.length, asked?.content, answered?.role]).toEqual([2, 'long', 'assistant']);
+  expect(answered?.content).toMatch(/^(😀)+…$/u);
+  const bytes = Buffer.byteLength(answered?.content ?? '');
+  expect(bytes).toBeLessThanOrEqual(512 * 1024);
+  expect(bytes).toBeGreaterThan(512 * 1024 - 20);
+  const last = await ask('last', conversationId, answer('four'));
+  expect(last.history.map(({ content }) => content)).toEqual(['next', 'three']);
+});
+
 test('what can not be answered is refused before anything is held', async () => {
   await addAgent(rig.sql, 'agt_draft', 'draft');
   const before = rig.ledger.holds.size;

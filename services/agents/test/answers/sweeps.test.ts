@@ -1,5 +1,11 @@
+import { ServiceError } from '@agent-service/contracts';
+import { newId, type Sql } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { onceMoreAfterDeadlock } from '../../src/answers/deadlocks.ts';
+import { readInSteps } from '../../src/answers/reading.ts';
+import { dispatchNext } from '../../src/answers/store/dispatch.ts';
 import { endOverdueHolds, forgetOldKeys, moveOnDue, raise, takeUpDuties } from '../../src/answers/sweeps.ts';
+import { timeOf } from '../../src/domain/answers/ids.ts';
 import { doubtfulMs, keyKeptMs, leaseMs, unbegunMs } from '../../src/domain/answers/times.ts';
 import { agentId, environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
 
@@ -237,6 +243,92 @@ test('an Idempotency-Key names one answer: repeats attach, other bodies are refu
   expect(await repeat({ idempotencyFingerprint: 'c' })).toMatchObject({ started: { attached: false } });
   rig.clock.now += keyKeptMs + 1;
   expect(await forgetOldKeys(rig.parts)).toBeGreaterThan(0);
+});
+
+test('a key that is used again is forgotten alone, however many others have outlived their time', async () => {
+  const keyed = { idempotencyScope: 'again', idempotencyFingerprint: 'a' };
+  const id = await start(keyed);
+  await begin(id);
+  await rig.answers.complete(result(id, 1));
+  await until(
+    () => endOf(id),
+    (ends) => ends.length > 0,
+  );
+  await rig.sql(`insert into answer_keys select 'org_other', 'live', 'old' || n, '', '', to_timestamp(0) from generate_series(1, 2500) n`);
+  rig.clock.now += keyKeptMs;
+  expect(await start({ ...keyed, idempotencyFingerprint: 'b' })).not.toBe(id);
+  const left = await rig.sql<{ left: number }>(`select count(*)::integer as left from answer_keys where organization_id = 'org_other'`);
+  expect(left).toEqual([{ left: 2500 }]);
+  while ((await forgetOldKeys(rig.parts)) > 0);
+});
+
+test('a step takes up few results with all that they say, and stops while many are in hand', async () => {
+  const far = new Date(rig.clock.now + 3_600_000).toISOString();
+  await rig.sql(
+    `insert into answers (organization_id, environment, id, state, due, accepted_at, deadline, content, conversation_id)
+     select $1, $2, 'msg_settling' || n, 'settling', to_timestamp(0), now(), $3, repeat('x', 1000), 'conv_' || n from generate_series(1, 400) n`,
+    [organizationId, environment, far],
+  );
+  const added: number[] = [];
+  const settling = {
+    add: (items: readonly object[]) => void added.push(items.length),
+    get inHand() {
+      return added.reduce((sum, count) => sum + count, 0);
+    },
+  };
+  while ((await takeUpDuties({ ...rig.parts, settling })) > 0);
+  expect(added.filter((count) => count > 0)).toEqual([50, 50, 50, 50]);
+  await rig.sql(`delete from answers where id like 'msg_settling%'`);
+});
+
+test('answers are read few at a time, and too many words for one message are refused', async () => {
+  const at = rig.clock.now;
+  const ids = Array.from({ length: 120 }, () => newId('msg', at));
+  await rig.sql(
+    `insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content, status)
+     select $1, $2, id, to_timestamp($4::float8 / 1000), 'conv_1', $5, 'usr_1', 'assistant', repeat('x', 100000), 'completed'
+     from unnest($3::text[]) id`,
+    [organizationId, environment, ids, timeOf(ids[0] as string), agentId],
+  );
+  const keys = ids.map((id) => ({ ...key(id), createdAt: timeOf(id) ?? 0 }));
+  const steps: number[] = [];
+  const counting: Sql = async (statement, values) => {
+    const rows = await rig.sql<never>(statement, values);
+    steps.push(rows.length);
+    return rows;
+  };
+  expect(await readInSteps(counting, keys, ({ n }) => n)).toEqual(ids.map((_, n) => n));
+  expect(steps).toEqual([50, 50, 20]);
+  expect(await rig.answers.read(keys.slice(0, 60))).toHaveLength(60);
+  await expect(rig.answers.read(keys)).rejects.toMatchObject({ code: 'internal' });
+});
+
+test('waiting answers are sent on in the order of their keys, and a deadlock is tried once more', async () => {
+  const ids = [await start(), await start(), await start(), await start(), await start()];
+  await rig.sql('update answer_lines set in_flight = 0, waiting = 3');
+  // Somebody holds the second waiting one: who comes in key order has the first by then, and has not touched the third.
+  let wentOn = Promise.resolve<object[]>([]);
+  await rig.store.transaction(async ({ sql }) => {
+    await sql('select 1 from answers where id = $1 for update', [ids[3]]);
+    wentOn = dispatchNext(rig.sql, [{ organizationId, environment }], 3, rig.clock.now);
+    await until(
+      () => rig.sql<object>(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
+      (waiting) => waiting.length > 0,
+    );
+    const free = await sql<{ id: string }>('select id from answers where id = any($1) order by id for update skip locked', [ids.slice(2)]);
+    expect(free.map(({ id }) => id)).toEqual([ids[3], ids[4]]);
+  });
+  expect(await wentOn).toHaveLength(3);
+  await rig.sql('update answer_lines set in_flight = 5, waiting = 0');
+
+  let runs = 0;
+  const run = async () => {
+    runs += 1;
+    if (runs % 3 !== 0) throw new ServiceError('unavailable', { cause: { code: '40P01' } });
+    return runs;
+  };
+  await expect(onceMoreAfterDeadlock(run)).rejects.toMatchObject({ code: 'unavailable' });
+  expect([runs, await onceMoreAfterDeadlock(run)]).toEqual([2, 3]);
 });
 
 test('an answer that is handed back goes to the next worker at once', async () => {

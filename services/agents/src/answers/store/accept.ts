@@ -37,11 +37,13 @@ const columns = `${keyColumns}, agent_id text, conversation_id text, begins bool
 // deleted is waited for and then not found. The counters come from the locked row, so they are the newest ones.
 const living = `
   living as materialized (
-    select agent.organization_id, agent.environment, agent.id, agent.name from agents agent
-    where (agent.organization_id, agent.environment, agent.id) in (select organization_id, environment, agent_id from items)
-    order by agent.organization_id, agent.environment, agent.id for key share)`;
+    select agent.* from (
+      select distinct organization_id, environment, agent_id from items order by organization_id, environment, agent_id) i
+    cross join lateral (
+      select a.organization_id, a.environment, a.id, a.name from agents a
+      where ${sameTenant('a', 'i')} and a.id = i.agent_id for key share) agent)`;
 
-const lines = lockedLines.replace('order by', 'and (select count(*) from living) >= 0\n    order by');
+const lines = lockedLines.replace('from items order by', 'from items where (select count(*) from living) >= 0 order by');
 
 const placed = `
   placed as materialized (
@@ -69,19 +71,18 @@ const accepted = `
     returning organization_id, environment, id, state, priority),
   taken as materialized (select f.* from fitting f join accepted a on ${sameKey('f', 'a')})`;
 
+// One that is continued is there already, and is met by its key.
 const effects = `
-  begun as (
+  talked as (
     insert into conversations (organization_id, environment, id, agent_id, user_id, message_count, created_at, last_message_at)
     select organization_id, environment, conversation_id, agent_id, user_id, 2, ${at('accepted_at')}, ${at('accepted_at')}
-    from taken where begins),
+    from taken order by organization_id, environment, conversation_id
+    on conflict (organization_id, environment, id) do update set message_count = conversations.message_count + 2,
+      last_message_at = greatest(conversations.last_message_at, excluded.last_message_at)),
   counted as (
     insert into conversation_counts (organization_id, environment, agent_id, user_id, count)
     select organization_id, environment, agent_id, user_id, count(*) from taken where begins group by 1, 2, 3, 4 order by 1, 2, 3, 4
     on conflict (organization_id, environment, agent_id, user_id) do update set count = conversation_counts.count + excluded.count),
-  continued as (
-    update conversations c
-    set message_count = c.message_count + 2, last_message_at = greatest(c.last_message_at, ${at('t.accepted_at')})
-    from taken t where not t.begins and ${sameTenant('c', 't')} and c.id = t.conversation_id),
   asked as (
     insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content, status)
     select organization_id, environment, question_id, ${at('accepted_at - 1')}, conversation_id, agent_id, user_id, 'user', message, 'completed'

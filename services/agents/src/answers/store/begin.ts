@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { leaseMs } from '../../domain/answers/times.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
-import { allowing, at, items, keyColumns, milliseconds, sameKey, sameTenant } from './text.ts';
+import { allowing, at, keyColumns, milliseconds, sameKey, sameTenant, sought } from './text.ts';
 
 export interface Claim extends AnswerKey {
   readonly claim: string;
@@ -38,7 +38,7 @@ export interface BegunRow extends AnswerKey {
 // A claim that is asked for again gets the attempt it has. Rows are locked in the order of their keys before any is changed, as
 // everybody does who changes several.
 const statement = `
-  with ${items(`${keyColumns}, claim text, worker_channel text`)},
+  with ${sought(`${keyColumns}, claim text, worker_channel text`)},
   taken as materialized (
     select i.*, a.state = 'running' and a.claim = i.claim as again from items i join answers a on ${sameKey('a', 'i')}
     where a.state in ${allowing('begin')} and a.deadline > ${at('$2')}
@@ -69,7 +69,7 @@ export function beginAnswers(sql: Sql, claims: readonly Claim[], now: number): P
 /** Which of these are still in hand, by whomever. */
 export function stillInHand(sql: Sql, keys: readonly AnswerKey[]): Promise<AnswerKey[]> {
   return sql<AnswerKey>(
-    `with ${items(keyColumns)}
+    `with ${sought(keyColumns)}
      select a.organization_id as "organizationId", a.environment, a.id from items i join answers a on ${sameKey('a', 'i')}
      where a.state <> 'releasing'`,
     [JSON.stringify(keys.map(keyItem))],

@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { dutyMs } from '../../domain/answers/times.ts';
 import { type AnswerKey, type AttemptKey, keyItem } from '../key.ts';
-import { allowing, at, items, keyColumns, milliseconds, sameKey } from './text.ts';
+import { allowing, at, keyColumns, milliseconds, sameKey, sought } from './text.ts';
 
 /** A query that an answer rests on, in the form of the contract. */
 export interface QueryRecord {
@@ -46,7 +46,7 @@ const settlingColumns = (alias: string) => `
   ${milliseconds(`${alias}.accepted_at`)} as "acceptedAt", ${alias}.reply_channels as "replyChannels", ${alias}.request_id as "requestId"`;
 
 const store = `
-  with ${items(`${keyColumns}, attempt integer, content text, input_tokens integer, output_tokens integer, queries jsonb`)},
+  with ${sought(`${keyColumns}, attempt integer, content text, input_tokens integer, output_tokens integer, queries jsonb`)},
   newest as materialized (
     select i.* from items i join answers a on ${sameKey('a', 'i')}
     where a.state in ${allowing('complete')} and a.attempt = i.attempt
@@ -92,7 +92,7 @@ export interface Standing extends AnswerKey {
 }
 
 const standing = `
-  with ${items(`${keyColumns}, created_at float8`)}
+  with ${sought(`${keyColumns}, created_at float8`)}
   select i.organization_id as "organizationId", i.environment, i.id, a.state, coalesce(a.attempt, m.attempt, 0) as attempt, m.status
   from items i
   left join answers a on ${sameKey('a', 'i')} and a.state <> 'releasing'

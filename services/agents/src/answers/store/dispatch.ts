@@ -20,10 +20,14 @@ const statement = `
         where ${sameTenant('w', 'line')} and w.state in ${allowing('dispatch')}
         order by w.id limit greatest(0, $3::integer - line.in_flight)) waiting) a
     where ${afterLines}),
+  locked as materialized (
+    select a.organization_id, a.environment, a.id, n.priority from next n join answers a on ${sameKey('a', 'n')}
+    where a.state in ${allowing('dispatch')}
+    order by a.organization_id, a.environment, a.id for update of a),
   gone as (
-    update answers a set state = 'dispatched', dispatches = a.dispatches + 1, dispatched_at = ${at('$2')}, priority = n.priority,
+    update answers a set state = 'dispatched', dispatches = a.dispatches + 1, dispatched_at = ${at('$2')}, priority = l.priority,
       due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)
-    from next n where ${sameKey('a', 'n')} and a.state in ${allowing('dispatch')}
+    from locked l where ${sameKey('a', 'l')}
     returning a.*),
   counts as (select organization_id, environment, count(*)::integer as went from gone group by 1, 2),
   moved as (

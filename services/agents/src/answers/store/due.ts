@@ -2,7 +2,7 @@ import type { Sql } from '@agent-service/store';
 import { unbegunMs } from '../../domain/answers/times.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
 import { handedBack, type Redispatched, redispatchedColumns } from './renew.ts';
-import { at, items, keyColumns, milliseconds, sameKey } from './text.ts';
+import { at, keyColumns, milliseconds, sameKey, sought } from './text.ts';
 
 /** An answer that nobody has moved on in time. */
 export interface DueRow extends Redispatched {
@@ -27,12 +27,12 @@ const still = `
     order by a.organization_id, a.environment, a.id for update of a skip locked)`;
 
 const redispatch = `
-  with ${items(`${keyColumns}, dispatches integer`)}, ${still}
+  with ${sought(`${keyColumns}, dispatches integer`)}, ${still}
   update answers a set ${handedBack} from due d where ${sameKey('a', 'd')}
   returning ${redispatchedColumns('a')}`;
 
 const wait = `
-  with ${items(`${keyColumns}, dispatches integer`)}, ${still}
+  with ${sought(`${keyColumns}, dispatches integer`)}, ${still}
   update answers a set due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline) from due d where ${sameKey('a', 'd')} and a.state = 'dispatched'`;
 
 const dispatchItems = (rows: readonly (AnswerKey & { dispatches: number })[]) =>

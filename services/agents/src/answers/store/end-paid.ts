@@ -1,6 +1,6 @@
 import type { Sql } from '@agent-service/store';
 import { type AnswerKey, keyItem } from '../key.ts';
-import { afterLines, allowing, at, items, keyColumns, lockedLines, sameKey, sameTenant } from './text.ts';
+import { afterLines, allowing, at, keyColumns, lockedLines, sameKey, sameTenant, sought } from './text.ts';
 
 export interface Paid extends AnswerKey {
   readonly createdAt: number;
@@ -16,7 +16,7 @@ export interface EndedRow extends AnswerKey {
 }
 
 const statement = `
-  with ${items(`${keyColumns}, created_at float8, credits integer, event jsonb`)}, ${lockedLines},
+  with ${sought(`${keyColumns}, created_at float8, credits integer, event jsonb`)}, ${lockedLines},
   settled as materialized (
     select i.* from items i join answers a on ${sameKey('a', 'i')}
     where a.state in ${allowing('settled')} and ${afterLines}

@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { dutyMs } from '../../domain/answers/times.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
-import { afterLines, allowing, at, items, keyColumns, lockedLines, milliseconds, sameKey, sameTenant } from './text.ts';
+import { afterLines, allowing, at, keyColumns, lockedLines, milliseconds, sameKey, sameTenant, sought } from './text.ts';
 
 export interface Unpaid extends AnswerKey {
   readonly createdAt: number;
@@ -33,7 +33,7 @@ export interface UnpaidRow extends AnswerKey {
 const columns = `${keyColumns}, created_at float8, status text, content text, failure_code text, failure_message text, attempt integer, unpayable boolean`;
 
 const statement = `
-  with ${items(columns)}, ${lockedLines},
+  with ${sought(columns)}, ${lockedLines},
   ending as materialized (
     select i.*, a.state as was, a.attempt as reached from items i join answers a on ${sameKey('a', 'i')}
     where ${afterLines} and (i.attempt is null or (a.state = 'running' and a.attempt = i.attempt))

@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { disownedMs, dutyMs } from '../../domain/answers/times.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
-import { at, items, keyColumns, sameKey } from './text.ts';
+import { at, items, keyColumns, sameKey, sought } from './text.ts';
 
 const keyed = (alias: string) => `${alias}.organization_id as "organizationId", ${alias}.environment, ${alias}.id`;
 
@@ -32,7 +32,7 @@ const takeUp = `
 export const takeUpReleasing = (sql: Sql, limit: number, now: number): Promise<AnswerKey[]> => sql<AnswerKey>(takeUp, [now, limit]);
 
 const forget = `
-  with ${items(keyColumns)},
+  with ${sought(keyColumns)},
   released as materialized (
     select a.organization_id, a.environment, a.id from items i join answers a on ${sameKey('a', 'i')} where a.state = 'releasing' and (a.agent_id <> '' or a.accepted_at <= ${at(`$2 - ${disownedMs}`)})
     order by a.organization_id, a.environment, a.id for update of a)

@@ -1,8 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { questionIdOf } from '../../domain/answers/ids.ts';
-import type { AnswerKey } from '../key.ts';
-import { keyItem } from '../key.ts';
-import { at, items, keyColumns, milliseconds, sameTenant } from './text.ts';
+import { type AnswerKey, keyItem, type TenantKey } from '../key.ts';
+import { at, items, keyColumns, milliseconds, sameTenant, sought } from './text.ts';
 
 /** What must be known of a message before its credits are held. */
 export interface Circumstances {
@@ -43,7 +42,7 @@ const statement = `
     on conversation.agent_id = i.agent_id and conversation.user_id = i.user_id
   left join lateral (
     select b.id from answers b where i.conversation_id <> '' and ${sameTenant('b', 'i')}
-      and b.conversation_id = i.conversation_id and b.state <> 'releasing' limit 1) busy on true
+      and b.conversation_id collate "C" = i.conversation_id and b.state <> 'releasing' limit 1) busy on true
   left join lateral (
     select m.conversation_id, m.user_id, m.agent_id from messages m
     where ${sameTenant('m', 'i')} and m.id = i.question_id and m.created_at = ${at('i.asked_at')} limit 1) question on true
@@ -73,7 +72,7 @@ export interface KeptKey {
 const keys = `
   with ${items('n integer, organization_id text, environment text, scope text')}
   select i.n, key.fingerprint, key.answer_id as "answerId", ${milliseconds('key.created_at')} as "createdAt"
-  from items i join answer_keys key on ${sameTenant('key', 'i')} and key.scope = i.scope`;
+  from items i cross join lateral (select * from answer_keys k where ${sameTenant('k', 'i')} and k.scope = i.scope limit 1) key`;
 
 /** What the Idempotency-Keys of these items name already. */
 export function loadKeys(sql: Sql, asked: readonly (Asked & { readonly idempotencyScope: string })[]): Promise<KeptKey[]> {
@@ -90,6 +89,31 @@ const outlived = `
 
 /** Forgets a bounded number of keys past their time. */
 export const removeOldKeys = async (sql: Sql, before: number): Promise<number> => (await sql(outlived, [before])).length;
+
+const named = `
+  with ${sought('organization_id text, environment text, scope text')},
+  old as materialized (
+    select key.organization_id, key.environment, key.scope
+    from items i join answer_keys key on ${sameTenant('key', 'i')} and key.scope = i.scope
+    where key.created_at <= ${at('$2')}
+    order by key.organization_id, key.environment, key.scope for update of key)
+  delete from answer_keys key using old
+  where ${sameTenant('key', 'old')} and key.scope = old.scope`;
+
+/** Forgets the keys of these items, where they are past their time. */
+export async function forgetKeys(
+  sql: Sql,
+  asked: readonly (TenantKey & { readonly idempotencyScope: string })[],
+  before: number,
+): Promise<void> {
+  if (asked.length === 0) return;
+  const given = asked.map((item) => ({
+    organization_id: item.organizationId,
+    environment: item.environment,
+    scope: item.idempotencyScope,
+  }));
+  await sql(named, [JSON.stringify(given), before]);
+}
 
 const openLines = `
   insert into answer_lines (organization_id, environment)

@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { type AnswerKey, keyItem } from '../key.ts';
 import type { QueryRecord } from './complete.ts';
-import { at, items, keyColumns, milliseconds, sameKey } from './text.ts';
+import { at, keyColumns, milliseconds, sameKey, sought } from './text.ts';
 
 /** An answer as its readers see it, pending or ended. */
 export interface ReadRow extends AnswerKey {
@@ -22,7 +22,7 @@ export interface ReadRow extends AnswerKey {
 
 // One snapshot over both places, so that an answer that ends meanwhile is in one of them and never in none.
 const statement = `
-  with ${items(`n integer, ${keyColumns}, created_at float8`)}
+  with ${sought(`n integer, ${keyColumns}, created_at float8`)}
   select i.n, a.organization_id as "organizationId", a.environment, a.id, a.conversation_id as "conversationId", a.agent_id as "agentId",
     a.user_id as "userId", '' as content, a.tier, 0 as credits,
     case when a.state in ('waiting', 'dispatched') then 'queued' else 'running' end as status, a.attempt,
@@ -42,7 +42,7 @@ export const readAnswers = (sql: Sql, keys: readonly (AnswerKey & { createdAt: n
 const mostChannels = 20;
 
 const attach = `
-  with ${items(`${keyColumns}, reply_channel text, stream boolean`)},
+  with ${sought(`${keyColumns}, reply_channel text, stream boolean`)},
   found as materialized (
     select i.* from items i join answers a on ${sameKey('a', 'i')} where a.state <> 'releasing'
     order by a.organization_id, a.environment, a.id for update of a)

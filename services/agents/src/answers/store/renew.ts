@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { leaseMs, unbegunMs } from '../../domain/answers/times.ts';
 import { type AttemptKey, keyItem } from '../key.ts';
-import { at, items, keyColumns, sameKey } from './text.ts';
+import { at, keyColumns, sameKey, sought } from './text.ts';
 
 const attempts = `${keyColumns}, attempt integer`;
 
@@ -15,7 +15,7 @@ const held = `
     order by a.organization_id, a.environment, a.id for update of a)`;
 
 const renewal = `
-  with ${items(attempts)}, ${held}
+  with ${sought(attempts)}, ${held}
   update answers a set due = least(${at(`$2 + ${leaseMs}`)}, a.deadline) from held h where ${sameKey('a', 'h')}
   returning a.organization_id as "organizationId", a.environment, a.id, a.attempt`;
 
@@ -42,7 +42,7 @@ export const handedBack = `
   due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)`;
 
 const handBack = `
-  with ${items(attempts)}, ${held}
+  with ${sought(attempts)}, ${held}
   update answers a set ${handedBack} from held h where ${sameKey('a', 'h')}
   returning ${redispatchedColumns('a')}`;
 

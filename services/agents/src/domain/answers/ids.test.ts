@@ -4,7 +4,7 @@ import { questionIdOf, timeOf } from './ids.ts';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const random = fc.array(fc.constantFrom(...alphabet), { minLength: 16, maxLength: 16 }).map((characters) => characters.join(''));
-const time = fc.integer({ min: 1, max: 2 ** 48 - 1 });
+const time = fc.integer({ min: 1, max: Date.UTC(10_000, 0) - 1 });
 
 /** The time as ids carry it: ten places of five bits. */
 function encoded(milliseconds: number): string {
@@ -32,6 +32,9 @@ test('what is no id of ours has no time', () => {
     `msg_8${'0'.repeat(25)}`,
     `msg_${'u'.repeat(26)}`,
     `msg_${'0'.repeat(27)}`,
+    `msg_${'0'.repeat(26)}`,
+    `msg_7${'z'.repeat(25)}`,
+    `msg_${encoded(Date.UTC(10_000, 0))}${'0'.repeat(16)}`,
   ])
     expect(timeOf(id)).toBeUndefined();
   expect(() => questionIdOf(`msg_${'0'.repeat(26)}`)).toThrow(RangeError);

@@ -2,10 +2,14 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const timeLength = 10;
 const wellFormed = /^msg_[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
 
+/** The end of the year 9999: later times have another form as text, and no message has one. */
+const latest = Date.UTC(10_000, 0) - 1;
+
 /** The millisecond in a message's id; undefined where it is no id of ours. */
 export function timeOf(id: string): number | undefined {
   if (!wellFormed.test(id)) return undefined;
-  return [...timePart(id)].reduce((time, character) => time * alphabet.length + alphabet.indexOf(character), 0);
+  const time = [...timePart(id)].reduce((sum, character) => sum * alphabet.length + alphabet.indexOf(character), 0);
+  return time > 0 && time <= latest ? time : undefined;
 }
 
 const timePart = (id: string) => id.slice(4, 4 + timeLength);
@@ -16,7 +20,7 @@ const timePart = (id: string) => id.slice(4, 4 + timeLength);
  */
 export function questionIdOf(answerId: string): string {
   const time = timeOf(answerId);
-  if (time === undefined || time === 0) throw new RangeError(`${answerId} is no id of an answer`);
+  if (time === undefined) throw new RangeError(`${answerId} is no id of an answer`);
   return `msg_${encodeTime(time - 1)}${answerId.slice(4 + timeLength)}`;
 }
 

@@ -1,7 +1,9 @@
 import { idempotencyTable, migration, outboxTable } from '@agent-service/store';
 
 // folded_* and grams serve the search alone (domain/search.ts); lists never read them. Whatever a list filters by stands before its
-// order in an index of its own, so that no page is further away than another.
+// order in an index of its own, so that no page is further away than another. These indexes answer to another collation than the key:
+// a look-up by id can not take one of them for the key, nor a list the key for one of them, whatever the planner believes of a table
+// that has grown since.
 const agentsTable = `
   create table agents (
     organization_id text not null,
@@ -29,10 +31,10 @@ const agentsTable = `
     grams integer[] not null,
     primary key (organization_id, environment, id)
   );
-  create index agents_listed_index on agents (organization_id, environment, created_at desc, id desc);
-  create index agents_status_index on agents (organization_id, environment, status, created_at desc, id desc);
-  create index agents_category_index on agents (organization_id, environment, category, created_at desc, id desc);
-  create index agents_category_status_index on agents (organization_id, environment, category, status, created_at desc, id desc);
+  create index agents_listed_index on agents (organization_id collate "C", environment, created_at desc, id desc);
+  create index agents_status_index on agents (organization_id collate "C", environment, status, created_at desc, id desc);
+  create index agents_category_index on agents (organization_id collate "C", environment, category, created_at desc, id desc);
+  create index agents_category_status_index on agents (organization_id collate "C", environment, category, status, created_at desc, id desc);
 `;
 
 // Without the list of pending entries, which every search would have to read through. Grams carry their tenant (domain/search.ts).

@@ -50,6 +50,7 @@ const messages = `
 // Work in hand: a row lives from an answer's acceptance until its hold is settled or released. due is when a sweep looks at it if
 // nobody else has moved it on: the lease of a running one, the deadline at the latest. A row that is releasing is nobody's answer
 // any more, only a hold to be ended; such a row without an agent stands for a hold whose message was never accepted.
+// The index of conversations answers to another collation than the key and so is never taken for it, though it is the smaller one.
 const answersInHand = `
   create table answers (
     organization_id text not null,
@@ -85,7 +86,8 @@ const answersInHand = `
     queries jsonb,
     primary key (organization_id, environment, id)
   ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-  create unique index answers_conversation_index on answers (organization_id, environment, conversation_id) where state <> 'releasing';
+  create unique index answers_conversation_index
+    on answers (conversation_id collate "C", organization_id collate "C", environment collate "C") where state <> 'releasing';
   create index answers_waiting_index on answers (organization_id, environment, id) where state = 'waiting';
   create index answers_due_index on answers (due);
 `;

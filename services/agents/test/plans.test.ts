@@ -1,0 +1,143 @@
+import type { Sql } from '@agent-service/store';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { PoolClient } from 'pg';
+import { acceptMessages } from '../src/answers/store/accept.ts';
+import { beginAnswers, stillInHand } from '../src/answers/store/begin.ts';
+import { loadStandings, storeResults } from '../src/answers/store/complete.ts';
+import { dispatchNext } from '../src/answers/store/dispatch.ts';
+import { redispatchDue } from '../src/answers/store/due.ts';
+import { endPaid } from '../src/answers/store/end-paid.ts';
+import { endUnpaid } from '../src/answers/store/end-unpaid.ts';
+import { loadHistories } from '../src/answers/store/history.ts';
+import { forgetReleased } from '../src/answers/store/holds.ts';
+import { forgetKeys, loadCircumstances, loadKeys } from '../src/answers/store/load.ts';
+import { createPartitions } from '../src/answers/store/partitions.ts';
+import { attachChannels, readAnswers } from '../src/answers/store/read.ts';
+import { renewLeases } from '../src/answers/store/renew.ts';
+import { findAgent, lockAgent } from '../src/store/agents.ts';
+import { listAgents } from '../src/store/list-agents.ts';
+import { findMessage, listMessages } from '../src/store/messages.ts';
+import { type Wired, wired } from './wired.ts';
+
+const now = Date.UTC(2026, 0, 15, 12);
+const tenant = { organizationId: 'org_a', environment: 'live' } as const;
+const id = `msg_${'1'.repeat(26)}`;
+const key = { ...tenant, id };
+const asked = { ...key, agentId: 'agt_1', conversationId: 'conv_1', userId: 'usr_1', acceptedAt: now };
+const message = {
+  ...asked,
+  newConversationId: 'conv_2',
+  tier: 'Fast',
+  message: 'How many?',
+  contextJson: '',
+  replyChannel: 'replies:1',
+  stream: false,
+  idempotencyScope: 'scope',
+  idempotencyFingerprint: 'a',
+  requestId: 'req_1',
+  traceparent: '',
+  deadline: now + 300_000,
+};
+const unpaid = { ...key, createdAt: now, status: 'failed', content: '', failure: { code: '', message: '' }, attempt: null } as const;
+const reader = { tenant, agentId: 'agt_1', userId: 'usr_1' };
+const filter = { tenant, category: undefined, status: '', search: '' };
+
+/** Whatever is looked up or changed by key. */
+const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
+  findMessage: (sql) => findMessage(sql, reader, id),
+  listMessages: (sql) => listMessages(sql, reader, 'conv_1', 20),
+  findAgent: (sql) => findAgent(sql, tenant, 'agt_1'),
+  lockAgent: (sql) => lockAgent(sql, tenant, 'agt_1'),
+  loadCircumstances: (sql) => loadCircumstances(sql, [asked]),
+  loadKeys: (sql) => loadKeys(sql, [message]),
+  forgetKeys: (sql) => forgetKeys(sql, [message], now),
+  acceptMessages: (sql) => acceptMessages(sql, [message], { inFlight: 50, waiting: 100 }, now),
+  attachChannels: (sql) => attachChannels(sql, [message]),
+  readAnswers: (sql) => readAnswers(sql, [{ ...key, createdAt: now }]),
+  beginAnswers: (sql) => beginAnswers(sql, [{ ...key, claim: 'c', workerChannel: 'worker:1' }], now),
+  stillInHand: (sql) => stillInHand(sql, [key]),
+  renewLeases: (sql) => renewLeases(sql, [{ ...key, attempt: 1 }], now),
+  storeResults: (sql) => storeResults(sql, [{ ...key, attempt: 1, content: '', inputTokens: 1, outputTokens: 1, queries: [] }], now),
+  loadStandings: (sql) => loadStandings(sql, [{ ...key, createdAt: now }]),
+  endPaid: (sql) => endPaid(sql, [{ ...key, createdAt: now, credits: 1, event: null }]),
+  endUnpaid: (sql) => endUnpaid(sql, [unpaid], now),
+  redispatchDue: (sql) => redispatchDue(sql, [{ ...key, dispatches: 1 }], now),
+  dispatchNext: (sql) => dispatchNext(sql, [tenant], 50, now),
+  forgetReleased: (sql) => forgetReleased(sql, [key], now),
+  loadHistories: (sql) => loadHistories(sql, [{ ...key, conversationId: 'conv_1', questionId: id, since: now }]),
+};
+const lists: Record<string, Partial<typeof filter>> = {
+  agents_listed_index: {},
+  agents_status_index: { status: 'active' },
+  agents_category_index: { category: 'sales' as never },
+  agents_category_status_index: { category: 'sales' as never, status: 'active' },
+};
+
+/** These ask for the answer that a conversation waits for. */
+const byConversation = ['loadCircumstances', 'listMessages'];
+
+const grown = ['agents', 'answers', 'answer_lines', 'conversations', 'answer_keys'];
+const grow = [
+  `insert into agents (organization_id, environment, id, name, description, category, status, model, system_prompt, tables, read_only,
+     default_format, chart_enabled, welcome_message, suggested_prompts, created_by, version, created_at, updated_at, folded_name,
+     folded_description, grams)
+   select 'org_a', 'live', 'agt_' || n, 'Sales', '', 'sales', 'active', 'Fast', 'Be brief.', '{orders}', true, 'markdown', false, '', '{}',
+     'usr_1', 1, now(), now(), 'sales', '', '{}' from generate_series(1, 20000) n`,
+  `insert into conversations (organization_id, environment, id, agent_id, user_id, message_count, created_at, last_message_at)
+   select 'org_a', 'live', 'conv_' || n, 'agt_1', 'usr_1', 2, now(), now() from generate_series(1, 20000) n`,
+  `insert into answers (organization_id, environment, id, state, due, conversation_id, accepted_at, deadline)
+   select 'org_a', 'live', 'msg_' || n, 'running', now(), 'conv_' || n, now(), now() from generate_series(1, 20000) n`,
+  `insert into answer_keys select 'org_a', 'live', 'scope' || n, '', '', now() from generate_series(1, 20000) n`,
+];
+
+let agents: Wired;
+let client: PoolClient;
+const plans = new Map<string, string>();
+
+/** What a statement runs as once it is planned for whatever may be asked. */
+async function explain(name: string): Promise<string> {
+  const [text, values] = prepared.get(name) as [string, string];
+  const { rows } = await client.query<Record<string, string>>(`explain execute "${name}"${values === '' ? '' : `(${values})`}`);
+  return `${text}\n${rows.map((row) => Object.values(row).join('')).join('\n')}`;
+}
+
+const prepared = new Map<string, [string, string]>();
+const literal = (value: unknown) => `'${(Array.isArray(value) ? `{${value.join(',')}}` : String(value)).replaceAll("'", "''")}'`;
+
+async function prepare(name: string, ask: (sql: Sql) => Promise<unknown>): Promise<void> {
+  await ask(async <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
+    await client.query(`prepare "${name}" as ${text}`);
+    prepared.set(name, [text, values.map(literal).join(', ')]);
+    return [];
+  });
+  await explain(name);
+}
+
+beforeAll(async () => {
+  agents = await wired();
+  await createPartitions(agents.store).ensure(now);
+  for (const table of grown) await agents.database.query(`alter table ${table} set (autovacuum_enabled = false)`);
+  client = await agents.database.connect();
+  await client.query('set plan_cache_mode = force_generic_plan; set random_page_cost = 1.1; set jit = off');
+  for (const [name, ask] of Object.entries(statements)) await prepare(name, ask);
+  for (const [name, more] of Object.entries(lists)) await prepare(name, (sql) => listAgents(sql, { ...filter, ...more }, 20));
+  for (const statement of grow) await client.query(statement);
+  for (const name of prepared.keys()) plans.set(name, await explain(name));
+}, 60_000);
+afterAll(async () => {
+  client.release(true);
+  await agents.stop();
+});
+
+test.each(Object.keys(statements))('%s goes by key, though it was planned while the tables were empty', (name) => {
+  const plan = plans.get(name) ?? '';
+  expect(plan).not.toMatch(new RegExp(`Seq Scan on (${grown.join('|')})\\b`));
+  expect(plan).not.toMatch(/agents_(listed|status|category)/);
+  if (!byConversation.includes(name)) expect(plan).not.toContain('answers_conversation_index');
+  else expect(plan).toMatch(/answers_conversation_index.*\n\s+Index Cond: .*conversation_id/);
+});
+
+test.each(Object.keys(lists))('a list goes by %s, in its order', (name) => {
+  expect(plans.get(name)).toContain(`Index Scan using ${name} on agents`);
+  expect(plans.get(name)).not.toMatch(/Seq Scan on agents|agents_pkey/);
+});
