@@ -2,7 +2,7 @@ import { doubtfulMs, keyKeptMs, steadyMs } from '../domain/answers/times.ts';
 import { detached } from './detached.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Duty } from './duty.ts';
-import { type Ender, failed, failureOf } from './ender.ts';
+import { type Ender, failed } from './ender.ts';
 import { checkEnvironment } from './key.ts';
 import type { Parts } from './parts.ts';
 import type { Releases } from './release.ts';
@@ -21,6 +21,9 @@ const settlingAtOnce = 50;
 const mostSettling = 200;
 const holdsAPage = 500;
 const listLimitMs = 5_000;
+
+/** To one who still waits the code promises an answer; this one will not come. */
+const tooLate = { code: 'answer_timeout', message: 'The answer took longer than it may. No credits were charged.' };
 
 export interface SweepParts extends Parts {
   readonly dispatcher: Dispatcher;
@@ -43,7 +46,7 @@ export async function takeUpDuties({ store, settling, releases, now }: SweepPart
 export async function moveOnDue(parts: SweepParts): Promise<number> {
   const due = await loadDue(parts.store.sql, atOnce, parts.now());
   const overdue = due.filter(({ overdue }) => overdue);
-  await parts.ender.end(overdue.map((row) => failed(row, failureOf('answer_timeout'))));
+  await parts.ender.end(overdue.map((row) => failed(row, tooLate)));
   const inTime = due.filter((row) => !row.overdue);
   await redispatch(parts, 'lease', parts.steadiness.lastsFor(steadyMs) ? inTime.filter(({ state }) => state === 'running') : []);
   await lookForJobs(
