@@ -62,18 +62,34 @@ test.each([
   ['after 2026-02-03', ordinary, '2026-02-04..'],
   ['before 2026-02-03', ordinary, '..2026-02-02'],
   ['on 2026-02-03', ordinary, '2026-02-03..2026-02-03'],
+  ['before 2020', ordinary, '..2019-12-31'],
+  ['after 2020', ordinary, '2021-01-01..'],
+  ['since 2024', ordinary, '2024-01-01..'],
+  ['before last month', firstOfMonth, '..2026-01-31'],
+  ['after March 2026', ordinary, '2026-04-01..'],
+  ['between 2020 and 2022', ordinary, '2020-01-01..2022-12-31'],
+  ['from 2020 to 2022', ordinary, '2020-01-01..2022-12-31'],
   ['between 2026-02-03 and 2026-03-01', ordinary, '2026-02-03..2026-03-01'],
 ])('%s, on %s', async (text, today, days) => {
   const periods = periodsOf(wordsOf(`revenue ${text} by channel`));
   expect(await Promise.all(periods.map((period) => daysOf(period, today)))).toEqual([days]);
 });
 
-test.each(['since the beginning', 'may we see', 'on 2026-02-30', 'last 5', 'top 10', 'before noon', 'last 99999999 days', '2025 units'])(
-  '%s is no span of time',
-  (text) => {
-    expect(periodsOf(wordsOf(text))).toEqual([]);
-  },
-);
+test.each([
+  'since the beginning',
+  'may we see',
+  'on 2026-02-30',
+  'last 5',
+  'top 10',
+  'before noon',
+  'last 99999999 days',
+  '2025 units',
+  'between 1000 and 2000',
+  'total between 1950 and 2050',
+  'until 2024',
+])('%s is no span of time', (text) => {
+  expect(periodsOf(wordsOf(text))).toEqual([]);
+});
 
 test.each([
   [undefined, leapDay, '2028-01-01..2028-02-29', '2027-01-01..2027-02-28'],

@@ -1,17 +1,16 @@
-import { isListing } from './asking.ts';
 import { type Doubts, doubtsOf } from './coverage.ts';
 import type { Data, Unreadable } from './data.ts';
+import { withDeeds } from './deeds.ts';
 import { describeIntent } from './description.ts';
 import { examplesOf } from './examples.ts';
 import { combine, goesOn, latest, longestFollowUp } from './follow-ups.ts';
-import type { Intent } from './intent.ts';
 import { mentionedTables } from './measures.ts';
 import { type Output, present } from './presentation.ts';
 import { type Reading, read } from './reading.ts';
 import { type Schema, withKeysByName } from './schema.ts';
 import { statementOf } from './statement.ts';
 import { type Hit, hitsStatements } from './values.ts';
-import { isTalk } from './vocabulary.ts';
+import { isColouring, isTalk } from './vocabulary.ts';
 import { type Word, wordsOf } from './words.ts';
 
 export interface Asked {
@@ -22,8 +21,6 @@ export interface Asked {
 }
 
 const longestQuestion = 60;
-/** A list of rows is a weak reading of a question of which this much has no place. */
-const mostUnplaced = { list: 1, figure: 3 };
 
 /** Answers a question about the data with one query, or says what it would understand. Never throws for any text. */
 export async function analyse(asked: Asked, data: Data): Promise<string> {
@@ -38,36 +35,22 @@ export async function analyse(asked: Asked, data: Data): Promise<string> {
   const { reading } = question;
   if (!reading) return explained('I did not understand that as a question about the data that I can see', schema, words);
   const doubts = doubtsOf(reading.unplaced, question.words);
-  const refusal = refusalOf(reading, doubts, { words: question.words, schema });
+  const refusal = refusalOf(reading, doubts, schema);
   if (refusal !== undefined) return explained(refusal, schema, words);
   return await answer(reading, doubts.others, { schema, data, output: asked.output });
 }
 
 const unreadable = ({ error }: Unreadable) => `The data could not be read: ${error}`;
 
-interface Heard {
-  readonly words: readonly Word[];
-  readonly schema: Schema;
-}
-
 /** Why an answer would mislead; undefined where there is one to give. */
-function refusalOf(
-  { intent, unplaced }: Reading,
-  { names, turning, groups, others }: Doubts,
-  { words, schema }: Heard,
-): string | undefined {
+function refusalOf({ unplaced }: Reading, { names, turning, groups, others }: Doubts, schema: Schema): string | undefined {
   if (names.length > 0) return `I found no ${names.map((name) => `“${name}”`).join(' and no ')} in the data that this question leads to`;
   if (turning.length > 0) return `I did not understand what “${turning.join(' ')}” leaves out here`;
   const tables = mentionedTables(unplaced, schema).map(({ table }) => table.name.replaceAll('_', ' '));
   if (tables.length > 0) return `I can not bring ${tables.join(' and ')} together with the rest of the question`;
   if (groups.length > 0) return `I do not know how to put these rows together by “${groups.join(' ')}”`;
-  const most = intent.kind === 'figure' ? mostUnplaced.figure : isBare(intent, words) ? 0 : mostUnplaced.list;
-  return unplaced.length > most ? `I could not place: ${others.join(', ')}` : undefined;
+  return unplaced.every(isColouring) ? undefined : `I could not place: ${others.join(', ')}`;
 }
-
-/** Nothing but the name of a table was understood. */
-const isBare = ({ hits, span, conditions, comparison, without, limited }: Intent, words: readonly Word[]) =>
-  !isListing(words) && !limited && hits.length + conditions.length === 0 && !span && !comparison && !without;
 
 interface Scene {
   readonly schema: Schema;
@@ -107,7 +90,8 @@ async function understand(
 async function readWith(said: ReturnType<typeof combine>, schema: Schema, data: Data): Promise<Understood | Unreadable> {
   const hits = await hitsOf(said.words, schema, data);
   if ('error' in hits) return hits;
-  const { words, hits: still } = latest(hits, said);
+  const { words: left, hits: still } = latest(hits, said);
+  const words = withDeeds(left);
   return { words, reading: read(words, schema, still) };
 }
 

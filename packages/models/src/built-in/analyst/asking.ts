@@ -1,7 +1,7 @@
 import type { Comparison } from './intent.ts';
 import type { Measure } from './measures.ts';
 import type { Operation } from './operation.ts';
-import { numberOf } from './periods.ts';
+import { numberOf, periodWords } from './periods.ts';
 import { has, type Word } from './words.ts';
 
 const mostGroups = 50;
@@ -43,9 +43,7 @@ export const changeAsked = (words: readonly Word[]): boolean => has(words, ...ch
 
 /** The words of the question that ask for a part in percent, or for a change. */
 export const wordsOfShare: ReadonlySet<string> = new Set(shareWords);
-export const wordsOfComparison: ReadonlySet<string> = new Set(
-  'compare compared comparison versus vs against difference between'.split(' '),
-);
+export const wordsOfComparison: ReadonlySet<string> = new Set('compare compared comparison versus vs against difference'.split(' '));
 export const wordsOfChange: ReadonlySet<string> = new Set(changeWords);
 
 /** The rows themselves are wanted, whatever else is said of them. */
@@ -84,6 +82,7 @@ interface Asks {
 
 /** `show the average salary` */
 const spokenNumber = (words: readonly Word[]): Operation | undefined => {
+  if (has(words, 'median')) return 'median';
   if (has(words, 'average', 'avg', 'mean')) return 'avg';
   return has(words, 'total', 'sum') ? 'sum' : undefined;
 };
@@ -97,6 +96,7 @@ export function operationOf(words: readonly Word[], measure: Measure, { grouped,
 }
 
 function spokenOperation(words: readonly Word[], measure: Measure): Operation | undefined {
+  if (has(words, 'median')) return 'median';
   if (has(words, 'average', 'avg', 'mean', 'typical')) return 'avg';
   if (has(words, 'how many', 'number of', 'count', 'how often') && !isOfUnits(measure)) return 'count';
   if (measure.operation) return measure.operation;
@@ -111,7 +111,8 @@ function impliedOperation(words: readonly Word[], { amount }: Measure, grouped: 
 }
 
 /** How many units, or days, is a sum of them. */
-const isOfUnits = ({ amount, operation }: Measure) => operation === 'sum' && /unit|day/.test(amount?.label ?? '');
+const isOfUnits = ({ amount, operation }: Pick<Measure, 'amount' | 'operation'>): boolean =>
+  operation === 'sum' && /unit|day/.test(amount?.label ?? '');
 
 const operators: readonly (readonly [phrase: string, operator: Comparison['operator']])[] = [
   ['more than', '>'],
@@ -138,8 +139,23 @@ export interface Said {
   readonly end: number;
 }
 
-/** `over 20,000`, `at least 3` */
+/** `between 1000 and 2000`; two years are a span of time, unless they follow the name of a number. */
+function rangeOf(words: readonly Word[]): Said | undefined {
+  for (const [at, { lower }] of words.entries()) {
+    if (lower !== 'between' || periodWords(words).has(at)) continue;
+    const [from, to] = [numberOf(words[at + 1]?.lower), numberOf(words[at + 3]?.lower)];
+    if (from === undefined || to === undefined || !joinsRange(words[at + 2]) || isGrain(words[at + 4])) continue;
+    return { comparison: { operator: '>=', number: from, to }, at, end: at + 4 };
+  }
+  return undefined;
+}
+
+const joinsRange = (word: Word | undefined) => word?.lower === 'and' || word?.lower === 'to';
+
+/** `over 20,000`, `at least 3`, `between 1000 and 2000` */
 export function comparisonOf(words: readonly Word[]): Said | undefined {
+  const range = rangeOf(words);
+  if (range) return range;
   for (const [phrase, operator] of operators) {
     const parts = phrase.split(' ');
     const at = words.findIndex((_, index) => parts.every((part, offset) => words[index + offset]?.lower === part));

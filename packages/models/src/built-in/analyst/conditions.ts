@@ -1,6 +1,5 @@
-import { mainNumber } from './columns.ts';
 import { columnName, literal } from './identifiers.ts';
-import type { Intent, Span, Without } from './intent.ts';
+import type { Comparison, Intent, Span, Without } from './intent.ts';
 import type { Tables } from './tables.ts';
 import type { Hit } from './values.ts';
 
@@ -12,19 +11,21 @@ export function spanSql({ column, until, period }: Span, columnOf: (name: string
 
 /** Which rows count; with a comparison of two spans each number sees to its own. */
 export function conditionsSql(intent: Intent, tables: Tables, amount: string | undefined, withSpan: boolean): string {
-  const { conditions, span, comparison, base, without } = intent;
-  const column = mainNumber(base);
-  const compared = amount ?? (column && `t0.${columnName(column.name)}`);
+  const { conditions, span, comparison, without } = intent;
+  const compared = amount ?? (intent.compared && `t0.${columnName(intent.compared.name)}`);
   const all = [
     ...conditions.map(({ table, sql }) => sql(tables.alias(table))),
     // A rate is of all rows, those with the values and those without.
     ...(intent.kind === 'figure' && intent.rate ? [] : valuesSql(intent.hits, tables)),
     ...(span && withSpan ? spanSql(span, (name) => tables.column(span.table, name)) : []),
-    ...(comparison && compared ? [`${compared} ${comparison.operator} ${comparison.number}`] : []),
+    ...(comparison && compared ? [comparisonSql(compared, comparison)] : []),
     ...(without ? [withoutSql(without)] : []),
   ];
   return all.length > 0 ? `where ${all.join(' and ')}` : '';
 }
+
+export const comparisonSql = (compared: string, { operator, number, to }: Comparison): string =>
+  to === undefined ? `${compared} ${operator} ${number}` : `${compared} between ${number} and ${to}`;
 
 /** Several values of one column are one or the other of them. */
 export function valuesSql(hits: readonly Hit[], tables: Tables): string[] {

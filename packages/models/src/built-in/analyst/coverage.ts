@@ -1,27 +1,82 @@
-import { wordsOfChange, wordsOfComparison, wordsOfShare } from './asking.ts';
+import { comparisonOf, wordsOfChange, wordsOfComparison, wordsOfShare } from './asking.ts';
 import { near, verbs } from './columns.ts';
 import { beginsGroups } from './dimensions.ts';
 import type { Filtered } from './filters.ts';
-import type { Intent } from './intent.ts';
+import type { Figure, Intent } from './intent.ts';
 import { mentionedTables, namesOf } from './measures.ts';
-import { numberOf } from './periods.ts';
+import { grainOf, isComparison, numberOf, spokenPeriods } from './periods.ts';
 import { pathTo } from './schema.ts';
 import type { Hit } from './values.ts';
-import { isAsking, isTurning } from './vocabulary.ts';
-import { stemOf, stemsOfName, type Word, wordsOf } from './words.ts';
+import { countsOnce, isAsking, isBearing, isTurning } from './vocabulary.ts';
+import { indexOfStems, stemOf, stemsOfName, type Word, wordsOf } from './words.ts';
 
 /** The words of a question that an intent says nothing of, so that none is passed over in silence. */
 export function unplacedIn(intent: Intent, question: Filtered): Word[] {
   const placed = placedStems(intent, question);
   const turned =
     intent.without !== undefined || intent.hits.some(({ excluded }) => excluded) || intent.conditions.some(({ turns }) => turns);
-  return question.words.filter((word) => {
+  const numbers = numbersOf(intent);
+  const understood = wordsOfPhrases(intent, question.words);
+  return question.words.filter((word, at) => {
     if (isTurning(word)) return !turned && !placed.has(word.stem);
-    if (/^\d/.test(word.lower))
-      return !numbersOf(intent).some((number) => number === word.lower || number === String(numberOf(word.lower)));
-    return !isAsking(word) && !placed.has(word.stem) && !placed.has(word.lower);
+    if (understood.has(at)) return false;
+    if (isNumber(word)) return !numbers.some((number) => number === word.lower || number === String(numberOf(word.lower)));
+    if (placed.has(word.stem) || placed.has(word.lower)) return false;
+    return isBearing(word) ? !bears(word, intent, question.words) : !isAsking(word) || countsBeside(word, intent);
   });
 }
+
+const isNumber = (word: Word) => /^\d/.test(word.lower) || (numberOf(word.lower) !== undefined && !isAsking(word));
+
+/** Where the words stand that became a span of time, a comparison or what rows are put together by. */
+function wordsOfPhrases(intent: Intent, words: readonly Word[]): Set<number> {
+  const said = comparisonOf(words);
+  const compared = intent.comparison ?? (intent.kind === 'figure' ? intent.having : undefined);
+  const range = said && compared ? Array.from({ length: said.end - said.at }, (_, offset) => said.at + offset) : [];
+  const spans = spokenPeriods(words)
+    .slice(0, spansIn(intent))
+    .flatMap(({ places }) => places);
+  const around = spans.flatMap((at) => beforeSpan(words, at));
+  const times = intent.kind === 'figure' && intent.dimensions.some(({ kind }) => kind === 'time');
+  const grains = times ? words.flatMap((word, at) => (grainOf(word) && isOfGroups(words, at) ? [at] : [])) : [];
+  return new Set([...range, ...spans, ...around, ...grains]);
+}
+
+/** How many of the spans that the words name are in the intent. */
+function spansIn(intent: Intent): number {
+  const span = intent.span ?? intent.without?.span;
+  if (!span) return 0;
+  const isTwo = span.period.joined === true || (intent.kind === 'figure' && intent.versus !== undefined);
+  return isTwo ? 2 : 1;
+}
+
+/** `over the last 30 days`, `revenue through last month` */
+function beforeSpan(words: readonly Word[], at: number): number[] {
+  const from = words[at - 1]?.lower === 'the' ? at - 2 : at - 1;
+  return words[from]?.lower === 'over' ? [from] : [];
+}
+
+/** `by month`, `each week`, `monthly`, `which month` */
+const isOfGroups = (words: readonly Word[], at: number) =>
+  /ly$/.test(words[at]?.lower ?? '') ||
+  words.slice(Math.max(0, at - 4), at).some(beginsGroups) ||
+  words.slice(Math.max(0, at - 2), at).some(({ lower }) => /^(which|what|top|best|worst)$/.test(lower));
+
+/** A word that bears on the answer has a place where the intent does what it says. */
+function bears({ lower }: Word, intent: Intent, words: readonly Word[]): boolean {
+  const figure = intent.kind === 'figure' ? intent : undefined;
+  const isBeside = figure?.versus !== undefined || (figure?.dimensions.length === 1 && intent.hits.length > 1);
+  if (lower === 'than' || lower === 'between') return isBeside && isComparison(words);
+  if (lower === 'or')
+    return Map.groupBy(intent.hits, ({ table, column }) => `${table}.${column}`)
+      .values()
+      .some(({ length }) => length > 1);
+  return /^(first|last|next|upcoming)$/.test(lower) && intent.kind === 'list';
+}
+
+/** The average number of orders is not the average of their totals. */
+const countsBeside = ({ lower }: Word, intent: Intent) =>
+  /^(number|many|count|counts)$/.test(lower) && intent.kind === 'figure' && !['count', 'sum'].includes(intent.operation);
 
 function placedStems(intent: Intent, { schema, concept, words }: Filtered): Set<string> {
   const { base, hits, conditions, span, day, without } = intent;
@@ -35,22 +90,43 @@ function placedStems(intent: Intent, { schema, concept, words }: Filtered): Set<
     ...[span?.column, without?.span?.column].filter((column) => column !== undefined),
     ...(figure?.dimensions.some(({ kind }) => kind === 'time') && day ? [day.column] : []),
     ...(figure?.amount?.column === undefined ? [] : [figure.amount.column]),
+    ...(intent.compared ? [intent.compared.name] : []),
   ];
   const label = wordsOf(figure?.amount?.label ?? '').map(({ stem }) => stem);
-  const names = [...label, ...tables.flatMap((name) => namesOf(name).flat()), ...columns.flatMap(stemsOfName)];
+  const names = [...label, ...tables.flatMap((name) => saidNames(name, words)), ...columns.flatMap(stemsOfName)];
   const said = columns.flatMap((column) => [...verbs(column), ...(near.get(column) ?? []).flatMap((phrase) => phrase.split(' '))]);
-  const percents = [
-    ...(figure?.share || figure?.rate ? wordsOfShare : []),
-    ...(figure?.change ? wordsOfChange : []),
-    ...(figure?.versus || figure?.dimensions.length ? wordsOfComparison : []),
-  ];
-  return new Set([...percents, ...concept, ...names, ...said.map(stemOf), ...said, ...labelsOf(intent), ...hits.flatMap(valueStems)]);
+  return new Set([
+    ...(figure ? waysOf(figure) : []),
+    ...concept,
+    ...names,
+    ...said.map(stemOf),
+    ...said,
+    ...labelsOf(intent),
+    ...hits.flatMap(valueStems),
+  ]);
 
   /** Whose rows the base leads to: `payments from customers`. */
   function reached(): string[] {
     return mentionedTables(words, schema).flatMap(({ table }) => (pathTo(schema, base, table.name) ? [table.name] : []));
   }
 }
+
+/** Of other words for a table those that stand together: a manager is no account manager. */
+const saidNames = (name: string, words: readonly Word[]) => [
+  ...stemsOfName(name),
+  ...namesOf(name)
+    .filter((stems) => indexOfStems(words, stems) >= 0)
+    .flat(),
+];
+
+/** The words for what is done with the rows. */
+const waysOf = ({ distinct, operation, share, rate, change, versus, dimensions }: Figure): string[] => [
+  ...(distinct ? countsOnce : []),
+  ...(operation === 'median' ? ['median'] : []),
+  ...(share || rate ? wordsOfShare : []),
+  ...(change ? wordsOfChange : []),
+  ...(versus || dimensions.length > 0 ? wordsOfComparison : []),
+];
 
 const valueStems = ({ value }: Hit) => wordsOf(value).flatMap(({ lower, stem }) => [lower, stem]);
 
@@ -63,7 +139,7 @@ const periodLabels = ({ span, without, ...intent }: Intent): string[] =>
 
 function numbersOf(intent: Intent): string[] {
   const having = intent.kind === 'figure' ? intent.having?.number : undefined;
-  const numbers = [intent.comparison?.number, having, intent.limited ? intent.limit : undefined];
+  const numbers = [intent.comparison?.number, intent.comparison?.to, having, intent.limited ? intent.limit : undefined];
   const texts = [...periodLabels(intent), ...intent.hits.map(({ value }) => value)];
   return [
     ...numbers.filter((number) => number !== undefined).map(String),

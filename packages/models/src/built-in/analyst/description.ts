@@ -4,11 +4,11 @@ import type { Hit } from './values.ts';
 
 const spoken = (name: string) => name.replaceAll(/[_.]/g, ' ');
 
-function titleOf({ operation, amount, base }: Figure): string {
+function titleOf({ operation, amount, base, distinct }: Figure): string {
   const what = amount?.label ?? spoken(base.name);
-  if (operation === 'count') return `number of ${spoken(base.name)}`;
+  if (operation === 'count') return `number of ${spoken(distinct?.table ?? base.name)}`;
   if (operation === 'sum') return amount?.named ? what : what === 'total' ? `total of ${spoken(base.name)}` : `total ${what}`;
-  return `${{ avg: 'average', min: 'lowest', max: 'highest' }[operation]} ${what}`;
+  return `${{ avg: 'average', median: 'median', min: 'lowest', max: 'highest' }[operation]} ${what}`;
 }
 
 /** What the numbers of a figure are called, in their order. */
@@ -22,15 +22,16 @@ export function figureTitles(figure: Figure): string[] {
 
 /** What was counted, in words, so that a reader can object. */
 export function describeIntent(intent: Intent): string {
-  const { base, conditions, span, comparison, without } = intent;
+  const { base, conditions, span, comparison, compared, without } = intent;
+  const distinct = intent.kind === 'figure' ? intent.distinct : undefined;
   const versus = intent.kind === 'figure' && intent.versus ? ` against ${intent.versus.label}` : '';
   const having = intent.kind === 'figure' ? intent.having : undefined;
   const parts = [
-    spoken(base.name),
+    distinct ? `each of the ${spoken(distinct.table)} once by ${spoken(base.name)}` : spoken(base.name),
     ...conditions.map(({ label }) => label),
     ...valueLabels(intent.hits),
     ...(span ? [`${spoken(span.column)} ${spanLabel(span.period)}${versus}`] : []),
-    ...(comparison ? [`each ${comparisonLabel(comparison)}`] : []),
+    ...(comparison ? [`each ${compared ? `${spoken(compared.name)} ` : ''}${comparisonLabel(comparison)}`] : []),
     ...(having ? [`only groups ${comparisonLabel(having)}`] : []),
     ...orderLabel(intent),
     ...(without ? [`without ${spoken(without.table.name)}${without.span ? ` ${spanLabel(without.span.period)}` : ''}`] : []),
@@ -54,8 +55,8 @@ function valueLabels(hits: readonly Hit[]): string[] {
   });
 }
 
-const comparisonLabel = ({ operator, number }: Comparison) =>
-  `${{ '>': 'over', '<': 'under', '>=': 'at least', '<=': 'at most' }[operator]} ${number}`;
+const comparisonLabel = ({ operator, number, to }: Comparison) =>
+  to === undefined ? `${{ '>': 'over', '<': 'under', '>=': 'at least', '<=': 'at most' }[operator]} ${number}` : `from ${number} to ${to}`;
 
 const spanLabel = ({ label }: Period) =>
   (/^(since|after|before)/.test(label) ? label : `in ${label}`).replace(

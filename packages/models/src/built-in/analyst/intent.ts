@@ -3,12 +3,14 @@ import type { Dimension } from './dimensions.ts';
 import type { Amount, Condition } from './measures.ts';
 import type { Operation } from './operation.ts';
 import type { Period } from './periods.ts';
-import type { ForeignKey, Table } from './schema.ts';
+import type { Column, ForeignKey, Table } from './schema.ts';
 import type { Hit } from './values.ts';
 
 export interface Comparison {
   readonly operator: '>' | '>=' | '<' | '<=';
   readonly number: number;
+  /** Of a range, which holds both of its ends. */
+  readonly to?: number;
 }
 
 export interface Span {
@@ -33,9 +35,15 @@ interface Common {
   readonly span: Span | undefined;
   /** The day by which rows are put into weeks, months and years. */
   readonly day: DateColumn | undefined;
-  /** Of each row. */
+  /** Of each row: of what is measured, or else of the column that the words name. */
   readonly comparison: Comparison | undefined;
+  readonly compared: Column | undefined;
   readonly without: Without | undefined;
+}
+
+export interface Distinct {
+  readonly table: string;
+  readonly column: string;
 }
 
 /** A number, or one for each of something. */
@@ -43,6 +51,8 @@ export interface Figure extends Common {
   readonly kind: 'figure';
   readonly operation: Operation;
   readonly amount: Amount | undefined;
+  /** The table of those who are counted, each once, by the rows that lead to them. */
+  readonly distinct: Distinct | undefined;
   readonly dimensions: readonly Dimension[];
   /** A second span of time to set beside the first, with the change between them where that is asked for. */
   readonly versus: Period | undefined;

@@ -1,2 +1,2 @@
 /** What is done with the numbers of rows. */
-export type Operation = 'count' | 'sum' | 'avg' | 'min' | 'max';
+export type Operation = 'count' | 'sum' | 'avg' | 'median' | 'min' | 'max';

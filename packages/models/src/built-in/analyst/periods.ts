@@ -5,6 +5,8 @@ export interface Period {
   readonly label: string;
   readonly from: string | undefined;
   readonly to: string | undefined;
+  /** Two spans of the words made it. */
+  readonly joined?: true;
 }
 
 /** With the number of the words that name it. */
@@ -34,9 +36,11 @@ interface Found {
 /** Every span of time that the words name, in their order. */
 export const periodsOf = (words: readonly Word[]): Period[] => foundIn(words).map(({ period }) => period);
 
-/** Where the words stand that name them. */
-export const periodWords = (words: readonly Word[]): Set<number> =>
-  new Set(foundIn(words).flatMap(({ at, length }) => Array.from({ length }, (_, offset) => at + offset)));
+/** Where the words stand that name each of them. */
+export const spokenPeriods = (words: readonly Word[]): { places: number[] }[] =>
+  foundIn(words).map(({ at, length }) => ({ places: Array.from({ length }, (_, offset) => at + offset) }));
+
+export const periodWords = (words: readonly Word[]): Set<number> => new Set(spokenPeriods(words).flatMap(({ places }) => places));
 
 function foundIn(words: readonly Word[]): Found[] {
   const found: Found[] = [];
@@ -123,13 +127,26 @@ function calendar(words: readonly Word[], at: number): Named | undefined {
   const quarter = Number(/^q([1-4])$/.exec(word)?.[1] ?? 0);
   if (quarter > 0) return monthsPeriod({ label: `Q${quarter}`, first: quarter * 3 - 2, count: 3 }, words.slice(at + 1, at + 3));
   const month = months.indexOf(word) + 1;
-  if (month > 0 && (word !== 'may' || ['in', 'of', 'for', 'and', 'since'].includes(before))) {
+  if (month > 0 && (word !== 'may' || ['in', 'of', 'for', 'and', 'since', 'before', 'after'].includes(before))) {
     const name = months[month - 1] as string;
     return monthsPeriod({ label: `${name[0]?.toUpperCase()}${name.slice(1)}`, first: month, count: 1 }, words.slice(at + 1, at + 3));
   }
-  if (!isYear(word) || !['in', 'of', 'for', 'during', 'year', 'and', 'with', 'vs', 'versus', 'to'].includes(before)) return undefined;
-  return { label: word, from: `date '${word}-01-01'`, to: `date '${Number(word) + 1}-01-01'`, length: 1 };
+  if (!isYear(word) || endsRange(words, at) || !beforeYear.has(before)) return undefined;
+  return yearPeriod(word);
 }
+
+const beforeYear = new Set(['in', 'of', 'for', 'during', 'year', 'and', 'with', 'vs', 'versus', 'to', 'since', 'before', 'after']);
+
+const yearPeriod = (word: string): Named => ({
+  label: word,
+  from: `date '${word}-01-01'`,
+  to: `date '${Number(word) + 1}-01-01'`,
+  length: 1,
+});
+
+/** `between 1000 and 2000` ends in a number, which only looks like a year. */
+const endsRange = (words: readonly Word[], at: number) =>
+  ['between', 'from'].includes(words[at - 3]?.lower ?? '') && numberOf(words[at - 2]?.lower) !== undefined;
 
 const isYear = (word: string) => /^(19|20)\d{2}$/.test(word);
 
@@ -153,10 +170,10 @@ function isDate(word: Word | undefined): boolean {
   return new Date(text).toISOString().startsWith(text);
 }
 
-/** since 2026-01-01, before 2026-01-01, between 2026-01-01 and 2026-01-31, on 2026-01-01; since March */
+/** since 2026-01-01, before 2026-01-01, between 2026-01-01 and 2026-01-31, on 2026-01-01; since March, before 2020 */
 function bounded(words: readonly Word[], at: number): Named | undefined {
   const [word, first, second] = [words[at]?.lower ?? '', words[at + 1], words[at + 3]];
-  if (!isDate(first)) return word === 'since' ? sinceStart(words, at + 1) : undefined;
+  if (!isDate(first)) return betweenYears(words, at) ?? besideSpan(words, at);
   const day = `date '${first?.lower}'`;
   const after = (date: string) => `(${date} + interval '1 day')::date`;
   if (['between', 'from'].includes(word) && isDate(second))
@@ -167,10 +184,26 @@ function bounded(words: readonly Word[], at: number): Named | undefined {
   return word === 'on' ? { label: `${first?.lower}`, from: day, to: after(day), length: 2 } : undefined;
 }
 
-/** From the first day of a span on. */
-function sinceStart(words: readonly Word[], at: number): Named | undefined {
-  const period = named(words, at) ?? relative(words, at) ?? calendar(words, at);
-  return period && { ...period, label: `since ${period.label}`, to: undefined, length: period.length + 1 };
+/** From the first day of a span on, from the day after its last one on, or up to its first day. */
+function besideSpan(words: readonly Word[], at: number): Named | undefined {
+  const word = words[at]?.lower ?? '';
+  if (!['since', 'after', 'before'].includes(word)) return undefined;
+  const period = named(words, at + 1) ?? relative(words, at + 1) ?? calendar(words, at + 1);
+  if (!period) return undefined;
+  const common = { label: `${word} ${period.label}`, length: period.length + 1 };
+  if (word === 'before') return { ...common, from: undefined, to: period.from };
+  return { ...common, from: word === 'since' ? period.from : period.to, to: undefined };
+}
+
+/** What may be between two numbers that look like years. */
+const ofNumbers = /^(total|amount|value|price|cost|salary|quantity|unit|limit|stock|level)$/;
+
+/** between 2020 and 2022, from 2020 to 2022: with all of both years */
+function betweenYears(words: readonly Word[], at: number): Named | undefined {
+  const [word, first, joint, last] = [0, 1, 2, 3].map((offset) => words[at + offset]?.lower ?? '') as [string, string, string, string];
+  const joins = (word === 'between' && joint === 'and') || (word === 'from' && joint === 'to');
+  if (!joins || !isYear(first) || !isYear(last) || ofNumbers.test(words[at - 1]?.stem ?? '')) return undefined;
+  return { label: `${first} to ${last}`, from: `date '${first}-01-01'`, to: `date '${Number(last) + 1}-01-01'`, length: 4 };
 }
 
 /**

@@ -14,14 +14,15 @@ import {
 } from './asking.ts';
 import { amountOfColumn, dateColumn, mainNumber, mentionedNumber } from './columns.ts';
 import { unplacedIn } from './coverage.ts';
-import { columnDimension, type Dimension, dimensionOf, dimensionsOf } from './dimensions.ts';
+import { columnDimension, type Dimension, dimensionOf, dimensionsOf, labelColumn } from './dimensions.ts';
 import { type Filtered, filtersOf, spanOf, withoutOf } from './filters.ts';
-import type { Comparison, Figure, Intent, Listing } from './intent.ts';
+import type { Comparison, Distinct, Figure, Intent, Listing } from './intent.ts';
 import { type Amount, type Condition, conceptMeasures, isSuperlative, type Measure, type Mention, mentionedTables } from './measures.ts';
 import type { Operation } from './operation.ts';
-import { isComparison, lastToTheSameDay, numberOf, type Period, periodsOf } from './periods.ts';
+import { grainOf, isComparison, lastToTheSameDay, numberOf, type Period, periodsOf } from './periods.ts';
 import { columnOf, pathTo, type Schema, type Table } from './schema.ts';
 import type { Hit } from './values.ts';
+import { countsOnce } from './vocabulary.ts';
 import { has, type Word } from './words.ts';
 
 const defaultTop = 5;
@@ -85,11 +86,58 @@ function readAs(given: Measure, question: Question): Intent | undefined {
     namesRows: question.mentions.some(({ table }) => table === measure.base) && !has(words, 'how much'),
   };
   const operation = quota ? 'count' : operationOf(words, measure, asks);
+  if (operation === undefined ? !listsBase(measure, question) : isOfSums(operation, measure, words)) return undefined;
   if (operation === undefined) return listing(common, words, namesOne(measure, question));
+  const having = perGroup ? said?.comparison : undefined;
+  return measuredBy(operation, { measure, question, common, dimensions, spans, having, quota: quota !== undefined });
+}
+
+interface Asked {
+  readonly measure: Measure;
+  readonly question: Question;
+  readonly common: Common;
+  readonly dimensions: readonly Dimension[];
+  readonly spans: Spans;
+  readonly having: Comparison | undefined;
+  readonly quota: boolean;
+}
+
+function measuredBy(operation: Operation, asked: Asked): Figure | undefined {
+  const { measure, question, common, dimensions, spans, having, quota } = asked;
   const amount = operation === 'count' ? undefined : (measure.amount ?? mainAmount(measure.base));
   if (operation !== 'count' && !amount) return undefined;
-  const having = perGroup ? said?.comparison : undefined;
-  return figure({ ...common, dimensions, operation, amount, versus: common.span && spans.versus, change: spans.change, having }, words);
+  const distinct = operation === 'count' && !quota && !having ? distinctOf(measure, question, dimensions) : undefined;
+  const set = { amount, distinct, versus: common.span && spans.versus, change: spans.change, having };
+  return figure({ ...common, dimensions, operation, ...set }, question.words);
+}
+
+/** `average revenue per month` may be that of the months as well as that of the orders in each. */
+const isOfSums = (operation: Operation, measure: Measure, words: readonly Word[]) =>
+  (operation === 'avg' || operation === 'median') &&
+  measure.operation === 'sum' &&
+  has(words, 'per', 'each', 'every', 'daily', 'weekly', 'monthly', 'quarterly', 'yearly');
+
+/** `customers who ordered` asks for customers, and a list of orders would be none of them. */
+const listsBase = ({ base }: Measure, { mentions, concept }: Question) =>
+  concept.length > 0 || mentions.length === 0 || mentions[0]?.table === base;
+
+/** `how many customers ordered`: the customers are counted, each once, and not their orders. */
+function distinctOf({ base }: Measure, { words, schema }: Question, dimensions: readonly Dimension[]): Distinct | undefined {
+  const mentions = mentionedTables(words, schema);
+  const counted = mentions.find(({ at, table }) => table !== base && isCounted(words, at));
+  if (!counted || !mentions.some(({ table, at }) => table === base && at > counted.at) || asksForShare(words)) return undefined;
+  const key = pathTo(schema, base, counted.table.name)?.at(-1);
+  const grouped = dimensions.some((dimension) => dimension.kind === 'column' && dimension.table === counted.table.name);
+  const label = labelColumn(counted.table)?.name;
+  const byItself = grouped && dimensions.some((dimension) => dimension.kind === 'column' && dimension.column === label);
+  return key && !byItself ? { table: counted.table.name, column: key.references } : undefined;
+}
+
+/** `how many customers`, `number of different customers` */
+function isCounted(words: readonly Word[], at: number): boolean {
+  const before = words.slice(Math.max(0, at - 3), at).map(({ lower }) => lower);
+  if (countsOnce.has(before.at(-1) ?? '')) return true;
+  return /(how many|number of|count)( \S+)?$/.test(before.join(' '));
 }
 
 /** `the latest order`, where `the latest orders` are some. */
@@ -108,10 +156,11 @@ interface Parts {
 /** Which rows count. */
 function commonOf(measure: Measure, question: Question, { dimensions, spans, comparison }: Parts): Common {
   const { base } = measure;
+  const { words } = question;
   const filters = filtersOf(question, base, dimensions);
   const without = withoutOf(question, base, spans.first);
   const span = without ? undefined : spanOf(question, base, spans.first);
-  const day = span ?? dateColumn(question.words, base, question.schema);
+  const day = span ?? dateColumn(words, base, question.schema);
   return {
     base,
     hits: filters.used,
@@ -119,6 +168,7 @@ function commonOf(measure: Measure, question: Question, { dimensions, spans, com
     span,
     day,
     comparison,
+    compared: comparison && (mentionedNumber(words, base) ?? mainNumber(base)),
     without,
   };
 }
@@ -133,9 +183,18 @@ interface Spans {
 function spansOf(words: readonly Word[]): Spans {
   const [first, second] = periodsOf(words);
   const change = changeAsked(words);
+  const both = first && second && meeting(first, second);
+  if (both) return { first: both, versus: undefined, change: false };
   if (second) return { first, versus: second, change };
   const spans = change ? lastToTheSameDay(first) : undefined;
   return spans ? { first: spans.now, versus: spans.before, change } : { first, versus: undefined, change: false };
+}
+
+/** `after 2026-01-31 and before 2026-03-01` is one span. */
+function meeting(a: Period, b: Period): Period | undefined {
+  if (a.from !== undefined && a.to !== undefined) return undefined;
+  if (a.from === undefined ? b.from === undefined || b.to !== undefined : b.to === undefined || b.from !== undefined) return undefined;
+  return { label: `${a.label} and ${b.label}`, from: a.from ?? b.from, to: a.to ?? b.to, joined: true };
 }
 
 /** `customers with more than 10 orders`: the orders are counted, each customer's apart. */
@@ -175,7 +234,8 @@ function rankedColumn({ base, amount }: Measure, { words, schema }: Question): D
   const at = words.findIndex(({ lower }) => /^(which|what|top|best|bottom|worst)$/.test(lower));
   if (at < 0) return undefined;
   const from = topOf(words) !== undefined && words[at + 1] !== undefined && numberOf(words[at + 1]?.lower) !== undefined ? at + 2 : at + 1;
-  const dimension = columnDimension(words.slice(from, from + 3), base, schema);
+  const grain = dateColumn(words, base, schema) && grainOf(words[from]);
+  const dimension = grain ? { kind: 'time' as const, grain } : columnDimension(words.slice(from, from + 3), base, schema);
   return dimension && [dimension];
 }
 
@@ -198,7 +258,7 @@ const mainAmount = (table: Table): Amount | undefined => {
 
 type Common = Omit<Listing, 'kind' | 'orderBy' | 'limit' | 'limited'>;
 type Measured = Common &
-  Pick<Figure, 'dimensions' | 'amount' | 'versus' | 'change'> & { operation: Operation; having: Comparison | undefined };
+  Pick<Figure, 'dimensions' | 'amount' | 'distinct' | 'versus' | 'change'> & { operation: Operation; having: Comparison | undefined };
 
 /** `what percentage of orders is cancelled`: of all orders, and not of a sum. */
 function isRate({ operation, amount, hits, base }: Measured, words: readonly Word[]): boolean {
@@ -215,7 +275,14 @@ function figure(measured: Measured, words: readonly Word[]): Figure {
     kind: 'figure',
     rate,
     countGroups: measured.having !== undefined && has(words, 'how many', 'number of'),
-    share: !rate && asksForShare(words) && measured.dimensions.length > 0 && measured.operation !== 'avg' && !measured.versus,
+    share:
+      !rate &&
+      asksForShare(words) &&
+      measured.dimensions.length > 0 &&
+      measured.operation !== 'avg' &&
+      measured.operation !== 'median' &&
+      measured.distinct === undefined &&
+      !measured.versus,
     order: overTime ? (ranked ? 'most' : 'time') : isLeast(words) ? 'least' : 'most',
     limit: ranked ? rankedLimit(words) : (topOf(words) ?? mostGroups),
     limited: ranked || topOf(words) !== undefined,

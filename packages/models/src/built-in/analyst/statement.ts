@@ -1,4 +1,4 @@
-import { conditionsSql, spanSql, valuesSql } from './conditions.ts';
+import { comparisonSql, conditionsSql, spanSql, valuesSql } from './conditions.ts';
 import { figureTitles } from './description.ts';
 import { type Dimension, labelColumn, labelOf } from './dimensions.ts';
 import type { Figure, Intent, Listing, Span } from './intent.ts';
@@ -53,7 +53,7 @@ function figureParts(figure: Figure, schema: Schema): { select: string[]; rest: 
   const where = conditionsSql(figure, tables, amount, figure.versus === undefined);
   const keys = figure.dimensions.flatMap((dimension) => rowKey(dimension, schema, tables));
   const groups = [...dimensions, ...keys].join(', ');
-  const having = figure.having ? `having ${numbers[0]} ${figure.having.operator} ${figure.having.number}` : '';
+  const having = figure.having ? `having ${comparisonSql(numbers[0] as string, figure.having)}` : '';
   const rest = [tables.sql, where, groups === '' ? '' : `group by ${groups}`, having].filter(Boolean).join(' ');
   return { select: [...dimensions, ...numbers], rest };
 }
@@ -87,11 +87,13 @@ function dimensionSql(dimension: Dimension, { day }: Figure, tables: Tables): st
 const shownSql = (column: string, kind: ColumnKind): string =>
   kind === 'boolean' ? `case when ${column} then 'yes' when not ${column} then 'no' end` : column;
 
-function valueSql({ operation }: Figure, amount: string | undefined, only: Span | undefined, tables: Tables): string {
+function valueSql({ operation, distinct }: Figure, amount: string | undefined, only: Span | undefined, tables: Tables): string {
   const during = only ? spanSql(only, (name) => tables.column(only.table, name)).join(' and ') : '';
   const filter = during === '' ? '' : ` filter (where ${during})`;
+  if (distinct) return `count(distinct ${tables.column(distinct.table, distinct.column)})${filter}`;
   if (operation === 'count' || amount === undefined) return `count(*)${filter}`;
   if (operation === 'avg') return `round(avg(${amount})${filter}::numeric, 2)`;
+  if (operation === 'median') return `round((percentile_cont(0.5) within group (order by ${amount})${filter})::numeric, 2)`;
   return operation === 'sum' ? `coalesce(sum(${amount})${filter}, 0)` : `${operation}(${amount})${filter}`;
 }
 

@@ -23,11 +23,32 @@ const turning = wordsIn(`
   not no non none never without except excluding exclude excludes nor neither isn't aren't wasn't weren't haven't hasn't hadn't don't
   doesn't didn't won't cannot can't nobody nothing`);
 
+/**
+ * Words that narrow or work out something where they stand in a phrase that was understood, and that would change the answer
+ * anywhere else.
+ */
+const bearing = wordsIn(`
+  between before after since until over under above below exceeding than through ago first last past previous next coming upcoming earlier
+  day days week weeks month months quarter quarters year years yesterday tomorrow annual annually daily weekly monthly quarterly yearly ytd or`);
+
+/** Words that colour a question, and that no answer depends on. */
+const colouring = wordsIn(`
+  actually exactly precisely approximately approx roughly about basically really simply quickly briefly kindly maybe perhaps possibly
+  hopefully honestly thanks thank cheers dear again too
+  splendid great wonderful amazing impressive fantastic lovely nice beautiful glorious`);
+
+/** `different customers` are each counted once. */
+export const countsOnce: ReadonlySet<string> = wordsIn('distinct unique different separate individual');
+
 const plain = (word: Word) => word.lower.replaceAll('’', "'");
 
 export const isTurning = (word: Word): boolean => turning.has(plain(word));
 
 export const isAsking = (word: Word): boolean => asking.has(plain(word)) || asking.has(word.stem);
+
+export const isBearing = (word: Word): boolean => bearing.has(plain(word));
+
+export const isColouring = (word: Word): boolean => colouring.has(plain(word));
 
 /** Small talk, and questions about the answerer. */
 const talk =

@@ -7,12 +7,25 @@ export interface Word {
 
 /** Words, numbers and dates of a text, in order; what else there is says nothing to us. `order_date` is two words. */
 export function wordsOf(text: string): Word[] {
-  return [...text.matchAll(/\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*|[\p{L}\p{N}][\p{L}\p{N}'’&.-]*/gu)].map(([match]) => {
-    const clean = match.replace(/[.'’-]+$/, '').replace(/['’]s$/, '');
-    const lower = clean.toLowerCase();
-    return { text: clean, lower, stem: stemOf(lower) };
-  });
+  return [...spelledOut(text).matchAll(/\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*(?![\p{L}\p{N}]|[.,]\d)|[\p{L}\p{N}][\p{L}\p{N}'’&.-]*/gu)].map(
+    ([match]) => {
+      const clean = match.replace(/[.'’-]+$/, '').replace(/['’]s$/, '');
+      const lower = clean.toLowerCase();
+      return { text: clean, lower, stem: stemOf(lower) };
+    },
+  );
 }
+
+const signs: readonly (readonly [sign: RegExp, words: string])[] = [
+  [/<>|!=|≠/g, ' not '],
+  [/>=|≥/g, ' at least '],
+  [/<=|≤/g, ' at most '],
+  [/>/g, ' over '],
+  [/</g, ' under '],
+];
+
+/** `total > 1000` says no less than `total over 1000`. */
+const spelledOut = (text: string) => signs.reduce((all, [sign, words]) => all.replaceAll(sign, words), text);
 
 /** The singular, near enough for names of tables and columns. */
 export function stemOf(word: string): string {
