@@ -20,27 +20,32 @@ async function tablesOf(client: Client): Promise<{ schema: string; name: string 
   return rows;
 }
 
+/** Columns that say when a sweep looks again, which the sweep itself moves. */
+const restlessColumns = ['look_at'];
+
 /** Every row of every service as text, by table. */
-export function dump(url: string): Promise<Map<string, string[]>> {
+export const dump = (url: string): Promise<Map<string, string[]>> => content(url, 't::text');
+
+function content(url: string, line: string): Promise<Map<string, string[]>> {
   return withDatabase(url, async (client) => {
-    const content = new Map<string, string[]>();
+    const found = new Map<string, string[]>();
     for (const { schema, name } of await tablesOf(client)) {
       const { rows } = await client.query<{ line: string }>(
-        `select t::text as line from ${client.escapeIdentifier(schema)}.${client.escapeIdentifier(name)} t order by 1`,
+        `select ${line} as line from ${client.escapeIdentifier(schema)}.${client.escapeIdentifier(name)} t order by 1`,
       );
-      content.set(
+      found.set(
         `${schema}.${name}`,
         rows.map((row) => row.line),
       );
     }
-    return content;
+    return found;
   });
 }
 
 /** What a request that was refused must leave exactly as it was. */
 export async function lastingState(url: string): Promise<Map<string, string[]>> {
-  const content = await dump(url);
-  return new Map([...content].filter(([table]) => !restless.test(table.split('.')[1] ?? '')));
+  const lasting = await content(url, `(to_jsonb(t) - '{${restlessColumns.join(',')}}'::text[])::text`);
+  return new Map([...lasting].filter(([table]) => !restless.test(table.split('.')[1] ?? '')));
 }
 
 /** Waits until no service has anything left to hand on. */
