@@ -11,6 +11,7 @@ export {
 } from './http/receiver.ts';
 export { junk, mutatedValues, type Schema, validValues } from './http/schema-arbitrary.ts';
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
+export { type OwnPostgres, ownPostgres } from './infrastructure/own-postgres.ts';
 export { type OwnRedis, ownRedis } from './infrastructure/own-redis.ts';
 export { type TestDatabase, testDatabase } from './infrastructure/test-database.ts';
 export { testFolder } from './infrastructure/test-folder.ts';

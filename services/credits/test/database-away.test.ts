@@ -1,7 +1,7 @@
+import { type OwnPostgres, ownPostgres } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { faultsOf } from './books.ts';
 import { type Booted, boot, tenantOf } from './booted.ts';
-import { type OwnPostgres, ownPostgres } from './own-postgres.ts';
 import { silentProxy } from './silent-proxy.ts';
 
 const tenant = tenantOf('org_a');

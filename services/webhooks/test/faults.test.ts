@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
+  type OwnPostgres,
   type OwnRedis,
+  ownPostgres,
   ownRedis,
   type Receiver,
   type ReceiverAnswer,
@@ -15,7 +17,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { query } from './booted.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
-import { type OwnPostgres, ownPostgres } from './own-postgres.ts';
 import { type ServiceProcess, serviceProcess } from './processes.ts';
 import { dispatcherSettings, webhooksSettings } from './settings.ts';
 import { until } from './until.ts';

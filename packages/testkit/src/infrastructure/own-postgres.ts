@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '@agent-service/local/ports';
 import { preparePostgres } from '@agent-service/local/postgres/server';
 import { beginLife, type Life, waitUntilReady } from '@agent-service/local/processes/life';
-import { freePort } from '@agent-service/testkit';
 
 /** A PostgreSQL that a test may stop and start again; what it has committed, it keeps. */
 export interface OwnPostgres {
@@ -17,7 +17,7 @@ export interface OwnPostgres {
 const startLimitMs = 30_000;
 
 export async function ownPostgres(): Promise<OwnPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), 'credits-postgres-'));
+  const folder = mkdtempSync(join(tmpdir(), 'own-postgres-'));
   chmodSync(folder, 0o711);
   const spec = await preparePostgres({ folder: join(folder, 'data'), port: await freePort(), profile: 'throwaway', password: 'postgres' });
   const log = join(folder, 'log');
