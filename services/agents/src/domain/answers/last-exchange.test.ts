@@ -28,4 +28,6 @@ test('an exchange fits as a whole, keeps what fits, and leaves nobody without wo
       for (const [n, given] of [question, answer].entries()) if (Buffer.byteLength(given) <= most / 2 - 1) expect(kept[n]).toBe(given);
     }),
   );
+  // An odd byte is nobody's half, and still there.
+  expect(cutExchange([{ content: 'a'.repeat(8) }, { content: 'b'.repeat(19) }], 27)[1]?.content).toBe('b'.repeat(19));
 });

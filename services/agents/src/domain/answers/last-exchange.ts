@@ -14,6 +14,8 @@ export function cut(text: string, mostBytes: number): string {
 /** A question and its answer within the limit together: the shorter gives the longer what it does not need of its half. */
 export function cutExchange<Turn extends { readonly content: string }>(turns: readonly Turn[], mostBytes: number): Turn[] {
   const half = Math.floor(mostBytes / Math.max(1, turns.length));
-  const spare = turns.reduce((sum, { content }) => sum + Math.max(0, half - bytesOf(content)), 0);
+  const taken = turns.reduce((sum, { content }) => sum + Math.min(half, bytesOf(content)), 0);
+  const longer = turns.filter(({ content }) => bytesOf(content) > half).length;
+  const spare = Math.floor((mostBytes - taken) / Math.max(1, longer));
   return turns.map((turn) => ({ ...turn, content: cut(turn.content, half + (bytesOf(turn.content) > half ? spare : 0)) }));
 }
