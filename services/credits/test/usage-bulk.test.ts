@@ -2,8 +2,10 @@ import { createProcess } from '@agent-service/runtime';
 import { openStore, type Store } from '@agent-service/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Pool } from 'pg';
-import type { UsageRecord } from '../src/domain/state.ts';
-import { saveUsage } from '../src/store/save-usage.ts';
+import type { Outcome, UsageRecord } from '../src/domain/state.ts';
+import { addLedger } from '../src/store/ledger-rows.ts';
+import { loadState } from '../src/store/load.ts';
+import { saveOutcome } from '../src/store/save.ts';
 import { query } from './books.ts';
 import { type Booted, boot } from './booted.ts';
 import { type BulkUsage, loadBulk } from './usage-bulk.ts';
@@ -76,6 +78,8 @@ const toRecord = (row: StoredRecord): UsageRecord => ({
   querySummary: 'How much?',
 });
 
+const nothing: Outcome = { results: [], ledger: null, users: [], holds: [], remembered: [], transfers: [], usage: [], events: [] };
+
 test('bulk loading leaves the same rollups as writing the same records one after the other', async () => {
   await loadBulk(pool, bulk);
   const stored = await query<StoredRecord>(credits.url, "select * from usage_records where organization_id = 'org_bulk' order by at, id");
@@ -85,7 +89,12 @@ test('bulk loading leaves the same rollups as writing the same records one after
   );
   const store: Store = running.started;
   const tenant = { organizationId: 'org_written', environment: 'live' } as const;
-  for (const record of stored.map(toRecord)) await store.transaction(({ sql }) => saveUsage(sql, tenant, [record]));
+  await addLedger(store.sql, tenant, Date.now());
+  for (const record of stored.map(toRecord)) {
+    const loaded = await loadState(store.sql, tenant, []);
+    if (!loaded) throw new Error('the ledger is gone');
+    expect(await saveOutcome(store.sql, tenant, loaded, { ...nothing, usage: [record] })).toBe(true);
+  }
   await running.stop();
   for (const table of tables) {
     const written = await rowsOf(table, 'org_written');

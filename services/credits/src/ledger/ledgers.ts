@@ -7,7 +7,7 @@ import type { Outcome } from '../domain/state.ts';
 import { OPENING_CREDITS, OPENING_GRANT, type Tenant } from '../domain/tenant.ts';
 import { writeEvents } from '../store/events.ts';
 import { addLedger, findLedger, lockLedger } from '../store/ledger-rows.ts';
-import { loadState } from '../store/load.ts';
+import { type Loaded, loadState } from '../store/load.ts';
 import type { Partitions } from '../store/partitions.ts';
 import { saveOutcome } from '../store/save.ts';
 
@@ -40,36 +40,67 @@ export interface LedgersOptions {
   onEvents?: () => void;
 }
 
+/** How long a ledger that somebody else writes at the same time is locked before it is read. */
+const contendedMs = 1_000;
+
 export function createLedgers({ store, partitions, now, events, onEvents }: LedgersOptions): Ledgers {
   const prepare = () => partitions.ensure(now());
+  const contended = new Map<string, number>();
 
-  async function run(sql: Sql, tenant: Tenant, operations: readonly Operation[]): Promise<{ outcome: Outcome; ledger: Ledger }> {
-    const before = (await lockLedger(sql, tenant)) ?? (await open(sql, tenant));
-    const state = await loadState(sql, tenant, before, operations);
-    const outcome = runBatch(state, now(), operations);
-    await saveOutcome(sql, tenant, state, outcome);
-    if (events) await writeEvents(sql, tenant, outcome.events);
-    return { outcome, ledger: outcome.ledger ?? before };
+  /**
+   * Two statements and no lock: what was loaded is saved only if nobody wrote meanwhile. Undefined where somebody did, where the
+   * tenant has no ledger yet, or where more is to be written than that.
+   */
+  async function tryUnlocked(tenant: Tenant, operations: readonly Operation[]): Promise<Outcome | undefined> {
+    const name = nameOf(tenant);
+    if ((contended.get(name) ?? 0) > performance.now()) return undefined;
+    contended.delete(name);
+    const loaded = await loadState(store.sql, tenant, operations);
+    if (!loaded) return undefined;
+    const outcome = runBatch(loaded.state, now(), operations);
+    if (events && outcome.events.length > 0) return undefined;
+    if (await saveOutcome(store.sql, tenant, loaded, outcome)) return outcome;
+    contended.set(name, performance.now() + contendedMs);
+    return undefined;
   }
 
-  /** Opens the tenant's ledger, unless another transaction does so at the same time. */
-  async function open(sql: Sql, tenant: Tenant): Promise<Ledger> {
+  async function run(sql: Sql, tenant: Tenant, operations: readonly Operation[]): Promise<{ outcome: Outcome; ledger: Ledger }> {
+    const loaded = await loadLocked(sql, tenant, operations);
+    const outcome = runBatch(loaded.state, now(), operations);
+    await save(sql, tenant, loaded, outcome);
+    if (events) await writeEvents(sql, tenant, outcome.events);
+    return { outcome, ledger: outcome.ledger ?? loaded.state.ledger };
+  }
+
+  async function loadLocked(sql: Sql, tenant: Tenant, operations: readonly Operation[]): Promise<Loaded> {
+    if (!(await lockLedger(sql, tenant))) await open(sql, tenant);
+    const loaded = await loadState(sql, tenant, operations);
+    if (!loaded) throw new Error(`the ledger of ${tenant.organizationId} is gone`);
+    return loaded;
+  }
+
+  async function save(sql: Sql, tenant: Tenant, loaded: Loaded, outcome: Outcome): Promise<void> {
+    if (await saveOutcome(sql, tenant, loaded, outcome)) return;
+    throw new Error(`the ledger of ${tenant.organizationId} was written in spite of its lock`);
+  }
+
+  /** Opens the tenant's ledger and locks it, unless another transaction opens it at the same time: then that one's is locked. */
+  async function open(sql: Sql, tenant: Tenant): Promise<void> {
     const added = await addLedger(sql, tenant, now());
-    const empty = await lockLedger(sql, tenant);
-    if (!empty) throw new Error(`the ledger of ${tenant.organizationId} is gone`);
+    await lockLedger(sql, tenant);
     const amount = OPENING_CREDITS[tenant.environment];
-    if (!added || amount === 0) return empty;
-    const state = { ledger: empty, users: new Map(), holds: new Map(), remembered: new Map() };
-    const outcome = runBatch(state, now(), [{ kind: 'grant', id: OPENING_GRANT, amount }]);
-    await saveOutcome(sql, tenant, state, outcome);
-    return outcome.ledger ?? empty;
+    if (!added || amount === 0) return;
+    const grants: Operation[] = [{ kind: 'grant', id: OPENING_GRANT, amount }];
+    const loaded = await loadLocked(sql, tenant, grants);
+    await save(sql, tenant, loaded, runBatch(loaded.state, now(), grants));
   }
 
   return {
     prepare,
     async commit(tenant, operations) {
       await prepare();
-      const { outcome } = await store.transaction(({ sql }) => run(sql, tenant, operations));
+      const outcome =
+        (await tryUnlocked(tenant, operations)) ?? (await store.transaction(({ sql }) => run(sql, tenant, operations))).outcome;
       if (events && outcome.events.length > 0) onEvents?.();
       return outcome.results;
     },
@@ -77,6 +108,12 @@ export function createLedgers({ store, partitions, now, events, onEvents }: Ledg
       const { outcome, ledger } = await run(sql, tenant, [operation]);
       return { result: outcome.results[0] as Result, ledger, repeated: outcome.remembered.length === 0 };
     },
-    find: async (tenant) => (await findLedger(store.sql, tenant)) ?? (await store.transaction(async ({ sql }) => await open(sql, tenant))),
+    async find(tenant) {
+      const found = await findLedger(store.sql, tenant);
+      if (found) return found;
+      return await store.transaction(async ({ sql }) => (await loadLocked(sql, tenant, [])).state.ledger);
+    },
   };
 }
+
+const nameOf = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;

@@ -4,7 +4,7 @@ import { DEFAULT_SETTINGS } from '../domain/settings.ts';
 import type { Tenant } from '../domain/tenant.ts';
 import { milliseconds } from './sql-text.ts';
 
-interface LedgerRow {
+export interface LedgerRow {
   unallocated: string;
   allocated: string;
   spent: string;
@@ -18,10 +18,10 @@ interface LedgerRow {
   updated_at: string;
 }
 
-const columns = `unallocated, allocated, spent, issued, last_purchase, auto_replenish, replenish_threshold, replenish_amount,
+export const ledgerColumns = `unallocated, allocated, spent, issued, last_purchase, auto_replenish, replenish_threshold, replenish_amount,
   low_balance_threshold, default_monthly_limit, ${milliseconds('updated_at')}`;
 
-const toLedger = (row: LedgerRow): Ledger => ({
+export const toLedger = (row: LedgerRow): Ledger => ({
   pool: Number(row.unallocated),
   allocated: Number(row.allocated),
   spent: Number(row.spent),
@@ -38,20 +38,20 @@ const toLedger = (row: LedgerRow): Ledger => ({
 });
 
 export async function findLedger(sql: Sql, { organizationId, environment }: Tenant): Promise<Ledger | undefined> {
-  const [row] = await sql<LedgerRow>(`select ${columns} from ledgers where organization_id = $1 and environment = $2`, [
+  const [row] = await sql<LedgerRow>(`select ${ledgerColumns} from ledgers where organization_id = $1 and environment = $2`, [
     organizationId,
     environment,
   ]);
   return row && toLedger(row);
 }
 
-/** Reads the ledger and keeps every other writer of the tenant out until the transaction ends. */
-export async function lockLedger(sql: Sql, { organizationId, environment }: Tenant): Promise<Ledger | undefined> {
-  const [row] = await sql<LedgerRow>(`select ${columns} from ledgers where organization_id = $1 and environment = $2 for update`, [
+/** Keeps every other writer of the tenant out until the transaction ends; false where it has no ledger. */
+export async function lockLedger(sql: Sql, { organizationId, environment }: Tenant): Promise<boolean> {
+  const locked = await sql('select 1 from ledgers where organization_id = $1 and environment = $2 for update', [
     organizationId,
     environment,
   ]);
-  return row && toLedger(row);
+  return locked.length > 0;
 }
 
 /** Adds an empty ledger; false where another transaction has added it meanwhile. */

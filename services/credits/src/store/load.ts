@@ -1,70 +1,63 @@
 import type { Sql } from '@agent-service/store';
-import type { Ledger, UserAccount } from '../domain/accounts.ts';
+import type { UserAccount } from '../domain/accounts.ts';
 import type { Hold } from '../domain/holds.ts';
 import type { Operation } from '../domain/operations.ts';
 import type { Result } from '../domain/results.ts';
-import { type LedgerState, type Remembered, touchedBy } from '../domain/state.ts';
+import { type LedgerState, touchedBy } from '../domain/state.ts';
 import type { Tenant } from '../domain/tenant.ts';
+import { type LedgerRow, ledgerColumns, toLedger } from './ledger-rows.ts';
 import { milliseconds } from './sql-text.ts';
 
-/** What a batch touches, read under the ledger's lock. */
-export async function loadState(sql: Sql, tenant: Tenant, ledger: Ledger, operations: readonly Operation[]): Promise<LedgerState> {
-  const touched = touchedBy(operations);
-  const holds = await findHolds(sql, tenant, touched.holds);
-  for (const hold of holds.values()) if (hold.state === 'open') touched.users.add(hold.userId);
-  const users = await findUsers(sql, tenant, touched.users);
-  const remembered = await findRemembered(sql, tenant, touched.remembered);
-  return { ledger, users, holds, remembered };
+/** What a batch touches, all of it as it was at one version of the ledger. */
+export interface Loaded {
+  readonly state: LedgerState;
+  readonly version: string;
+}
+
+interface LoadedRow extends LedgerRow {
+  version: string;
+  holds: HoldRow[] | null;
+  users: UserRow[] | null;
+  remembered: OperationRow[] | null;
 }
 
 interface HoldRow {
   id: string;
   user_id: string;
   amount: number;
-  deadline: string;
+  deadline: number;
   state: Hold['state'];
   charge: number;
-  settled_as: string | null;
+  settled_as: number | null;
   refusal: Hold['refusal'];
-  created_at: string;
-  ended_at: string | null;
+  created_at: number;
+  ended_at: number | null;
 }
 
 const toHold = (row: HoldRow): Hold => ({
   id: row.id,
   userId: row.user_id,
   amount: row.amount,
-  deadline: Number(row.deadline),
+  deadline: row.deadline,
   state: row.state,
   charge: row.charge,
-  settledAs: row.settled_as === null ? null : Number(row.settled_as),
+  settledAs: row.settled_as,
   refusal: row.refusal,
-  createdAt: Number(row.created_at),
-  endedAt: row.ended_at === null ? null : Number(row.ended_at),
+  createdAt: row.created_at,
+  endedAt: row.ended_at,
 });
-
-async function findHolds(sql: Sql, { organizationId, environment }: Tenant, ids: Set<string>): Promise<Map<string, Hold>> {
-  if (ids.size === 0) return new Map();
-  const rows = await sql<HoldRow>(
-    `select id, user_id, amount, ${milliseconds('deadline')}, state, charge, settled_as, refusal, ${milliseconds('created_at')},
-       ${milliseconds('ended_at')}
-     from holds where organization_id = $1 and environment = $2 and id = any($3)`,
-    [organizationId, environment, [...ids]],
-  );
-  return new Map(rows.map((row) => [row.id, toHold(row)]));
-}
 
 export interface UserRow {
   user_id: string;
-  balance: string;
-  held: string;
+  balance: string | number;
+  held: string | number;
   monthly_limit: number;
   carried: number;
-  used: string;
+  used: string | number;
   rollover: boolean;
   month: number;
-  effective_from: string;
-  updated_at: string;
+  effective_from: string | number;
+  updated_at: string | number;
 }
 
 export const userColumns = (table: string): string =>
@@ -84,6 +77,62 @@ export const toUser = (row: UserRow): UserAccount => ({
   updatedAt: Number(row.updated_at),
 });
 
+interface OperationRow {
+  id: string;
+  fingerprint: number;
+  result: Result;
+  at: number;
+}
+
+// Each look-up has its limit, so that it is one by key: statements are planned while tables are small and run when they are not.
+const found = `found as materialized (
+    select hold.* from unnest($3::text[]) as wanted (id) cross join lateral (
+      select id, user_id, amount, ${milliseconds('deadline')}, state, charge, settled_as, refusal, ${milliseconds('created_at')},
+        ${milliseconds('ended_at')}
+      from holds where organization_id = $1 and environment = $2 and holds.id = wanted.id limit 1) as hold)`;
+
+const holders = `holders as materialized (
+    select account.* from (
+      select unnest($4::text[]) as user_id union select user_id from found where state = 'open') as wanted
+    cross join lateral (
+      select ${userColumns('account')} from user_accounts as account
+      where organization_id = $1 and environment = $2 and account.user_id = wanted.user_id limit 1) as account)`;
+
+const remembered = `(select json_agg(operation) from (
+      select id, fingerprint, result, ${milliseconds('at')} from operations
+      where organization_id = $1 and environment = $2 and id = any($5::text[])) as operation)`;
+
+const statement = (rememberedPart: string) => `
+  with ${found}, ${holders}
+  select ${ledgerColumns}, version, (select json_agg(found) from found) as holds, (select json_agg(holders) from holders) as users,
+    ${rememberedPart} as remembered
+  from ledgers where organization_id = $1 and environment = $2`;
+
+const loadAll = statement(remembered);
+const loadHoldsAndUsers = statement('null');
+
+/** What a batch touches; undefined where the tenant has no ledger. */
+export async function loadState(
+  sql: Sql,
+  { organizationId, environment }: Tenant,
+  operations: readonly Operation[],
+): Promise<Loaded | undefined> {
+  const touched = touchedBy(operations);
+  const values = [organizationId, environment, [...touched.holds], [...touched.users]];
+  const [row] =
+    touched.remembered.size === 0
+      ? await sql<LoadedRow>(loadHoldsAndUsers, values)
+      : await sql<LoadedRow>(loadAll, [...values, [...touched.remembered]]);
+  return row && { state: toState(row), version: row.version };
+}
+
+const toState = (row: LoadedRow): LedgerState => ({
+  ledger: toLedger(row),
+  users: new Map((row.users ?? []).map((user) => [user.user_id, toUser(user)])),
+  holds: new Map((row.holds ?? []).map((hold) => [hold.id, toHold(hold)])),
+  remembered: new Map((row.remembered ?? []).map((operation) => [operation.id, operation])),
+});
+
 /** The accounts of these users; who has none yet is not in the answer. */
 export async function findUsers(sql: Sql, { organizationId, environment }: Tenant, ids: Set<string>): Promise<Map<string, UserAccount>> {
   if (ids.size === 0) return new Map();
@@ -92,20 +141,4 @@ export async function findUsers(sql: Sql, { organizationId, environment }: Tenan
     [organizationId, environment, [...ids]],
   );
   return new Map(rows.map((row) => [row.user_id, toUser(row)]));
-}
-
-interface OperationRow {
-  id: string;
-  fingerprint: string;
-  result: Result;
-  at: string;
-}
-
-async function findRemembered(sql: Sql, { organizationId, environment }: Tenant, ids: Set<string>): Promise<Map<string, Remembered>> {
-  if (ids.size === 0) return new Map();
-  const rows = await sql<OperationRow>(
-    `select id, fingerprint, result, ${milliseconds('at')} from operations where organization_id = $1 and environment = $2 and id = any($3)`,
-    [organizationId, environment, [...ids]],
-  );
-  return new Map(rows.map(({ id, fingerprint, result, at }) => [id, { id, fingerprint: Number(fingerprint), result, at: Number(at) }]));
 }
