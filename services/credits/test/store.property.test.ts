@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Tenant } from '../src/domain/tenant.ts';
 import { anyHistory, type Round, START } from '../src/domain/testing/histories.ts';
 import { LedgerInMemory } from '../src/domain/testing/ledger-in-memory.ts';
+import type { Ledgers } from '../src/ledger/ledgers.ts';
 import { proveAll } from './faults.ts';
 import { type Wired, wired } from './wired.ts';
 
@@ -23,7 +24,7 @@ test(
   async () => {
     const property = fc.asyncProperty(anyHistory, async (history) => {
       tenants += 1;
-      await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history);
+      await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history, () => credits.ledgers);
     });
     await fc.assert(property, { seed, numRuns: runs });
     expect(await proveAll(credits.store)).toEqual([]);
@@ -31,13 +32,27 @@ test(
   limitMs,
 );
 
-async function sameAnswers(tenant: Tenant, history: Round[]): Promise<void> {
+test(
+  'two processes that take turns answer as one, whatever each believes to know from its last turn',
+  async () => {
+    const property = fc.asyncProperty(anyHistory, fc.infiniteStream(fc.boolean()), async (history, turns) => {
+      tenants += 1;
+      const next = () => (turns.next().value ? credits.ledgers : credits.others);
+      await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history, next);
+    });
+    await fc.assert(property, { seed, numRuns: runs });
+    expect(await proveAll(credits.store)).toEqual([]);
+  },
+  limitMs,
+);
+
+async function sameAnswers(tenant: Tenant, history: Round[], next: () => Ledgers): Promise<void> {
   const memory = new LedgerInMemory(START + (history[0]?.later ?? 0));
   let now = START;
   for (const { later, operations } of history) {
     now += later;
     credits.clock.now = now;
-    const results = await credits.ledgers.commit(tenant, operations);
+    const results = await next().commit(tenant, operations);
     expect(results).toEqual(memory.run(now, operations).results);
   }
   expect(await contentsOf(tenant)).toEqual({

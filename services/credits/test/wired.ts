@@ -10,6 +10,8 @@ import { settingsFor } from './booted.ts';
 export interface Wired {
   store: Store;
   ledgers: Ledgers;
+  /** Those of another process. */
+  others: Ledgers;
   logger: Parameters<Parameters<typeof createProcess>[2]>[0]['logger'];
   database: TestDatabase;
   /** The time that the ledgers go by. */
@@ -22,14 +24,17 @@ export async function wired(now: number): Promise<Wired> {
   const database = await testDatabase();
   const config = readCreditsConfig(settingsFor(database.url));
   const clock = { now };
+  // To these ledgers every contention is long past, so that they go by what they know whenever they can.
+  let elapsedMs = 0;
+  const elapsed = () => {
+    elapsedMs += 10_000;
+    return elapsedMs;
+  };
   await migrate({ url: database.url, schema: 'credits', migrations });
   const running = await createProcess('credits', config, async (process) => {
     const store = await openStore(process, config, { schema: 'credits', entities: [] });
-    return {
-      store,
-      logger: process.logger,
-      ledgers: createLedgers({ store, partitions: createPartitions(store), now: () => clock.now, events: true }),
-    };
+    const ledgers = () => createLedgers({ store, partitions: createPartitions(store), now: () => clock.now, elapsed, events: true });
+    return { store, logger: process.logger, ledgers: ledgers(), others: ledgers() };
   });
   return {
     ...running.started,

@@ -1,3 +1,4 @@
+import { ServiceError } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
 import type { Ledger } from '../domain/accounts.ts';
 import { runBatch } from '../domain/kernel.ts';
@@ -10,6 +11,7 @@ import { addLedger, findLedger, lockLedger } from '../store/ledger-rows.ts';
 import { type Loaded, loadState } from '../store/load.ts';
 import type { Partitions } from '../store/partitions.ts';
 import { saveOutcome } from '../store/save.ts';
+import { createKnownLedgers } from './known-ledgers.ts';
 
 export interface Applied {
   result: Result;
@@ -34,6 +36,8 @@ export interface LedgersOptions {
   store: Store;
   partitions: Partitions;
   now: () => number;
+  /** Milliseconds of a clock that nobody sets. */
+  elapsed?: () => number;
   /** Whether events are recorded. */
   events: boolean;
   /** Called when some were committed. */
@@ -43,25 +47,57 @@ export interface LedgersOptions {
 /** How long a ledger that somebody else writes at the same time is locked before it is read. */
 const contendedMs = 1_000;
 
-export function createLedgers({ store, partitions, now, events, onEvents }: LedgersOptions): Ledgers {
+export function createLedgers({ store, partitions, now, elapsed = () => performance.now(), events, onEvents }: LedgersOptions): Ledgers {
   const prepare = () => partitions.ensure(now());
+  const known = createKnownLedgers();
   const contended = new Map<string, number>();
 
+  function isContended(tenant: Tenant): boolean {
+    const name = nameOf(tenant);
+    const until = contended.get(name);
+    if (until === undefined) return false;
+    if (until > elapsed()) return true;
+    contended.delete(name);
+    return false;
+  }
+
   /**
-   * Two statements and no lock: what was loaded is saved only if nobody wrote meanwhile. Undefined where somebody did, where the
-   * tenant has no ledger yet, or where more is to be written than that.
+   * One statement for what is known here, two for what has to be loaded, and no lock: it is saved only if nobody wrote meanwhile.
+   * Undefined where somebody did, where the tenant has no ledger yet, or where more is to be written than that.
    */
   async function tryUnlocked(tenant: Tenant, operations: readonly Operation[]): Promise<Outcome | undefined> {
-    const name = nameOf(tenant);
-    if ((contended.get(name) ?? 0) > performance.now()) return undefined;
-    contended.delete(name);
-    const loaded = await loadState(store.sql, tenant, operations);
-    if (!loaded) return undefined;
+    if (isContended(tenant)) return undefined;
+    const found = known.find(tenant, operations);
+    return (found && (await tryKnown(tenant, found, operations))) ?? (await tryLoaded(tenant, operations));
+  }
+
+  async function tryLoaded(tenant: Tenant, operations: readonly Operation[]): Promise<Outcome | undefined> {
+    const loaded = isContended(tenant) ? undefined : await loadState(store.sql, tenant, operations);
+    return loaded && (await trySave(tenant, loaded, operations));
+  }
+
+  /** What is wrong with what is known shows when it is saved, and has nothing to do with the operations. */
+  async function tryKnown(tenant: Tenant, found: Loaded, operations: readonly Operation[]): Promise<Outcome | undefined> {
+    try {
+      return await trySave(tenant, found, operations);
+    } catch (cause) {
+      known.forget(tenant);
+      if (cause instanceof ServiceError) throw cause;
+      return undefined;
+    }
+  }
+
+  async function trySave(tenant: Tenant, loaded: Loaded, operations: readonly Operation[]): Promise<Outcome | undefined> {
     const outcome = runBatch(loaded.state, now(), operations);
     if (events && outcome.events.length > 0) return undefined;
-    if (await saveOutcome(store.sql, tenant, loaded, outcome)) return outcome;
-    contended.set(name, performance.now() + contendedMs);
-    return undefined;
+    const version = await saveOutcome(store.sql, tenant, loaded, outcome);
+    if (version === undefined) {
+      known.forget(tenant);
+      contended.set(nameOf(tenant), elapsed() + contendedMs);
+      return undefined;
+    }
+    known.saved(tenant, loaded, outcome, version);
+    return outcome;
   }
 
   async function run(sql: Sql, tenant: Tenant, operations: readonly Operation[]): Promise<{ outcome: Outcome; ledger: Ledger }> {
@@ -80,7 +116,7 @@ export function createLedgers({ store, partitions, now, events, onEvents }: Ledg
   }
 
   async function save(sql: Sql, tenant: Tenant, loaded: Loaded, outcome: Outcome): Promise<void> {
-    if (await saveOutcome(sql, tenant, loaded, outcome)) return;
+    if ((await saveOutcome(sql, tenant, loaded, outcome)) !== undefined) return;
     throw new Error(`the ledger of ${tenant.organizationId} was written in spite of its lock`);
   }
 

@@ -11,7 +11,7 @@ import { milliseconds } from './sql-text.ts';
 /** What a batch touches, all of it as it was at one version of the ledger. */
 export interface Loaded {
   readonly state: LedgerState;
-  readonly version: string;
+  readonly version: number;
 }
 
 interface LoadedRow extends LedgerRow {
@@ -123,7 +123,7 @@ export async function loadState(
     touched.remembered.size === 0
       ? await sql<LoadedRow>(loadHoldsAndUsers, values)
       : await sql<LoadedRow>(loadAll, [...values, [...touched.remembered]]);
-  return row && { state: toState(row), version: row.version };
+  return row && { state: toState(row), version: Number(row.version) };
 }
 
 const toState = (row: LoadedRow): LedgerState => ({
