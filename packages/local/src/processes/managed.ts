@@ -119,7 +119,9 @@ async function untilReady(spec: ProcessSpec, running: Running, logFile: string):
   while (performance.now() < end) {
     if (running.stopping.signal.aborted) throw new LocalError(`${spec.name} was stopped before it was ready`);
     if (running.deaths >= triesBeforeReady)
-      throw new LocalError(`${spec.name} does not start: it ${running.lastDeath}, ${running.deaths} times. Its log is ${logFile}`);
+      throw new LocalError(
+        `${spec.name} does not start: it ${running.lastDeath}, ${running.deaths} times. The end of ${logFile}:\n${lastLines(logFile)}`,
+      );
     if (running.life && (await spec.isReady())) return;
     await pause(25);
   }
