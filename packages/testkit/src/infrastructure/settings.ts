@@ -11,6 +11,13 @@ export function forcedKind(): InfrastructureKind | undefined {
   throw new Error(`TEST_INFRASTRUCTURE must be docker or embedded, not "${value}"`);
 }
 
+/** What whole systems have for their Redis: one server as a rule, and with TEST_REDIS=cluster a cluster of three primaries each. */
+export function systemRedisKind(): 'single' | 'cluster' {
+  const value = env['TEST_REDIS'] || 'single';
+  if (value === 'single' || value === 'cluster') return value;
+  throw new Error(`TEST_REDIS must be single or cluster, not "${value}"`);
+}
+
 export const images = {
   postgres: env['TEST_POSTGRES_IMAGE'] || 'postgres:17-alpine',
   redis: env['TEST_REDIS_IMAGE'] || 'redis:7-alpine',
