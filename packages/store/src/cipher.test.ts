@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { createCipher, encryptionSettings } from './cipher.ts';
+import { createCipher } from './cipher.ts';
+import { encryptionSettings } from './cipher-settings.ts';
 
 const first = randomBytes(32);
 const old = createCipher(new Map([[1, first]]));
@@ -36,9 +37,25 @@ test('another place, another key or a changed byte opens nothing', () => {
   }
 });
 
+test('what does not open is told by version and setting, and what is no sealed value by neither', () => {
+  const sealed = old.encrypt('secret', 'row 1');
+  expect(() => old.decrypt(sealed, 'row 2')).toThrow('version 1 of ENCRYPTION_KEYS is not the key');
+  for (const clear of ['', 'hunter2', 'hunter:2', '::', '123456:x']) {
+    const failure = expect(() => old.decrypt(clear, 'row 1'));
+    failure.toThrow('not sealed under any of ENCRYPTION_KEYS');
+    failure.not.toThrow('hunter');
+  }
+  expect(() => old.decrypt('1:', 'row 1')).toThrow('version 1');
+});
+
 test('the setting names what is wrong with it and never the key', () => {
   const schema = z.object(encryptionSettings);
   expect(schema.parse({ ENCRYPTION_KEYS: `1:${first.toString('base64')}` }).ENCRYPTION_KEYS.get(1)).toEqual(first);
-  for (const bad of ['1:short', 'x', `one:${first.toString('base64')}`, ''])
-    expect(schema.safeParse({ ENCRYPTION_KEYS: bad }).success).toBe(false);
+  expect(schema.parse({ ENCRYPTION_KEYS: `1:${first.toString('base64url')}` }).ENCRYPTION_KEYS.get(1)).toEqual(first);
+  const key = first.toString('base64');
+  for (const bad of ['1:short', 'x', `one:${key}`, '', `1:${key}:2`, `1:*${key}`, `1:${key},01:${key}`]) {
+    const { error } = schema.safeParse({ ENCRYPTION_KEYS: bad });
+    expect(error?.issues.map(({ path }) => path)).toContainEqual(['ENCRYPTION_KEYS']);
+    expect(error?.message).not.toContain(key);
+  }
 });

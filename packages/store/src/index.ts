@@ -1,5 +1,8 @@
 export { type AuditEvent, writeAudit } from './audit.ts';
-export { type Cipher, createCipher, encryptionSettings } from './cipher.ts';
+export { type Cipher, createCipher } from './cipher.ts';
+export { keyVersionIndex, type SealedPlace, sealedColumn } from './cipher-places.ts';
+export { openCipher } from './cipher-rotation.ts';
+export { encryptionSettings } from './cipher-settings.ts';
 export { type Cursors, createCursors, type Page } from './cursors.ts';
 export { type EventPayload, eventSettings, openEventRelay, relayEvents, writeEvents } from './events.ts';
 export { isViolation } from './failures.ts';

@@ -1,5 +1,5 @@
 export { freePort } from '@agent-service/local/ports';
-export { type TestCertificate, testCertificate } from './http/certificate.ts';
+export { type TestCertificate, type TestCertificateOptions, testAuthority, testCertificate } from './http/certificate.ts';
 export { type CollectedSpan, type SpanCollector, spanCollector } from './http/collector.ts';
 export {
   type ReceivedRequest,
@@ -19,6 +19,7 @@ export { testRedis } from './infrastructure/test-redis.ts';
 export { type TestRedisCluster, testRedisCluster } from './infrastructure/test-redis-cluster.ts';
 export { type TestSentinel, testSentinel } from './infrastructure/test-sentinel.ts';
 export { testSystem } from './infrastructure/test-system.ts';
+export { type TlsPostgres, tlsPostgres } from './infrastructure/tls-postgres.ts';
 export { until } from './infrastructure/until.ts';
 export type { ChatRequest, ModelReply } from './model/reply.ts';
 export { type ModelScript, type ScriptedModel, scriptedModel } from './model/server.ts';

@@ -1,13 +1,14 @@
 import { createClient, serve } from '@agent-service/contracts';
 import { createProducer, createPublisher, openRedis, type Reply, type WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
-import { createCipher, createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
+import { createCursors, migrate, openCipher, openEventRelay, openStore, relayAudit } from '@agent-service/store';
 import { createAnswers } from './answers/answers.ts';
 import type { AgentsBase } from './base.ts';
 import type { AgentsConfig } from './config.ts';
 import { implementation } from './rpc/index.ts';
 import { createSources } from './sources/sources.ts';
 import { migrations } from './store/migrations/index.ts';
+import { sealedUrls } from './store/sealed-urls.ts';
 import { startSweeps } from './sweeps.ts';
 
 const schema = 'agents';
@@ -30,7 +31,7 @@ async function createBase(process: ProcessContext, config: AgentsConfig, now: ()
   process.onStop('credits client', async () => credits.close());
   return {
     store,
-    sources: createSources(process, store, createCipher(config.ENCRYPTION_KEYS)),
+    sources: createSources(process, store, await openCipher(process, store, config, [sealedUrls])),
     logger: process.logger,
     cursors: createCursors(config.CURSOR_SECRET),
     redis,

@@ -1,9 +1,9 @@
 import { serve } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
 import {
-  createCipher,
   createCursors,
   migrate,
+  openCipher,
   openEventRelay,
   openStore,
   startRelay,
@@ -18,6 +18,7 @@ import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
 import { createUserEvents } from './store/user-events.ts';
 import { createKeyedHash } from './tokens/keyed-hash.ts';
+import { sealedKeys } from './tokens/sealed-keys.ts';
 import { openSigningKeys } from './tokens/signing-keys.ts';
 
 const schema = 'identity';
@@ -27,7 +28,7 @@ const sweepEveryMs = 60_000;
 export async function start(process: ProcessContext, config: IdentityConfig): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities });
-  const signingKeys = await openSigningKeys(process, store, createCipher(config.ENCRYPTION_KEYS), {
+  const signingKeys = await openSigningKeys(process, store, await openCipher(process, store, config, [sealedKeys]), {
     issuer: config.TOKEN_ISSUER,
     rotateAfterDays: config.SIGNING_KEY_DAYS,
     publishedAheadSeconds: config.SIGNING_KEY_AHEAD_SECONDS,

@@ -1,9 +1,11 @@
+import type { Logger } from '@agent-service/runtime';
 import type { Cipher, Cursors, Relay, Store } from '@agent-service/store';
 import type { Lines } from './lines/lines.ts';
 
 /** What the methods of this service work with. */
 export interface WebhooksContext {
   readonly store: Store;
+  readonly logger: Logger;
   readonly cipher: Cipher;
   readonly cursors: Cursors;
   readonly auditRelay: Relay;

@@ -2,7 +2,7 @@ import { createClient, serve } from '@agent-service/contracts';
 import { createProducer, openRedis } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { createResolve, refusalOfTarget } from '@agent-service/runtime/outbound/index';
-import { createCipher, createCursors, migrate, openStore, relayAudit } from '@agent-service/store';
+import { createCursors, migrate, openCipher, openStore, relayAudit } from '@agent-service/store';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
 import { createLines } from './lines/lines.ts';
@@ -10,6 +10,7 @@ import { createMailer } from './mail/mailer.ts';
 import { createNotifier } from './mail/notifier.ts';
 import { implementation } from './rpc/index.ts';
 import { migrations } from './store/migrations/index.ts';
+import { sealedPlaces } from './store/sealed-places.ts';
 import { startSweeps } from './sweeps.ts';
 
 const schema = 'webhooks';
@@ -25,7 +26,8 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
   const resolve = createResolve({ local: allowed.length > 0 });
   const context: WebhooksContext = {
     store,
-    cipher: createCipher(config.ENCRYPTION_KEYS),
+    logger: process.logger,
+    cipher: await openCipher(process, store, config, sealedPlaces),
     cursors: createCursors(config.CURSOR_SECRET),
     auditRelay: relayAudit(process, store, identity),
     lines: createLines({ process, store, jobs, now }),

@@ -1,9 +1,20 @@
 import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
 
-/** A certificate that signs itself, so that it is its own authority, and its key. */
+/** A certificate and its key, in PEM. */
 export interface TestCertificate {
   cert: string;
   key: string;
+}
+
+export interface TestCertificateOptions {
+  /** What it is good for: DNS names and IPv4 or, as `::1`, IPv6 addresses. */
+  readonly names?: readonly string[];
+  readonly addresses?: readonly string[];
+  readonly until?: Date;
+  /** Who signs it. Without one it signs itself, and is its own authority. */
+  readonly authority?: TestCertificate & { readonly subject: string };
+  /** Two authorities of one name differ by their keys only. */
+  readonly subject?: string;
 }
 
 type Der = Buffer;
@@ -25,30 +36,48 @@ const extension = (id: string, critical: boolean, value: Der) => sequence(oid(id
 const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
 const commonName = (text: string) => sequence(tagged(0x31, sequence(oid('550403'), tagged(0x0c, Buffer.from(text)))));
 
-/** A certificate for servers on this machine: `localhost` and its names, 127.0.0.1 and ::1. Good from yesterday for ten days. */
-export function testCertificate(): TestCertificate {
+const day = 24 * 3_600_000;
+const local = { names: ['localhost', '*.localhost'], addresses: ['127.0.0.1', '::1'] };
+
+/** A certificate for servers on this machine: `localhost` and its names, 127.0.0.1 and ::1. Good for ten days, and for one past. */
+export function testCertificate(options: TestCertificateOptions = {}): TestCertificate {
+  const { names = local.names, addresses = local.addresses, authority, subject = 'test receivers' } = options;
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const day = 24 * 3_600_000;
-  const name = commonName('test receivers');
+  const until = options.until ?? new Date(Date.now() + 10 * day);
+  const from = new Date(Math.min(Date.now(), until.getTime()) - day);
   const hosts = sequence(
-    ...['localhost', '*.localhost'].map((host) => tagged(0x82, Buffer.from(host))),
-    tagged(0x87, Buffer.from([127, 0, 0, 1])),
-    tagged(0x87, Buffer.concat([Buffer.alloc(15), Buffer.from([1])])),
+    ...names.map((name) => tagged(0x82, Buffer.from(name))),
+    ...addresses.map((address) => tagged(0x87, addressBytes(address))),
   );
+  const basic = authority ? sequence() : sequence(isTrue);
   const toBeSigned = sequence(
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),
     tagged(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ecdsaWithSha256,
-    name,
-    sequence(time(new Date(Date.now() - day)), time(new Date(Date.now() + 10 * day))),
-    name,
+    commonName(authority?.subject ?? subject),
+    sequence(time(from), time(until)),
+    commonName(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
-    tagged(0xa3, sequence(extension('551d13', true, sequence(isTrue)), extension('551d11', false, hosts))),
+    tagged(0xa3, sequence(extension('551d13', true, basic), extension('551d11', false, hosts))),
   );
-  const signature = createSign('sha256').update(toBeSigned).sign(privateKey);
+  const signature = createSign('sha256')
+    .update(toBeSigned)
+    .sign(authority?.key ?? privateKey);
   const cert = sequence(toBeSigned, ecdsaWithSha256, bits(signature)).toString('base64');
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${cert.replace(/.{1,64}/g, '$&\n')}-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+}
+
+const addressBytes = (address: string): Buffer =>
+  address === '::1' ? Buffer.concat([Buffer.alloc(15), Buffer.from([1])]) : Buffer.from(address.split('.').map(Number));
+
+/** Whom others trust: signs certificates for servers. */
+export function testAuthority(subject = 'test authority') {
+  const own = { ...testCertificate({ subject, names: ['authority.invalid'], addresses: [] }), subject };
+  return {
+    cert: own.cert,
+    issue: (options: Omit<TestCertificateOptions, 'authority'> = {}): TestCertificate => testCertificate({ ...options, authority: own }),
   };
 }

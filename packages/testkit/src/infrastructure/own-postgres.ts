@@ -16,15 +16,22 @@ export interface OwnPostgres {
 
 const startLimitMs = 30_000;
 
-export async function ownPostgres(): Promise<OwnPostgres> {
+export interface OwnPostgresOptions {
+  /** Asked before each start, with the folder of the cluster. */
+  readonly beforeStart?: (folder: string) => void;
+}
+
+export async function ownPostgres({ beforeStart }: OwnPostgresOptions = {}): Promise<OwnPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'own-postgres-'));
   chmodSync(folder, 0o711);
-  const spec = await preparePostgres({ folder: join(folder, 'data'), port: await freePort(), profile: 'throwaway', password: 'postgres' });
+  const data = join(folder, 'data');
+  const spec = await preparePostgres({ folder: data, port: await freePort(), profile: 'throwaway', password: 'postgres' });
   const log = join(folder, 'log');
   let life: Life | undefined;
   const server: OwnPostgres = {
     url: spec.url,
     async start() {
+      beforeStart?.(data);
       life = await beginLife(spec, log);
       await waitUntilReady(spec, life, log, startLimitMs);
     },

@@ -9,18 +9,28 @@ const defaultPort = 5432;
 export function toDataSource(row: DataSourceRow, { url, ca }: Place) {
   const { hostname, port, pathname, username, searchParams } = new URL(url);
   return {
-    organizationId: row.organizationId,
-    environment: row.environment,
+    ...toUnopened(row),
     host: searchParams.get('host') ?? hostname,
     port: Number(port || defaultPort),
     database: decodeURIComponent(pathname.slice(1)),
     user: decodeURIComponent(username),
     tls: ca === '' ? tlsOf(searchParams.get('sslmode')) : 'verify',
-    version: row.version,
-    createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(row.updatedAt),
   };
 }
+
+/** What can be said without opening what is sealed. */
+export const toUnopened = ({ organizationId, environment, version, createdAt, updatedAt }: DataSourceRow) => ({
+  organizationId,
+  environment,
+  host: '',
+  port: 0,
+  database: '',
+  user: '',
+  tls: '',
+  version,
+  createdAt: isoTime(createdAt),
+  updatedAt: isoTime(updatedAt),
+});
 
 function tlsOf(mode: string | null): string {
   if (mode === null || mode === 'disable') return 'off';

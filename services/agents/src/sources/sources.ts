@@ -12,6 +12,8 @@ import type { Cipher, Store } from '@agent-service/store';
 import { z } from 'zod';
 import type { Tenant } from '../domain/tenant.ts';
 import { type DataSourceRow, findDataSource } from '../store/data-sources.ts';
+import { urlContext } from '../store/sealed-urls.ts';
+import { tlsFailure } from './tls-failure.ts';
 
 /** Where a database is, and how to get in. */
 export interface Place {
@@ -26,6 +28,7 @@ export const connectionOf = ({ url, ca }: Place): ConnectionSettings => (ca === 
 /** The organizations' own databases, as far as agents looks into them: which tables and columns there are. */
 export interface Sources {
   seal(tenant: Tenant, place: Place): string;
+  /** Throws what the operator is told where it does not open. */
   open(row: DataSourceRow): Place;
   /** Kept open for a while, and closed with the process. */
   source(tenant: Tenant, place: Place): DataSource;
@@ -39,15 +42,14 @@ const few = { poolMax: 2, connectTimeoutMs: 2_000, catalogMaxAgeMs: 2_000, appli
 const catalogWaitMs = 2_500;
 const silent = () => new DataFailure('timeout', 'The data source did not say in time which tables it has.');
 const keyOf = ({ organizationId, environment }: Tenant) => `${organizationId} ${environment}`;
-const contextOf = (tenant: Tenant) => `data_sources ${keyOf(tenant)} url`;
 const placeSchema = z.object({ url: z.string(), ca: z.string() });
 
 export function createSources(process: ProcessContext, store: Store, cipher: Cipher): Sources {
   const open: DataSources = openDataSources(process);
   const source = (tenant: Tenant, place: Place) => open.get(keyOf(tenant), { ...connectionOf(place), ...few });
-  const unseal = (row: DataSourceRow): Place => placeSchema.parse(JSON.parse(cipher.decrypt(row.urlSealed, contextOf(row))));
+  const unseal = (row: DataSourceRow): Place => placeSchema.parse(JSON.parse(unsealed(cipher, row)));
   return {
-    seal: (tenant, { url, ca }) => cipher.encrypt(JSON.stringify({ url, ca }), contextOf(tenant)),
+    seal: (tenant, { url, ca }) => cipher.encrypt(JSON.stringify({ url, ca }), urlContext(tenant)),
     open: unseal,
     source,
     forget: (tenant) => open.remove(keyOf(tenant)),
@@ -69,9 +71,18 @@ export function createSources(process: ProcessContext, store: Store, cipher: Cip
   };
 }
 
+function unsealed(cipher: Cipher, row: DataSourceRow): string {
+  try {
+    return cipher.decrypt(row.urlSealed, urlContext(row));
+  } catch (cause) {
+    const message = 'What is kept of the data source can not be opened any more. Connect it again.';
+    throw new ServiceError('data_source_unavailable', { message, cause });
+  }
+}
+
 /** What keeps a data source from being used, as the operator is told. */
 export function sourceFailure(cause: unknown): unknown {
   if (!(cause instanceof DataFailure)) return cause;
-  const code = cause.kind === 'refused' ? 'invalid_request' : 'data_source_unavailable';
-  return new ServiceError(code, { message: cause.message, param: cause.kind === 'refused' ? 'url' : undefined, cause });
+  if (cause.kind === 'refused') return new ServiceError('invalid_request', { message: cause.message, param: 'url', cause });
+  return new ServiceError('data_source_unavailable', { message: tlsFailure(cause.cause) ?? cause.message, cause });
 }

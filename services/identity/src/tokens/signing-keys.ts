@@ -1,28 +1,19 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
-import { promisify } from 'node:util';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { ProcessContext } from '@agent-service/runtime';
 import { type Cipher, type Sql, type Store, startSweep } from '@agent-service/store';
-import { ulid } from 'ulid';
 import type { Claims } from '../domain/claims.ts';
+import { createActiveKeys, keysInLine, verifies } from './active-keys.ts';
 import { keyIdOf, signClaims, type Verdict, verifyToken } from './jwt.ts';
+import { makeKey, youngKey } from './make-key.ts';
 
-const modulusBits = 2_048;
 const checkEveryMs = 3_600_000;
-/** A key that has been followed by another verifies for as long as a token signed with it can live, and a little longer. */
-const verifiesForDays = 2;
 
-const active = 'select kid, private_key from signing_keys where activates_at <= now() order by activates_at desc, kid desc limit 1';
-const published = `
-  select kid, modulus, exponent
-  from (select *, lead(activates_at) over (order by activates_at, kid) as followed_at from signing_keys) as key
-  where followed_at is null or followed_at > now() - interval '${verifiesForDays} days'
-  order by kid desc`;
+const published = `select kid, modulus, exponent from ${keysInLine} where ${verifies} order by kid desc`;
 
-interface SigningKeyRow {
+interface PublicKeyRow {
   kid: string;
   modulus: string;
   exponent: string;
-  private_key: string;
 }
 
 export interface PublicKey {
@@ -55,16 +46,8 @@ export async function openSigningKeys(
   cipher: Cipher,
   { issuer, rotateAfterDays, publishedAheadSeconds }: Options,
 ): Promise<SigningKeys> {
-  const privateKeys = new Map<string, KeyObject>();
+  const activeKeys = createActiveKeys(cipher);
   const publicKeys = new Map<string, KeyObject>();
-
-  async function activeKey(): Promise<{ kid: string; key: KeyObject }> {
-    const [row] = await store.sql<SigningKeyRow>(active);
-    if (!row) throw new Error('there is no active signing key');
-    const key = privateKeys.get(row.kid) ?? createPrivateKey(cipher.decrypt(row.private_key, keyContext(row.kid)));
-    privateKeys.set(row.kid, key);
-    return { kid: row.kid, key };
-  }
 
   /** Looks once for all keys that are not known yet: forged key ids must not cost a query each. */
   async function verifyAll(tokens: readonly string[]): Promise<Verdict[]> {
@@ -74,62 +57,39 @@ export async function openSigningKeys(
   }
 
   async function loadPublicKeys(): Promise<PublicKey[]> {
-    const rows = await store.sql<SigningKeyRow>(published);
+    const rows = await store.sql<PublicKeyRow>(published);
     const keys = rows.map((row) => ({ kid: row.kid, n: row.modulus, e: row.exponent }));
     publicKeys.clear();
     for (const { kid, n, e } of keys) publicKeys.set(kid, createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' }));
     return keys;
   }
 
-  const rotate = () => rotateKey(store, cipher, 0, publishedAheadSeconds);
-  await rotateKey(store, cipher, rotateAfterDays, publishedAheadSeconds);
-  startSweep(process, 'signing keys', checkEveryMs, async () => {
-    await rotateKey(store, cipher, rotateAfterDays, publishedAheadSeconds);
-    return 0;
-  });
+  const rotate = (days = 0) => makeKey(store, cipher, { publishedAheadSeconds, unless: (sql) => youngKey(sql, days) });
+
+  /** Tokens must be signed although the key that signs can not be opened: another takes over at once, there is nobody to wait for. */
+  async function check(): Promise<void> {
+    await rotate(rotateAfterDays);
+    const found = await activeKeys.newest(store.sql);
+    if (!found?.cause) return;
+    process.logger.error({ event: 'signing_key_unopened', setting: 'ENCRYPTION_KEYS', kid: found.kid, err: found.cause });
+    const unless = async (sql: Sql) => {
+      const newest = await activeKeys.newest(sql);
+      return newest?.cause ? undefined : newest?.kid;
+    };
+    await makeKey(store, cipher, { publishedAheadSeconds: 0, unless });
+  }
+
+  await check();
+  startSweep(process, 'signing keys', checkEveryMs, () => check().then(() => 0));
 
   return {
     issuer,
-    rotate,
+    rotate: () => rotate(),
     publicKeys: loadPublicKeys,
     verifyAll,
     async sign(claims) {
-      const { kid, key } = await activeKey();
+      const { kid, key } = await activeKeys.first(store.sql);
       return signClaims(claims, kid, key);
     },
   };
-}
-
-const keyContext = (kid: string) => `signing_keys/${kid}/private_key`;
-
-/** Makes a new key unless the newest is younger than so many days or has yet to sign; answers with the newest one's kid. */
-async function rotateKey(store: Store, cipher: Cipher, afterDays: number, publishedAheadSeconds: number): Promise<string> {
-  const young = await youngKey(store.sql, afterDays);
-  if (young) return young;
-  const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: modulusBits });
-  const { n, e } = publicKey.export({ format: 'jwk' });
-  const kid = ulid().toLowerCase();
-  const sealed = cipher.encrypt(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), keyContext(kid));
-  return store.transaction(async ({ sql }) => {
-    await sql("select pg_advisory_xact_lock(hashtextextended('signing keys', 0))");
-    // Another replica may have rotated while this one made its key.
-    const made = await youngKey(sql, afterDays);
-    if (made) return made;
-    // The very first key has nobody to wait for.
-    await sql(
-      `insert into signing_keys (kid, modulus, exponent, private_key, activates_at)
-       select $1, $2, $3, $4, now() + case when exists (select 1 from signing_keys) then make_interval(secs => $5) else interval '0' end`,
-      [kid, n, e, sealed, publishedAheadSeconds],
-    );
-    return kid;
-  });
-}
-
-async function youngKey(sql: Sql, afterDays: number): Promise<string | undefined> {
-  const [row] = await sql<{ kid: string }>(
-    `select kid from signing_keys where created_at > now() - make_interval(days => $1) or activates_at > now()
-     order by activates_at desc, kid desc limit 1`,
-    [afterDays],
-  );
-  return row?.kid;
 }

@@ -6,8 +6,17 @@ import { toMs } from '../store/time.ts';
 import { checkCount, toJob } from './items.ts';
 import { createOpenSecret, type OpenSecret } from './sealed-secrets.ts';
 
-export function beginDelivery({ store, cipher, lines, now }: WebhooksContext): RpcOf<'webhooks', 'beginDelivery'> {
-  const open = createOpenSecret(cipher);
+export function beginDelivery({ store, cipher, lines, logger, now }: WebhooksContext): RpcOf<'webhooks', 'beginDelivery'> {
+  const openSecret = createOpenSecret(cipher);
+  /** A secret that does not open stops its own endpoint's deliveries, which wait until it does, and nobody else's. */
+  const open = (tenant: Tenant, endpointId: string, sealed: string): string | undefined => {
+    try {
+      return openSecret(tenant, endpointId, sealed);
+    } catch (cause) {
+      logger.warn({ event: 'webhook_secret_unopened', organization_id: tenant.organizationId, endpoint_id: endpointId, err: cause });
+      return undefined;
+    }
+  };
   return {
     allow: services('webhook-dispatcher'),
     async handle({ items }) {
@@ -21,23 +30,30 @@ export function beginDelivery({ store, cipher, lines, now }: WebhooksContext): R
       return {
         results: jobs.map((job, position) => {
           const row = begun.get(position);
-          return { begun: row ? toBegun(open, job, row, at) : null };
+          return { begun: row ? begunOf(open, job, row, at) : null };
         }),
       };
     },
   };
 }
 
-const toBegun = (open: OpenSecret, tenant: Tenant, row: BegunRow, at: number) => ({
-  url: row.url,
-  eventId: row.eventId,
-  body: row.body,
-  secrets: sealedOf(row, at).map((sealed) => open(tenant, row.endpointId, sealed)),
-  receivedAtMs: toMs(row.receivedAt),
-  attempt: row.attemptsMade + 1,
-});
+type Open = (...args: Parameters<OpenSecret>) => string | undefined;
 
-function sealedOf({ secret, previousSecret, previousSecretUntil }: BegunRow, at: number): string[] {
-  const signsAlong = previousSecret !== null && previousSecretUntil !== null && at < toMs(previousSecretUntil);
-  return signsAlong ? [secret, previousSecret] : [secret];
+/** Nothing is sent that is not signed with the endpoint's own secret; the former one signs along where it can. */
+function begunOf(open: Open, tenant: Tenant, row: BegunRow, at: number) {
+  const secret = open(tenant, row.endpointId, row.secret);
+  if (secret === undefined) return null;
+  const former = formerOf(row, at);
+  const formerSecret = former === null ? undefined : open(tenant, row.endpointId, former);
+  return {
+    url: row.url,
+    eventId: row.eventId,
+    body: row.body,
+    secrets: formerSecret === undefined ? [secret] : [secret, formerSecret],
+    receivedAtMs: toMs(row.receivedAt),
+    attempt: row.attemptsMade + 1,
+  };
 }
+
+const formerOf = ({ previousSecret, previousSecretUntil }: BegunRow, at: number): string | null =>
+  previousSecretUntil !== null && at < toMs(previousSecretUntil) ? previousSecret : null;

@@ -1,8 +1,6 @@
 import type { Cipher } from '@agent-service/store';
 import type { Tenant } from '../domain/tenant.ts';
-
-const contextOf = ({ organizationId, environment }: Tenant, endpointId: string) =>
-  `webhook secret ${organizationId}/${environment}/${endpointId}`;
+import { secretContext } from '../store/sealed-places.ts';
 
 /** Secrets are opened only to be shown once and to sign. */
 export type OpenSecret = (tenant: Tenant, endpointId: string, sealed: string) => string;
@@ -13,7 +11,7 @@ const keptAtMost = 10_000;
 export function createOpenSecret(cipher: Cipher): OpenSecret {
   const opened = new Map<string, string>();
   return (tenant, endpointId, sealed) => {
-    const key = `${contextOf(tenant, endpointId)} ${sealed}`;
+    const key = `${secretContext(tenant, endpointId)} ${sealed}`;
     const kept = opened.get(key);
     if (kept !== undefined) return kept;
     const secret = openSecret(cipher, tenant, endpointId, sealed);
@@ -24,7 +22,7 @@ export function createOpenSecret(cipher: Cipher): OpenSecret {
 }
 
 export const sealSecret = (cipher: Cipher, tenant: Tenant, endpointId: string, secret: string): string =>
-  cipher.encrypt(secret, contextOf(tenant, endpointId));
+  cipher.encrypt(secret, secretContext(tenant, endpointId));
 
 export const openSecret = (cipher: Cipher, tenant: Tenant, endpointId: string, sealed: string): string =>
-  cipher.decrypt(sealed, contextOf(tenant, endpointId));
+  cipher.decrypt(sealed, secretContext(tenant, endpointId));

@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { inspect } from 'node:util';
+import { type TlsPostgres, testAuthority, testCertificate, tlsPostgres } from '@agent-service/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type ConnectionSettings, createDataSource, DataFailure } from '../src/index.ts';
+
+const password = 'a-word-that-nobody-may-see';
+const authority = testAuthority();
+const limits = { timeoutMs: 5_000, maxRows: 1, maxBytes: 10_000, timeZone: 'UTC' };
+/** By the server's own word. */
+const encryption = 'select ssl::text, version from pg_catalog.pg_stat_ssl where pid = pg_catalog.pg_backend_pid()';
+
+let server: TlsPostgres;
+
+beforeAll(async () => {
+  server = await tlsPostgres(authority.issue());
+});
+
+afterAll(() => server?.remove());
+
+const urlAt = (host: string, sslmode?: string) =>
+  `postgres://postgres:${password}@${host}:${new URL(server.url).port}/postgres${sslmode === undefined ? '' : `?sslmode=${sslmode}`}`;
+
+/** What the server says of the connection: encrypted or not, by which version. */
+async function connected(settings: ConnectionSettings): Promise<readonly unknown[]> {
+  const source = createDataSource({ ...settings, poolMax: 1 }, () => undefined);
+  try {
+    const { rows } = await source.transaction('read only', limits, (run) => run(encryption));
+    return rows[0] ?? [];
+  } finally {
+    await source.close();
+  }
+}
+
+const encrypted = ['true', 'TLSv1.3'];
+const inClear = ['false', null];
+
+/** The code of what is wrong, after a look that nothing secret is told. */
+async function refusal(settings: ConnectionSettings): Promise<string> {
+  const failure = await connected(settings).catch((cause: unknown) => cause);
+  if (!(failure instanceof DataFailure)) throw new Error(`the connection was not refused: ${inspect(failure)}`);
+  expect(failure.kind).toBe('unavailable');
+  const cause = failure.cause as Error & { code?: string };
+  const told = inspect(failure, { depth: 10 });
+  for (const secret of [password, 'PRIVATE KEY']) expect(told).not.toContain(secret);
+  expect(failure.message).toBe('The data source can not be reached at the moment.');
+  return cause.code ?? cause.message;
+}
+
+const verified = (host: string, ca = authority.cert, sslmode?: string): ConnectionSettings => ({
+  url: urlAt(host, sslmode),
+  tls: { mode: 'verify', ca },
+});
+
+describe.each(['localhost', '127.0.0.1'])('a server that speaks TLS, at %s', (host) => {
+  test('is talked to in clear where nothing else is asked for', async () => {
+    expect(await connected({ url: urlAt(host) })).toEqual(inClear);
+    expect(await connected({ url: urlAt(host, 'disable') })).toEqual(inClear);
+  });
+
+  test('is talked to by TLS, unverified, with sslmode=require', async () => {
+    expect(await connected({ url: urlAt(host, 'require') })).toEqual(encrypted);
+  });
+
+  test('is verified by the authority given, whatever sslmode says', async () => {
+    for (const sslmode of [undefined, 'disable', 'require', 'verify-ca', 'verify-full'])
+      expect([sslmode, await connected(verified(host, authority.cert, sslmode))]).toEqual([sslmode, encrypted]);
+  });
+
+  test('is refused by verify-ca and verify-full when only an authority of its own vouches for it', async () => {
+    for (const sslmode of ['verify-ca', 'verify-full'])
+      expect(await refusal({ url: urlAt(host, sslmode) })).toBe('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+  });
+
+  test('is refused when its certificate is of another authority, also of one with the same name', async () => {
+    expect(await refusal(verified(host, testAuthority('another authority').cert))).toBe('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+    expect(await refusal(verified(host, testAuthority().cert))).toBe('CERT_SIGNATURE_FAILURE');
+  });
+});
+
+describe('a certificate', () => {
+  test('for another name or address is refused, and unverified it serves', async () => {
+    await server.present(authority.issue({ names: ['db.example.com', 'localhost.example.com'], addresses: ['127.0.0.2'] }));
+    for (const host of ['localhost', '127.0.0.1']) {
+      expect(await refusal(verified(host))).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
+      expect(await connected({ url: urlAt(host, 'require') })).toEqual(encrypted);
+    }
+  });
+
+  test('for the name is none for the address, nor the other way', async () => {
+    await server.present(authority.issue({ names: ['localhost'], addresses: [] }));
+    expect(await connected(verified('localhost'))).toEqual(encrypted);
+    expect(await refusal(verified('127.0.0.1'))).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
+    await server.present(authority.issue({ names: [], addresses: ['127.0.0.1'] }));
+    expect(await connected(verified('127.0.0.1'))).toEqual(encrypted);
+    expect(await refusal(verified('localhost'))).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
+  });
+
+  test('that has expired is refused', async () => {
+    await server.present(authority.issue({ until: new Date(Date.now() - 60_000) }));
+    expect(await refusal(verified('localhost'))).toBe('CERT_HAS_EXPIRED');
+  });
+
+  test('that signs itself is refused, unless it is the very one that was given', async () => {
+    const alone = testCertificate();
+    await server.present(alone);
+    for (const settings of [verified('localhost'), { url: urlAt('localhost', 'verify-full') }])
+      expect(await refusal(settings)).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
+    expect(await connected(verified('localhost', alone.cert))).toEqual(encrypted);
+  });
+});
+
+describe('a server without TLS', () => {
+  beforeEach(() => server.present(undefined));
+
+  test('is refused where TLS is demanded', async () => {
+    const none = 'The server does not support SSL connections';
+    for (const sslmode of ['require', 'verify-ca', 'verify-full']) expect(await refusal({ url: urlAt('localhost', sslmode) })).toBe(none);
+    expect(await refusal(verified('localhost'))).toBe(none);
+  });
+
+  test('gets neither user nor password where TLS is demanded', async () => {
+    const received: Buffer[] = [];
+    const listener = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', (bytes) => {
+        received.push(bytes);
+        socket.write('N');
+      });
+    });
+    await once(listener.listen(0, '127.0.0.1'), 'listening');
+    const { port } = listener.address() as AddressInfo;
+    const url = `postgres://somebody:${password}@127.0.0.1:${port}/erp`;
+    await refusal({ url, tls: { mode: 'verify', ca: authority.cert } });
+    listener.close();
+    // The request for TLS, and nothing after the answer.
+    expect(Buffer.concat(received).toString('hex')).toBe('0000000804d2162f');
+  });
+
+  test('serves in clear where that is allowed', async () => {
+    expect(await connected({ url: urlAt('localhost') })).toEqual(inClear);
+    expect(await connected({ url: urlAt('localhost', 'disable') })).toEqual(inClear);
+  });
+});

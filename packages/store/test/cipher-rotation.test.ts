@@ -1,0 +1,285 @@
+import { randomBytes } from 'node:crypto';
+import { createMetrics, createProcess, type Logger, type RunningProcess } from '@agent-service/runtime';
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { createRotation } from '../src/cipher-rotation.ts';
+import {
+  createCipher,
+  keyVersionIndex,
+  migrate,
+  migration,
+  openStore,
+  type SealedPlace,
+  type Sql,
+  type Store,
+  sealedColumn,
+} from '../src/index.ts';
+
+const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
+const contextOf = ({ tenant, id }: Readonly<Record<string, string>>) => `secrets ${tenant}/${id}`;
+const secrets = sealedColumn({ table: 'secrets', column: 'sealed', key: ['tenant', 'id'], contextOf });
+const kept: SealedPlace = { name: 'kept.response', table: 'kept', value: `(response ->> 'secret')` };
+const tables = `
+  create table secrets (tenant text not null, id text not null, sealed text, primary key (tenant, id));
+  create table kept (id text primary key, response jsonb not null);`;
+
+let database: TestDatabase;
+let running: RunningProcess<Store>;
+let sql: Sql;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  const migrations = [migration('0001', tables, keyVersionIndex(secrets), keyVersionIndex(kept))];
+  running = await createProcess('test', settings, async (process) => {
+    await migrate({ url: database.url, schema: 'sealed', migrations });
+    return openStore(process, { DATABASE_URL: database.url, DATABASE_POOL_MAX: 5 }, { schema: 'sealed', entities: [] });
+  });
+  sql = running.started.sql;
+});
+
+afterEach(async () => {
+  await sql('delete from secrets');
+  await sql('delete from kept');
+});
+
+afterAll(async () => {
+  await running?.stop();
+  await database?.drop();
+});
+
+const [a, b, c] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+const keys = (...versions: [number, Buffer][]) => new Map(versions);
+
+interface Event {
+  level: string;
+  event: string;
+  [field: string]: unknown;
+}
+
+interface ReplicaOptions {
+  ahead: number;
+  now: () => number;
+  run: Sql;
+  places: readonly SealedPlace[];
+}
+
+/** One process's rotation, with what it tells. */
+function replica(configured: Map<number, Buffer>, options: Partial<ReplicaOptions> = {}) {
+  const { ahead = 0, now = () => 0, run = sql, places = [secrets] } = options;
+  const events: Event[] = [];
+  const logger = Object.fromEntries(
+    ['info', 'warn', 'error'].map((level) => [level, (event: Event) => void events.push({ ...event, level })]),
+  ) as unknown as Logger;
+  const metrics = createMetrics('test');
+  const config = { ENCRYPTION_KEYS: configured, ENCRYPTION_KEY_AHEAD_SECONDS: ahead };
+  const rotation = createRotation({ logger, metrics, stopping: new AbortController().signal }, { sql: run }, config, places, now);
+  const gauge = async (name: string) => {
+    const found = await metrics.registry.getSingleMetric(name)?.get();
+    return Object.fromEntries((found?.values ?? []).map(({ labels, value }) => [String(labels['place']), value]));
+  };
+  return {
+    ...rotation,
+    events,
+    older: () => gauge('sealed_values_under_older_keys'),
+    unopened: () => gauge('sealed_values_unopened'),
+  };
+}
+
+const sealOne = (key: Map<number, Buffer>, tenant: string, id: string, clear: string) =>
+  createCipher(key).encrypt(clear, contextOf({ tenant, id }));
+
+const clearOf = (number: number) => `the secret ${number}`;
+
+async function store(key: Map<number, Buffer>, count: number, tenant = 'org'): Promise<void> {
+  const ids = Array.from({ length: count }, (_, index) => String(index).padStart(5, '0'));
+  await sql('insert into secrets select $1, * from unnest($2::text[], $3::text[])', [
+    tenant,
+    ids,
+    ids.map((id) => sealOne(key, tenant, id, clearOf(Number(id)))),
+  ]);
+}
+
+interface Row {
+  tenant: string;
+  id: string;
+  sealed: string;
+}
+
+const rows = () => sql<Row>('select tenant, id, sealed from secrets order by tenant, id');
+const versions = async () => [...new Set((await rows()).map(({ sealed }) => sealed.split(':')[0]))];
+const clears = async (key: Map<number, Buffer>) =>
+  (await rows()).map((row) => createCipher(key).decrypt(row.sealed, contextOf({ ...row })));
+
+test('what is under an older key is sealed anew under the newest, which then opens all by itself, and the log says so once', async () => {
+  await store(keys([1, a]), 230);
+  await store(keys([2, b]), 30, 'org_2');
+  const { turn, events, older, unopened } = replica(keys([1, a], [2, b], [3, c]));
+  await turn();
+  expect(await versions()).toEqual(['3']);
+  const expected = [
+    ...Array.from({ length: 230 }, (_, index) => clearOf(index)),
+    ...Array.from({ length: 30 }, (_, index) => clearOf(index)),
+  ];
+  expect(await clears(keys([3, c]))).toEqual(expected);
+  expect([await older(), await unopened()]).toEqual([{ 'secrets.sealed': 0 }, { 'secrets.sealed': 0 }]);
+  await turn();
+  expect(events).toEqual([
+    { level: 'info', event: 'encryption_keys_unused', setting: 'ENCRYPTION_KEYS', versions: [1, 2], sealing: 3, resealed: 260 },
+  ]);
+});
+
+test('with one key only there is nothing to do and nothing to tell', async () => {
+  await store(keys([1, a]), 3);
+  const before = await rows();
+  const { turn, events, older } = replica(keys([1, a]));
+  await turn();
+  expect(await rows()).toEqual(before);
+  expect([events, await older()]).toEqual([[], { 'secrets.sealed': 0 }]);
+});
+
+test('replicas may be at it together: each value is sealed anew once', async () => {
+  await store(keys([1, a]), 150);
+  const replicas = [1, 2, 3].map(() => replica(keys([1, a], [2, b])));
+  await Promise.all(replicas.map(({ turn }) => turn()));
+  const done = replicas.map(({ events }) => Number(events.at(-1)?.['resealed']));
+  expect(done.reduce((sum, count) => sum + count, 0)).toBe(150);
+  expect(await clears(keys([2, b]))).toEqual(Array.from({ length: 150 }, (_, index) => clearOf(index)));
+});
+
+test('who changes or removes a value meanwhile wins', async () => {
+  await store(keys([1, a]), 3);
+  const written = sealOne(keys([2, b]), 'org', '00001', 'another secret');
+  let isFirst = true;
+  /** Between reading and writing. */
+  const meanwhile: Sql = async (statement, values) => {
+    if (statement.startsWith('update') && isFirst) {
+      isFirst = false;
+      await sql(`update secrets set sealed = $1 where id = '00001'`, [written]);
+      await sql(`update secrets set sealed = null where id = '00002'`);
+    }
+    return await sql(statement, values);
+  };
+  const { turn, events } = replica(keys([1, a], [2, b]), { run: meanwhile });
+  await turn();
+  const [first, second, third] = await rows();
+  expect(createCipher(keys([2, b])).decrypt(first?.sealed ?? '', contextOf({ tenant: 'org', id: '00000' }))).toBe(clearOf(0));
+  expect([second?.sealed, third?.sealed]).toEqual([written, null]);
+  expect(events).toMatchObject([{ event: 'encryption_keys_unused', resealed: 1 }]);
+});
+
+test('what a replica of the old settings still seals under the old key is found by the next turn', async () => {
+  await store(keys([1, a]), 1);
+  const { turn, events, older } = replica(keys([1, a], [2, b]));
+  await turn();
+  await store(keys([1, a]), 1, 'late');
+  await turn();
+  expect([await versions(), await older()]).toEqual([['2'], { 'secrets.sealed': 0 }]);
+  expect(events.map(({ event }) => event)).toEqual(['encryption_keys_unused']);
+});
+
+test('a value whose key is not configured is reported with the setting and the version, and keeps none from being sealed anew', async () => {
+  await store(keys([1, a]), 2);
+  await store(keys([7, c]), 3, 'orphans');
+  const { turn, events, unopened, older } = replica(keys([1, a], [2, b]));
+  await turn();
+  await turn();
+  expect(await versions()).toEqual(['2', '7']);
+  const faults = events.filter(({ level }) => level === 'error');
+  expect(faults).toMatchObject([
+    { event: 'sealed_values_unopened', setting: 'ENCRYPTION_KEYS', place: 'secrets.sealed', version: 7, values: 3 },
+  ]);
+  expect(String(faults[0]?.['err'])).toContain('ENCRYPTION_KEYS has no version 7');
+  expect([await unopened(), await older()]).toEqual([{ 'secrets.sealed': 3 }, { 'secrets.sealed': 0 }]);
+  // The key is brought back.
+  const mended = replica(keys([2, b], [7, c]));
+  await mended.turn();
+  expect(await mended.unopened()).toEqual({ 'secrets.sealed': 0 });
+});
+
+test('another key under a known version is noticed, the newest one’s too', async () => {
+  await store(keys([1, a]), 2);
+  await store(keys([2, b]), 2, 'newest');
+  const { turn, events, older, unopened } = replica(keys([1, c], [2, c]));
+  await turn();
+  expect(events.filter(({ level }) => level === 'error')).toMatchObject([
+    { version: 1, values: 2 },
+    { version: 2, values: 1 },
+  ]);
+  expect(String(events[0]?.['err'])).toContain('version 1 of ENCRYPTION_KEYS is not the key');
+  // Nothing is lost with a key that opens nothing.
+  expect([await older(), await unopened()]).toEqual([{ 'secrets.sealed': 0 }, { 'secrets.sealed': 3 }]);
+  expect(await clears(keys([1, a], [2, b]))).toHaveLength(4);
+});
+
+test('what was never sealed is counted, and no part of it is told', async () => {
+  await sql(`insert into secrets values ('org', 'clear', 'hunter:2 in clear'), ('org', 'none', null), ('org', 'gone', '')`);
+  const { turn, events, unopened } = replica(keys([1, a], [2, b]));
+  await turn();
+  expect(await unopened()).toEqual({ 'secrets.sealed': 1 });
+  expect(events[0]).toMatchObject({ level: 'error', version: 'none', values: 1 });
+  expect(`${JSON.stringify(events)}${String(events[0]?.['err'])}`).not.toContain('hunter');
+});
+
+test('what goes by itself is only waited for', async () => {
+  await sql('insert into kept values ($1, $2)', ['kept', JSON.stringify({ secret: sealOne(keys([1, a]), 'org', 'kept', 'x') })]);
+  const { turn, events, older } = replica(keys([1, a], [2, b]), { places: [secrets, kept] });
+  await turn();
+  expect([await older(), events]).toEqual([{ 'secrets.sealed': 0, 'kept.response': 1 }, []]);
+  await sql('delete from kept');
+  await turn();
+  expect(await older()).toEqual({ 'secrets.sealed': 0, 'kept.response': 0 });
+  expect(events).toMatchObject([{ event: 'encryption_keys_unused' }]);
+});
+
+test('a new key only opens until every replica can have it; when one of them uses it, so do the others', async () => {
+  await store(keys([1, a]), 2);
+  let time = 0;
+  const early = replica(keys([1, a], [2, b]), { ahead: 600, now: () => time });
+  const sealed = () => early.cipher.encrypt('x', 'y').slice(0, 2);
+  await early.look();
+  expect(sealed()).toBe('1:');
+  time = 599_999;
+  await early.turn();
+  expect([sealed(), await versions(), await early.older(), early.events]).toEqual(['1:', ['1'], { 'secrets.sealed': 2 }, []]);
+  const late = replica(keys([1, a], [2, b]), { ahead: 600, now: () => time });
+  await late.look();
+  time = 600_000;
+  await early.turn();
+  expect([sealed(), await versions()]).toEqual(['2:', ['2']]);
+  await late.look();
+  expect(late.cipher.encrypt('x', 'y')).toMatch(/^2:/);
+});
+
+test('a process that is told to stop breaks off between two steps and says nothing of what it has not seen', async () => {
+  await store(keys([1, a]), 150);
+  const stop = new AbortController();
+  const stopAtOnce: Sql = async (statement, values) => {
+    if (statement.startsWith('update')) stop.abort();
+    return await sql(statement, values);
+  };
+  const events: unknown[] = [];
+  const logger = { info: (event: unknown) => events.push(event), error: (event: unknown) => events.push(event) } as unknown as Logger;
+  const config = { ENCRYPTION_KEYS: keys([1, a], [2, b]), ENCRYPTION_KEY_AHEAD_SECONDS: 0 };
+  const process = { logger, metrics: createMetrics('test'), stopping: stop.signal };
+  await createRotation(process, { sql: stopAtOnce }, config, [secrets]).turn();
+  expect([await versions(), events]).toEqual([['2', '1'], []]);
+});
+
+test('no statement reads the table, however few of its values are concerned', async () => {
+  await store(keys([2, b]), 4_000);
+  await store(keys([1, a]), 2, 'old');
+  await sql(`insert into kept select id, jsonb_build_object('secret', sealed) from secrets where tenant = 'org'`);
+  await sql('analyze secrets');
+  await sql('analyze kept');
+  const seen = new Map<string, readonly unknown[]>();
+  const watched: Sql = async (statement, values = []) => {
+    seen.set(statement, values);
+    return await sql(statement, values);
+  };
+  await replica(keys([1, a], [2, b]), { run: watched, places: [secrets, kept] }).turn();
+  expect(seen.size).toBe(4);
+  for (const [statement, values] of seen) {
+    const plan = await sql<{ 'QUERY PLAN': string }>(`explain ${statement}`, values);
+    expect(plan.map((line) => line['QUERY PLAN']).join('\n')).not.toMatch(/Seq Scan/);
+  }
+});

@@ -1,0 +1,65 @@
+import { type TlsPostgres, testAuthority, tlsPostgres } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Booted, boot } from './booted.ts';
+
+const password = 'a-word-that-nobody-may-see';
+const authority = testAuthority();
+const mine = { organizationId: 'org_tls', environment: 'live' };
+
+let service: Booted;
+let server: TlsPostgres;
+
+beforeAll(async () => {
+  [service, server] = await Promise.all([boot(), tlsPostgres(authority.issue())]);
+});
+
+afterAll(async () => {
+  await service?.stop();
+  await server?.remove();
+});
+
+const urlWith = (sslmode?: string) =>
+  `postgres://postgres:${password}@localhost:${new URL(server.url).port}/postgres${sslmode === undefined ? '' : `?sslmode=${sslmode}`}`;
+const connect = (url: string, caCertificate = '') => service.operator.connectDataSource({ ...mine, url, caCertificate });
+
+/** What the operator is told, after a look that it is nothing secret. */
+async function refusal(work: Promise<unknown>): Promise<string> {
+  const failure = (await work.then(
+    () => ({ message: 'was not refused' }),
+    (cause: unknown) => cause,
+  )) as Error;
+  expect(failure).toMatchObject({ code: 'data_source_unavailable' });
+  expect(JSON.stringify([failure, failure.message])).not.toContain(password);
+  return failure.message;
+}
+
+test('a data source is connected as its URL and authority say, and how is shown', async () => {
+  for (const [sslmode, ca, tls] of [
+    [undefined, '', 'off'],
+    ['disable', '', 'off'],
+    ['require', '', 'require'],
+    [undefined, authority.cert, 'verify'],
+    ['verify-full', authority.cert, 'verify'],
+  ] as const) {
+    const { dataSource } = await connect(urlWith(sslmode), ca);
+    expect([sslmode, dataSource?.tls]).toEqual([sslmode, tls]);
+  }
+  expect((await service.operator.testDataSource(mine)).dataSource).toMatchObject({ tls: 'verify' });
+});
+
+test('whoever can not be trusted is refused with what is wrong, and what was connected stays', async () => {
+  const { dataSource } = await connect(urlWith(), authority.cert);
+  const untrusted = /of no authority that is trusted here/;
+  expect(await refusal(connect(urlWith('verify-full')))).toMatch(untrusted);
+  expect(await refusal(connect(urlWith(), testAuthority().cert))).toMatch(untrusted);
+  await server.present(authority.issue({ names: ['db.example.com'], addresses: [] }));
+  expect(await refusal(connect(urlWith(), authority.cert))).toMatch(/for another host/);
+  await server.present(authority.issue({ until: new Date(Date.now() - 60_000) }));
+  expect(await refusal(connect(urlWith(), authority.cert))).toMatch(/has expired/);
+  // Of the one that is connected as well.
+  expect(await refusal(service.operator.testDataSource(mine))).toMatch(/has expired/);
+  await server.present(undefined);
+  expect(await refusal(connect(urlWith('require')))).toMatch(/does not speak TLS/);
+  await server.present(authority.issue());
+  expect((await service.operator.testDataSource(mine)).dataSource).toEqual(dataSource);
+});

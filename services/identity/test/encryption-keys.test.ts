@@ -1,0 +1,87 @@
+import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import jwt from 'jsonwebtoken';
+import { Client } from 'pg';
+import { type Booted, boot } from './booted.ts';
+
+const key = (version: number, filling = version) => `${version}:${Buffer.alloc(32, filling).toString('base64')}`;
+
+let own: TestDatabase;
+let database: Client;
+let identity: Booted | undefined;
+
+beforeEach(async () => {
+  own = await testDatabase();
+  database = new Client({ connectionString: own.url, options: '-c search_path=identity' });
+  await database.connect();
+});
+
+afterEach(async () => {
+  await stop();
+  await database.end();
+  await own.drop();
+});
+
+async function stop(): Promise<void> {
+  await identity?.stop();
+  identity = undefined;
+}
+
+/** The service on the same database with these keys. */
+async function startWith(...keys: string[]): Promise<Booted> {
+  await stop();
+  identity = await boot({ DATABASE_URL: own.url, ENCRYPTION_KEYS: keys.join(','), ENCRYPTION_KEY_AHEAD_SECONDS: '0' });
+  return identity;
+}
+
+const sealed = async () =>
+  (await database.query<{ private_key: string }>('select private_key from signing_keys order by activates_at, kid')).rows.map((row) =>
+    row.private_key.slice(0, 2),
+  );
+const kidOf = (token: string) => jwt.decode(token, { complete: true })?.header.kid;
+const refusalOf = async (service: Booted, token: string) => (await service.gateway.authenticate({ tokens: [token] })).results[0]?.refusal;
+
+test('signing keys are sealed anew under a rotated key, those of the past too, and go on signing without the old one', async () => {
+  const before = await startWith(key(1));
+  const { liveApiKey } = await before.operator.createOrganization({ name: 'Acme' });
+  await before.operator.rotateSigningKey({});
+  const first = await before.gateway.issueToken({ apiKey: liveApiKey });
+  expect(await sealed()).toEqual(['1:', '1:']);
+  await startWith(key(1), key(2));
+  await until('both are sealed anew', async () => (await sealed()).every((version) => version === '2:'));
+  const after = await startWith(key(2));
+  const second = await after.gateway.issueToken({ apiKey: liveApiKey });
+  expect(kidOf(second.accessToken)).toBe(kidOf(first.accessToken));
+  for (const { accessToken } of [first, second]) expect(await refusalOf(after, accessToken)).toBeUndefined();
+  expect(await sealed()).toHaveLength(2);
+});
+
+test('when the signing key does not open any more, a new one takes over at once, and tokens of before stay good', async () => {
+  const { operator, gateway } = await startWith(key(1));
+  const { liveApiKey } = await operator.createOrganization({ name: 'Acme' });
+  const tokens = [(await gateway.issueToken({ apiKey: liveApiKey })).accessToken];
+  // Version 1 is not configured any more; then version 2 is another key than before.
+  for (const wrong of [key(2), key(2, 9)]) {
+    const service = await startWith(wrong);
+    tokens.push((await service.gateway.issueToken({ apiKey: liveApiKey })).accessToken);
+    for (const token of tokens) expect(await refusalOf(service, token)).toBeUndefined();
+  }
+  expect(new Set(tokens.map(kidOf)).size).toBe(3);
+  // Another start makes no further ones.
+  await startWith(key(2, 9));
+  expect(await sealed()).toEqual(['1:', '2:', '2:']);
+});
+
+test('a replica that can not open the newest signing key yet signs with the one before', async () => {
+  const old = await startWith(key(1));
+  const { liveApiKey } = await old.operator.createOrganization({ name: 'Acme' });
+  const first = kidOf((await old.gateway.issueToken({ apiKey: liveApiKey })).accessToken);
+  const ahead = await boot({ DATABASE_URL: own.url, ENCRYPTION_KEYS: `${key(1)},${key(2)}` });
+  const { kid } = await ahead.operator.rotateSigningKey({});
+  // As another replica would have sealed it that had gone on already.
+  await database.query(`update signing_keys set private_key = '2:' || substr(private_key, 3) where kid = $1`, [kid]);
+  const { accessToken } = await old.gateway.issueToken({ apiKey: liveApiKey });
+  expect(kidOf(accessToken)).toBe(first);
+  expect(await refusalOf(ahead, accessToken)).toBeUndefined();
+  await ahead.stop();
+});
