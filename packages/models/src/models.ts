@@ -17,12 +17,10 @@ export interface ModelRequest {
   readonly output: Output;
 }
 
-/** How the answer is to look. */
-export interface Output {
-  readonly format: 'markdown' | 'table' | 'text' | 'json';
-  /** It may hold fenced `vega-lite` blocks over queried rows. */
-  readonly charts: boolean;
-}
+/** How the answer is to look. With charts it may hold fenced `vega-lite` blocks over queried rows, for which text and JSON have no place. */
+export type Output =
+  | { readonly format: 'markdown' | 'table'; readonly charts: boolean }
+  | { readonly format: 'text' | 'json'; readonly charts: false };
 
 export interface Turn {
   readonly role: 'user' | 'assistant';

@@ -133,8 +133,12 @@ test('a key that is named and not set is told once at the start with tier, endpo
 test('how the answer is to look stands in the system prompt of a model', async () => {
   const { models } = open();
   const system = () => model.calls.at(-1)?.messages.filter(({ role }) => role === 'system');
-  await ask(models, { output: { format: 'json', charts: true } });
-  expect(JSON.stringify(system())).toMatch(/Be brief\..*json.*vega-lite/);
+  await ask(models, { output: { format: 'table', charts: true } });
+  expect(JSON.stringify(system())).toMatch(/Be brief\..*markdown table.*vega-lite/);
+  await ask(models, { output: { format: 'json', charts: false } });
+  expect(JSON.stringify(system())).toMatch(/Be brief\..*json block and nothing else\."/);
+  await ask(models, { output: { format: 'text', charts: false } });
+  expect(JSON.stringify(system())).toMatch(/Be brief\..*plain text without any markup\."/);
   await ask(models, { output: { format: 'markdown', charts: false } });
   expect(system()).toMatchObject([{ content: 'Be brief.' }]);
 });

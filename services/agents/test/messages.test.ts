@@ -114,6 +114,15 @@ test('a message says who said it, how it stands and what it rests on', async () 
   expect((await message('usr_shapes', question?.id ?? '')).message).toEqual(question);
 });
 
+test('an answer in plain text is read as such, alone and in its conversation', async () => {
+  const talk = talkOf('usr_plain');
+  const id = await talk.begin(at(0));
+  const answer = await talk.exchange(id, at(1));
+  await agents.database.query("update messages set content_type = 'text' where id = $1", [answer]);
+  expect((await message('usr_plain', answer)).message).toMatchObject({ role: 'assistant', contentType: 'text' });
+  expect((await messages('usr_plain', id)).messages.map(({ contentType }) => contentType)).toEqual(['text', 'text']);
+});
+
 test.each([
   ['waiting', 'queued'],
   ['dispatched', 'queued'],

@@ -57,7 +57,8 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   beginAnswers: (sql) => beginAnswers(sql, [{ ...key, claim: 'c', workerChannel: 'worker:1' }], now),
   stillInHand: (sql) => stillInHand(sql, [key]),
   renewLeases: (sql) => renewLeases(sql, [{ ...key, attempt: 1 }], now),
-  storeResults: (sql) => storeResults(sql, [{ ...key, attempt: 1, content: '', inputTokens: 1, outputTokens: 1, queries: [] }], now),
+  storeResults: (sql) =>
+    storeResults(sql, [{ ...key, attempt: 1, content: '', contentType: 'markdown', inputTokens: 1, outputTokens: 1, queries: [] }], now),
   loadStandings: (sql) => loadStandings(sql, [{ ...key, createdAt: now }]),
   endPaid: (sql) => endPaid(sql, [{ ...key, createdAt: now, credits: 1, event: null }]),
   endUnpaid: (sql) => endUnpaid(sql, [unpaid], now),

@@ -46,13 +46,23 @@ test('an answer is asked of the model with all that belongs to it, and its resul
   ];
   const id = await dispatched({ begin: () => ({ attempt: 3, history, message: 'And now?', replyChannels: [scene.dispatcher.channel] }) });
   await eventually('it is completed', () => scene.agents.completed.length === 1);
-  expect(scene.agents.completed).toEqual([{ answer: keyOf(id, 3), content: 'Fine.', inputTokens: 31, outputTokens: 2, queries: [] }]);
+  expect(scene.agents.completed).toEqual([
+    { answer: keyOf(id, 3), content: 'Fine.', contentType: 'markdown', inputTokens: 31, outputTokens: 2, queries: [] },
+  ]);
   const asked = scene.model.calls.at(-1);
   expect(asked?.stream ?? false).toBe(false);
   expect(asked?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
   expect(JSON.stringify(asked?.messages)).toMatch(/You answer shortly.*Hello.*Good day.*And now\?/);
   // Nobody streams: nobody is told of beginnings and parts.
   expect(scene.dispatcher.of(id)).toEqual([]);
+});
+
+test('an answer in plain text is asked for and told as such, and without charts', async () => {
+  await dispatched({ begin: () => ({ outputPreferences: { defaultFormat: 'text', chartEnabled: true } }) });
+  await eventually('it is completed', () => scene.agents.completed.length === 1);
+  expect(scene.agents.completed[0]?.contentType).toBe('text');
+  const system = JSON.stringify(scene.model.calls.at(-1)?.messages[0]);
+  expect([system.includes('plain text'), system.includes('vega-lite')]).toEqual([true, false]);
 });
 
 test('who streams is told of the beginning and gets the text in order, the first piece at once and the others joined', async () => {

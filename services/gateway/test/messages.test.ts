@@ -94,6 +94,11 @@ describe('a message that is waited for', () => {
     expect(headers.get('idempotent-replayed')).toBeNull();
   });
 
+  test('carries text where it is not to be rendered', async () => {
+    answering(({ answerId }) => answerMessage(answerId, { contentType: 'text' }));
+    expect((await post()).body.data.content_type).toBe('text');
+  });
+
   test('carries its queries when it has any', async () => {
     const queries = [{ statement: 'select 1', tables: ['orders'], rows: 1, durationMs: 12 }];
     answering(({ answerId }) => answerMessage(answerId, { queries }));

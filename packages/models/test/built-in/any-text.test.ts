@@ -6,7 +6,7 @@ import { passGates } from '@agent-service/business-data/sql/gates';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { signature } from '../../src/built-in/provider.ts';
-import type { Tool } from '../../src/models.ts';
+import type { Output, Tool } from '../../src/models.ts';
 import { checkPropertyAsync } from '../../src/testing/properties.ts';
 import { askBuiltIn } from './demonstration.ts';
 
@@ -177,17 +177,23 @@ const text = fc.oneof(
   { weight: 3, arbitrary: fc.array(word, { maxLength: 14 }).map((words) => words.join(' ')) },
   { weight: 1, arbitrary: fc.array(phrase, { minLength: 1, maxLength: 4 }).map((phrases) => phrases.join(' ')) },
 );
+const output = fc.constantFrom<Output>(
+  { format: 'markdown', charts: true },
+  { format: 'table', charts: false },
+  { format: 'text', charts: false },
+  { format: 'json', charts: false },
+);
 
 test('whatever is asked, it answers, and nothing that it asks of the data is refused or outside of the scope', async () => {
   const runs = Number(process.env['BUILT_IN_RUNS'] ?? 400);
   let answered = 0;
   await checkPropertyAsync(
-    fc.asyncProperty(text, fc.array(text, { maxLength: 3 }), fc.boolean(), async (message, earlier, charts) => {
+    fc.asyncProperty(text, fc.array(text, { maxLength: 3 }), output, async (message, earlier, output) => {
       const refused: string[] = [];
       const answer = await askBuiltIn(message, {
         tools: toolsOver(refused),
         earlier,
-        output: { format: charts ? 'json' : 'markdown', charts },
+        output,
       });
       expect(answer.endsWith(signature)).toBe(true);
       expect(refused).toEqual([]);

@@ -43,6 +43,7 @@ const joined = (row: Awaited<ReturnType<typeof storeResults>>[number], result: R
         {
           ...row,
           content: result.content,
+          contentType: result.contentType,
           inputTokens: result.inputTokens,
           outputTokens: result.outputTokens,
           queries: [...result.queries],

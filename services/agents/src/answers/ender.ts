@@ -93,6 +93,7 @@ const toEnded = (row: UnpaidRow, { status, content, failure, attempt }: Unpaid):
     conversationId: row.conversationId,
     agentId: row.agentId,
     content,
+    contentType: 'markdown',
     credits: 0,
     tier: row.tier,
     createdAt: row.acceptedAt,

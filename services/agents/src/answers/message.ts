@@ -6,6 +6,7 @@ export interface MessageParts {
   conversationId: string;
   agentId: string;
   content: string;
+  contentType: string;
   credits: number;
   tier: string;
   createdAt: number;
@@ -18,7 +19,6 @@ export interface MessageParts {
 export const toMessage = ({ credits, tier, createdAt, queries, ...parts }: MessageParts): AnswerMessage => ({
   ...parts,
   role: 'assistant',
-  contentType: 'markdown',
   creditsConsumed: credits,
   modelUsed: tier,
   createdAt: new Date(createdAt).toISOString(),

@@ -87,6 +87,7 @@ const toEnded = (answer: Settling, credits: number) => ({
     conversationId: answer.conversationId,
     agentId: answer.agentId,
     content: answer.content,
+    contentType: answer.contentType,
     credits,
     tier: answer.tier,
     createdAt: answer.acceptedAt,

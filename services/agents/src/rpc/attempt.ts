@@ -1,6 +1,6 @@
 import type { RpcOf } from '@agent-service/contracts';
 import type { Tenant } from '../domain/tenant.ts';
-import type { Attempt } from '../store/steps.ts';
+import type { Attempt } from '../store/step-claim.ts';
 import { namedTenant } from './data-source-tenant.ts';
 
 type AttemptMessage = Parameters<RpcOf<'agents', 'authorizeStep'>['handle']>[0]['answer'];

@@ -15,11 +15,12 @@ export const completeAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): Rpc
 
 type Item = Parameters<RpcOf<'agents', 'completeAnswer'>['handle']>[0]['items'][number];
 
-function toResult({ answer, content, inputTokens, outputTokens, queries }: Item): Result {
+function toResult({ answer, content, contentType, inputTokens, outputTokens, queries }: Item): Result {
   if (!answer) throw new ServiceError('invalid_request', { message: 'answer is missing.', param: 'answer' });
   return {
     ...checkAttempt(answer),
     content: storable(content),
+    contentType: contentType === 'text' ? 'text' : 'markdown',
     inputTokens: Math.max(0, inputTokens),
     outputTokens: Math.max(0, outputTokens),
     queries: queries.map(({ statement, tables, rows, durationMs }) => ({

@@ -5,7 +5,7 @@ import type { MessageRow } from '../store/messages.ts';
 /** A message as its readers see it, whichever side it is from. */
 export const toMessage = ({ credits, tier, failureCode, failureMessage, queries, createdAt, ...row }: MessageRow): AnswerMessage => ({
   ...row,
-  contentType: row.role === 'user' ? 'text' : 'markdown',
+  contentType: row.role === 'user' ? 'text' : row.contentType,
   creditsConsumed: credits,
   modelUsed: tier,
   createdAt: isoTime(createdAt),

@@ -27,6 +27,7 @@ export const rowMessage = ({ failureCode, failureMessage, queries, ...row }: Rea
     conversationId: row.conversationId,
     agentId: row.agentId,
     content: row.content,
+    contentType: row.contentType,
     credits: row.credits,
     tier: row.tier,
     createdAt: row.createdAt,

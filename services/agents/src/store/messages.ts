@@ -8,6 +8,7 @@ export interface MessageRow {
   agentId: string;
   role: 'user' | 'assistant';
   content: string;
+  contentType: string;
   credits: number;
   tier: string;
   status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled';
@@ -31,10 +32,10 @@ export interface ListedMessages {
 
 // Two places, one shape: what was said, and the answer that is still being worked on. Every statement here reads both in one snapshot,
 // so that an answer that ends meanwhile is in one of them and never in none or in both.
-const said = `select m.id, m.conversation_id as "conversationId", m.agent_id as "agentId", m.role, m.content, m.credits, m.tier, m.status,
-    m.failure_code as "failureCode", m.failure_message as "failureMessage", m.queries, m.created_at as "createdAt"
+const said = `select m.id, m.conversation_id as "conversationId", m.agent_id as "agentId", m.role, m.content, m.content_type as "contentType",
+    m.credits, m.tier, m.status, m.failure_code as "failureCode", m.failure_message as "failureMessage", m.queries, m.created_at as "createdAt"
   from messages m`;
-const pending = `select a.id, a.conversation_id, a.agent_id, 'assistant', '', 0, a.tier,
+const pending = `select a.id, a.conversation_id, a.agent_id, 'assistant', '', 'markdown', 0, a.tier,
     case when a.state in ('waiting', 'dispatched') then 'queued' else 'running' end, '', '', null::jsonb, a.accepted_at
   from answers a`;
 

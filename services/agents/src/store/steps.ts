@@ -1,11 +1,5 @@
 import type { Sql } from '@agent-service/store';
-
-export interface Attempt {
-  readonly organizationId: string;
-  readonly environment: string;
-  readonly answerId: string;
-  readonly attempt: number;
-}
+import { type Attempt, type ClaimedStep, claimColumns, type StepChange } from './step-claim.ts';
 
 /** What an attempt may see now. */
 export interface Standing {
@@ -34,27 +28,42 @@ export async function standingOf(
   return row;
 }
 
+// A row that was there before is locked by this very statement, and says so in xmax.
+const claim = `
+  insert into answer_steps as s (organization_id, environment, answer_id, step, attempt, user_id, agent_id, conversation_id, request_id,
+    description, table_name, operation, asked_rows, keys_json, claimed_at)
+  select $1, $2, $3, $5, $4, a.user_id, a.agent_id, a.conversation_id, a.request_id, $6, $7, $8, $9, $10, $11
+  from answers a
+  where a.organization_id = $1 and a.environment = $2 and a.id = $3
+    and not exists (select 1 from answer_steps where organization_id = $1 and environment = $2 and answer_id = $3 and attempt <> $4)
+  on conflict (organization_id, environment, answer_id, step, attempt)
+    do update set description = s.description where s.finished_at is null
+  returning ${claimColumns}, s.xmax = 0 as "isNew"`;
+
 /**
- * Whether the change is this step's to make. The same step may ask again until it has finished, because an answer to its first
+ * The change, where it is this step's to make. The same step may ask again until it has finished, because an answer to its first
  * asking may have been lost; after a change of an earlier attempt nobody makes another.
  */
 export async function claimStep(
   sql: Sql,
   { organizationId, environment, answerId, attempt }: Attempt,
-  { step, description }: { readonly step: number; readonly description: string },
+  { step, description, table, operation, askedRows, keysJson }: StepChange & { readonly step: number },
   at: number,
-): Promise<boolean> {
-  const rows = await sql(
-    `insert into answer_steps (organization_id, environment, answer_id, step, attempt, description, claimed_at)
-     select $1, $2, $3, $4, $5, $6, $7
-     where not exists (
-       select 1 from answer_steps where organization_id = $1 and environment = $2 and answer_id = $3 and attempt <> $5)
-     on conflict (organization_id, environment, answer_id, step, attempt)
-       do update set description = answer_steps.description where answer_steps.finished_at is null
-     returning 1`,
-    [organizationId, environment, answerId, step, attempt, description, new Date(at)],
-  );
-  return rows.length > 0;
+): Promise<(ClaimedStep & { readonly isNew: boolean }) | undefined> {
+  const [row] = await sql<ClaimedStep & { isNew: boolean }>(claim, [
+    organizationId,
+    environment,
+    answerId,
+    attempt,
+    step,
+    description,
+    table,
+    operation,
+    askedRows,
+    keysJson,
+    new Date(at),
+  ]);
+  return row;
 }
 
 export interface FinishedStep extends Attempt {
@@ -63,34 +72,35 @@ export interface FinishedStep extends Attempt {
   readonly undone: boolean;
 }
 
-/** The claim's description, once: a step that was finished before has none any more. */
+const unfinished =
+  's.organization_id = $1 and s.environment = $2 and s.answer_id = $3 and s.attempt = $4 and s.step = $5 and s.finished_at is null';
+
+/** The claim, once: a step that was finished before has none any more. */
 export async function finishStep(
   sql: Sql,
   { organizationId, environment, answerId, attempt, step, rows, undone }: FinishedStep,
   at: number,
-): Promise<string | undefined> {
+): Promise<ClaimedStep | undefined> {
+  const key = [organizationId, environment, answerId, attempt, step];
   // What was not made leaves no claim, so that another attempt may make it.
   const [row] = undone
-    ? await sql<{ description: string }>(
-        `delete from answer_steps where organization_id = $1 and environment = $2 and answer_id = $3 and attempt = $4 and step = $5
-         and finished_at is null returning description`,
-        [organizationId, environment, answerId, attempt, step],
-      )
-    : await sql<{ description: string }>(
-        `update answer_steps set finished_at = $6, rows = $7
-         where organization_id = $1 and environment = $2 and answer_id = $3 and attempt = $4 and step = $5 and finished_at is null
-         returning description`,
-        [organizationId, environment, answerId, attempt, step, new Date(at), rows],
-      );
-  return row?.description;
+    ? await sql<ClaimedStep>(`delete from answer_steps s where ${unfinished} returning ${claimColumns}`, key)
+    : await sql<ClaimedStep>(`update answer_steps s set finished_at = $6, rows = $7 where ${unfinished} returning ${claimColumns}`, [
+        ...key,
+        new Date(at),
+        rows,
+      ]);
+  return row;
 }
 
 const keptDays = 7;
 
-/** Claims of answers that ended long ago. */
+/** Claims of answers that ended long ago, none before the audit log has heard of its end. */
 export async function removeOldSteps(sql: Sql, at: number): Promise<number> {
   const rows = await sql(
-    `delete from answer_steps where ctid in (select ctid from answer_steps where claimed_at < $1 limit 1000) returning 1`,
+    `delete from answer_steps where ctid in (
+       select ctid from answer_steps where claimed_at < $1 and (finished_at is not null or lost_at is not null) limit 1000)
+     returning 1`,
     [new Date(at - keptDays * 86_400_000)],
   );
   return rows.length;

@@ -62,7 +62,15 @@ interface Scene {
 /** What everybody may do to an answer that there is, by an attempt that there was, or never was. */
 const onAnswers: Partial<Record<Command['kind'], (answer: World['answers'][number], attempt: number) => Promise<unknown>>> = {
   complete: ({ id }, attempt) =>
-    rig.answers.complete({ ...key(id), attempt, content: `by ${attempt}`, inputTokens: 1, outputTokens: 1, queries: [] }),
+    rig.answers.complete({
+      ...key(id),
+      attempt,
+      content: `by ${attempt}`,
+      contentType: 'markdown',
+      inputTokens: 1,
+      outputTokens: 1,
+      queries: [],
+    }),
   repeat: (answer) => rig.answers.acceptance.add(answer.question),
   fail: ({ id }, attempt) => rig.answers.fail([{ ...key(id), attempt, failure: { code: 'provider_error', message: '' } }]),
   cancel: ({ id, agentId }) => rig.answers.cancel(key(id), { agentId, userId: 'usr_1' }),

@@ -23,10 +23,11 @@ async function begun(id: string, claim = `claim-${id}`) {
   return outcome;
 }
 
-const result = (id: string, attempt: number, content = 'There are 3.') => ({
+const result = (id: string, attempt: number, content = 'There are 3.', contentType: 'markdown' | 'text' = 'markdown') => ({
   ...key(id),
   attempt,
   content,
+  contentType,
   inputTokens: 10,
   outputTokens: 5,
   queries: [{ statement: 'select count(*) from orders', tables: ['orders'], rows: 1, durationMs: 3 }],
@@ -75,6 +76,21 @@ test('a message is accepted, begun, completed and paid for, and whoever waits is
   expect(await rig.answers.complete(result(asked.id, 1))).toBeUndefined();
   expect(await rig.answers.complete(result(asked.id, 0))).toEqual({ code: 'attempt_superseded' });
   expect(endedOf(asked.id)).toHaveLength(1);
+});
+
+test('an answer is told, and read ever after, as it was written', async () => {
+  for (const contentType of ['text', 'markdown'] as const) {
+    const { asked } = await started();
+    await begun(asked.id);
+    await rig.answers.complete(result(asked.id, 1, '2 * 3 * 4', contentType));
+    const [ended] = await until(
+      () => endedOf(asked.id),
+      (seen) => seen.length > 0,
+    );
+    expect(ended?.reply).toMatchObject({ message: { content: '2 * 3 * 4', contentType } });
+    const [read] = await rig.answers.read([{ ...key(asked.id), createdAt: asked.acceptedAt }]);
+    expect(read).toMatchObject({ status: 'completed', contentType });
+  }
 });
 
 test('the next message of a conversation carries what was said before, and waits its turn', async () => {

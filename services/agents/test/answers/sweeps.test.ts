@@ -34,7 +34,15 @@ afterEach(async () => {
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
 const begin = (id: string, claim = 'claim-1') => rig.answers.beginning.add({ ...key(id), claim, workerChannel: 'worker:1' });
-const result = (id: string, attempt: number) => ({ ...key(id), attempt, content: 'Three.', inputTokens: 1, outputTokens: 1, queries: [] });
+const result = (id: string, attempt: number) => ({
+  ...key(id),
+  attempt,
+  content: 'Three.',
+  contentType: 'text' as const,
+  inputTokens: 1,
+  outputTokens: 1,
+  queries: [],
+});
 const jobsOf = (id: string) => rig.jobs.filter(({ answerId }) => answerId === id).map(({ dispatch }) => dispatch);
 const stateOf = async (id: string) => (await rig.sql<{ state: string }>('select state from answers where id = $1', [id]))[0]?.state;
 const endOf = (id: string) => rig.replies.flatMap(({ reply }) => (reply.kind === 'ended' && reply.id === id ? [reply.message.status] : []));

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { outputOf } from '../jobs/output.ts';
+import { contentTypeOf, outputOf } from '../jobs/output.ts';
 import { countable } from './content.ts';
 
 test('every count of tokens is a whole number that fits', () => {
@@ -13,8 +13,16 @@ test('every count of tokens is a whole number that fits', () => {
   expect([countable(17), countable(0.2)]).toEqual([17, 1]);
 });
 
-test('the form of an answer is the agent’s, and markdown without charts where nothing is said', () => {
-  expect(outputOf({ defaultFormat: 'json', chartEnabled: true })).toEqual({ format: 'json', charts: true });
+test('the form of an answer is the agent’s, with charts where there is a place for them; markdown without any where nothing is said', () => {
+  for (const format of ['markdown', 'table'])
+    for (const charts of [true, false]) expect(outputOf({ defaultFormat: format, chartEnabled: charts })).toEqual({ format, charts });
+  for (const format of ['text', 'json'])
+    for (const chartEnabled of [true, false]) expect(outputOf({ defaultFormat: format, chartEnabled })).toEqual({ format, charts: false });
   expect(outputOf({ defaultFormat: '', chartEnabled: false })).toEqual({ format: 'markdown', charts: false });
   expect(outputOf(null)).toEqual({ format: 'markdown', charts: false });
+});
+
+test('only plain text is not to be rendered', () => {
+  const typeOf = (defaultFormat: string) => contentTypeOf(outputOf({ defaultFormat, chartEnabled: true }));
+  expect(['markdown', 'table', 'json', '', 'text'].map(typeOf)).toEqual(['markdown', 'markdown', 'markdown', 'markdown', 'text']);
 });

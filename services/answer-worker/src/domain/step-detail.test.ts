@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { detailOf } from './step-detail.ts';
+import { changeIn, detailOf } from './step-detail.ts';
 
 test('says what was asked, of a change never the values', () => {
   expect(detailOf('query', { sql: ' select 1 ' })).toBe('select 1');
@@ -17,4 +17,18 @@ test('whatever a model sends becomes a text that can be shown', () => {
       expect([detail.isWellFormed(), detail.length <= 2_000]).toEqual([true, true]);
     }),
   );
+});
+
+test('the detail of a change says its parts again, and no other detail does', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom('insert', 'update', 'delete'),
+      fc.string({ minLength: 1, maxLength: 200 }),
+      fc.array(fc.constant({}), { minLength: 1, maxLength: 50 }),
+      (operation, table, rows) => {
+        expect(changeIn(detailOf('change', { operation, table, rows }))).toEqual({ operation, table, rows: rows.length });
+      },
+    ),
+  );
+  for (const detail of ['', 'orders', 'select 1', 'drop orders (1 row)', 'update orders']) expect(changeIn(detail)).toBeUndefined();
 });

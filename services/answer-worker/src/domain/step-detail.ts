@@ -15,3 +15,18 @@ function detail(tool: string, { sql, table, operation, rows }: Readonly<Record<s
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** What a change is of, in words that others than its model understand. */
+export interface ChangeParts {
+  readonly operation: string;
+  readonly table: string;
+  readonly rows: number;
+}
+
+const changeDetail = /^(insert|update|delete) (.*) \((\d+) rows?\)$/s;
+
+/** The parts of a change's detail; undefined where it is none. */
+export function changeIn(detail: string): ChangeParts | undefined {
+  const [, operation, table, rows] = changeDetail.exec(detail) ?? [];
+  return operation === undefined || table === undefined ? undefined : { operation, table, rows: Number(rows) };
+}

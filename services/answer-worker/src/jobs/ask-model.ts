@@ -8,7 +8,7 @@ import type { QueryRecord } from '../domain/query-log.ts';
 import type { Held } from '../hand/hand.ts';
 import type { Interruption } from '../hand/interruption.ts';
 import type { Reader } from '../replies/replies.ts';
-import { outputOf } from './output.ts';
+import { contentTypeOf, outputOf } from './output.ts';
 
 export interface Question {
   readonly environment: ModelRequest['environment'];
@@ -19,7 +19,7 @@ export interface Question {
 
 /** What came of asking. */
 export type Asked = { readonly firstDeltaAt: number | undefined; readonly queries: readonly QueryRecord[] } & (
-  | { readonly kind: 'answer'; readonly answer: ModelAnswer }
+  | { readonly kind: 'answer'; readonly answer: ModelAnswer; readonly contentType: 'text' | 'markdown' }
   | { readonly kind: 'failure'; readonly error: ServiceError }
   | { readonly kind: 'interrupted'; readonly why: Exclude<Interruption, 'deadline'> }
 );
@@ -51,7 +51,7 @@ export async function askModel({ models, toolsOf }: WorkerContext, { environment
     if (held.interruption !== undefined && held.interruption !== 'stopping') return { ...said(), ...ended(held.interruption) };
     reader.end();
     if (answer.content.length > longestContent) return { ...said(), kind: 'failure', error: work.failure(tooLong()) };
-    return { ...said(), kind: 'answer', answer };
+    return { ...said(), kind: 'answer', answer, contentType: contentTypeOf(request.output) };
   } catch (cause) {
     if (held.interruption !== undefined) return { ...said(), ...ended(held.interruption) };
     return { ...said(), kind: 'failure', error: work.failure(ServiceError.from(cause)) };

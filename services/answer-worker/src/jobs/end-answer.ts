@@ -57,10 +57,16 @@ function tellerOf({ meters, now }: WorkerContext, deadlineMs: number, stop: Stop
 
 type Answered = Extract<Asked, { kind: 'answer' }>;
 
-async function complete(context: WorkerContext, tell: Tell, answer: AttemptKey, { answer: result, queries }: Answered): Promise<Outcome> {
+async function complete(
+  context: WorkerContext,
+  tell: Tell,
+  answer: AttemptKey,
+  { answer: result, contentType, queries }: Answered,
+): Promise<Outcome> {
   const item = {
     answer,
     content: result.content,
+    contentType,
     inputTokens: countable(result.inputTokens),
     outputTokens: countable(result.outputTokens),
     queries: queries.map((query) => ({ ...query, tables: [...query.tables] })),

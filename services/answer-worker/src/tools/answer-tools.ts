@@ -82,7 +82,7 @@ export function createAnswerTools({ agents, sources, meters, now }: DataParts, {
     const { error } = definition.input.safeParse(input);
     // What is not even a change claims nothing.
     if (error) return refused(`The input of ${definition.name} is not valid: ${z.prettifyError(error)}`);
-    return changes.make(detailOf(definition.name, input), (standing) => over(standing, call));
+    return changes.make(detailOf(definition.name, input), (standing) => over(standing, call), input);
   }
 
   async function inTurn(call: Call): Promise<ToolAnswer> {

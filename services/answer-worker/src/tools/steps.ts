@@ -1,6 +1,7 @@
 import type { DataScope } from '@agent-service/business-data';
 import { type Client, ServiceError } from '@agent-service/contracts';
 import { persist } from '../answers/persist.ts';
+import type { ChangeParts } from '../domain/step-detail.ts';
 import type { Held } from '../hand/hand.ts';
 
 /** What an attempt may do at this moment. */
@@ -14,11 +15,20 @@ export interface Standing {
 export interface Steps {
   mayRead(): Promise<Standing>;
   /** Claims the change, so that no other attempt makes it. */
-  mayChange(step: number, description: string): Promise<Standing>;
+  mayChange(step: number, asked: AskedChange): Promise<Standing>;
   changed(step: number, rows: number): Promise<void>;
   notChanged(step: number): Promise<void>;
+  /** Nobody can say whether it was made. */
+  maybeChanged(step: number): Promise<void>;
   /** How to reach the tenant's database; undefined where none is connected. */
   source(): Promise<{ readonly url: string; readonly caCertificate: string; readonly version: number } | undefined>;
+}
+
+/** A change as the audit log is told of it. */
+export interface AskedChange {
+  readonly description: string;
+  /** Of the keys a JSON array, or empty. */
+  readonly change: Partial<ChangeParts> & { readonly keysJson: string };
 }
 
 export interface StepsOptions {
@@ -41,16 +51,21 @@ export function createSteps({ agents, held, deadlineMs, now, onAgain }: StepsOpt
     }
   }
 
-  async function authorize(step: number, kind: 'read' | 'change', description: string): Promise<Standing> {
-    const { dataScope, sourceVersion } = await ask(() => agents.authorizeStep({ answer, step, kind, description }));
+  async function authorize(asked: { step: number; kind: 'read' | 'change' } & Partial<AskedChange>): Promise<Standing> {
+    const { dataScope, sourceVersion } = await ask(() => agents.authorizeStep({ answer, ...asked }));
     return { scope: { tables: dataScope?.tables ?? [], readOnly: dataScope?.readOnly ?? true }, sourceVersion };
   }
 
+  async function finish(end: { step: number; rows?: number; undone?: boolean; unknown?: boolean }): Promise<void> {
+    await ask(() => agents.finishStep({ answer, ...end }));
+  }
+
   return {
-    mayRead: () => authorize(0, 'read', ''),
-    mayChange: (step, description) => authorize(step, 'change', description),
-    changed: async (step, rows) => void (await ask(() => agents.finishStep({ answer, step, rows, undone: false }))),
-    notChanged: async (step) => void (await ask(() => agents.finishStep({ answer, step, rows: 0, undone: true }))),
+    mayRead: () => authorize({ step: 0, kind: 'read' }),
+    mayChange: (step, asked) => authorize({ step, kind: 'change', ...asked }),
+    changed: (step, rows) => finish({ step, rows }),
+    notChanged: (step) => finish({ step, undone: true }),
+    maybeChanged: (step) => finish({ step, unknown: true }),
     async source() {
       try {
         return await ask(() => agents.getDataSource({ answer }));

@@ -33,7 +33,10 @@ const tableScope = text(1, longestText).refine(
 
 export const tier = z.enum(['Fast', 'Smart', 'Expert', 'Premium']).meta({ example: 'Fast' });
 export const agentStatus = z.enum(['active', 'inactive', 'draft']).meta({ example: 'active' });
-export const outputFormat = z.enum(['markdown', 'table', 'text', 'json']).meta({ example: 'markdown' });
+export const outputFormat = z.enum(['markdown', 'table', 'text', 'json']).meta({
+  description: 'How answers are written: `text` has no markup, `json` is one fenced block in markdown.',
+  example: 'markdown',
+});
 
 export const agentName = text(1, 100).meta({ example: 'Sales assistant' });
 export const systemPrompt = text(1, longestPrompt).meta({ description: 'Instructions for the model.', example: example.prompt });
@@ -46,4 +49,7 @@ export const tables = z.array(tableScope).max(maxTables).meta({
   example: example.tables,
 });
 export const readOnly = z.boolean().meta({ example: true });
-export const chartEnabled = z.boolean().meta({ example: false });
+export const chartEnabled = z.boolean().meta({
+  description: 'Whether answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.',
+  example: false,
+});

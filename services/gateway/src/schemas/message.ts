@@ -52,7 +52,10 @@ export const message = z
     conversation_id: conversationId,
     role: z.enum(['user', 'assistant']).meta({ example: 'assistant' }),
     content: z.string().meta({ description: 'Empty until the answer has ended.', example: 'You sold 120 orders.' }),
-    content_type: z.enum(['text', 'markdown']).meta({ example: 'markdown' }),
+    content_type: z.enum(['text', 'markdown']).meta({
+      description: '`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.',
+      example: 'markdown',
+    }),
     credits_consumed: z.int().meta({ description: 'What the answer cost; nothing unless it completed.', example: 2 }),
     model_used: z.union([tier, z.literal('')]).meta({ description: 'The tier; empty for what a user wrote.', example: 'Fast' }),
     created_at: time,

@@ -28,6 +28,7 @@ interface Message {
   role: string;
   status: string;
   content: string;
+  content_type: string;
   credits_consumed: number;
 }
 const messageIn = (answer: ReceivedResponse): Message => answer.json<{ data: Message }>().data;
@@ -52,6 +53,23 @@ describe('a message through the whole system', () => {
       message_count: 4,
       total_credits: credits_consumed + second.credits_consumed,
     });
+  });
+
+  test('in plain text is delivered, streamed and read as text, also when the agent answers otherwise by then', async () => {
+    const plain = await makeAgent(world.call, key);
+    const path = `/v1/agents/${plain}`;
+    const set = (default_format: string) =>
+      world.call(key, { method: 'PATCH', path, headers: json, body: JSON.stringify({ output_preferences: { default_format } }) });
+    await set('text');
+    const answer = messageIn(await post(`${path}/messages`, { message: 'How much?' }));
+    const reader = await stream(`${world.gateways[0]}${path}/messages`, key, { message: 'How much?' });
+    await reader.ended;
+    const streamed = reader.events.at(-1)?.data as unknown as Message;
+    await set('markdown');
+    const later = messageIn(await post(`${path}/messages`, { message: 'How much?' }));
+    const read = async ({ id }: Message) => messageIn(await get(`${path}/messages/${id}`)).content_type;
+    expect([answer.content_type, streamed.content_type, later.content_type]).toEqual(['text', 'text', 'markdown']);
+    expect([await read(answer), await read(streamed), await read(later)]).toEqual(['text', 'text', 'markdown']);
   });
 
   test('that is not waited for is found where Location says', async () => {

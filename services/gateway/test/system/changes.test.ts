@@ -26,6 +26,12 @@ const edit = (id: number, edits: number) => ({
 });
 const editsOf = async (id: number) => Number((await world.sql(`select edits from notes where id = ${id}`, business))[0]?.[0]);
 const stepOf = ({ messages }: ChatRequest) => messages.filter(({ role }) => role === 'assistant').length;
+/** What the audit log says of an answer's changes, oldest first. */
+const auditOf = async (messageId: string) => {
+  const path = `/v1/audit?target=${messageId}`;
+  const entries = dataOf<{ action: string; actor: object; changes: object }[]>(await world.call(world.keys.live, 'GET', path));
+  return entries.filter(({ action }) => action.startsWith('business_data.')).reverse();
+};
 const claimsOf = async () =>
   await world.sql('select answer_id, attempt, finished_at is not null from agents.answer_steps order by claimed_at');
 
@@ -52,9 +58,16 @@ test('a change that the agent may make is made, shown with its answer without it
   const told = (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
   expect(told).toEqual(['id | edits\n1 | 7\n(1 row)', expect.stringContaining('no row with this key')]);
   expect((await claimsOf()).map(([, , finished]) => finished)).toEqual(['t']);
-  const audit = async () => JSON.stringify(dataOf(await world.call(world.keys.live, 'GET', '/v1/audit')));
-  await until(async () => (await audit()).includes('business_data.changed'));
-  expect(await audit()).toContain('update notes (1 row)');
+  await until(async () => (await auditOf(message.id)).length === 4);
+  const users = dataOf<{ id: string; role: string }[]>(await world.call(world.keys.live, 'GET', '/v1/users'));
+  const actor = { type: 'user', id: users.find(({ role }) => role === 'admin')?.id, key_id: null };
+  const change = { table: 'notes', operation: 'update', agent_id: agentId, conversation_id: message.conversation_id };
+  expect((await auditOf(message.id)).toSorted((a, b) => (a.action < b.action ? -1 : 1))).toMatchObject([
+    { action: 'business_data.change_started', actor, changes: change },
+    { action: 'business_data.change_started', actor, changes: change },
+    { action: 'business_data.change_undone', actor, outcome: 'failure', changes: { ...change, rows: 0 } },
+    { action: 'business_data.changed', actor, outcome: 'success', changes: { ...change, rows: 1, keys: [{ id: 1 }] } },
+  ]);
 });
 
 test('a failure after a change says that the change stands', async () => {
@@ -118,6 +131,12 @@ test('a worker that is killed within a change makes it at most once, and the ans
     const { code, message } = answer.json<{ error: { code: string; message: string } }>().error;
     expect([answer.status, code]).toEqual([409, 'change_unfinished']);
     expect(message).toContain('may have been written');
+  }
+  // What a worker said to a service that was stopped may still be heard: row 5 was changed, or may have been.
+  for (const [answerId] of (await claimsOf()).slice(claimed)) {
+    const ends = async () => (await auditOf(String(answerId))).map(({ action }) => action).slice(1);
+    await until(async () => (await ends()).length === 1);
+    expect(['business_data.change_unknown', 'business_data.changed']).toContain((await ends())[0]);
   }
   expect(await timesEdited(5)).toBe(1);
   expect(await timesEdited(4)).toBeLessThanOrEqual(1);

@@ -10,6 +10,7 @@ import { until } from '../support/until.ts';
 
 export interface Message {
   id: string;
+  conversation_id: string;
   status: string;
   content: string;
   credits_consumed: number;

@@ -13,6 +13,7 @@ export interface QueryRecord {
 
 export interface Result extends AttemptKey {
   readonly content: string;
+  readonly contentType: 'markdown' | 'text';
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly queries: readonly QueryRecord[];
@@ -28,6 +29,7 @@ export interface Settling extends AnswerKey {
   /** As much of the question as a usage record keeps. */
   summary: string;
   content: string;
+  contentType: string;
   inputTokens: number;
   outputTokens: number;
   queries: QueryRecord[];
@@ -46,25 +48,27 @@ const settlingColumns = (alias: string) => `
   ${milliseconds(`${alias}.accepted_at`)} as "acceptedAt", ${alias}.reply_channels as "replyChannels", ${alias}.request_id as "requestId"`;
 
 const store = `
-  with ${sought(`${keyColumns}, attempt integer, content text, input_tokens integer, output_tokens integer, queries jsonb`)},
+  with ${sought(`${keyColumns}, attempt integer, content text, content_type text, input_tokens integer,
+    output_tokens integer, queries jsonb`)},
   newest as materialized (
     select i.* from items i join answers a on ${sameKey('a', 'i')}
     where a.state in ${allowing('complete')} and a.attempt = i.attempt
     order by a.organization_id, a.environment, a.id for update of a)
   update answers a
-  set state = 'settling', due = ${at(`$2 + ${dutyMs}`)}, content = n.content, input_tokens = n.input_tokens,
-    output_tokens = n.output_tokens, queries = n.queries
+  set state = 'settling', due = ${at(`$2 + ${dutyMs}`)}, content = n.content, content_type = n.content_type,
+    input_tokens = n.input_tokens, output_tokens = n.output_tokens, queries = n.queries
   from newest n where ${sameKey('a', 'n')}
   returning ${settlingColumns('a')}`;
 
-export type Stored = Omit<Settling, 'content' | 'inputTokens' | 'outputTokens' | 'queries'>;
+export type Stored = Omit<Settling, 'content' | 'contentType' | 'inputTokens' | 'outputTokens' | 'queries'>;
 
 /** Stores results of the newest attempts, and returns those that were stored by this very call. */
 export function storeResults(sql: Sql, results: readonly Result[], now: number): Promise<Stored[]> {
-  const given = results.map(({ attempt, content, inputTokens, outputTokens, queries, ...key }) => ({
+  const given = results.map(({ attempt, content, contentType, inputTokens, outputTokens, queries, ...key }) => ({
     ...keyItem(key),
     attempt,
     content,
+    content_type: contentType,
     input_tokens: inputTokens,
     output_tokens: outputTokens,
     queries: queries.length === 0 ? null : queries,
@@ -77,8 +81,8 @@ const takeUp = `
   where (a.organization_id, a.environment, a.id) in (
     select organization_id, environment, id from answers where state = 'settling' and due <= ${at('$1')}
     order by due limit $2 for update skip locked)
-  returning ${settlingColumns('a')}, a.content, a.input_tokens as "inputTokens", a.output_tokens as "outputTokens",
-    coalesce(a.queries, '[]') as queries`;
+  returning ${settlingColumns('a')}, a.content, a.content_type as "contentType",
+    a.input_tokens as "inputTokens", a.output_tokens as "outputTokens", coalesce(a.queries, '[]') as queries`;
 
 /** Takes over results that nobody has settled in time. */
 export const takeUpSettling = (sql: Sql, limit: number, now: number): Promise<Settling[]> => sql<Settling>(takeUp, [now, limit]);

@@ -23,13 +23,13 @@ const statement = `
     order by a.organization_id, a.environment, a.id for update of a),
   gone as (
     delete from answers a using settled s where ${sameKey('a', 's')}
-    returning a.organization_id, a.environment, a.id, a.conversation_id, a.agent_id, a.user_id, a.tier, a.attempt, a.content, a.queries,
-      s.created_at, s.credits, s.event),
+    returning a.organization_id, a.environment, a.id, a.conversation_id, a.agent_id, a.user_id, a.tier, a.attempt, a.content,
+      a.content_type, a.queries, s.created_at, s.credits, s.event),
   said as (
-    insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content, status, tier,
-      credits, attempt, queries)
-    select organization_id, environment, id, ${at('created_at')}, conversation_id, agent_id, user_id, 'assistant', content, 'completed', tier,
-      credits, attempt, queries
+    insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content,
+      content_type, status, tier, credits, attempt, queries)
+    select organization_id, environment, id, ${at('created_at')}, conversation_id, agent_id, user_id, 'assistant', content,
+      content_type, 'completed', tier, credits, attempt, queries
     from gone),
   charged as (
     update conversations c set total_credits = c.total_credits + g.credits

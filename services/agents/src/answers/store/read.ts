@@ -10,6 +10,7 @@ export interface ReadRow extends AnswerKey {
   agentId: string;
   userId: string;
   content: string;
+  contentType: string;
   tier: string;
   credits: number;
   status: 'queued' | 'running' | 'completed' | 'failed' | 'cancelled';
@@ -24,13 +25,13 @@ export interface ReadRow extends AnswerKey {
 const statement = `
   with ${sought(`n integer, ${keyColumns}, created_at float8`)}
   select i.n, a.organization_id as "organizationId", a.environment, a.id, a.conversation_id as "conversationId", a.agent_id as "agentId",
-    a.user_id as "userId", '' as content, a.tier, 0 as credits,
+    a.user_id as "userId", '' as content, 'markdown' as "contentType", a.tier, 0 as credits,
     case when a.state in ('waiting', 'dispatched') then 'queued' else 'running' end as status, a.attempt,
     '' as "failureCode", '' as "failureMessage", null::jsonb as queries, ${milliseconds('a.accepted_at')} as "createdAt"
   from items i join answers a on ${sameKey('a', 'i')} where a.state <> 'releasing'
   union all
-  select i.n, m.organization_id, m.environment, m.id, m.conversation_id, m.agent_id, m.user_id, m.content, m.tier, m.credits, m.status,
-    m.attempt, m.failure_code, m.failure_message, m.queries, ${milliseconds('m.created_at')}
+  select i.n, m.organization_id, m.environment, m.id, m.conversation_id, m.agent_id, m.user_id, m.content, m.content_type, m.tier, m.credits,
+    m.status, m.attempt, m.failure_code, m.failure_message, m.queries, ${milliseconds('m.created_at')}
   from items i cross join lateral (
     select * from messages said where ${sameKey('said', 'i')} and said.created_at = ${at('i.created_at')} and said.role = 'assistant'
     limit 1) m`;

@@ -2,6 +2,17 @@ import { agents } from './0001-agents.ts';
 import { answers } from './0002-answers.ts';
 import { dataSourcesMigration } from './0003-data-sources.ts';
 import { templateAgents } from './0004-template-agents.ts';
+import { auditedStepsMigration } from './0005-audited-steps.ts';
+import { sealedUrlsMigration } from './0006-sealed-urls.ts';
+import { contentTypeMigration } from './0007-content-type.ts';
 
 /** The history of the schema, oldest first. */
-export const migrations = [agents, answers, dataSourcesMigration, templateAgents];
+export const migrations = [
+  agents,
+  answers,
+  dataSourcesMigration,
+  templateAgents,
+  auditedStepsMigration,
+  sealedUrlsMigration,
+  contentTypeMigration,
+];

@@ -1,0 +1,62 @@
+import { newId, type OutboxMessage, type Sql, writeOutbox } from '@agent-service/store';
+import type { AuditPayload } from '@agent-service/store/audit';
+import type { ClaimedStep } from './step-claim.ts';
+
+/** What the audit log says of a change: it was claimed, and then what became of it. */
+export type StepEvent =
+  | { readonly kind: 'started' | 'undone' | 'unknown' }
+  | {
+      readonly kind: 'changed';
+      /** How many were. */
+      readonly rows: number;
+    };
+
+const said = {
+  started: { action: 'business_data.change_started', outcome: 'success' },
+  changed: { action: 'business_data.changed', outcome: 'success' },
+  undone: { action: 'business_data.change_undone', outcome: 'failure' },
+  unknown: { action: 'business_data.change_unknown', outcome: 'unknown' },
+} as const satisfies Record<StepEvent['kind'], Pick<AuditPayload, 'action' | 'outcome'>>;
+
+/** An entry in the name of whoever asked for the answer. Of the data it names the rows by their keys, and only those that may have changed. */
+export function entryOf(claim: ClaimedStep, event: StepEvent, at: number): OutboxMessage<AuditPayload> {
+  const id = newId('aud');
+  const payload: AuditPayload = {
+    id,
+    createdAt: new Date(at).toISOString(),
+    organizationId: claim.organizationId,
+    environment: claim.environment,
+    ...actorOf(claim),
+    ...said[event.kind],
+    targetType: 'answer',
+    targetId: claim.answerId,
+    requestId: claim.requestId,
+    changesJson: JSON.stringify(changesOf(claim, event)),
+  };
+  return { id, payload };
+}
+
+/** In the transaction of what it tells of. */
+export const writeEntry = (sql: Sql, claim: ClaimedStep, event: StepEvent, at: number): Promise<void> =>
+  writeOutbox(sql, 'audit', [entryOf(claim, event, at)]);
+
+/** A claim of the version before does not know its user. */
+const actorOf = ({ userId }: ClaimedStep) =>
+  userId === ''
+    ? { actorType: 'service', actorId: 'answer-worker', actorKeyId: '' }
+    : { actorType: 'user', actorId: userId, actorKeyId: '' };
+
+function changesOf(claim: ClaimedStep, event: StepEvent): Record<string, unknown> {
+  const { agentId, conversationId, step, attempt, description, table, operation, askedRows, keysJson } = claim;
+  return {
+    change: description,
+    table,
+    operation,
+    rows: event.kind === 'changed' ? event.rows : event.kind === 'undone' ? 0 : askedRows,
+    ...(keysJson !== '' && (event.kind === 'changed' || event.kind === 'unknown') && { keys: JSON.parse(keysJson) }),
+    agent_id: agentId,
+    conversation_id: conversationId,
+    step,
+    attempt,
+  };
+}

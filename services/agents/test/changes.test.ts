@@ -1,0 +1,254 @@
+import type { AuditPayload } from '@agent-service/store/audit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { tellOrphaned } from '../src/store/lost-steps.ts';
+import { removeOldSteps } from '../src/store/steps.ts';
+import { asCaller, type Booted, boot, createAgent } from './booted.ts';
+import { Talk } from './talk.ts';
+
+let service: Booted;
+let serial = 0;
+let clock = Date.parse('2026-11-20T10:00:00.000Z');
+
+beforeAll(async () => {
+  service = await boot({ now: () => clock });
+});
+afterAll(() => service?.stop());
+
+const codeOf = async (work: Promise<unknown>): Promise<unknown> =>
+  await work.then(
+    () => 'done',
+    ({ code }: { code: string }) => code,
+  );
+const sql = async <Row>(text: string, values: readonly unknown[] = []) =>
+  (await service.database.query(text, [...values])).rows as unknown as Row[];
+
+const described = { description: 'update orders (2 rows)' };
+const keys = [{ id: 1 }, { id: 2 }];
+const asked = { ...described, change: { table: 'orders', operation: 'update', rows: 2, keysJson: JSON.stringify(keys) } };
+
+/** An answer that is being worked on, and what its worker and the audit log say of its changes. */
+async function inHand(environment: 'live' | 'test' = 'live') {
+  serial += 1;
+  const mine = { organizationId: `org_${serial}`, environment };
+  const agentId = await createAgent(service.gateway, { dataScope: { tables: ['orders'], readOnly: false } }, mine);
+  await asCaller(mine, () => service.gateway.updateAgent({ agentId, status: 'active' }));
+  const talk = new Talk(service.database, { ...mine, agentId, userId: `usr_of_${serial}` });
+  const conversationId = await talk.begin(clock);
+  const answerId = await talk.ask(conversationId, clock);
+  const set = (column: string, value: unknown) => sql(`update answers set ${column} = $1 where id = $2`, [value, answerId]);
+  await set('request_id', `req_${serial}`);
+  await set('attempt', 1);
+  const answer = (attempt: number) => ({ answer: { ...mine, answerId }, attempt });
+  return {
+    answerId,
+    set,
+    end: () => talk.end(conversationId, answerId, clock, 'failed'),
+    facts: {
+      agent_id: agentId,
+      conversation_id: conversationId,
+      attempt: 1,
+      table: 'orders',
+      operation: 'update',
+      change: described.description,
+    },
+    of: { ...mine, userId: `usr_of_${serial}`, requestId: `req_${serial}` },
+    claim: (step: number, attempt = 1, more: object = asked) =>
+      service.worker.authorizeStep({ answer: answer(attempt), step, kind: 'change', ...more }),
+    finish: (step: number, end: { rows?: number; undone?: boolean; unknown?: boolean }, attempt = 1) =>
+      service.worker.finishStep({ answer: answer(attempt), step, ...end }),
+    entries: async (): Promise<AuditPayload[]> => {
+      const rows = await sql<{ payload: AuditPayload }>(
+        `select payload from outbox where topic = 'audit' and payload ->> 'targetId' = $1 order by id`,
+        [answerId],
+      );
+      return rows.map(({ payload }) => payload);
+    },
+  };
+}
+
+const told = (entries: readonly AuditPayload[]) => entries.map(({ action, outcome }) => [action, outcome]);
+const changesOf = (entry: AuditPayload | undefined) => JSON.parse(entry?.changesJson ?? '');
+const started = ['business_data.change_started', 'success'];
+const changed = ['business_data.changed', 'success'];
+const undone = ['business_data.change_undone', 'failure'];
+const unknown = ['business_data.change_unknown', 'unknown'];
+/** What the service does by itself. */
+const sweep = async () => (await tellOrphaned(sql, clock)) + (await removeOldSteps(sql, clock));
+
+test('a change is told of when it is claimed and when it is made, in the name of whoever asked, with what and where', async () => {
+  const { claim, finish, entries, facts, of, answerId } = await inHand('test');
+  await claim(1);
+  expect(told(await entries())).toEqual([started]);
+  clock += 1_000;
+  await finish(1, { rows: 2 });
+  const [begin, end] = await entries();
+  for (const entry of [begin, end])
+    expect(entry).toMatchObject({
+      organizationId: of.organizationId,
+      environment: 'test',
+      actorType: 'user',
+      actorId: of.userId,
+      actorKeyId: '',
+      targetType: 'answer',
+      targetId: answerId,
+      requestId: of.requestId,
+    });
+  expect(told(await entries())).toEqual([started, changed]);
+  expect([begin?.createdAt, end?.createdAt]).toEqual([clock - 1_000, clock].map((at) => new Date(at).toISOString()));
+  // Nobody has judged yet whether what the model calls keys are any.
+  expect(changesOf(begin)).toEqual({ ...facts, step: 1, rows: 2 });
+  expect(changesOf(end)).toEqual({ ...facts, step: 1, rows: 2, keys });
+});
+
+test('asking and telling again writes nothing again', async () => {
+  const { claim, finish, entries } = await inHand();
+  await Promise.all([claim(1), claim(1), claim(1)]);
+  expect(told(await entries())).toEqual([started]);
+  await Promise.all([finish(1, { rows: 2 }), finish(1, { rows: 2 })]);
+  await finish(1, { undone: true });
+  await finish(1, { unknown: true });
+  expect(told(await entries())).toEqual([started, changed]);
+  await sweep();
+  expect(told(await entries())).toEqual([started, changed]);
+});
+
+test('what was undone is told once, names no rows, and may be changed by the next attempt', async () => {
+  const { claim, finish, entries, facts, set } = await inHand();
+  await claim(1);
+  await Promise.all([finish(1, { undone: true }), finish(1, { undone: true })]);
+  expect(told(await entries())).toEqual([started, undone]);
+  expect(changesOf((await entries())[1])).toEqual({ ...facts, step: 1, rows: 0 });
+  await set('attempt', 2);
+  await claim(1, 2);
+  await finish(1, { rows: 2 }, 2);
+  expect(told(await entries())).toEqual([started, undone, started, changed]);
+  expect(changesOf((await entries())[3])).toMatchObject({ attempt: 2 });
+});
+
+test('what is refused its claim is not told of', async () => {
+  const { claim, entries, set, facts } = await inHand();
+  for (const refusing of ['read_only = true', "status = 'inactive'"]) {
+    await sql(`update agents set ${refusing} where id = $1`, [facts.agent_id]);
+    expect(await codeOf(claim(1))).toBe('invalid_request');
+  }
+  expect(await codeOf(claim(1, 2))).toBe('attempt_superseded');
+  await set('state', 'settling');
+  expect(await codeOf(claim(1))).toBe('attempt_superseded');
+  expect(await entries()).toEqual([]);
+});
+
+test('a change whose commit was lost is told of at once and for good: its claim stays, and the sweep has nothing to add', async () => {
+  const { claim, finish, entries, facts, set } = await inHand();
+  await claim(1);
+  await Promise.all([finish(1, { unknown: true }), finish(1, { unknown: true })]);
+  expect(told(await entries())).toEqual([started, unknown]);
+  expect(changesOf((await entries())[1])).toEqual({ ...facts, step: 1, rows: 2, keys });
+  await set('attempt', 2);
+  await sweep();
+  expect(await codeOf(claim(1, 2))).toBe('change_unfinished');
+  expect(told(await entries())).toEqual([started, unknown]);
+});
+
+test('a change that is claimed and never finished is told of when its answer has ended, and not while it may still be finished', async () => {
+  const { claim, entries, end } = await inHand();
+  await claim(1);
+  await sweep();
+  expect(told(await entries())).toEqual([started]);
+  await end();
+  await Promise.all([sweep(), sweep()]);
+  await sweep();
+  expect(told(await entries())).toEqual([started, unknown]);
+});
+
+test('a claim whose answer is nobody’s any more and waits for its hold to be released is told of too', async () => {
+  const { claim, entries, set } = await inHand();
+  await claim(1);
+  await set('state', 'releasing');
+  await sweep();
+  expect(told(await entries())).toEqual([started, unknown]);
+});
+
+test('an attempt that meets an unfinished change is refused, and the log says that the change may have been made', async () => {
+  const { claim, entries, set, of, facts } = await inHand();
+  await claim(1);
+  await claim(2, 1, { ...asked, change: { ...asked.change, operation: 'delete' } });
+  await set('attempt', 2);
+  expect(await codeOf(claim(1, 2))).toBe('change_unfinished');
+  expect(await entries()).toHaveLength(4);
+  expect(await codeOf(claim(1, 2))).toBe('change_unfinished');
+  await sweep();
+  const all = await entries();
+  expect(told(all)).toEqual([started, started, unknown, unknown]);
+  for (const entry of all) expect([entry.actorType, entry.actorId, entry.requestId]).toEqual(['user', of.userId, of.requestId]);
+  const ends = all
+    .slice(2)
+    .map(changesOf)
+    .toSorted((a, b) => a.step - b.step);
+  expect(ends).toEqual([
+    { ...facts, step: 1, rows: 2, keys },
+    { ...facts, operation: 'delete', step: 2, rows: 2, keys },
+  ]);
+});
+
+test('an attempt that begins after an unfinished change has it told of, though it asks for nothing', async () => {
+  const { claim, entries, set } = await inHand();
+  await claim(1);
+  await set('attempt', 2);
+  await sweep();
+  expect(told(await entries())).toEqual([started, unknown]);
+});
+
+test('who knows better late is heard: what may have been made was made, or was not', async () => {
+  const { claim, finish, entries, set } = await inHand();
+  await claim(1);
+  await claim(2);
+  await set('attempt', 2);
+  await sweep();
+  await finish(1, { rows: 2 });
+  await finish(2, { undone: true });
+  expect(told(await entries())).toEqual([started, started, unknown, unknown, changed, undone]);
+});
+
+test('a worker of the version before has words only, and a claim of that time no user', async () => {
+  const { claim, finish, entries } = await inHand();
+  await claim(1, 1, described);
+  await finish(1, { rows: 2 });
+  expect((await entries()).map(changesOf)).toMatchObject([
+    { change: 'update orders (2 rows)', table: '', operation: '', rows: 0 },
+    { change: 'update orders (2 rows)', rows: 2 },
+  ]);
+  await claim(2);
+  await sql(`update answer_steps set user_id = '' where user_id <> '' and finished_at is null`);
+  await finish(2, { rows: 2 });
+  expect((await entries()).at(-1)).toMatchObject({ actorType: 'service', actorId: 'answer-worker' });
+});
+
+test('whatever a change is called, it is told of within bounds', async () => {
+  const { claim, finish, entries } = await inHand();
+  const wild = { table: `a\0${'b'.repeat(500)}`, operation: 'drop', rows: -1, keysJson: '{"id":1}' };
+  await claim(1, 1, { description: `\0${'x'.repeat(600)}`, change: wild });
+  await finish(1, { rows: 1 });
+  const [begin, end] = (await entries()).map(changesOf);
+  expect([begin.change.length, begin.table.length, begin.operation, begin.rows]).toEqual([500, 200, '', 0]);
+  expect(end).not.toHaveProperty('keys');
+  for (const keysJson of ['not json', `[${'{"id":1},'.repeat(2_000)}{}]`]) {
+    const { claim: other, finish: ending, entries: itsEntries } = await inHand();
+    await other(1, 1, { ...asked, change: { ...asked.change, keysJson } });
+    await ending(1, { rows: 2 });
+    expect((await itsEntries()).map(changesOf).every((changes) => !('keys' in changes))).toBe(true);
+  }
+});
+
+test('claims go a week after they were made, and none before its end is told', async () => {
+  const { claim, entries, set, end, answerId } = await inHand();
+  await claim(1);
+  for (const limit of ['deadline', 'due']) await set(limit, new Date(clock + 30 * 86_400_000));
+  const left = async () =>
+    (await sql<{ count: number }>('select count(*)::int as count from answer_steps where answer_id = $1', [answerId]))[0]?.count;
+  clock += 8 * 86_400_000;
+  await sweep();
+  expect([await left(), told(await entries())]).toEqual([1, [started]]);
+  await end();
+  expect(await sweep()).toBeGreaterThan(0);
+  expect([await left(), told(await entries())]).toEqual([0, [started, unknown]]);
+});

@@ -1,0 +1,162 @@
+import {
+  createBusinessData,
+  createDataSource,
+  createTools,
+  DataFailure,
+  type DataSource,
+  type ToolAnswer,
+} from '@agent-service/business-data';
+import { ServiceError } from '@agent-service/contracts';
+import { until } from '@agent-service/local/waiting';
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { createChanges } from './changes.ts';
+import type { AskedChange, Standing, Steps } from './steps.ts';
+
+let business: TestDatabase;
+let source: DataSource;
+
+beforeAll(async () => {
+  business = await testDatabase();
+  source = createDataSource({ url: business.url }, () => undefined);
+  await query('create table notes (id integer primary key, edits integer not null); insert into notes values (1, 0), (2, 0)');
+});
+afterAll(async () => {
+  await source?.close();
+  await business?.drop();
+});
+
+async function query(text: string): Promise<unknown[]> {
+  const client = await session();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function session(): Promise<Client> {
+  const client = new Client({ connectionString: business.url });
+  await client.connect();
+  return client;
+}
+
+const scope = { tables: ['notes'], readOnly: false };
+const standing: Standing = { scope, sourceVersion: 1 };
+const input = { table: 'notes', operation: 'update', rows: [{ key: { id: 1 }, values: { edits: 7 } }] };
+const detail = 'update notes (1 row)';
+const asked: AskedChange = { description: detail, change: { table: 'notes', operation: 'update', rows: 1, keysJson: '[{"id":1}]' } };
+
+/** Steps as `agents` takes them, with what was said of each; a code refuses the claim. */
+function scene({ refusal, finishing }: { refusal?: ServiceError; finishing?: ServiceError } = {}) {
+  const said: unknown[] = [];
+  const hear = async (...words: unknown[]) => {
+    said.push(words);
+    if (finishing) throw finishing;
+  };
+  const steps: Steps = {
+    mayRead: async () => standing,
+    async mayChange(step, change) {
+      said.push(['claim', step, change]);
+      if (refusal) throw refusal;
+      return standing;
+    },
+    changed: (step, rows) => hear('changed', step, rows),
+    notChanged: (step) => hear('undone', step),
+    maybeChanged: (step) => hear('unknown', step),
+    source: async () => undefined,
+  };
+  return { said, changes: createChanges(steps) };
+}
+
+/** The real tool over the real database. */
+function change(given: unknown, signal?: AbortSignal): Promise<ToolAnswer> {
+  const tool = createTools(createBusinessData({ source, scope }), scope).find(({ writes }) => writes);
+  if (!tool) throw new Error('there is no tool that writes');
+  return tool.run(given, { signal, timeoutMs: 5_000 });
+}
+
+const failing = (kind: 'unknown' | 'failed') => async () => ({ text: kind, failure: new DataFailure(kind, kind) });
+const timeout = new ServiceError('answer_timeout');
+const codeOf = async (work: Promise<unknown>) => ServiceError.from(await work.catch((cause: unknown) => cause)).code;
+
+test('a change is claimed with what it is of, and said to be made with as many rows as it touched', async () => {
+  const { said, changes } = scene();
+  await changes.make(detail, () => change(input), input);
+  expect(said).toEqual([
+    ['claim', 1, asked],
+    ['changed', 1, 1],
+  ]);
+  expect(await query('select edits from notes where id = 1')).toEqual([{ edits: 7 }]);
+  expect(changes.failure(timeout).message).toContain('had been changed before');
+});
+
+test('without its input the rows of a change have no names', async () => {
+  const { said, changes } = scene();
+  await changes.make(detail, () => change(input));
+  expect(said[0]).toEqual(['claim', 1, { description: detail, change: { ...asked.change, keysJson: '' } }]);
+});
+
+test('what the database did not make is said to be undone, and the next change is another step', async () => {
+  const { said, changes } = scene();
+  const missing = { ...input, rows: [{ key: { id: 99 }, values: { edits: 1 } }] };
+  expect((await changes.make(detail, () => change(missing), missing)).failure?.kind).toBe('failed');
+  await changes.make(detail, () => change(input), input);
+  expect(said.filter((words) => (words as unknown[])[0] !== 'claim')).toEqual([
+    ['undone', 1],
+    ['changed', 2, 1],
+  ]);
+});
+
+test('a change that is given up in its middle is said to be undone, since it is', async () => {
+  const { said, changes } = scene();
+  const holder = await session();
+  await holder.query('begin; update notes set edits = 0 where id = 2');
+  const abort = new AbortController();
+  const row = { ...input, rows: [{ key: { id: 2 }, values: { edits: 5 } }] };
+  const making = changes.make(detail, () => change(row, abort.signal), row).catch((cause: unknown) => cause);
+  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  expect(await until(async () => (await query(waiting)).length > 0, 10_000, 5)).toBe(true);
+  abort.abort();
+  expect(await making).toMatchObject({ kind: 'cancelled' });
+  await holder.query('commit');
+  await holder.end();
+  expect(said.at(-1)).toEqual(['undone', 1]);
+  expect(await query('select edits from notes where id = 2')).toEqual([{ edits: 0 }]);
+  expect(changes.failure(timeout)).toBe(timeout);
+});
+
+test('a change that nobody knows of is said to be unknown, and ends the answer', async () => {
+  const { said, changes } = scene();
+  expect(await codeOf(changes.make(detail, failing('unknown'), input))).toBe('change_unfinished');
+  expect(said.at(-1)).toEqual(['unknown', 1]);
+  expect(changes.failure(timeout).code).toBe('change_unfinished');
+});
+
+test('it ends the answer so although nobody can be told', async () => {
+  const { changes } = scene({ finishing: new ServiceError('unavailable') });
+  const failure = await changes.make(detail, failing('unknown'), input).catch((cause: unknown) => cause);
+  expect(failure).toMatchObject({ code: 'change_unfinished', cause: { errors: [{ kind: 'unknown' }, { code: 'unavailable' }] } });
+});
+
+test('whatever else breaks within a change or its end leaves it unfinished', async () => {
+  const { said, changes } = scene();
+  const bug = new Error('a mistake of ours');
+  await expect(changes.make(detail, () => Promise.reject(bug), input)).rejects.toBe(bug);
+  expect(said).toEqual([['claim', 1, asked]]);
+  expect(changes.failure(timeout).code).toBe('change_unfinished');
+  const unheard = scene({ finishing: new ServiceError('unavailable') });
+  expect(await codeOf(unheard.changes.make(detail, failing('failed'), input))).toBe('unavailable');
+  expect(unheard.changes.failure(timeout).code).toBe('change_unfinished');
+});
+
+test('a claim that is refused changes nothing: the model reads why, or the answer ends', async () => {
+  const mayOnlyRead = scene({ refusal: new ServiceError('invalid_request', { message: 'This agent may only read.' }) });
+  const never = () => Promise.reject(new Error('it ran'));
+  expect(await mayOnlyRead.changes.make(detail, never, input)).toEqual({ text: 'This agent may only read.' });
+  expect(mayOnlyRead.changes.failure(timeout)).toBe(timeout);
+  const unfinished = scene({ refusal: new ServiceError('change_unfinished') });
+  expect(await codeOf(unfinished.changes.make(detail, never, input))).toBe('change_unfinished');
+  expect(unfinished.said).toHaveLength(1);
+});
