@@ -4,9 +4,10 @@ import { Refusal } from './domain/refusal.ts';
 import type { ResolvedScope, ScopedTable } from './domain/scope.ts';
 import { toValue, type Value, type ValueType, valueTypeOf } from './domain/values.ts';
 import { type DataScope, resolveScope } from './scope.ts';
-import type { DataSource, Limits } from './source/data-source.ts';
+import type { DataSource } from './source/data-source.ts';
 import { DataFailure } from './source/failure.ts';
 import type { RawResult } from './source/limited-query.ts';
+import type { Limits } from './source/limits.ts';
 import { passGates } from './sql/gates.ts';
 
 export interface QueryOptions {
@@ -67,14 +68,14 @@ export function createBusinessData({ source, scope, timeZone = 'UTC' }: Business
       const resolved = await resolve();
       const { text, tables } = refusable(() => passGates(sql, resolved));
       const begin = performance.now();
-      const result = await source.transaction('read only', limits(options), (run) => run(text));
+      const result = await source.within(resolved).transaction('read only', limits(options), (run) => run(text));
       return present(result, { statement: text, tables, begin });
     },
     async change(request, options = {}) {
       const resolved = await resolve();
       const { table, statements } = refusable(() => buildChange(resolved, request));
       const begin = performance.now();
-      const results = await source.transaction('read write', limits(options), async (run) => {
+      const results = await source.within(resolved).transaction('read write', limits(options), async (run) => {
         const done: RawResult[] = [];
         for (const { text, values } of statements) done.push(requireOneRow(await run(text, values)));
         return done;

@@ -9,5 +9,5 @@ export { createDataSource, type DataSource, type DataSourceSettings, openDataSou
 export { type DataSources, openDataSources } from './source/data-sources.ts';
 export { DataFailure, type FailureKind } from './source/failure.ts';
 export { createPlaces, type Places } from './source/places.ts';
-export { dropScopedRole, ensureScopedRole, type ScopedRole } from './source/scoped-role.ts';
+export { type Dropped, dropScopedRoles } from './source/roles/drop-roles.ts';
 export { createTools, type DataTool, type ToolAnswer, type ToolDefinition, toolDefinitions } from './tools.ts';

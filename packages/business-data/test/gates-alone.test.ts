@@ -3,9 +3,10 @@ import { judge } from '../src/domain/judge.ts';
 import { Refusal } from '../src/domain/refusal.ts';
 import type { ResolvedScope } from '../src/domain/scope.ts';
 import { resolveScope } from '../src/scope.ts';
-import { createDataSource, type DataSource, type Limits } from '../src/source/data-source.ts';
+import { createDataSource, type DataSource } from '../src/source/data-source.ts';
 import { DataFailure } from '../src/source/failure.ts';
-import { dropScopedRole, ensureScopedRole, type ScopedRole } from '../src/source/scoped-role.ts';
+import type { Limits } from '../src/source/limits.ts';
+import { dropScopedRoles } from '../src/source/roles/drop-roles.ts';
 import { confine } from '../src/sql/gates.ts';
 import { parseStatement } from '../src/sql/parse.ts';
 import { escapes } from './attack/escapes.ts';
@@ -13,6 +14,7 @@ import { createDraw, createGenerator } from './attack/generator.ts';
 import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
 import { attackSeed, attackStatements } from './attack/options.ts';
 import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
+import { sourceOfRole } from './support/role.ts';
 
 const limits: Limits = { timeoutMs: 200, maxRows: 100, maxBytes: 64 * 1024, timeZone: 'UTC' };
 /** Each gate gets one of so many of the statements that all together get. */
@@ -130,9 +132,7 @@ test('gate 3 alone: whatever one statement does, nothing stored changes', async 
 });
 
 test('gate 4 alone: the account itself can read and change nothing else', async () => {
-  const role: ScopedRole = await ensureScopedRole({ administrator: { url: database.url }, scope, secret: 'of this test alone' });
-  if (!role.made) throw new Error(role.reason);
-  const own = createDataSource(role.settings, () => undefined);
+  const own = await sourceOfRole(database.url, scope, 'attacked');
   try {
     // Even where writing is asked for: the grants are for reading.
     const run = (statement: string) => own.transaction('read write', limits, (one) => one(statement)).then(({ rows }) => rows);
@@ -141,6 +141,6 @@ test('gate 4 alone: the account itself can read and change nothing else', async 
     expect(ran).toBeGreaterThan(30);
   } finally {
     await own.close();
-    await dropScopedRole({ url: database.url }, role.name);
+    await dropScopedRoles({ url: database.url }, 'attacked');
   }
 });

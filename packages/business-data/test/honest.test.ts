@@ -2,8 +2,11 @@ import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { resolveScope } from '../src/scope.ts';
-import type { DataSource, Limits } from '../src/source/data-source.ts';
+import type { DataSource } from '../src/source/data-source.ts';
 import { createDataSource } from '../src/source/data-source.ts';
+import type { Limits } from '../src/source/limits.ts';
+import { dropScopedRoles } from '../src/source/roles/drop-roles.ts';
+import type { Transactions } from '../src/source/transaction.ts';
 import { passGates } from '../src/sql/gates.ts';
 import { corpusHash, honestData, honestSchema, honestStatements, honestTables } from './honest/corpus.ts';
 
@@ -42,6 +45,20 @@ test('of honest analytic statements fewer than 2 % are refused, and every other 
   expect(refused.length / honestStatements.length < 0.02 || refused).toBe(true);
 });
 
+test('under the role of their scope honest statements have the same rows', async () => {
+  const tenant = 'honest';
+  const scoped = createDataSource({ url: database.url, roles: { tenant } }, () => undefined);
+  const { scope } = resolveScope(await scoped.catalog(), { tables: honestTables, readOnly: true });
+  const within = scoped.within(scope);
+  const { rows } = await within.transaction('read only', limits, (run) => run('select current_user'));
+  expect(rows).toEqual([[expect.stringMatching(/^agent_scope_/)]]);
+  const { refused, different } = await compare(scope, await allDirectly(), within);
+  await scoped.close();
+  await dropScopedRoles({ url: database.url }, tenant);
+  expect(different).toEqual([]);
+  expect(refused.length / honestStatements.length < 0.02 || refused).toBe(true);
+});
+
 test('columns outside of the scope change nothing for statements that do not name them, not even for a star', async () => {
   const wanted = await allDirectly();
   const { scope: whole } = resolveScope(await source.catalog(), { tables: honestTables, readOnly: true });
@@ -60,11 +77,15 @@ test('columns outside of the scope change nothing for statements that do not nam
 
 type Scope = ReturnType<typeof resolveScope>['scope'];
 
-async function compare(scope: Scope, wanted: ReadonlyMap<string, string[]>): Promise<{ refused: string[]; different: string[] }> {
+async function compare(
+  scope: Scope,
+  wanted: ReadonlyMap<string, string[]>,
+  on: Transactions = source,
+): Promise<{ refused: string[]; different: string[] }> {
   const refused: string[] = [];
   const different: string[] = [];
   for (const [statement, rows] of wanted) {
-    const confined = await through(scope, statement);
+    const confined = await through(scope, statement, on);
     if (typeof confined === 'string') refused.push(`${confined} :: ${statement}`);
     else if (confined.join('\n') !== rows.join('\n')) different.push(statement);
   }
@@ -78,10 +99,10 @@ async function allDirectly(): Promise<ReadonlyMap<string, string[]>> {
 }
 
 /** Without ORDER BY the order is nobody's promise, so that rows are compared as a set; the reason when there are none. */
-async function through(scope: Scope, statement: string): Promise<string[] | string> {
+async function through(scope: Scope, statement: string, on: Transactions): Promise<string[] | string> {
   try {
     const { text } = passGates(statement, scope);
-    const { rows } = await source.transaction('read only', limits, (run) => run(text));
+    const { rows } = await on.transaction('read only', limits, (run) => run(text));
     return sorted(rows);
   } catch (cause) {
     return String(cause);

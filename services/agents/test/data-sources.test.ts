@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
+import { createDataSource, resolveScope } from '@agent-service/business-data';
 import { createClient } from '@agent-service/contracts';
 import { createCipher } from '@agent-service/store';
-import { freePort, type TestDatabase, testCertificate, testDatabase } from '@agent-service/testkit';
+import { freePort, type TestDatabase, testCertificate, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { asCaller, type Booted, body, boot, createAgent, encryptionKeys } from './booted.ts';
@@ -97,6 +98,25 @@ test('versions only go up, also over a removal; one tenant never meets anotherâ€
   expect((await connect(mine)).dataSource?.version).toBe(4);
   expect((await service.operator.listDataSources({ organizationId: other.organizationId })).dataSources).toEqual([]);
   expect(await codeOf(service.operator.testDataSource({ ...mine, environment: 'test' }))).toBe('not_found');
+});
+
+test('roles of its scopes stay while a data source leads to the same database, and go with it', async () => {
+  const mine = tenant();
+  const roles = { tenant: `${mine.organizationId} ${mine.environment}` };
+  const source = createDataSource({ url: business.url, roles }, () => undefined);
+  const { scope } = resolveScope(await source.catalog(), { tables: ['orders(id)'], readOnly: true });
+  const limits = { timeoutMs: 5_000, maxRows: 1, maxBytes: 1_000, timeZone: 'UTC' };
+  const { rows } = await source.within(scope).transaction('read only', limits, (run) => run('select session_user'));
+  await source.close();
+  const role = rows[0]?.[0];
+  const exists = async () => (await service.database.query('select 1 from pg_roles where rolname = $1', [role])).rows.length === 1;
+  expect([String(role).startsWith('agent_scope_'), await exists()]).toEqual([true, true]);
+  await connect(mine, business.url);
+  await connect(mine, business.url);
+  await service.operator.testDataSource(mine);
+  expect(await exists()).toBe(true);
+  await service.operator.removeDataSource(mine);
+  await until('the role is dropped', async () => !(await exists()));
 });
 
 test('each change of what is connected stands in the audit log without its password', async () => {

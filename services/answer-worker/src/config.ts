@@ -16,6 +16,8 @@ const schema = z.object({
   ANSWER_CONCURRENCY: setting.integer(200, 1, 5_000),
   /** How long answers in hand may go on after SIGTERM before they are handed back. */
   ANSWER_DRAIN_MS: setting.integer(5_000, 0, longestDrainMs),
+  /** Whether statements over business data run under a database role for each scope, where the data source lets us make one. */
+  DATA_SOURCE_ROLES: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
 });
 
 export type AnswerWorkerConfig = z.output<typeof schema> & {

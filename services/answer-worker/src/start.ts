@@ -41,7 +41,7 @@ export async function start(
   });
   const meters = createMeters(process.metrics);
   const answers = createAnswersApi(agents, channel.name);
-  const dataParts = { agents, sources: createTenantSources(process), meters, now };
+  const dataParts = { agents, sources: createTenantSources(process, { roles: config.DATA_SOURCE_ROLES }), meters, now };
   const publisher = createPublisher<Reply>(process, redis);
   const context: WorkerContext = {
     answers,

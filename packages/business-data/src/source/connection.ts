@@ -29,13 +29,14 @@ const sslModes: Readonly<Record<string, TlsSettings['mode']>> = {
 export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, applicationName }: ConnectionSettings): PoolConfig {
   const parsed = parseUrl(url);
   const mode = parsed.searchParams.get('sslmode');
+  const host = parsed.searchParams.get('host') ?? decodeURIComponent(parsed.hostname.replace(/^\[(.*)\]$/, '$1'));
   return {
-    host: parsed.searchParams.get('host') ?? decodeURIComponent(parsed.hostname.replace(/^\[(.*)\]$/, '$1')),
+    host,
     port: Number(parsed.port || 5432),
     user: decodeURIComponent(parsed.username),
     password: decodeURIComponent(parsed.password),
     database: decodeURIComponent(parsed.pathname.slice(1)),
-    ssl: tlsOptions(tls ?? (mode === null ? undefined : { mode: modeOf(mode) })),
+    ssl: tlsOptions(host, tls ?? (mode === null ? undefined : { mode: modeOf(mode) })),
     application_name: applicationName ?? 'agent-service',
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
@@ -73,8 +74,9 @@ function modeOf(sslmode: string): TlsSettings['mode'] {
   return mode;
 }
 
-function tlsOptions(tls: TlsSettings | undefined): PoolConfig['ssl'] {
+/** The host is named once more: of an address the driver tells TLS nothing, and its certificate would have to be one for `localhost`. */
+function tlsOptions(host: string, tls: TlsSettings | undefined): PoolConfig['ssl'] {
   if (tls === undefined || tls.mode === 'off') return false;
   const { ca, certificate: cert, key } = tls;
-  return { rejectUnauthorized: tls.mode === 'verify', ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  return { host, rejectUnauthorized: tls.mode === 'verify', ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 }

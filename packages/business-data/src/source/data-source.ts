@@ -1,30 +1,18 @@
-import { type ProcessContext, withTimeout } from '@agent-service/runtime';
-import pg, { type Pool, type PoolClient } from 'pg';
+import type { ProcessContext } from '@agent-service/runtime';
 import type { Catalog } from '../domain/catalog.ts';
+import type { ResolvedScope } from '../domain/scope.ts';
 import { type ConnectionSettings, poolSettings } from './connection.ts';
-import { translateFailure } from './database-message.ts';
-import { cancelled, DataFailure } from './failure.ts';
-import { LimitedQuery, type RawResult } from './limited-query.ts';
-import { createPlaces, type Places } from './places.ts';
-import { readCatalog } from './read-catalog.ts';
-import { type Access, beginText } from './session.ts';
-
-/** What one statement may take. */
-export interface Limits {
-  readonly timeoutMs: number;
-  readonly maxRows: number;
-  readonly maxBytes: number;
-  readonly timeZone: string;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** One statement of a transaction: refused by the database, or its rows as far as the limits go. */
-export type Run = (text: string, values?: readonly (string | null)[]) => Promise<RawResult>;
+import { createLender, type Lender, type Login } from './lender.ts';
+import { readSurvey, type Survey } from './read-survey.ts';
+import type { RoleNotice } from './roles/role-notice.ts';
+import { createRoles, type Roles } from './roles/roles.ts';
+import { transactionsAs, transactionsWithin } from './scoped-transactions.ts';
+import type { Transactions } from './transaction.ts';
 
 /** An organization's database, as one account of it. */
-export interface DataSource {
-  /** Runs the work in one transaction within the limits. Reading rolls back, writing commits when the work resolves. */
-  transaction<T>(access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T>;
+export interface DataSource extends Transactions {
+  /** The same under a role that holds no more than this scope, where the settings ask for one and the database lets us make it. */
+  within(scope: ResolvedScope): Transactions;
   /** What tables there are; read anew when older than `catalogMaxAgeMs`. */
   catalog(): Promise<Catalog>;
   /** Whether it can be reached and read, now. */
@@ -36,47 +24,73 @@ export interface DataSourceSettings extends ConnectionSettings {
   readonly catalogMaxAgeMs?: number;
   /** How long a statement waits for those before it; as long as for a connection, unless given. */
   readonly queueTimeoutMs?: number;
+  /** Each scope's statements run under a role of its own. Without it all run as the account. */
+  readonly roles?: RoleSettings;
+  /** Counts how often it was connected: what was found out before counts no more. */
+  readonly version?: number;
 }
 
-/** The database answers a cancelled or timed-out statement within this time; else its connection is cut. */
-const graceMs = 1_000;
-const catalogLimits: Limits = { timeoutMs: 10_000, maxRows: 1, maxBytes: 32 * 1024 * 1024, timeZone: 'UTC' };
+export interface RoleSettings {
+  /** Whose scopes they are: no role is shared between two. */
+  readonly tenant: string;
+  readonly now?: () => number;
+}
+
+export interface Listeners {
+  /** Told of an idle connection that broke. */
+  readonly onLost: (cause: unknown) => void;
+  readonly onNotice: (notice: RoleNotice) => void;
+}
+
+const surveyLimits = { timeoutMs: 10_000 };
 
 /** A source that is closed with the process. It connects when first used. */
 export function openDataSource(process: ProcessContext, settings: DataSourceSettings): DataSource {
-  const source = createDataSource(settings, (cause) => process.logger.warn({ event: 'data_source_connection_lost', err: cause }));
+  const source = createDataSource(settings, listenersOf(process));
   process.onStop('data source', () => source.close());
   return source;
 }
 
-export function createDataSource(settings: DataSourceSettings, onLost: (cause: unknown) => void): DataSource {
+export const listenersOf = ({ logger }: ProcessContext): Listeners => ({
+  onLost: (cause) => logger.warn({ event: 'data_source_connection_lost', err: cause }),
+  onNotice: ({ level, ...notice }) => logger[level](notice),
+});
+
+export function createDataSource(settings: DataSourceSettings, listeners: Listeners | Listeners['onLost']): DataSource {
+  const { onLost, onNotice } = typeof listeners === 'function' ? { onLost: listeners, onNotice: () => undefined } : listeners;
   const driver = poolSettings(settings);
-  const pool = new pg.Pool(driver);
+  const account: Login = { driver };
   const queueTimeoutMs = settings.queueTimeoutMs ?? driver.connectionTimeoutMillis;
-  const lender: Lender = { pool, places: createPlaces(driver.max ?? 1), queueTimeoutMs };
-  // An idle connection that breaks is replaced by the next use; of one in use its user hears by the guard.
-  // The driver hangs the whole connection on its error.
-  pool.on('error', (cause) => onLost(translateFailure(cause)));
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  const readAnew = () => withClient(lender, catalogLimits, (client) => readInTransaction(client));
+  const lender = createLender({ most: driver.max ?? 1, queueTimeoutMs, onLost });
+  const survey = keep(() => lender.lend(account, surveyLimits, readSurvey), settings.catalogMaxAgeMs ?? 30_000);
+  const plain = transactionsAs(lender, account);
+  const roles = settings.roles && rolesFor(settings.roles, { url: settings.url, account, lender, survey, onNotice });
   return {
-    transaction: (access, limits, work) => transaction(lender, access, limits, work),
-    catalog: keep(readAnew, settings.catalogMaxAgeMs ?? 30_000),
-    async check() {
-      const begin = performance.now();
-      const { version } = await withClient(lender, catalogLimits, async (client) => {
-        const { rows } = await client.query<{ version: string }>("select pg_catalog.current_setting('server_version') as version");
-        return { version: rows[0]?.version ?? '' };
-      });
-      return { version, durationMs: performance.now() - begin };
-    },
-    close: () => pool.end(),
+    ...plain,
+    within: (scope) => (roles ? transactionsWithin(lender, roles, scope) : plain),
+    catalog: async () => (await survey()).catalog,
+    check: () => check(lender, account),
+    close: async () => void (await Promise.all([lender.close(), roles?.close()])),
   };
 }
 
+const rolesFor = (
+  { tenant, now = () => performance.now() }: RoleSettings,
+  parts: Omit<Parameters<typeof createRoles>[0], 'tenant' | 'now'>,
+): Roles => createRoles({ ...parts, tenant, now });
+
+async function check(lender: Lender, account: Login): Promise<{ version: string; durationMs: number }> {
+  const begin = performance.now();
+  const { version } = await lender.lend(account, surveyLimits, async (client) => {
+    const { rows } = await client.query<{ version: string }>("select pg_catalog.current_setting('server_version') as version");
+    return { version: rows[0]?.version ?? '' };
+  });
+  return { version, durationMs: performance.now() - begin };
+}
+
 /** One read at a time, kept for a while; a failed one is not kept. */
-function keep<T>(read: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
-  let kept: { at: number; value: Promise<T> } | undefined;
+function keep(read: () => Promise<Survey>, maxAgeMs: number): () => Promise<Survey> {
+  let kept: { at: number; value: Promise<Survey> } | undefined;
   return async () => {
     if (kept === undefined || performance.now() - kept.at > maxAgeMs) kept = { at: performance.now(), value: read() };
     const mine = kept;
@@ -87,184 +101,4 @@ function keep<T>(read: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
       throw cause;
     }
   };
-}
-
-interface Lender {
-  readonly pool: Pool;
-  /** As many as the pool has connections: its own limit is then that of connecting alone, and says of nobody who waits that the database is away. */
-  readonly places: Places;
-  readonly queueTimeoutMs: number | undefined;
-}
-
-async function withClient<T>(lender: Lender, limits: Limits, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const giveBack = await lender.places.take({ waitMs: lender.queueTimeoutMs, signal: limits.signal });
-  try {
-    return await withConnection(lender.pool, limits, work);
-  } finally {
-    giveBack();
-  }
-}
-
-/**
- * Lends a connection for as long as the limits allow. It goes back to the pool only when the work has ended by itself: a connection
- * that had to be left in the middle of something is cut.
- */
-async function withConnection<T>(pool: Pool, limits: Limits, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await connect(pool);
-  const guard = createGuard(client, limits);
-  const working = noticeLeaving(client).then(() => work(client));
-  working.catch(() => undefined);
-  try {
-    const result = await Promise.race([working, guard.broken]);
-    client.release(!guard.end());
-    return result;
-  } catch (cause) {
-    const isUsable = guard.end() && (await isIdle(client));
-    client.release(!isUsable);
-    throw guard.reason ?? translateFailure(cause);
-  }
-}
-
-async function connect(pool: Pool): Promise<PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (cause) {
-    throw translateFailure(cause);
-  }
-}
-
-const prepared = new WeakSet<PoolClient>();
-
-/**
- * Has the database look each second whether its client is still there, so that a cut connection ends its statement too. Where it can
- * not (before version 14, on some systems), the statement's own time limit does.
- */
-async function noticeLeaving(client: PoolClient): Promise<void> {
-  if (prepared.has(client)) return;
-  prepared.add(client);
-  const text = `do $$ begin perform pg_catalog.set_config('client_connection_check_interval', '1000', false);
-    exception when others then null; end $$`;
-  await client.query(text);
-}
-
-interface Guard {
-  readonly broken: Promise<never>;
-  readonly reason: DataFailure | undefined;
-  /** Stops guarding; whether the connection is still whole. */
-  end(): boolean;
-}
-
-/** Cuts the connection when the caller leaves, or when the database does not keep to the time that it was given. */
-function createGuard(client: PoolClient, { timeoutMs, signal }: Limits): Guard {
-  const { promise: broken, reject } = Promise.withResolvers<never>();
-  broken.catch(() => undefined);
-  let reason: DataFailure | undefined;
-  const cut = (failure: DataFailure) => {
-    reason ??= failure;
-    socketOf(client).destroy();
-    reject(failure);
-  };
-  const onAbort = () => cut(cancelled(signal?.reason));
-  const onError = (cause: unknown) => reject(translateFailure(cause));
-  const timer = setTimeout(() => cut(silent()), timeoutMs + graceMs);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  client.on('error', onError);
-  return {
-    broken,
-    get reason() {
-      return reason;
-    },
-    end() {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-      client.removeListener('error', onError);
-      return reason === undefined && !socketOf(client).destroyed;
-    },
-  };
-}
-
-/** A server that is there ends a statement in time, and says so itself. */
-const silent = () => new DataFailure('unavailable', 'The data source did not answer in time.');
-
-interface Socket {
-  readonly destroyed: boolean;
-  destroy(): void;
-  on(event: 'data', listener: (chunk: Buffer) => void): void;
-  removeListener(event: 'data', listener: (chunk: Buffer) => void): void;
-}
-
-/** The types of the driver leave its socket out. */
-const socketOf = (client: PoolClient): Socket => (client as unknown as { connection: { stream: Socket } }).connection.stream;
-
-async function isIdle(client: PoolClient): Promise<boolean> {
-  try {
-    await withTimeout(client.query('rollback'), graceMs, silent);
-    return true;
-  } catch {
-    // The connection is lost or silent, and its transaction with it: whoever asked gets the first failure, not this one.
-    return false;
-  }
-}
-
-interface Fate {
-  /** From here on only the server's word says whether the change was kept. */
-  isCommitting: boolean;
-}
-
-async function transaction<T>(lender: Lender, access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T> {
-  const fate: Fate = { isCommitting: false };
-  try {
-    return await withClient(lender, limits, (client) => inTransaction(client, access, { limits, fate }, work));
-  } catch (cause) {
-    // A server that refuses to commit says so; whoever else ends the wait knows nothing of the change.
-    if (!fate.isCommitting || (cause instanceof DataFailure && cause.kind === 'failed')) throw cause;
-    throw new DataFailure('unknown', 'The data source was lost during the change: it may have been written.', cause);
-  }
-}
-
-async function inTransaction<T>(
-  client: PoolClient,
-  access: Access,
-  { limits, fate }: { limits: Limits; fate: Fate },
-  work: (run: Run) => Promise<T>,
-): Promise<T> {
-  await client.query(beginText(access, limits));
-  const result = await work((text, values = []) => runLimited(client, text, values, limits));
-  if (socketOf(client).destroyed) {
-    if (access === 'read only') return result;
-    throw new DataFailure('failed', 'The result of the change is too large; nothing was changed.');
-  }
-  fate.isCommitting = access === 'read write';
-  await client.query(fate.isCommitting ? 'commit' : 'rollback');
-  return result;
-}
-
-/** Bytes are counted as they arrive, before anything is parsed: one value may be as large as a gigabyte. */
-async function runLimited(client: PoolClient, text: string, values: readonly (string | null)[], limits: Limits): Promise<RawResult> {
-  const query = new LimitedQuery(text, values, limits.maxRows);
-  const socket = socketOf(client);
-  const full = Promise.withResolvers<RawResult>();
-  let bytes = 0;
-  const count = ({ length }: Buffer) => {
-    bytes += length;
-    if (bytes <= limits.maxBytes) return;
-    full.resolve(query.soFar());
-    socket.destroy();
-  };
-  // When the rest is cut off, nobody waits for its end any more.
-  query.result.catch(() => undefined);
-  socket.on('data', count);
-  try {
-    client.query(query);
-    return await Promise.race([full.promise, query.result]);
-  } finally {
-    socket.removeListener('data', count);
-  }
-}
-
-async function readInTransaction(client: PoolClient): Promise<Catalog> {
-  await client.query('begin transaction read only; set local statement_timeout = 10000; set local lock_timeout = 2000');
-  const catalog = await readCatalog(client);
-  await client.query('rollback');
-  return catalog;
 }

@@ -1,5 +1,5 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import { createDataSource, type DataSource, type DataSourceSettings } from './data-source.ts';
+import { createDataSource, type DataSource, type DataSourceSettings, listenersOf } from './data-source.ts';
 
 /** The data sources of many organizations, each opened when first asked for. */
 export interface DataSources {
@@ -20,7 +20,7 @@ interface Entry {
 export function openDataSources(process: ProcessContext, max = mostSources): DataSources {
   const entries = new Map<string, Entry>();
   const closing = new Set<Promise<void>>();
-  const warn = (cause: unknown) => process.logger.warn({ event: 'data_source_connection_lost', err: cause });
+  const listeners = listenersOf(process);
 
   function close(key: string): void {
     const entry = entries.get(key);
@@ -28,7 +28,7 @@ export function openDataSources(process: ProcessContext, max = mostSources): Dat
     entries.delete(key);
     const closed = entry.source
       .close()
-      .catch(warn)
+      .catch(listeners.onLost)
       .finally(() => closing.delete(closed));
     closing.add(closed);
   }
@@ -42,7 +42,7 @@ export function openDataSources(process: ProcessContext, max = mostSources): Dat
       const wanted = JSON.stringify(settings);
       const kept = entries.get(key);
       if (kept?.settings !== wanted) close(key);
-      const entry = kept?.settings === wanted ? kept : { settings: wanted, source: createDataSource(settings, warn) };
+      const entry = kept?.settings === wanted ? kept : { settings: wanted, source: createDataSource(settings, listeners) };
       entries.delete(key);
       entries.set(key, entry);
       const [oldest] = entries.keys();

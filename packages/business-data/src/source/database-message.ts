@@ -1,4 +1,4 @@
-import { DataFailure } from './failure.ts';
+import { DataFailure, NotAdmitted } from './failure.ts';
 
 interface DriverFailure {
   code?: string;
@@ -24,7 +24,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/^23514/, 'A value is not among those that the table allows.'],
   [/^23/, 'The change breaks a rule of the table.'],
   [/^25006/, 'Only reading is possible here.'],
-  [/^42501/, 'The data source does not permit this to the account that it was connected with.'],
+  [/^42501/, 'The data source does not permit this.'],
   [/^42P01|^3F000/, 'A table has changed or gone since the data source was last looked at.'],
   [/^42/, 'The statement is not valid.'],
   [/^5[34]/, 'The data source has reached a limit of its own.'],
@@ -40,12 +40,21 @@ const awayMessage =
 export function translateFailure(cause: unknown): DataFailure {
   if (cause instanceof DataFailure) return cause;
   const { code = '', message = '' } = typeof cause === 'object' && cause !== null ? (cause as DriverFailure) : {};
-  if (code === '57014' || code === '25P03' || code === '25P04') return timedOut(cause);
-  if (away.test(code) || (code === '' && awayMessage.test(message))) return new DataFailure('unavailable', sentenceAway(code), cause);
-  if (tellable.test(code)) return new DataFailure('failed', `The database says: ${message}.`, cause);
+  const state = /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  if (code === '57014' || code === '25P03' || code === '25P04') return timedOut(cause, state);
+  if (away.test(code) || (code === '' && awayMessage.test(message)))
+    return new DataFailure('unavailable', sentenceAway(code), cause, state);
+  if (tellable.test(code)) return new DataFailure('failed', `The database says: ${message}.`, cause, state);
   const [, sentence] = sentences.find(([pattern]) => pattern.test(code)) ?? [];
   const told = `${sentence ?? 'The database could not run this.'}${code === '' ? '' : ` (${code})`}`;
-  return new DataFailure('failed', told, code === '' ? cause : withoutValues(code, cause));
+  return new DataFailure('failed', told, code === '' ? cause : withoutValues(code, cause), state);
+}
+
+/** Of a failure to connect: whether somebody is there who says no. Poolers say it in their own ways to a login that they do not know. */
+export function translateRejection(cause: unknown): DataFailure {
+  const failure = translateFailure(cause);
+  const isTurnedAway = failure.kind === 'failed' || /^(28|3D|08P01)/.test(failure.sqlState ?? '');
+  return isTurnedAway ? new NotAdmitted(failure) : failure;
 }
 
 /** For the log: where it arose, but not the message, the detail and the context, which may quote what is stored. */
@@ -54,8 +63,8 @@ function withoutValues(code: string, cause: unknown): Error {
   return new Error(`SQLSTATE ${code} in ${routine}`);
 }
 
-const timedOut = (cause?: unknown): DataFailure =>
-  new DataFailure('timeout', 'The statement ran into its time limit. Read fewer rows, or aggregate more narrowly.', cause);
+const timedOut = (cause: unknown, state: string | undefined): DataFailure =>
+  new DataFailure('timeout', 'The statement ran into its time limit. Read fewer rows, or aggregate more narrowly.', cause, state);
 
 function sentenceAway(code: string): string {
   if (code.startsWith('28')) return 'The data source refuses the account that it was connected with.';

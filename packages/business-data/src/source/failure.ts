@@ -16,10 +16,20 @@ export type FailureKind =
 export class DataFailure extends Error {
   override name = 'DataFailure';
   readonly kind: FailureKind;
+  /** PostgreSQL's own code, where it was PostgreSQL that said no. */
+  readonly sqlState: string | undefined;
 
-  constructor(kind: FailureKind, message: string, cause?: unknown) {
+  constructor(kind: FailureKind, message: string, cause?: unknown, sqlState?: string) {
     super(message, { cause });
     this.kind = kind;
+    this.sqlState = sqlState;
+  }
+}
+
+/** The database is there, and does not let this login in. */
+export class NotAdmitted extends DataFailure {
+  constructor({ kind, message, cause, sqlState }: DataFailure) {
+    super(kind, message, cause, sqlState);
   }
 }
 

@@ -21,6 +21,8 @@ interface Rights {
   database: string;
   may_create_databases: boolean;
   may_create_roles: boolean;
+  /** Before PostgreSQL 16 a role that may make roles has power over all others. */
+  may_lend_roles: boolean;
 }
 
 /**
@@ -60,7 +62,8 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
 async function rightsOf(client: Client): Promise<Rights> {
   const { rows } = await client.query<Rights>(
     `select current_database()::text as database, rolsuper or rolcreatedb as may_create_databases,
-            rolsuper or rolcreaterole as may_create_roles
+            rolsuper or rolcreaterole as may_create_roles,
+            rolsuper and current_setting('server_version_num')::integer >= 160000 as may_lend_roles
      from pg_roles where rolname = current_user`,
   );
   return rows[0] as Rights;
@@ -115,19 +118,21 @@ interface Reader extends Rights {
   readonly readerPassword: string;
 }
 
-async function makeReader(client: Client, { url, schema, database, readerPassword }: Reader): Promise<string> {
+/** It may hand on what it reads to roles that it makes, as each agent's scope is to have one. */
+async function makeReader(client: Client, { url, schema, database, readerPassword, may_lend_roles }: Reader): Promise<string> {
+  const [makesRoles, handsOn] = may_lend_roles ? ['createrole', 'with grant option'] : ['nocreaterole', ''];
   const role = `${database.slice(0, 40)}_demonstration_reader`;
   const id = client.escapeIdentifier(role);
   const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1', [role]);
   if (rowCount === 0) await client.query(`create role ${id}`);
-  await client.query(`alter role ${id} login password ${client.escapeLiteral(readerPassword)} connection limit 50`);
+  await client.query(`alter role ${id} login ${makesRoles} password ${client.escapeLiteral(readerPassword)} connection limit 50`);
   const { rows } = await client.query<{ here: string }>('select current_database()::text as here');
   const databaseId = client.escapeIdentifier(rows[0]?.here as string);
   await client.query(`alter role ${id} in database ${databaseId} set search_path = ${schema}`);
   await client.query(`alter role ${id} in database ${databaseId} set default_transaction_read_only = on`);
-  await client.query(`grant connect on database ${databaseId} to ${id}`);
-  await client.query(`grant usage on schema ${schema} to ${id}`);
-  await client.query(`grant select on all tables in schema ${schema} to ${id}`);
+  await client.query(`grant connect on database ${databaseId} to ${id} ${handsOn}`);
+  await client.query(`grant usage on schema ${schema} to ${id} ${handsOn}`);
+  await client.query(`grant select on all tables in schema ${schema} to ${id} ${handsOn}`);
   const own = new URL(url);
   [own.username, own.password] = [encodeURIComponent(role), encodeURIComponent(readerPassword)];
   return own.href;

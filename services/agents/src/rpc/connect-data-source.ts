@@ -4,7 +4,7 @@ import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
 import { connectionOf, type Place, sourceFailure } from '../sources/sources.ts';
-import { saveDataSource } from '../store/data-sources.ts';
+import { findDataSource, saveDataSource } from '../store/data-sources.ts';
 import { tableNames, toDataSource } from './data-source-message.ts';
 import { namedTenant } from './data-source-tenant.ts';
 
@@ -14,7 +14,8 @@ export const connectDataSource = ({ store, sources, auditRelay, logger, now }: A
     const tenant = namedTenant(request);
     const place = { url: request.url, ca: certificate(request.caCertificate) };
     const tables = await tablesOf(place, (cause) => logger.warn({ event: 'data_source_connection_lost', err: cause }));
-    const row = await store.transaction(async ({ sql }) => {
+    const { row, before } = await store.transaction(async ({ sql }) => {
+      const replaced = await findDataSource(sql, tenant);
       const saved = await saveDataSource(sql, tenant, sources.seal(tenant, place), now());
       const { host, port, database, user, tls } = toDataSource(saved, place);
       await writeAudit(sql, call, {
@@ -23,9 +24,10 @@ export const connectDataSource = ({ store, sources, auditRelay, logger, now }: A
         target: { type: 'data_source', id: `${host}:${port}/${database}` },
         changes: { host, port, database, user, tls },
       });
-      return saved;
+      return { row: saved, before: replaced };
     });
     sources.forget(tenant);
+    sources.leave(before, place);
     auditRelay.nudge();
     return { dataSource: toDataSource(row, place), tables };
   },

@@ -1,7 +1,7 @@
 import { operators, type RpcOf } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
-import { removeDataSource as remove } from '../store/data-sources.ts';
+import { findDataSource, removeDataSource as remove } from '../store/data-sources.ts';
 import { namedTenant } from './data-source-tenant.ts';
 
 /** Removing what is not there changes nothing and is no mistake. */
@@ -9,11 +9,14 @@ export const removeDataSource = ({ store, sources, auditRelay, now }: AgentsCont
   allow: operators,
   async handle(request, call) {
     const tenant = namedTenant(request);
-    await store.transaction(async ({ sql }) => {
+    const before = await store.transaction(async ({ sql }) => {
+      const found = await findDataSource(sql, tenant);
       if (await remove(sql, tenant, now()))
         await writeAudit(sql, call, { ...tenant, action: 'data_source.removed', target: { type: 'data_source', id: tenant.environment } });
+      return found;
     });
     sources.forget(tenant);
+    sources.leave(before);
     auditRelay.nudge();
     return {};
   },

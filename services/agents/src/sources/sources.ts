@@ -4,6 +4,7 @@ import {
   DataFailure,
   type DataSource,
   type DataSources,
+  dropScopedRoles,
   openDataSources,
 } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
@@ -30,6 +31,8 @@ export interface Sources {
   seal(tenant: Tenant, place: Place): string;
   /** Throws what the operator is told where it does not open. */
   open(row: DataSourceRow): Place;
+  /** Takes the roles away that were made for the tenant's scopes, unless its data is still there; nobody waits for it. */
+  leave(row: DataSourceRow | undefined, now?: Place): void;
   /** Kept open for a while, and closed with the process. */
   source(tenant: Tenant, place: Place): DataSource;
   forget(tenant: Tenant): void;
@@ -52,6 +55,15 @@ export function createSources(process: ProcessContext, store: Store, cipher: Cip
     seal: (tenant, { url, ca }) => cipher.encrypt(JSON.stringify({ url, ca }), urlContext(tenant)),
     open: unseal,
     source,
+    leave(row, now) {
+      const before = row && opened(unseal, row);
+      if (!row || !before || (now && isSameDatabase(before, now))) return;
+      const event = { organization_id: row.organizationId, environment: row.environment };
+      dropScopedRoles(connectionOf(before), keyOf(row), process.stopping).then(
+        (counts) => process.logger.info({ event: 'data_source_roles_dropped', ...event, ...counts }),
+        (cause: unknown) => process.logger.warn({ event: 'data_source_roles_left', ...event, err: cause }),
+      );
+    },
     forget: (tenant) => open.remove(keyOf(tenant)),
     async catalogOf(tenant) {
       const row = await findDataSource(store.sql, tenant);
@@ -78,6 +90,22 @@ function unsealed(cipher: Cipher, row: DataSourceRow): string {
     const message = 'What is kept of the data source can not be opened any more. Connect it again.';
     throw new ServiceError('data_source_unavailable', { message, cause });
   }
+}
+
+/** What does not open leads nowhere. */
+function opened(unseal: (row: DataSourceRow) => Place, row: DataSourceRow): Place | undefined {
+  try {
+    return unseal(row);
+  } catch (cause) {
+    if (cause instanceof ServiceError) return undefined;
+    throw cause;
+  }
+}
+
+/** By the names in the URL: a server that has moved to another port has its roles still. */
+function isSameDatabase(one: Place, other: Place): boolean {
+  const [a, b] = [new URL(one.url), new URL(other.url)];
+  return a.hostname === b.hostname && a.pathname === b.pathname && a.username === b.username;
 }
 
 /** What keeps a data source from being used, as the operator is told. */

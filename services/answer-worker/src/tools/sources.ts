@@ -20,15 +20,22 @@ interface Known {
   readonly version: number;
 }
 
-const connectionOf = ({ url, caCertificate: ca }: Known): DataSourceSettings => ({
-  ...settings,
-  url,
-  ...(ca !== '' && { tls: { mode: 'verify', ca } }),
-});
+export interface SourceOptions {
+  /** Whether statements run under a role for each scope, where the database lets us make one. */
+  readonly roles: 'auto' | 'off';
+}
 
-export function createTenantSources(process: ProcessContext): TenantSources {
+export function createTenantSources(process: ProcessContext, { roles }: SourceOptions): TenantSources {
   const open = openDataSources(process);
   const known = new Map<string, Known>();
+
+  const connectionOf = (tenant: string, { url, caCertificate: ca, version }: Known): DataSourceSettings => ({
+    ...settings,
+    url,
+    version,
+    ...(ca !== '' && { tls: { mode: 'verify', ca } }),
+    ...(roles === 'auto' && { roles: { tenant } }),
+  });
 
   function keep(tenant: string, found: Known): Known {
     const before = known.get(tenant);
@@ -50,10 +57,10 @@ export function createTenantSources(process: ProcessContext): TenantSources {
       const tenant = `${organizationId} ${environment}`;
       if (version === 0) return forget(tenant);
       const kept = known.get(tenant);
-      if (kept && kept.version >= version) return open.get(tenant, connectionOf(kept));
+      if (kept && kept.version >= version) return open.get(tenant, connectionOf(tenant, kept));
       const found = await steps.source();
       if (!found) return forget(tenant);
-      return open.get(tenant, connectionOf(keep(tenant, found)));
+      return open.get(tenant, connectionOf(tenant, keep(tenant, found)));
     },
   };
 }

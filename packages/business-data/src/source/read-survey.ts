@@ -7,7 +7,7 @@ import type { Catalog, CatalogTable } from '../domain/catalog.ts';
  */
 const statement = `
 with relations as (
-  select c.oid, n.nspname, c.relname, c.relkind, c.reloptions, c.reltuples
+  select c.oid, n.nspname, c.relname, c.relkind, c.reloptions, c.reltuples, c.relrowsecurity
   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
     and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_toast%' and n.nspname not like 'pg\\_temp%'
@@ -46,11 +46,40 @@ select pg_catalog.json_build_object('schema', r.nspname, 'name', r.relname,
   'comment', pg_catalog.obj_description(r.oid, 'pg_class'), 'columns', c.list,
   'primaryKey', coalesce((select k.list -> 0 -> 'columns' from keys k where k.conrelid = r.oid and k.contype = 'p'), '[]'),
   'foreignKeys', coalesce((select k.list from keys k where k.conrelid = r.oid and k.contype = 'f'), '[]'),
-  'approximateRows', case when r.reltuples >= 0 and r.relkind <> 'v' then r.reltuples end) as "table"
+  'approximateRows', case when r.reltuples >= 0 and r.relkind <> 'v' then r.reltuples end) as "table",
+  r.relrowsecurity or r.relkind = 'f' or exists (select from pg_catalog.pg_options_to_table(r.reloptions) o
+    where o.option_name = 'security_invoker' and o.option_value::boolean) as "byAsker"
 from relations r join columns c on c.attrelid = r.oid`;
 
-export async function readCatalog(client: ClientBase): Promise<Catalog> {
-  const { rows } = await client.query<{ schema: string | null }>('select pg_catalog.current_schema() as schema');
-  const { rows: tables } = await client.query<{ table: CatalogTable }>(statement);
-  return { defaultSchema: rows[0]?.schema ?? 'public', tables: tables.map(({ table }) => table) };
+/** What a database holds, and what that means for roles of agents. */
+export interface Survey {
+  readonly catalog: Catalog;
+  readonly mayMakeRoles: boolean;
+  /** Whether another account would be shown other rows of this table. */
+  isByAsker(table: { readonly schema: string; readonly name: string }): boolean;
 }
+
+export async function readSurvey(client: ClientBase): Promise<Survey> {
+  await client.query('begin transaction read only; set local statement_timeout = 10000; set local lock_timeout = 2000');
+  const survey = await read(client);
+  await client.query('rollback');
+  return survey;
+}
+
+async function read(client: ClientBase): Promise<Survey> {
+  const { rows } = await client.query<{ schema: string | null; mayMakeRoles: boolean }>(
+    `select pg_catalog.current_schema() as schema,
+       not pg_catalog.pg_is_in_recovery()
+         and exists (select from pg_catalog.pg_roles where rolname operator(pg_catalog.=) current_user and (rolsuper or rolcreaterole)) as "mayMakeRoles"`,
+  );
+  const [{ schema, mayMakeRoles } = { schema: null, mayMakeRoles: false }] = rows;
+  const { rows: found } = await client.query<{ table: CatalogTable; byAsker: boolean }>(statement);
+  const byAsker = new Set(found.filter((row) => row.byAsker).map(({ table }) => keyOf(table)));
+  return {
+    catalog: { defaultSchema: schema ?? 'public', tables: found.map(({ table }) => table) },
+    mayMakeRoles,
+    isByAsker: (table) => byAsker.has(keyOf(table)),
+  };
+}
+
+const keyOf = ({ schema, name }: { readonly schema: string; readonly name: string }): string => JSON.stringify([schema, name]);

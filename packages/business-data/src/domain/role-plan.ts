@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { quote } from './identifiers.ts';
+import type { ResolvedScope, ScopedTable } from './scope.ts';
+
+/** One privilege on one thing of a database. */
+export interface Right {
+  readonly kind: 'database' | 'schema' | 'table' | 'column' | 'sequence';
+  readonly schema: string | null;
+  readonly name: string | null;
+  readonly column: string | null;
+  readonly privilege: string;
+}
+
+/** Whose roles they are. */
+export interface RoleOwner {
+  readonly tenant: string;
+  readonly database: string;
+  /** The account that makes them. */
+  readonly account: string;
+}
+
+/** The role that statements of one scope log in as: one for reading, and one for changing. */
+export interface RolePlan {
+  readonly name: string;
+  /** What the names of all roles of this tenant in this database begin with. */
+  readonly family: string;
+  readonly writes: boolean;
+  readonly tables: readonly ScopedTable[];
+  readonly rights: readonly Right[];
+}
+
+/** What every role of ours is called, so that an administrator of the data source knows them. */
+const prefix = 'agent_scope_';
+
+export const familyOf = ({ tenant, database }: Pick<RoleOwner, 'tenant' | 'database'>): string =>
+  `${prefix}${digest([tenant, database]).slice(0, 16)}_`;
+
+/** The name follows from what the role holds, so that another scope is another role and no role ever loses a right to a change. */
+export function planRole(owner: RoleOwner, scope: ResolvedScope, writes: boolean): RolePlan {
+  const family = familyOf(owner);
+  const tables = writes ? scope.tables.filter(({ kind }) => kind === 'table') : scope.tables;
+  const rights = rightsOn(tables, writes);
+  return { name: `${family}${digest([owner.account, rights]).slice(0, 24)}`, family, writes, tables, rights };
+}
+
+const digest = (parts: unknown): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+
+function rightsOn(tables: readonly ScopedTable[], writes: boolean): Right[] {
+  const schemas = [...new Set(tables.map(({ schema }) => schema))].sort();
+  return [
+    right('database', 'connect', {}),
+    ...schemas.map((schema) => right('schema', 'usage', { schema })),
+    ...[...tables].sort(byName).flatMap((table) => [...onColumns(table, 'select'), ...(writes ? toWrite(table) : [])]),
+  ];
+}
+
+const byName = (one: ScopedTable, other: ScopedTable): number => (keyOf(one) < keyOf(other) ? -1 : 1);
+const keyOf = ({ schema, name }: ScopedTable): string => JSON.stringify([schema, name]);
+
+function toWrite(table: ScopedTable): Right[] {
+  const mayDelete = table.whole && table.primaryKey.length > 0;
+  const { schema, name } = table;
+  return [...onColumns(table, 'insert'), ...onColumns(table, 'update'), ...(mayDelete ? [right('table', 'delete', { schema, name })] : [])];
+}
+
+function onColumns({ schema, name, columns }: ScopedTable, privilege: 'select' | 'insert' | 'update'): Right[] {
+  const meant = privilege === 'select' ? columns : columns.filter(({ generated }) => !generated);
+  return meant.map((column) => right('column', privilege, { schema, name, column: column.name }));
+}
+
+export function right(kind: Right['kind'], privilege: string, on: Partial<Pick<Right, 'schema' | 'name' | 'column'>>): Right {
+  return { kind, schema: on.schema ?? null, name: on.name ?? null, column: on.column ?? null, privilege };
+}
+
+/** The statements that give these rights; columns of a table in one of them. */
+export function grantText(role: string, database: string, rights: readonly Right[]): string {
+  const grants = new Map<string, { one: Right; columns: string[] }>();
+  for (const one of rights) {
+    const key = JSON.stringify([one.kind, one.privilege, one.schema, one.name]);
+    const grant = grants.get(key) ?? { one, columns: [] };
+    grants.set(key, grant);
+    if (one.column !== null) grant.columns.push(quote(one.column));
+  }
+  return Array.from(grants.values(), ({ one, columns }) => {
+    const list = columns.length > 0 ? ` (${columns.join(', ')})` : '';
+    return `grant ${one.privilege}${list} on ${objectOf(one, database)} to ${quote(role)}`;
+  }).join('; ');
+}
+
+function objectOf({ kind, schema, name }: Right, database: string): string {
+  if (kind === 'database') return `database ${quote(database)}`;
+  if (kind === 'schema') return `schema ${quote(schema ?? '')}`;
+  return `${kind === 'sequence' ? 'sequence' : 'table'} ${quote(schema ?? '')}.${quote(name ?? '')}`;
+}

@@ -1,0 +1,97 @@
+import type { ClientBase } from 'pg';
+import { quote } from '../../domain/identifiers.ts';
+import { daysKept, writtenDay } from '../../domain/role-comment.ts';
+import { familyOf, type RolePlan } from '../../domain/role-plan.ts';
+import { type ConnectionSettings, poolSettings } from '../connection.ts';
+import { translateFailure } from '../database-message.ts';
+import { DataFailure } from '../failure.ts';
+import { createLender } from '../lender.ts';
+import { accountTransaction, lockRoles } from './account-transaction.ts';
+
+export interface Dropped {
+  readonly dropped: number;
+  /** Roles that would not go: another account made them, say. */
+  readonly left: number;
+}
+
+/** Drops a role of ours with all that it was granted here. What it owns it was given by somebody else, and is not ours to drop. */
+export async function dropRole(client: ClientBase, name: string): Promise<void> {
+  const role = quote(name);
+  const { rowCount } = await client.query(
+    `select from pg_shdepend d join pg_roles r on r.oid = d.refobjid where d.refclassid = 'pg_authid'::regclass and d.deptype = 'o' and r.rolname = $1`,
+    [name],
+  );
+  if (rowCount !== 0) throw new DataFailure('failed', 'The role owns something.');
+  await client.query(`grant ${role} to current_user; drop owned by ${role}; drop role ${role}`);
+}
+
+const mostAtOnce = 20;
+
+/** Drops roles of this tenant that nobody has used for days (where there are too many: today), so that they do not pile up. */
+export const dropStaleRoles = (client: ClientBase, { family }: Pick<RolePlan, 'family'>, isCrowded: boolean): Promise<Dropped> =>
+  dropEach(client, family, { olderThanDays: isCrowded ? 0 : daysKept, most: mostAtOnce });
+
+const mostOfTenant = 10_000;
+const dropLimitMs = 20_000;
+
+/**
+ * Drops all roles that were made for a tenant in this database, when its data source is removed or leads elsewhere from now on.
+ * The account is the one that made them.
+ */
+export async function dropScopedRoles(account: ConnectionSettings, tenant: string, signal?: AbortSignal): Promise<Dropped> {
+  const driver = poolSettings(account);
+  const lender = createLender({ most: 1, queueTimeoutMs: undefined, onLost: () => undefined });
+  try {
+    const family = familyOf({ tenant, database: driver.database ?? '' });
+    return await lender.lend({ driver }, { timeoutMs: dropLimitMs, signal }, (client) =>
+      dropEach(client, family, { olderThanDays: -1, most: mostOfTenant }),
+    );
+  } finally {
+    await lender.close();
+  }
+}
+
+interface Which {
+  readonly olderThanDays: number;
+  readonly most: number;
+}
+
+/** Each in a transaction of its own: one that would not go keeps none of the others. */
+async function dropEach(client: ClientBase, family: string, { olderThanDays, most }: Which): Promise<Dropped> {
+  const { names } = await accountTransaction(client, async () => ({
+    names: await unusedRoles(client, { family, olderThanDays, most }),
+    keep: false,
+  }));
+  let dropped = 0;
+  for (const name of names) if (await dropUnused(client, name, olderThanDays)) dropped += 1;
+  return { dropped, left: names.length - dropped };
+}
+
+async function dropUnused(client: ClientBase, name: string, olderThanDays: number): Promise<boolean> {
+  try {
+    const { keep } = await accountTransaction(client, async () => {
+      await lockRoles(client);
+      const [found] = await unusedRoles(client, { family: name, olderThanDays, most: 1 });
+      if (found !== undefined) await dropRole(client, name);
+      return { keep: found !== undefined };
+    });
+    return keep;
+  } catch (cause) {
+    const failure = translateFailure(cause);
+    if (failure.kind === 'unavailable') throw failure;
+    await client.query('rollback');
+    return false;
+  }
+}
+
+/** Of those whose comment is ours, those that were used longest ago first. */
+async function unusedRoles(client: ClientBase, { family, olderThanDays, most }: Which & { readonly family: string }): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select r.rolname as name from pg_roles r,
+       lateral (select substring(shobj_description(r.oid, 'pg_authid') from $2)::date as day) used
+     where starts_with(r.rolname::text, $1) and used.day < (now() at time zone 'UTC')::date - $3::integer
+     order by used.day, r.rolname limit $4`,
+    [family, writtenDay, olderThanDays, most],
+  );
+  return rows.map(({ name }) => name);
+}

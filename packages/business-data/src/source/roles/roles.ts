@@ -1,0 +1,133 @@
+import { planRole, type RolePlan } from '../../domain/role-plan.ts';
+import type { ResolvedScope } from '../../domain/scope.ts';
+import { type DataFailure, NotAdmitted } from '../failure.ts';
+import { heeding } from '../heeding.ts';
+import type { Lender, Login } from '../lender.ts';
+import type { Survey } from '../read-survey.ts';
+import type { Access } from '../session.ts';
+import { createPreparation, type RoleLogin } from './prepare-role.ts';
+import type { RoleNotice } from './role-notice.ts';
+import { rolePassword } from './role-password.ts';
+import { touch } from './touch.ts';
+
+/** Whom statements of one scope log in as. */
+export interface Standing {
+  readonly login: Login;
+  /** None where the account itself has to do. */
+  readonly plan: RolePlan | undefined;
+}
+
+export interface Roles {
+  standing(scope: ResolvedScope, access: Access, signal: AbortSignal | undefined): Promise<Standing>;
+  /**
+   * After the role was turned away or was denied something: looks at it again. The same standing where that was done just now. Only what
+   * the data source then says of the role itself decides; nothing that a statement brings about makes anybody do without it.
+   */
+  again(before: Standing, failure: DataFailure, signal: AbortSignal | undefined): Promise<Standing>;
+  /** The role was denied something although it has all that it should have. */
+  denied(standing: Standing): void;
+  close(): Promise<void>;
+}
+
+export interface RolesOptions {
+  readonly tenant: string;
+  readonly url: string;
+  readonly account: Login;
+  readonly lender: Lender;
+  readonly survey: () => Promise<Survey>;
+  readonly now: () => number;
+  readonly onNotice: (notice: RoleNotice) => void;
+}
+
+/** Connections of a role are for the next steps of the same answer. */
+const idleMs = 10_000;
+/** The account's rights may change, and the role's day has to be told anew each day. */
+const maxAgeMs = 600_000;
+const soonMs = 30_000;
+const justNowMs = 5_000;
+
+interface Known {
+  readonly standing: Standing;
+  readonly at: number;
+  readonly until: number;
+  isDeniedTold: boolean;
+}
+
+interface Kept {
+  readonly login: Promise<RoleLogin>;
+  known: Known | undefined;
+  flight: Promise<Standing> | undefined;
+}
+
+export function createRoles({ tenant, url, account, lender, survey, now, onNotice }: RolesOptions): Roles {
+  const { database = '', user = '' } = account.driver;
+  const owner = { tenant, database, account: user };
+  const byAccount: Standing = { login: account, plan: undefined };
+  const kept = new Map<string, Kept>();
+  const told = new Map<string, string>();
+  const onLeft = (role: string, reason: string) => onNotice({ level: 'warn', event: 'data_source_roles_left', tenant, role, reason });
+  const preparation = createPreparation({ account, lender, onLeft });
+
+  function keep(plan: RolePlan): Kept {
+    const found = kept.get(plan.name) ?? { login: loginOf(plan), known: undefined, flight: undefined };
+    touch(kept, plan.name, found);
+    return found;
+  }
+
+  async function loginOf(plan: RolePlan): Promise<RoleLogin> {
+    const password = await rolePassword(url, plan.name);
+    return { plan, password, driver: { ...account.driver, user: plan.name, password, idleTimeoutMillis: idleMs } };
+  }
+
+  /** Once for each reason: what stays as it is needs no second word. */
+  function notUsed(level: RoleNotice['level'], role: string, reason: string): Standing {
+    if (told.get(role) !== reason) onNotice({ level, event: 'data_source_role_not_used', tenant, role, reason });
+    touch(told, role, reason);
+    return byAccount;
+  }
+
+  /** However many ask at once, one looks. */
+  function look(entry: Kept, renew: boolean): Promise<Standing> {
+    entry.flight ??= lookNow(entry, renew).finally(() => {
+      entry.flight = undefined;
+    });
+    return entry.flight;
+  }
+
+  async function lookNow(entry: Kept, renew: boolean): Promise<Standing> {
+    const login = await entry.login;
+    if (renew) lender.renew(login);
+    const { reason, isPassing } = await preparation.prepare(login);
+    const { plan } = login;
+    if (reason === undefined) told.delete(plan.name);
+    const standing = reason === undefined ? { login, plan } : notUsed('warn', plan.name, reason);
+    const at = now();
+    entry.known = { standing, at, until: at + (isPassing ? soonMs : maxAgeMs), isDeniedTold: false };
+    return standing;
+  }
+
+  return {
+    async standing(scope, access, signal) {
+      const plan = planRole(owner, scope, access === 'read write');
+      const { mayMakeRoles, isByAsker } = await survey();
+      if (!mayMakeRoles) return notUsed('info', plan.family, 'the account can not make roles');
+      if (plan.tables.some(isByAsker)) return notUsed('warn', plan.name, 'what is in scope shows each account rows of its own');
+      const entry = keep(plan);
+      return entry.known && now() < entry.known.until ? entry.known.standing : await heeding(look(entry, false), signal);
+    },
+    async again(before, failure, signal) {
+      const entry = kept.get(before.plan?.name ?? '');
+      if (!entry || (entry.known && entry.known.standing !== before)) return entry?.known?.standing ?? before;
+      const isFresh = entry.known !== undefined && now() - entry.known.at < justNowMs;
+      return isFresh && !(failure instanceof NotAdmitted) ? before : await heeding(look(entry, true), signal);
+    },
+    denied({ plan }) {
+      const known = kept.get(plan?.name ?? '')?.known;
+      if (!plan || !known || known.isDeniedTold) return;
+      known.isDeniedTold = true;
+      const reason = 'a statement asked for more than is in its scope, or for what only the account may use';
+      onNotice({ level: 'warn', event: 'data_source_role_denied', tenant, role: plan.name, reason });
+    },
+    close: () => preparation.settled(),
+  };
+}

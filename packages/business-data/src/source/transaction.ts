@@ -1,0 +1,75 @@
+import type { PoolClient } from 'pg';
+import { DataFailure } from './failure.ts';
+import { socketOf } from './guard.ts';
+import { LimitedQuery, type RawResult } from './limited-query.ts';
+import type { Limits } from './limits.ts';
+import { type Access, beginText } from './session.ts';
+
+/** One statement of a transaction: refused by the database, or its rows as far as the limits go. */
+export type Run = (text: string, values?: readonly (string | null)[]) => Promise<RawResult>;
+
+/** Somewhere to run statements. */
+export interface Transactions {
+  /** Runs the work in one transaction within the limits. Reading rolls back, writing commits when the work resolves. */
+  transaction<T>(access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T>;
+}
+
+type Lend = <T>(limits: Limits, work: (client: PoolClient) => Promise<T>) => Promise<T>;
+
+interface Fate {
+  /** From here on only the server's word says whether the change was kept. */
+  isCommitting: boolean;
+}
+
+export const transactionsOn = (lend: Lend): Transactions => ({
+  async transaction(access, limits, work) {
+    const fate: Fate = { isCommitting: false };
+    try {
+      return await lend(limits, (client) => inTransaction(client, access, { limits, fate }, work));
+    } catch (cause) {
+      // A server that refuses to commit says so; whoever else ends the wait knows nothing of the change.
+      if (!fate.isCommitting || (cause instanceof DataFailure && cause.kind === 'failed')) throw cause;
+      throw new DataFailure('unknown', 'The data source was lost during the change: it may have been written.', cause);
+    }
+  },
+});
+
+async function inTransaction<T>(
+  client: PoolClient,
+  access: Access,
+  { limits, fate }: { limits: Limits; fate: Fate },
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  await client.query(beginText(access, limits));
+  const result = await work((text, values = []) => runLimited(client, text, values, limits));
+  if (socketOf(client).destroyed) {
+    if (access === 'read only') return result;
+    throw new DataFailure('failed', 'The result of the change is too large; nothing was changed.');
+  }
+  fate.isCommitting = access === 'read write';
+  await client.query(fate.isCommitting ? 'commit' : 'rollback');
+  return result;
+}
+
+/** Bytes are counted as they arrive, before anything is parsed: one value may be as large as a gigabyte. */
+async function runLimited(client: PoolClient, text: string, values: readonly (string | null)[], limits: Limits): Promise<RawResult> {
+  const query = new LimitedQuery(text, values, limits.maxRows);
+  const socket = socketOf(client);
+  const full = Promise.withResolvers<RawResult>();
+  let bytes = 0;
+  const count = ({ length }: Buffer) => {
+    bytes += length;
+    if (bytes <= limits.maxBytes) return;
+    full.resolve(query.soFar());
+    socket.destroy();
+  };
+  // When the rest is cut off, nobody waits for its end any more.
+  query.result.catch(() => undefined);
+  socket.on('data', count);
+  try {
+    client.query(query);
+    return await Promise.race([full.promise, query.result]);
+  } finally {
+    socket.removeListener('data', count);
+  }
+}
