@@ -30,7 +30,8 @@ export interface WorkerTimes {
   readonly checkMs: number;
 }
 
-const usualTimes: WorkerTimes = { lockMs: 10_000, checkMs: 5_000 };
+/** What a dead worker had is gone after 11 s, before whoever owns the rows looks for the third time. */
+const usualTimes: WorkerTimes = { lockMs: 8_000, checkMs: 3_000 };
 const retryPauseMs = 500;
 /** What aborted handlers have to hand back what they hold. */
 const handBackMs = 2_000;
