@@ -9,6 +9,7 @@ export { isViolation } from './failures.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { type IdPrefix, newId } from './ids.ts';
 export { migrate, migration } from './migrations.ts';
+export { createMonthPartitions, type Partitions } from './month-partitions.ts';
 export { type OutboxMessage, outboxTable, writeOutbox } from './outbox.ts';
 export { type Parameters, parameters } from './parameters.ts';
 export { type Relay, startRelay } from './relay.ts';

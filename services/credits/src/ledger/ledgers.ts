@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { Sql, Store } from '@agent-service/store';
+import type { Partitions, Sql, Store } from '@agent-service/store';
 import type { Ledger } from '../domain/accounts.ts';
 import { runBatch } from '../domain/kernel.ts';
 import type { Operation } from '../domain/operations.ts';
@@ -9,7 +9,6 @@ import { OPENING_CREDITS, OPENING_GRANT, type Tenant } from '../domain/tenant.ts
 import { writeEvents } from '../store/events.ts';
 import { addLedger, findLedger, lockLedger } from '../store/ledger-rows.ts';
 import { type Loaded, loadState } from '../store/load.ts';
-import type { Partitions } from '../store/partitions.ts';
 import { saveOutcome } from '../store/save.ts';
 import { createKnownLedgers } from './known-ledgers.ts';
 
