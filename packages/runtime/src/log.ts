@@ -20,13 +20,18 @@ const secretNames = new Set([
 ]);
 const censored = '[redacted]';
 
+const streams = new Set<{ flushSync(): void }>();
+process.on('exit', () => {
+  for (const stream of streams) stream.flushSync();
+});
+
 /**
  * One JSON line an event on standard output. Lines are buffered for at most 200 ms, because a write a line
  * is a measurable part of a short request; they are flushed at exit.
  */
 export function createLogger(name: string, level: string): Logger {
   const stream = destination({ dest: 1, sync: true, minLength: bufferBytes, periodicFlush: flushEveryMs });
-  process.on('exit', () => stream.flushSync());
+  streams.add(stream);
   const base = { pid: process.pid, service: name };
   return pino({ level, base, timestamp: isoTime, formatters: { log: withoutSecrets } }, stream);
 }
