@@ -6,7 +6,7 @@ import { failAnswersOfAgent, failRestOfAgent } from './agent-deletion.ts';
 import { createAnnouncer } from './announcer.ts';
 import { createBackground } from './background.ts';
 import { type Beginning, createBeginning } from './beginning.ts';
-import { cancelAnswer } from './cancelling.ts';
+import { type Cancelled, cancelAnswer } from './cancelling.ts';
 import { createCompletion, type EndRefusal } from './completion.ts';
 import { createDispatcher } from './dispatcher.ts';
 import type { Duty } from './duty.ts';
@@ -34,8 +34,8 @@ export interface Answers {
   complete(result: Result): Promise<EndRefusal>;
   fail(attempts: readonly FailedAttempt[]): Promise<EndRefusal[]>;
   handBack(attempts: readonly AttemptKey[]): Promise<void>;
-  /** Ends an answer that has no result yet; the row of whatever it is then, of this user with this agent. */
-  cancel(key: AnswerKey, whose: { agentId: string; userId: string }): Promise<ReadRow | undefined>;
+  /** Ends an answer of this user with this agent that has no result yet, within the transaction given. */
+  cancel(transaction: { readonly sql: Sql }, key: AnswerKey, whose: { agentId: string; userId: string }): Promise<Cancelled | undefined>;
   read(keys: readonly (AnswerKey & { createdAt: number })[]): Promise<ReadRow[]>;
   /**
    * Ends what a deleted agent still had to answer, within the transaction that deletes it (after the agent's own row is locked).
@@ -76,7 +76,8 @@ function forCallers(parts: Parts, ender: Ender, releases: Releases) {
   const { store, background } = parts;
   return {
     acceptance: createAcceptance(parts, releases),
-    cancel: (key: AnswerKey, whose: { agentId: string; userId: string }) => cancelAnswer(store.sql, ender, key, whose),
+    cancel: ({ sql }: { readonly sql: Sql }, key: AnswerKey, whose: { agentId: string; userId: string }) =>
+      cancelAnswer(sql, ender, key, whose),
     read: (keys: readonly (AnswerKey & { createdAt: number })[]) => readWhole(store.sql, keys),
     async failAnswersOfAgent({ sql }: { readonly sql: Sql }, { organizationId, environment }: TenantKey, agentId: string) {
       const agent = { organizationId, environment, agentId };

@@ -73,7 +73,7 @@ const onAnswers: Partial<Record<Command['kind'], (answer: World['answers'][numbe
     }),
   repeat: (answer) => rig.answers.acceptance.add(answer.question),
   fail: ({ id }, attempt) => rig.answers.fail([{ ...key(id), attempt, failure: { code: 'provider_error', message: '' } }]),
-  cancel: ({ id, agentId }) => rig.answers.cancel(key(id), { agentId, userId: 'usr_1' }),
+  cancel: ({ id, agentId }) => rig.cancel(key(id), { agentId, userId: 'usr_1' }),
   handBack: ({ id }, attempt) => rig.answers.handBack([{ ...key(id), attempt }]),
   renew: ({ id }, attempt) => rig.answers.renew([{ ...key(id), attempt }]),
 };

@@ -140,7 +140,7 @@ test('a history leaves out what failed or was cancelled, and keeps the last exch
   const answer = (content: string) => (id: string) => rig.answers.complete(result(id, 1, content));
   const { conversationId } = await ask('first', '', answer('one'));
   await ask('failing', conversationId, (id) => rig.answers.fail([{ ...key(id), attempt: 1, failure: null }]));
-  await ask('unwanted', conversationId, (id) => rig.answers.cancel(key(id), { agentId, userId: 'usr_1' }));
+  await ask('unwanted', conversationId, (id) => rig.cancel(key(id)));
   const long = '😀'.repeat(200_000);
   const { history } = await ask('long', conversationId, answer(long));
   expect(history).toEqual([

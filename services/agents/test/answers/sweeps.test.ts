@@ -130,7 +130,7 @@ test('beyond the limit answers wait, the oldest goes first, and a full line refu
     (jobs) => jobs.length > 0,
   );
   expect(jobsOf(ids[3] as string)).toEqual([]);
-  await rig.answers.cancel(key(ids[1] as string), { agentId, userId: 'usr_1' });
+  await rig.cancel(key(ids[1] as string));
   await until(
     () => jobsOf(ids[3] as string),
     (jobs) => jobs.length > 0,
@@ -157,7 +157,7 @@ test('a stored result is settled by whoever comes, when its process could not', 
   expect(await rig.answers.complete(result(id, 1))).toBeUndefined();
   expect(await stateOf(id)).toBe('settling');
   expect(await begin(id, 'other')).toEqual({ refusal: { code: 'attempt_superseded' } });
-  expect(await rig.answers.cancel(key(id), { agentId, userId: 'usr_1' })).toMatchObject({ status: 'running' });
+  expect(await rig.cancel(key(id))).toMatchObject({ status: 'running' });
   rig.ledger.mood = 'well';
   await until(
     () => endOf(id),

@@ -115,6 +115,13 @@ describe('a message through the whole system', () => {
     const { id } = messageIn(await send());
     const answer = await post(`/v1/agents/${agentId}/messages/${id}/cancel`);
     expect([answer.status, messageIn(answer).status]).toEqual([200, 'completed']);
+    const headers = { 'idempotency-key': randomUUID() };
+    const [first, again] = [
+      await post(`/v1/agents/${agentId}/messages/${id}/cancel`, {}, headers),
+      await post(`/v1/agents/${agentId}/messages/${id}/cancel`, {}, headers),
+    ];
+    expect([first.headers['idempotent-replayed'], again.headers['idempotent-replayed']]).toEqual([undefined, 'true']);
+    expect(again.json<{ data: Message }>().data).toEqual(first.json<{ data: Message }>().data);
   });
 
   test('is refused by an agent that is not active, and by none', async () => {

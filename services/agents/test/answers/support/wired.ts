@@ -5,7 +5,9 @@ import { testDatabase } from '@agent-service/testkit';
 import { z } from 'zod';
 import type { Question } from '../../../src/answers/admissions.ts';
 import { type Answers, composeAnswers } from '../../../src/answers/answers.ts';
+import type { AnswerKey } from '../../../src/answers/key.ts';
 import { createPartitions } from '../../../src/answers/store/partitions.ts';
+import type { ReadRow } from '../../../src/answers/store/read.ts';
 import type { SweepParts } from '../../../src/answers/sweeps.ts';
 import type { AgentsBase } from '../../../src/base.ts';
 import { timeOf } from '../../../src/domain/answers/ids.ts';
@@ -31,6 +33,8 @@ export interface Wired {
   readonly prioritized: { payload: AnswerJob; priority: number }[];
   readonly replies: { channel: string; reply: Reply }[];
   readonly notices: { channel: string; notice: WorkerNotice }[];
+  /** Cancels an answer and lets everything follow. */
+  cancel(key: AnswerKey, whose?: { agentId: string; userId: string }): Promise<ReadRow | undefined>;
   stop(): Promise<void>;
 }
 
@@ -96,6 +100,11 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
     },
     set known(known) {
       rig.known = known;
+    },
+    async cancel(key, whose = { agentId, userId: 'usr_1' }) {
+      const cancelled = await store.transaction((transaction) => answers.cancel(transaction, key, whose));
+      cancelled?.committed();
+      return cancelled?.row;
     },
     async stop() {
       await running.stop();
