@@ -136,22 +136,24 @@ test('only columns in scope ever leave the database, whatever a model tries', as
   ]);
   const told = [...toolTexts(), message.content, JSON.stringify(message.queries ?? [])].join('\n');
   for (const [secret] of [...salaries, ...mails]) expect(told).not.toContain(secret);
-  // The server's own word: of the agent's statements none names what is outside of its scope.
+  // The server's own word: the agent's statements ran as the role of its scope, and none names what is outside of it.
   await until(() => world.log('postgres').slice(logged).includes('agent-service answers'));
-  const run = statementsOf(world.log('postgres').slice(logged));
-  expect(run.filter((text) => /from\s.*employees/i.test(text)).length).toBeGreaterThan(0);
+  const { byRole, byAccount } = statementsOf(world.log('postgres').slice(logged));
+  expect(byRole.filter((text) => /from\s.*employees/i.test(text)).length).toBeGreaterThan(0);
   expect(
-    run.filter((text) => /salary|email|payments|pg_authid|pg_shadow|information_schema|pg_read_file|query_to_xml|dblink/i.test(text)),
+    byRole.filter((text) => /salary|email|payments|pg_authid|pg_shadow|information_schema|pg_read_file|query_to_xml|dblink/i.test(text)),
   ).toEqual([]);
+  // The account itself looked into the catalogue and saw to the role.
+  expect(byAccount.filter((text) => /salary|email|payments|from\s.*employees/i.test(text))).toEqual([]);
   expect(world.model.calls.at(-1)?.messages.filter(({ role }) => role === 'tool')).toHaveLength(attempts.length + 6);
 }, 30_000);
 
-/** What workers had the database run, but for its look into the catalogue and the frame of transactions. */
-function statementsOf(log: string): string[] {
+/** What workers had the database run, as the role of a scope and as the account that was connected. */
+function statementsOf(log: string): { byRole: string[]; byAccount: string[] } {
   const lines = log.split(/\n(?=\d{4}-\d\d-\d\d )/).filter((line) => line.includes('agent-service answers'));
-  return lines
-    .flatMap((line) => /(?:statement|execute [^:]*): ([\s\S]*)/.exec(line)?.[1] ?? [])
-    .filter((text) => !/^\s*(with relations as|begin transaction|rollback|select pg_catalog\.current_schema|do \$\$)/i.test(text));
+  const textsOf = (some: string[]) => some.flatMap((line) => /(?:statement|execute [^:]*): ([\s\S]*)/.exec(line)?.[1] ?? []);
+  const { role = [], account = [] } = Object.groupBy(lines, (line) => (/^[^[]*\[\d+\] agent_scope_/.test(line) ? 'role' : 'account'));
+  return { byRole: textsOf(role), byAccount: textsOf(account) };
 }
 
 test('a scope that changes while the answer is under way holds for the next query', async () => {
@@ -197,7 +199,8 @@ test('an agent that is deleted meanwhile gets nothing more', async () => {
   });
   const answer = await world.ask(agentId, 'How many?');
   expect([answer.status, answer.json<{ error: { code: string } }>().error.code]).toEqual([404, 'agent_deleted']);
-  expect(statementsOf(world.log('postgres').slice(logged)).filter((text) => text.includes('after deletion'))).toEqual([]);
+  const { byRole, byAccount } = statementsOf(world.log('postgres').slice(logged));
+  expect([...byRole, ...byAccount].filter((text) => text.includes('after deletion'))).toEqual([]);
 });
 
 test('tables and columns that are not there are refused when an agent is made or changed', async () => {

@@ -85,7 +85,7 @@ export async function startDataWorld(settings: Readonly<Record<string, string>> 
     },
   };
   await world.sql("alter system set log_statement = 'all'");
-  await world.sql("alter system set log_line_prefix = '%m [%p] %a '");
+  await world.sql("alter system set log_line_prefix = '%m [%p] %u %a '");
   await world.sql('select pg_reload_conf()');
   await until(async () => (await world.sql('show log_statement'))[0]?.[0] === 'all');
   const { user_id } = await ownUser(world);
