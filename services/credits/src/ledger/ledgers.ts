@@ -1,5 +1,6 @@
 import { ServiceError } from '@agent-service/contracts';
 import type { Partitions, Sql, Store } from '@agent-service/store';
+import { LRUCache } from 'lru-cache';
 import type { Ledger } from '../domain/accounts.ts';
 import { runBatch } from '../domain/kernel.ts';
 import type { Operation } from '../domain/operations.ts';
@@ -45,20 +46,13 @@ export interface LedgersOptions {
 
 /** How long a ledger that somebody else writes at the same time is locked before it is read. */
 const contendedMs = 1_000;
+const mostContended = 10_000;
 
 export function createLedgers({ store, partitions, now, elapsed = () => performance.now(), events, onEvents }: LedgersOptions): Ledgers {
   const prepare = () => partitions.ensure(now());
   const known = createKnownLedgers();
-  const contended = new Map<string, number>();
-
-  function isContended(tenant: Tenant): boolean {
-    const name = nameOf(tenant);
-    const until = contended.get(name);
-    if (until === undefined) return false;
-    if (until > elapsed()) return true;
-    contended.delete(name);
-    return false;
-  }
+  const contended = new LRUCache<string, true>({ max: mostContended, ttl: contendedMs, ttlResolution: 0, perf: { now: elapsed } });
+  const isContended = (tenant: Tenant) => contended.has(nameOf(tenant));
 
   /**
    * One statement for what is known here, two for what has to be loaded, and no lock: it is saved only if nobody wrote meanwhile.
@@ -92,7 +86,7 @@ export function createLedgers({ store, partitions, now, elapsed = () => performa
     const version = await saveOutcome(store.sql, tenant, loaded, outcome);
     if (version === undefined) {
       known.forget(tenant);
-      contended.set(nameOf(tenant), elapsed() + contendedMs);
+      contended.set(nameOf(tenant), true);
       return undefined;
     }
     known.saved(tenant, loaded, outcome, version);
