@@ -93,7 +93,7 @@ test('bulk loading leaves the same rollups as writing the same records one after
   for (const record of stored.map(toRecord)) {
     const loaded = await loadState(store.sql, tenant, []);
     if (!loaded) throw new Error('the ledger is gone');
-    expect(await saveOutcome(store.sql, tenant, loaded, { ...nothing, usage: [record] })).toBe(loaded.version + 1);
+    expect(await saveOutcome(store.sql, tenant, loaded, { ...nothing, usage: [record] })).not.toBe(loaded.stamp);
   }
   await running.stop();
   for (const table of tables) {

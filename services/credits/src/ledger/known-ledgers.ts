@@ -12,18 +12,18 @@ const mostRows = 50_000;
 
 /**
  * What this process saw of ledgers when it last wrote them. It may be out of date at any time: whoever writes on the ground of it
- * does so under its version, and forgets it where that does not hold any more.
+ * does so under its stamp, and forgets it where that is another by now.
  */
 export interface KnownLedgers {
   /** What the operations touch, where all of it is known. A hold that nobody has seen here counts as a new one. */
   find(tenant: Tenant, operations: readonly Operation[]): Loaded | undefined;
-  /** Takes note of what was saved, at which version, on the ground of what had been loaded or found. */
-  saved(tenant: Tenant, before: Loaded, outcome: Outcome, version: number): void;
+  /** Takes note of what was saved, and under which stamp, on the ground of what had been loaded or found. */
+  saved(tenant: Tenant, before: Loaded, outcome: Outcome, stamp: string): void;
   forget(tenant: Tenant): void;
 }
 
 interface Known {
-  readonly version: number;
+  readonly stamp: string;
   readonly ledger: Readonly<Ledger>;
   readonly users: Map<string, Readonly<UserAccount>>;
   /** Open ones only: an ended hold comes back too seldom. */
@@ -37,28 +37,22 @@ export function createKnownLedgers(): KnownLedgers {
     sizeCalculation: ({ users, holds }) => 1 + users.size + holds.size,
   });
 
-  /** The rows that are known at the version that was written on, and those that were loaded for it. */
-  function rowsOf(kept: Known | undefined, { state, version }: Loaded): Pick<Known, 'users' | 'holds'> {
-    const rows = kept?.version === version ? kept : { users: new Map(), holds: new Map() };
-    if (rows.users !== state.users) note(rows, [...state.users.values()], [...state.holds.values()]);
-    return rows;
-  }
-
   return {
     find(tenant, operations) {
       const known = all.get(nameOf(tenant));
       if (!known || !isEnough(known, operations)) return undefined;
-      const { version, ledger, users, holds } = known;
-      return { state: { ledger, users, holds, remembered: none }, version };
+      const { stamp, ledger, users, holds } = known;
+      return { state: { ledger, users, holds, remembered: none }, stamp };
     },
-    saved(tenant, before, outcome, version) {
+    saved(tenant, before, outcome, stamp) {
       const name = nameOf(tenant);
       const kept = all.peek(name);
-      // Somebody who wrote later has noted it earlier.
-      if (kept && kept.version > before.version) return;
-      const { users, holds } = rowsOf(kept, before);
-      note({ users, holds }, outcome.users, outcome.holds);
-      all.set(name, { version, ledger: outcome.ledger ?? before.state.ledger, users, holds });
+      // Another batch of this process was noted meanwhile, and stamps do not say which was the later one.
+      if (kept && kept.stamp !== before.stamp) return void all.delete(name);
+      const rows = kept ?? { users: new Map(), holds: new Map() };
+      if (rows.users !== before.state.users) note(rows, [...before.state.users.values()], [...before.state.holds.values()]);
+      note(rows, outcome.users, outcome.holds);
+      all.set(name, { stamp, ledger: outcome.ledger ?? before.state.ledger, users: rows.users, holds: rows.holds });
     },
     forget: (tenant) => void all.delete(nameOf(tenant)),
   };

@@ -83,13 +83,13 @@ export function createLedgers({ store, partitions, now, elapsed = () => performa
   async function trySave(tenant: Tenant, loaded: Loaded, operations: readonly Operation[]): Promise<Outcome | undefined> {
     const outcome = runBatch(loaded.state, now(), operations);
     if (events && outcome.events.length > 0) return undefined;
-    const version = await saveOutcome(store.sql, tenant, loaded, outcome);
-    if (version === undefined) {
+    const stamp = await saveOutcome(store.sql, tenant, loaded, outcome);
+    if (stamp === undefined) {
       known.forget(tenant);
       contended.set(nameOf(tenant), true);
       return undefined;
     }
-    known.saved(tenant, loaded, outcome, version);
+    known.saved(tenant, loaded, outcome, stamp);
     return outcome;
   }
 

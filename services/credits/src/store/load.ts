@@ -8,14 +8,14 @@ import type { Tenant } from '../domain/tenant.ts';
 import { type LedgerRow, ledgerColumns, toLedger } from './ledger-rows.ts';
 import { milliseconds } from './sql-text.ts';
 
-/** What a batch touches, all of it as it was at one version of the ledger. */
+/** What a batch touches, all of it as it was at one stamp of the ledger. */
 export interface Loaded {
   readonly state: LedgerState;
-  readonly version: number;
+  readonly stamp: string;
 }
 
 interface LoadedRow extends LedgerRow {
-  version: string;
+  stamp: string;
   holds: HoldRow[] | null;
   users: UserRow[] | null;
   remembered: OperationRow[] | null;
@@ -104,7 +104,7 @@ const remembered = `(select json_agg(operation) from (
 
 const statement = (rememberedPart: string) => `
   with ${found}, ${holders}
-  select ${ledgerColumns}, version, (select json_agg(found) from found) as holds, (select json_agg(holders) from holders) as users,
+  select ${ledgerColumns}, stamp, (select json_agg(found) from found) as holds, (select json_agg(holders) from holders) as users,
     ${rememberedPart} as remembered
   from ledgers where organization_id = $1 and environment = $2`;
 
@@ -123,7 +123,7 @@ export async function loadState(
     touched.remembered.size === 0
       ? await sql<LoadedRow>(loadHoldsAndUsers, values)
       : await sql<LoadedRow>(loadAll, [...values, [...touched.remembered]]);
-  return row && { state: toState(row), version: Number(row.version) };
+  return row && { state: toState(row), stamp: row.stamp };
 }
 
 const toState = (row: LoadedRow): LedgerState => ({

@@ -14,7 +14,7 @@ export interface Part {
   readonly values: readonly unknown[];
 }
 
-/** The tenant and the version that all parts share: $1, $2 and $3. */
+/** The tenant and the stamp that all parts share: $1, $2 and $3. */
 const shared = 3;
 const texts = new Map<string, string>();
 
@@ -33,5 +33,5 @@ function compose(kinds: readonly PartKind[]): string {
     taken += size;
     return text((n) => `$${before + n}`);
   });
-  return `with ${parts.join(', ')} select version from guard`;
+  return `with ${parts.join(', ')} select stamp from guard`;
 }

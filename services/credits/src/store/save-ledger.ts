@@ -2,20 +2,20 @@ import type { Ledger } from '../domain/accounts.ts';
 import type { Outcome } from '../domain/state.ts';
 import type { Part, PartKind } from './parts.ts';
 
-const guarded = 'where organization_id = $1 and environment = $2 and version = $3::bigint returning version';
+const guarded = 'where organization_id = $1 and environment = $2 and stamp = $3::uuid returning stamp';
 
-/** Where a batch leaves the ledger as it was and writes something beside it, its version tells. */
+/** Where a batch leaves the ledger as it was and writes something beside it, its stamp tells. */
 const untouched: PartKind = {
   name: 'untouched',
   size: 0,
-  text: () => `guard as (update ledgers set version = version + 1 ${guarded})`,
+  text: () => `guard as (update ledgers set stamp = gen_random_uuid() ${guarded})`,
 };
 
 const touched: PartKind = {
   name: 'touched',
   size: 11,
   text: (slot) => `guard as (
-    update ledgers set version = version + 1, unallocated = ${slot(1)}, allocated = ${slot(2)}, spent = ${slot(3)}, issued = ${slot(4)},
+    update ledgers set stamp = gen_random_uuid(), unallocated = ${slot(1)}, allocated = ${slot(2)}, spent = ${slot(3)}, issued = ${slot(4)},
       last_purchase = ${slot(5)}, auto_replenish = ${slot(6)}, replenish_threshold = ${slot(7)}, replenish_amount = ${slot(8)},
       low_balance_threshold = ${slot(9)}, default_monthly_limit = ${slot(10)}, updated_at = to_timestamp(${slot(11)}::float8 / 1000)
     ${guarded})`,

@@ -9,16 +9,16 @@ import { usageOf } from './save-usage.ts';
 
 /**
  * Writes what a batch did in one statement, whatever its size, if the ledger is still as it was loaded. Answers with the ledger's
- * version from then on; undefined where nothing was written since somebody else has. Where many rows are the rule they go as one
+ * stamp from then on; undefined where nothing was written since somebody else has. Where many rows are the rule they go as one
  * array a column: the database takes these in half the time of JSON.
  */
-export async function saveOutcome(sql: Sql, tenant: Tenant, { state, version }: Loaded, outcome: Outcome): Promise<number | undefined> {
+export async function saveOutcome(sql: Sql, tenant: Tenant, { state, stamp }: Loaded, outcome: Outcome): Promise<string | undefined> {
   const parts = partsOf(state.holds, outcome);
-  if (outcome.ledger === null && parts.length === 0) return version;
+  if (outcome.ledger === null && parts.length === 0) return stamp;
   const all = [guardOf(outcome.ledger), ...parts];
-  const values = [tenant.organizationId, tenant.environment, version, ...all.flatMap((part) => part.values)];
-  const [saved] = await sql<{ version: string }>(statementOf(all.map(({ kind }) => kind)), values);
-  return saved && Number(saved.version);
+  const values = [tenant.organizationId, tenant.environment, stamp, ...all.flatMap((part) => part.values)];
+  const [saved] = await sql<{ stamp: string }>(statementOf(all.map(({ kind }) => kind)), values);
+  return saved?.stamp;
 }
 
 function partsOf(before: ReadonlyMap<string, unknown>, outcome: Outcome): Part[] {

@@ -1,5 +1,5 @@
 import { ledger } from './0001-ledger.ts';
-import { ledgerVersion } from './0002-ledger-version.ts';
+import { ledgerStamp } from './0002-ledger-stamp.ts';
 
 /** The history of the schema, oldest first. */
-export const migrations = [ledger, ledgerVersion];
+export const migrations = [ledger, ledgerStamp];
