@@ -1,3 +1,4 @@
+import type { Catalog } from './domain/catalog.ts';
 import { buildChange, type ChangeRequest } from './domain/change.ts';
 import { formatRows } from './domain/format-rows.ts';
 import { Refusal } from './domain/refusal.ts';
@@ -56,10 +57,12 @@ export interface BusinessDataOptions {
 const defaults = { maxRows: 200, maxBytes: 256 * 1024, timeoutMs: 10_000 };
 
 export function createBusinessData({ source, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
-  const resolve = async (): Promise<ResolvedScope> => {
+  const look = async (): Promise<{ catalog: Catalog; resolved: ResolvedScope }> => {
     const current = typeof scope === 'function' ? await scope() : scope;
-    return resolveScope(await source.catalog(), current).scope;
+    const catalog = await source.catalog();
+    return { catalog, resolved: resolveScope(catalog, current).scope };
   };
+  const resolve = async (): Promise<ResolvedScope> => (await look()).resolved;
   const limits = (options: QueryOptions): Limits => ({ ...defaults, ...options, timeZone });
   return {
     listTables: async () => (await resolve()).tables,
@@ -72,8 +75,8 @@ export function createBusinessData({ source, scope, timeZone = 'UTC' }: Business
       return present(result, { statement: text, tables, begin });
     },
     async change(request, options = {}) {
-      const resolved = await resolve();
-      const { table, statements } = refusable(() => buildChange(resolved, request));
+      const { catalog, resolved } = await look();
+      const { table, statements } = refusable(() => buildChange(resolved, catalog, request));
       const begin = performance.now();
       const results = await source.within(resolved).transaction('read write', limits(options), async (run) => {
         const done: RawResult[] = [];

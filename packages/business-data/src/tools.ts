@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { BusinessData, QueryOptions, QueryResult } from './business-data.ts';
-import { mostChangedRows } from './domain/change.ts';
+import { inexact, mostChangedRows } from './domain/change.ts';
 import { describe, listed } from './domain/describe-table.ts';
+import { isExact } from './domain/values.ts';
 import { DataFailure } from './source/failure.ts';
 
 export interface ToolAnswer {
@@ -88,12 +89,16 @@ const query = tool({
   run: async (data, { sql }, options) => shown(await data.query(sql, options)),
 });
 
-const cell = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown()), z.record(z.string(), z.unknown())]);
-const cells = z.record(z.string().max(200), cell);
+const exactness = 'Numbers of more than 15 digits are written as strings, all digits in quotes: {"id": "9007199254740993"}.';
+
+const cell = z
+  .union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown()), z.record(z.string(), z.unknown())])
+  .refine(isExact, inexact);
+const cells = z.record(z.string().max(200), cell).describe(`Values by column. ${exactness}`);
 
 const change = tool({
   name: 'change',
-  description: `Inserts, updates or deletes up to ${mostChangedRows} rows of one table, all or none. Rows are named by their primary key.`,
+  description: `Inserts, updates or deletes up to ${mostChangedRows} rows of one table, all or none. Rows are named by their primary key. ${exactness}`,
   writes: true,
   input: z.object({
     table: z.string().min(1).max(200),

@@ -38,4 +38,52 @@ export interface Catalog {
   /** Where an unqualified name is looked up. */
   readonly defaultSchema: string;
   readonly tables: readonly CatalogTable[];
+  /** What changes rows by itself: foreign keys with a rule for it, and tables that inherit. */
+  readonly effects?: readonly CatalogEffect[];
+}
+
+/** What the database does of its own accord when a row of a table is deleted or updated. */
+export interface CatalogEffect {
+  readonly schema: string;
+  readonly table: string;
+  /** An update of one of these is followed; null: of any column. */
+  readonly columns: readonly string[] | null;
+  readonly onDelete: 'delete' | 'update' | null;
+  readonly onUpdate: 'delete' | 'update' | null;
+  /** The table whose rows then change, by every name under which all of it can be read; none where it can not be. */
+  readonly reaches: readonly { readonly schema: string; readonly name: string }[];
+  /** Where its rows are updated. */
+  readonly sets: readonly string[];
+}
+
+interface RowChange {
+  readonly table: { readonly schema: string; readonly name: string };
+  /** Of an update; undefined: rows are deleted. */
+  readonly columns: readonly string[] | undefined;
+}
+
+/** All that follows from a change, and from what follows from it. */
+export function effectsOf({ effects = [] }: Pick<Catalog, 'effects'>, change: RowChange): readonly CatalogEffect[] {
+  const found = new Set<CatalogEffect>();
+  const seen = new Set<string>();
+  const open = [change];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const key = JSON.stringify([next.table.schema, next.table.name, next.columns]);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    for (const effect of effects) {
+      const does = doneBy(effect, next);
+      if (does === null) continue;
+      found.add(effect);
+      const columns = does === 'delete' ? undefined : effect.sets;
+      open.push(...effect.reaches.map((table) => ({ table, columns })));
+    }
+  }
+  return [...found];
+}
+
+function doneBy({ schema, table, columns, onDelete, onUpdate }: CatalogEffect, change: RowChange): CatalogEffect['onDelete'] {
+  if (change.table.schema !== schema || change.table.name !== table) return null;
+  if (change.columns === undefined) return onDelete;
+  return columns === null || change.columns.some((name) => columns.includes(name)) ? onUpdate : null;
 }

@@ -1,7 +1,8 @@
-import type { CatalogColumn } from './catalog.ts';
+import { type Catalog, type CatalogColumn, type CatalogEffect, effectsOf } from './catalog.ts';
 import { quote } from './identifiers.ts';
 import { Refusal } from './refusal.ts';
 import type { ResolvedScope, ScopedTable } from './scope.ts';
+import { isExact } from './values.ts';
 
 export interface ChangeRow {
   /** The whole primary key of the row; not for an insert. */
@@ -23,15 +24,42 @@ export interface ChangeStatement {
 
 export const mostChangedRows = 50;
 
+export const inexact =
+  'A number here has more digits than a JSON number keeps, so nothing was changed: write it as a string, all digits in quotes. A JSON document with such numbers is written as one string.';
+
 /** One statement a row, from names of the scope and parameters alone. Nothing of the request becomes SQL. */
-export function buildChange(scope: ResolvedScope, request: ChangeRequest): { table: ScopedTable; statements: ChangeStatement[] } {
+export function buildChange(
+  scope: ResolvedScope,
+  catalog: Pick<Catalog, 'effects'>,
+  request: ChangeRequest,
+): { table: ScopedTable; statements: ChangeStatement[] } {
   if (scope.readOnly) throw new Refusal('Nothing can be changed here: the data is read-only.');
   const { rows } = request;
   if (rows.length === 0 || rows.length > mostChangedRows) throw new Refusal(`A change has 1 to ${mostChangedRows} rows.`);
   const table = changeableTable(scope, request.table);
   const build = builders[request.operation];
-  return { table, statements: rows.map((row) => build(table, row)) };
+  const statements = rows.map((row) => build(table, row));
+  refuseEffects(scope, catalog, { table, request });
+  return { table, statements };
 }
+
+/** What the database does of its own accord asks nobody's leave: it may only meet what is wholly in scope. */
+function refuseEffects(
+  scope: ResolvedScope,
+  catalog: Pick<Catalog, 'effects'>,
+  { table, request: { operation, rows } }: { table: ScopedTable; request: ChangeRequest },
+): void {
+  if (operation === 'insert') return;
+  const columns = operation === 'update' ? [...new Set(rows.flatMap(({ values }) => Object.keys(values ?? {})))] : undefined;
+  if (effectsOf(catalog, { table, columns }).every((effect) => isInScope(scope, effect))) return;
+  const what = columns ? `${columns.map((name) => `"${name}"`).join(', ')} of ${table.written}` : `Rows of ${table.written}`;
+  throw new Refusal(
+    `${what} can not be ${columns ? 'changed' : 'deleted'}: the database would change rows of its own accord that are not in scope.`,
+  );
+}
+
+const isInScope = ({ tables }: ResolvedScope, { reaches }: CatalogEffect): boolean =>
+  reaches.some(({ schema, name }) => tables.some((table) => table.whole && table.schema === schema && table.name === name));
 
 function changeableTable(scope: ResolvedScope, written: string): ScopedTable {
   const table = scope.tables.find((candidate) => candidate.written === written || candidate.name === written);
@@ -106,6 +134,7 @@ function keyCondition(table: ScopedTable, key: ChangeRow['key'], offset: number)
 function toParameter(value: unknown, type: string): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string') return withoutZero(value);
+  if (!isExact(value)) throw new Refusal(inexact);
   if (Array.isArray(value) && type.endsWith('[]')) return withoutZero(arrayLiteral(value));
   if (typeof value === 'object') return withoutZero(JSON.stringify(value));
   return String(value);

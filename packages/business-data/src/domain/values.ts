@@ -25,10 +25,22 @@ export function toValue(text: string | null, type: ValueType): Value {
   return text;
 }
 
+/** A double keeps every decimal of so many digits. */
 const exactDigits = 15;
 
+/**
+ * Whether numbers that came as JSON, here or further inside, still are what was written, as far as a double can tell: of one with more
+ * digits than a double has, rounding may leave a short one, as 1 of 1.00000000000000001.
+ */
+export function isExact(value: unknown): boolean {
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? Number.isSafeInteger(value) : digitsOf(String(value)).length <= exactDigits;
+  return typeof value !== 'object' || value === null || Object.values(value).every(isExact);
+}
+
+const digitsOf = (number: string): string => number.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
+
 function toNumber(text: string): number | string {
-  const digits = text.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
   const value = Number(text);
-  return Number.isFinite(value) && (digits.length <= exactDigits || String(value) === text) ? value : text;
+  return Number.isFinite(value) && (digitsOf(text).length <= exactDigits || String(value) === text) ? value : text;
 }

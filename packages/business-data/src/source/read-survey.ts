@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { Catalog, CatalogTable } from '../domain/catalog.ts';
+import type { Catalog, CatalogEffect, CatalogTable } from '../domain/catalog.ts';
 
 /**
  * All tables and views that are not the system's, in one statement. Partitions are left out: their parent stands for them.
@@ -51,6 +51,54 @@ select pg_catalog.json_build_object('schema', r.nspname, 'name', r.relname,
     where o.option_name = 'security_invoker' and o.option_value::boolean) as "byAsker"
 from relations r join columns c on c.attrelid = r.oid`;
 
+/**
+ * Whatever the account may see of them: such rules run as the owners of the tables. A partition counts as the table that it is of, and so
+ * does a table that inherits without columns of its own; one with more has rows that are not all shown where it inherits from. A row that
+ * moves to another partition was deleted, as servers before 15 do it.
+ */
+const effectsStatement = `
+with recursive acting as (
+  select k.conrelid, k.confrelid, k.conkey, k.confkey,
+    case k.confdeltype when 'c' then 'delete' when 'n' then 'update' when 'd' then 'update' end as "onDelete",
+    case when k.confupdtype in ('c', 'n', 'd') then 'update' end as "onUpdate"
+  from pg_catalog.pg_constraint k
+  where k.contype = 'f' and k.conparentid = 0 and (k.confdeltype in ('c', 'n', 'd') or k.confupdtype in ('c', 'n', 'd'))
+),
+above (oid, top, same) as (
+  select i.oid, i.oid, true from (
+    select conrelid from acting union select confrelid from acting
+    union select h.inhrelid from pg_catalog.pg_inherits h join pg_catalog.pg_class c on c.oid = h.inhrelid
+      where c.relkind in ('r', 'f') and not c.relispartition
+  ) i (oid)
+  union
+  select a.oid, h.inhparent, a.same and (c.relispartition or
+    (select pg_catalog.count(*) from pg_catalog.pg_attribute w where w.attrelid = h.inhrelid and w.attnum > 0 and not w.attisdropped) =
+    (select pg_catalog.count(*) from pg_catalog.pg_attribute w where w.attrelid = h.inhparent and w.attnum > 0 and not w.attisdropped))
+  from above a join pg_catalog.pg_inherits h on h.inhrelid = a.top join pg_catalog.pg_class c on c.oid = a.top
+),
+named as (
+  select a.oid, a.same, n.nspname, c.relname,
+    not pg_catalog.row_security_active(c.oid) and not exists (select from pg_catalog.pg_attribute w
+      where w.attrelid = c.oid and w.attnum > 0 and not w.attisdropped
+        and not pg_catalog.has_column_privilege(c.oid, w.attnum, 'select')) as readable
+  from above a join pg_catalog.pg_class c on c.oid = a.top join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+),
+reached as (
+  select oid, pg_catalog.json_agg(pg_catalog.json_build_object('schema', nspname, 'name', relname)) as list
+  from named where same and readable group by oid
+)
+select t.nspname as "schema", t.relname as "table", rule."onDelete", rule."onUpdate",
+  (select case when not pg_catalog.bool_or(a.attgenerated <> '') then pg_catalog.json_agg(a.attname) end
+    from pg_catalog.pg_attribute a where a.attrelid = k.confrelid and a.attnum = any (k.confkey)) as columns,
+  (select pg_catalog.json_agg(a.attname) from pg_catalog.pg_attribute a where a.attrelid = k.conrelid and a.attnum = any (k.conkey)) as sets,
+  coalesce(r.list, '[]') as reaches
+from acting k join named t on t.oid = k.confrelid join pg_catalog.pg_class f on f.oid = k.confrelid left join reached r on r.oid = k.conrelid
+  cross join lateral (select k."onDelete", k."onUpdate"
+    union all select null, k."onDelete" where f.relkind = 'p' or f.relispartition) rule
+union all
+select t.nspname, t.relname, 'delete', null, '[]', '[]', coalesce(r.list, '[]')
+from named t left join reached r on r.oid = t.oid where not t.same`;
+
 /** What a database holds, and what that means for roles of agents. */
 export interface Survey {
   readonly catalog: Catalog;
@@ -74,9 +122,10 @@ async function read(client: ClientBase): Promise<Survey> {
   );
   const [{ schema, mayMakeRoles } = { schema: null, mayMakeRoles: false }] = rows;
   const { rows: found } = await client.query<{ table: CatalogTable; byAsker: boolean }>(statement);
+  const { rows: effects } = await client.query<CatalogEffect>(effectsStatement);
   const byAsker = new Set(found.filter((row) => row.byAsker).map(({ table }) => keyOf(table)));
   return {
-    catalog: { defaultSchema: schema ?? 'public', tables: found.map(({ table }) => table) },
+    catalog: { defaultSchema: schema ?? 'public', tables: found.map(({ table }) => table), effects },
     mayMakeRoles,
     isByAsker: (table) => byAsker.has(keyOf(table)),
   };

@@ -13,8 +13,13 @@ beforeAll(async () => {
   await world.sql(`create database ${business}`);
   await world.sql(`create table notes (id integer primary key, edits integer not null default 0, secret text default 'CANARY')`, business);
   await world.sql('insert into notes (id) select generate_series(1, 9)', business);
+  await world.sql('create table events (id bigint primary key, amount numeric)', business);
+  await world.sql('insert into events values (9007199254740992, 0), (9007199254740993, 0)', business);
+  await world.sql('create table parents (id integer primary key, name text)', business);
+  await world.sql('create table children (id integer primary key, parent integer references parents on delete cascade)', business);
+  await world.sql("insert into parents values (1, 'one'); insert into children values (1, 1)", business);
   await world.sql("create role editor login password 'editor-password'");
-  await world.sql('grant select, update, insert, delete on notes to editor', business);
+  await world.sql('grant select, update, insert, delete on notes, events, parents to editor', business);
   await world.sql(`grant connect on database ${business} to editor`);
   await world.operator.connectDataSource({ ...organizationPath(), url: world.urlOf(business, 'editor', 'editor-password') });
 }, 120_000);
@@ -68,6 +73,30 @@ test('a change that the agent may make is made, shown with its answer without it
     { action: 'business_data.change_undone', actor, outcome: 'failure', changes: { ...change, rows: 0 } },
     { action: 'business_data.changed', actor, outcome: 'success', changes: { ...change, rows: 1, keys: [{ id: 1 }] } },
   ]);
+});
+
+test('large numbers are changed as strings, and a change that would reach further than the scope is refused', async () => {
+  const agentId = await world.agent(['events', 'parents'], { readOnly: false });
+  const call = (table: string, operation: string, row: object) => ({ name: 'change', arguments: { table, operation, rows: [row] } });
+  const [asNumber, asString] = [
+    call('events', 'delete', { key: { id: 2 ** 53 } }),
+    call('events', 'delete', { key: { id: '9007199254740993' } }),
+  ];
+  const calls = [asNumber, asString, call('parents', 'delete', { key: { id: 1 } })];
+  world.model.follow((request) => (stepOf(request) === 0 ? { kind: 'tools', calls } : { kind: 'text', text: 'Done.' }));
+  const message = dataOf<Message>(await world.ask(agentId, 'Remove them.'));
+  const told = (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
+  expect(told).toEqual([
+    expect.stringContaining('write it as a string'),
+    expect.stringContaining('9007199254740993'),
+    'Rows of parents can not be deleted: the database would change rows of its own accord that are not in scope.',
+  ]);
+  expect(await world.sql('select id from events', business)).toEqual([['9007199254740992']]);
+  expect(await world.sql('select id from children', business)).toEqual([['1']]);
+  await until(async () => (await auditOf(message.id)).length === 4);
+  // What is not even a change is not claimed; of the others one was made.
+  const made = (await auditOf(message.id)).filter(({ action }) => action === 'business_data.changed');
+  expect(made).toMatchObject([{ changes: { table: 'events', operation: 'delete', keys: [{ id: '9007199254740993' }] } }]);
 });
 
 test('a failure after a change says that the change stands', async () => {
