@@ -155,13 +155,73 @@ const obstacles: readonly (readonly [string, string, string, string])[] = [
     'create function titled(integer) returns text language plpgsql as $$ begin return (select title from tasks); end $$; create view shown as select titled(id) as id from tasks',
   ],
   [
+    'a view with a function that says it reads nothing, and reads',
+    'shown',
+    'a view with functions of its own',
+    `create function titled(integer) returns text immutable language plpgsql as $$ begin return (select title from public.tasks where id = $1); end $$;
+     create view shown as select titled(id) as id from tasks`,
+  ],
+  [
+    'a view with an operator of its own',
+    'shown',
+    'a view with functions of its own',
+    `create function twice(integer) returns integer immutable language sql as 'select 2 * $1';
+     create operator @#@ (function = twice, rightarg = integer); create view shown as select @#@ id as id from tasks`,
+  ],
+  [
+    'a view with a type whose check is a function of its own',
+    'shown',
+    'a view with functions of its own',
+    `create function twice(integer) returns integer immutable language sql as 'select 2 * $1';
+     create domain odd as integer check (twice(value) > 0); create domain odder as odd; create view shown as select id::odder as id from tasks`,
+  ],
+  [
+    'a view with an aggregate of its own',
+    'shown',
+    'a view with functions of its own',
+    'create aggregate total(integer) (sfunc = int4pl, stype = integer); create view shown as select total(id) as id from tasks',
+  ],
+  [
+    'a view that runs what it is given',
+    'shown',
+    'a view that runs SQL',
+    `create view shown as select query_to_xml('select title from public.tasks', true, false, '')::text as id`,
+  ],
+  [
+    'a view that reads a table by its name',
+    'shown',
+    'a view that runs SQL',
+    `create view shown as select pg_catalog.table_to_xml('public.tasks', true, false, '')::text as id`,
+  ],
+  [
     'a view with a function that is withheld',
     'shown',
     'what only the account may use',
-    `create function twice(integer) returns integer immutable language sql as 'select 2 * $1'; revoke execute on function twice from public;
-     alter function twice set work_mem = '1MB'; create view shown as select twice(id) as id from tasks`,
+    `create extension fuzzystrmatch; revoke execute on function soundex(text) from public;
+     create view shown as select soundex(title) as id from tasks`,
   ],
 ];
+
+test('an extension that only computes is no obstacle, and neither is what is written with its types', async () => {
+  await administrator.query(`create extension citext; create extension fuzzystrmatch;
+    create view shown as select soundex(title) as id, title::citext as title from tasks where title::citext = 'ONE';
+    create table worked (id citext primary key, note citext check (note <> ''))`);
+  const source = open();
+  expect([await userOf(source, 'shown'), await userOf(source, 'worked', 'read write')]).toEqual([
+    expect.stringMatching(isRole),
+    expect.stringMatching(isRole),
+  ]);
+  expect(notices).toEqual([]);
+  await administrator.query('drop table worked; drop view shown; drop extension citext, fuzzystrmatch');
+});
+
+test('a source without a password gets no roles, whose passwords would be anybody’s, and that is said once', async () => {
+  const url = new URL(database.url);
+  url.password = '';
+  const source = open(url.href);
+  for (const table of ['tasks', 'tasks(id)', 'tasks']) expect(await userOf(source, table)).toBe('postgres');
+  expect(reasons()).toEqual([['info', 'the account has no password, from which those of its roles would follow']]);
+});
 
 test('functions that are withheld from others than the account: it has to do', async () => {
   await administrator.query('revoke execute on function pg_catalog.lower(text) from public');
@@ -202,7 +262,9 @@ test.each(obstacles)('%s: the account itself has to do, and that is said once', 
 const tearDown = () =>
   administrator.query(`
     alter table tasks disable row level security;
-    drop view if exists outer_view, shown; drop function if exists titled, twice; drop table if exists parts;
+    drop view if exists outer_view, shown; drop table if exists parts; drop extension if exists fuzzystrmatch;
+    drop domain if exists odder, odd; drop operator if exists @#@ (none, integer); drop aggregate if exists total(integer);
+    drop function if exists titled, twice;
     drop foreign data wrapper if exists nowhere cascade`);
 
 test('row security that comes later ends the use of the role at once', async () => {
@@ -227,6 +289,20 @@ const ownWork: readonly (readonly [string, string])[] = [
     `create function sound(integer) returns boolean language plpgsql as $$ begin return exists (select from tasks); end $$;
      create table worked (id integer primary key check (sound(id)))`,
   ],
+  [
+    'an index over a function of its own',
+    `create function sound(integer) returns boolean immutable language plpgsql as $$ begin return exists (select from public.tasks); end $$;
+     create table worked (id integer primary key); create index on worked (sound(id))`,
+  ],
+  [
+    'a type whose check is a function',
+    `create function sound(integer) returns boolean language plpgsql as $$ begin return exists (select from public.tasks); end $$;
+     create domain sound_number as integer check (sound(value)); create table worked (id integer primary key, note sound_number)`,
+  ],
+  [
+    'a type whose check asks who asks',
+    `create domain mine as text check (value = current_user); create table worked (id integer primary key, note mine)`,
+  ],
 ];
 
 test.each(ownWork)('%s that may ask who changes a row sees the account; reading keeps its role', async (_, setUp) => {
@@ -238,6 +314,6 @@ test.each(ownWork)('%s that may ask who changes a row sees the account; reading 
       expect.stringMatching(isRole),
     ]);
   } finally {
-    await administrator.query('drop table worked; drop function if exists noted, sound');
+    await administrator.query('drop table worked; drop domain if exists sound_number, mine; drop function if exists noted, sound');
   }
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { inspect } from 'node:util';
-import { type TlsPostgres, testAuthority, testCertificate, tlsPostgres } from '@agent-service/testkit';
+import { type TlsPostgres, testAuthority, testCertificate, tlsPostgres, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type ConnectionSettings, createDataSource, DataFailure } from '../src/index.ts';
 
@@ -23,9 +23,10 @@ const urlAt = (host: string, sslmode?: string) =>
   `postgres://postgres:${password}@${host}:${new URL(server.url).port}/postgres${sslmode === undefined ? '' : `?sslmode=${sslmode}`}`;
 
 /** What the server says of the connection: encrypted or not, by which version. */
-async function connected(settings: ConnectionSettings): Promise<readonly unknown[]> {
+async function connected(settings: ConnectionSettings, first: readonly string[] = []): Promise<readonly unknown[]> {
   const source = createDataSource({ ...settings, poolMax: 1 }, () => undefined);
   try {
+    for (const text of first) await source.transaction('read only', limits, (run) => run(text));
     const { rows } = await source.transaction('read only', limits, (run) => run(encryption));
     return rows[0] ?? [];
   } finally {
@@ -88,6 +89,18 @@ describe('a certificate', () => {
     }
   });
 
+  test('for another name serves with verify-ca, as in libpq, where the authority is one’s own, and nobody else’s does', async () => {
+    await server.present(authority.issue({ names: ['db.example.com'], addresses: [] }));
+    for (const host of ['localhost', '127.0.0.1']) {
+      expect(await connected(verified(host, authority.cert, 'verify-ca'))).toEqual(encrypted);
+      expect(await refusal(verified(host, testAuthority().cert, 'verify-ca'))).toBe('CERT_SIGNATURE_FAILURE');
+      for (const sslmode of ['require', 'verify-full'])
+        expect(await refusal(verified(host, authority.cert, sslmode))).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
+    }
+    await server.present(authority.issue({ names: ['db.example.com'], until: new Date(Date.now() - 60_000) }));
+    expect(await refusal(verified('localhost', authority.cert, 'verify-ca'))).toBe('CERT_HAS_EXPIRED');
+  });
+
   test('for the name is none for the address, nor the other way', async () => {
     await server.present(authority.issue({ names: ['localhost'], addresses: [] }));
     expect(await connected(verified('localhost'))).toEqual(encrypted);
@@ -108,6 +121,38 @@ describe('a certificate', () => {
     for (const settings of [verified('localhost'), { url: urlAt('localhost', 'verify-full') }])
       expect(await refusal(settings)).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
     expect(await connected(verified('localhost', alone.cert))).toEqual(encrypted);
+  });
+});
+
+describe('what is the matter with a first connection is told', () => {
+  const messageOf = async (settings: ConnectionSettings) =>
+    ((await connected(settings).catch((cause: unknown) => cause)) as Partial<Error> | undefined)?.message;
+
+  test('a database that is not there', async () => {
+    const url = urlAt('localhost').replace(/postgres$/, 'postgers');
+    expect(await messageOf({ url })).toBe('The server of the data source has no database of this name.');
+  });
+
+  test('a server that lets nobody in without TLS', async () => {
+    const rules = (...lines: readonly string[]) =>
+      connected({ url: urlAt('127.0.0.1', 'require') }, [
+        `do $$ begin execute pg_catalog.format('copy (select unnest(%L::text[])) to %L', '{${lines.join(',')}}', current_setting('hba_file')); end $$`,
+        'select pg_reload_conf()',
+      ]);
+    await server.present(authority.issue());
+    await rules('hostssl all postgres all trust');
+    try {
+      const wanted = 'The data source does not let this account in without TLS. Connect it with sslmode=require or sslmode=verify-full.';
+      await until('the rules are read', async () => (await messageOf({ url: urlAt('127.0.0.1') })) !== undefined);
+      for (const sslmode of [undefined, 'disable']) expect(await messageOf({ url: urlAt('127.0.0.1', sslmode) })).toBe(wanted);
+      expect(await messageOf({ url: urlAt('127.0.0.1', 'require') })).toBeUndefined();
+      const other = urlAt('127.0.0.1', 'require').replace('//postgres:', '//nobody:');
+      expect(await messageOf({ url: other })).toBe(
+        'The data source has no rule (pg_hba.conf) by which this account may come in from here.',
+      );
+    } finally {
+      await rules('host all all all trust');
+    }
   });
 });
 

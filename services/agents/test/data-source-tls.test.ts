@@ -39,6 +39,7 @@ test('a data source is connected as its URL and authority say, and how is shown'
     ['disable', '', 'off'],
     ['require', '', 'require'],
     [undefined, authority.cert, 'verify'],
+    ['verify-ca', authority.cert, 'verify-ca'],
     ['verify-full', authority.cert, 'verify'],
   ] as const) {
     const { dataSource } = await connect(urlWith(sslmode), ca);
@@ -62,4 +63,17 @@ test('whoever can not be trusted is refused with what is wrong, and what was con
   expect(await refusal(connect(urlWith('require')))).toMatch(/does not speak TLS/);
   await server.present(authority.issue());
   expect((await service.operator.testDataSource(mine)).dataSource).toEqual(dataSource);
+});
+
+test('verify-ca leaves the host’s name out of it, with an authority of one’s own', async () => {
+  await server.present(authority.issue({ names: ['db.example.com'], addresses: [] }));
+  expect((await connect(urlWith('verify-ca'), authority.cert)).dataSource).toMatchObject({ tls: 'verify-ca' });
+  expect(await refusal(connect(urlWith('verify-full'), authority.cert))).toMatch(/for another host/);
+  await server.present(authority.issue());
+});
+
+test('a mistyped database is told as what it is', async () => {
+  expect(await refusal(connect(urlWith().replace(/postgres$/, 'postgers')))).toBe(
+    'The server of the data source has no database of this name.',
+  );
 });

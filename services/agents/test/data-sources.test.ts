@@ -88,8 +88,8 @@ test('versions only go up, also over a removal; one tenant never meets anotherâ€
   const [mine, other] = [tenant(), tenant('test')];
   await connect(mine);
   expect((await connect(mine)).dataSource?.version).toBe(2);
-  await service.operator.removeDataSource(mine);
-  await service.operator.removeDataSource(mine);
+  expect(await service.operator.removeDataSource(mine)).toEqual({ removed: true });
+  expect(await service.operator.removeDataSource(mine)).toEqual({ removed: false });
   expect((await service.operator.listDataSources({ organizationId: mine.organizationId })).dataSources).toEqual([]);
   expect(await codeOf(service.operator.testDataSource(mine))).toBe('not_found');
   expect(

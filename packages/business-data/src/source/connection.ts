@@ -2,8 +2,11 @@ import type { PoolConfig } from 'pg';
 import { DataFailure } from './failure.ts';
 
 export interface TlsSettings {
-  /** `verify` checks certificate and name (the default), `require` only encrypts, `off` sends everything in clear. */
-  readonly mode: 'verify' | 'require' | 'off';
+  /**
+   * `verify` checks certificate and name (the default), `verify-ca` by one's own authority the certificate alone, `require` only
+   * encrypts, `off` sends everything in clear.
+   */
+  readonly mode: 'verify' | 'verify-ca' | 'require' | 'off';
   readonly ca?: string;
   readonly certificate?: string;
   readonly key?: string;
@@ -11,7 +14,7 @@ export interface TlsSettings {
 
 export interface ConnectionSettings {
   readonly url: string;
-  /** What the URL's sslmode says unless given; without either the connection is in clear. */
+  /** What the URL's sslmode says unless given; without either the connection is in clear. Of `verify` it may leave out the name. */
   readonly tls?: TlsSettings;
   readonly poolMax?: number;
   readonly connectTimeoutMs?: number;
@@ -21,7 +24,7 @@ export interface ConnectionSettings {
 const sslModes: Readonly<Record<string, TlsSettings['mode']>> = {
   disable: 'off',
   require: 'require',
-  'verify-ca': 'verify',
+  'verify-ca': 'verify-ca',
   'verify-full': 'verify',
 };
 
@@ -36,7 +39,7 @@ export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, 
     user: decodeURIComponent(parsed.username),
     password: decodeURIComponent(parsed.password),
     database: decodeURIComponent(parsed.pathname.slice(1)),
-    ssl: tlsOptions(host, tls ?? (mode === null ? undefined : { mode: modeOf(mode) })),
+    ssl: tlsOptions(host, wantedTls(tls, mode)),
     application_name: applicationName ?? 'agent-service',
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
@@ -74,9 +77,18 @@ function modeOf(sslmode: string): TlsSettings['mode'] {
   return mode;
 }
 
-/** The host is named once more: of an address the driver tells TLS nothing, and its certificate would have to be one for `localhost`. */
+function wantedTls(given: TlsSettings | undefined, sslmode: string | null): TlsSettings | undefined {
+  if (given?.mode === 'verify' && sslmode === 'verify-ca') return { ...given, mode: 'verify-ca' };
+  return given ?? (sslmode === null ? undefined : { mode: modeOf(sslmode) });
+}
+
+/**
+ * The host is named once more: of an address the driver tells TLS nothing, and its certificate would have to be one for `localhost`.
+ * Of an authority that everybody knows anybody has a certificate: there the name is looked at, whatever was asked for.
+ */
 function tlsOptions(host: string, tls: TlsSettings | undefined): PoolConfig['ssl'] {
   if (tls === undefined || tls.mode === 'off') return false;
-  const { ca, certificate: cert, key } = tls;
-  return { host, rejectUnauthorized: tls.mode === 'verify', ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  const { mode, ca, certificate: cert, key } = tls;
+  const anyName = mode === 'verify-ca' && ca ? { checkServerIdentity: () => undefined } : {};
+  return { host, rejectUnauthorized: mode !== 'require', ...anyName, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 }

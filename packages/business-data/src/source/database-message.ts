@@ -43,7 +43,7 @@ export function translateFailure(cause: unknown): DataFailure {
   const state = /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
   if (code === '57014' || code === '25P03' || code === '25P04') return timedOut(cause, state);
   if (away.test(code) || (code === '' && awayMessage.test(message)))
-    return new DataFailure('unavailable', sentenceAway(code), cause, state);
+    return new DataFailure('unavailable', sentenceAway(code, message), cause, state);
   if (tellable.test(code)) return new DataFailure('failed', `The database says: ${message}.`, cause, state);
   const [, sentence] = sentences.find(([pattern]) => pattern.test(code)) ?? [];
   const told = `${sentence ?? 'The database could not run this.'}${code === '' ? '' : ` (${code})`}`;
@@ -66,9 +66,20 @@ function withoutValues(code: string, cause: unknown): Error {
 const timedOut = (cause: unknown, state: string | undefined): DataFailure =>
   new DataFailure('timeout', 'The statement ran into its time limit. Read fewer rows, or aggregate more narrowly.', cause, state);
 
-function sentenceAway(code: string): string {
+/** By the server's words, since it has one code for all of its rules: which of them is missing shows in what it says of encryption. */
+const unadmitted: readonly (readonly [RegExp, string])[] = [
+  [
+    /pg_hba\.conf.*(no encryption|SSL off)/,
+    'The data source does not let this account in without TLS. Connect it with sslmode=require or sslmode=verify-full.',
+  ],
+  [/pg_hba\.conf/, 'The data source has no rule (pg_hba.conf) by which this account may come in from here.'],
+];
+
+function sentenceAway(code: string, message: string): string {
+  const [, sentence] = code.startsWith('28') ? (unadmitted.find(([pattern]) => pattern.test(message)) ?? []) : [];
+  if (sentence) return sentence;
   if (code.startsWith('28')) return 'The data source refuses the account that it was connected with.';
-  if (code.startsWith('3D')) return 'The data source does not exist any more.';
+  if (code.startsWith('3D')) return 'The server of the data source has no database of this name.';
   if (code === '53300') return 'The data source has no free connection. It can be tried again.';
   return 'The data source can not be reached at the moment.';
 }

@@ -1,6 +1,6 @@
 import type { Catalog } from '@agent-service/business-data';
 import { isoTime } from '@agent-service/store';
-import type { Place } from '../sources/sources.ts';
+import type { Place } from '../sources/place.ts';
 import type { DataSourceRow } from '../store/data-sources.ts';
 
 const defaultPort = 5432;
@@ -14,7 +14,7 @@ export function toDataSource(row: DataSourceRow, { url, ca }: Place) {
     port: Number(port || defaultPort),
     database: decodeURIComponent(pathname.slice(1)),
     user: decodeURIComponent(username),
-    tls: ca === '' ? tlsOf(searchParams.get('sslmode')) : 'verify',
+    tls: tlsOf(searchParams.get('sslmode'), ca),
   };
 }
 
@@ -32,7 +32,8 @@ export const toUnopened = ({ organizationId, environment, version, createdAt, up
   updatedAt: isoTime(updatedAt),
 });
 
-function tlsOf(mode: string | null): string {
+function tlsOf(mode: string | null, ca: string): string {
+  if (ca !== '') return mode === 'verify-ca' ? mode : 'verify';
   if (mode === null || mode === 'disable') return 'off';
   return mode === 'require' ? 'require' : 'verify';
 }

@@ -9,15 +9,16 @@ export const removeDataSource = ({ store, sources, auditRelay, now }: AgentsCont
   allow: operators,
   async handle(request, call) {
     const tenant = namedTenant(request);
-    const before = await store.transaction(async ({ sql }) => {
+    const { before, removed } = await store.transaction(async ({ sql }) => {
       const found = await findDataSource(sql, tenant);
-      if (await remove(sql, tenant, now()))
+      const isRemoved = await remove(sql, tenant, now());
+      if (isRemoved)
         await writeAudit(sql, call, { ...tenant, action: 'data_source.removed', target: { type: 'data_source', id: tenant.environment } });
-      return found;
+      return { before: found, removed: isRemoved };
     });
     sources.forget(tenant);
     sources.leave(before);
     auditRelay.nudge();
-    return {};
+    return { removed };
   },
 });

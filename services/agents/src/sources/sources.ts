@@ -1,12 +1,4 @@
-import {
-  type Catalog,
-  type ConnectionSettings,
-  DataFailure,
-  type DataSource,
-  type DataSources,
-  dropScopedRoles,
-  openDataSources,
-} from '@agent-service/business-data';
+import { type Catalog, DataFailure, type DataSource, type DataSources, openDataSources } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
 import { type ProcessContext, withTimeout } from '@agent-service/runtime';
 import type { Cipher, Store } from '@agent-service/store';
@@ -14,17 +6,9 @@ import { z } from 'zod';
 import type { Tenant } from '../domain/tenant.ts';
 import { type DataSourceRow, findDataSource } from '../store/data-sources.ts';
 import { urlContext } from '../store/sealed-urls.ts';
+import { leaveRoles } from './leave-roles.ts';
+import { connectionOf, keyOf, type Place } from './place.ts';
 import { tlsFailure } from './tls-failure.ts';
-
-/** Where a database is, and how to get in. */
-export interface Place {
-  readonly url: string;
-  /** In PEM; empty for the authorities that everybody knows. */
-  readonly ca: string;
-}
-
-/** As the driver is told; an authority of one's own is named to be looked at. */
-export const connectionOf = ({ url, ca }: Place): ConnectionSettings => (ca === '' ? { url } : { url, tls: { mode: 'verify', ca } });
 
 /** The organizations' own databases, as far as agents looks into them: which tables and columns there are. */
 export interface Sources {
@@ -44,7 +28,6 @@ const few = { poolMax: 2, connectTimeoutMs: 2_000, catalogMaxAgeMs: 2_000, appli
 /** Whoever edits an agent waits no longer for a database that keeps silent. */
 const catalogWaitMs = 2_500;
 const silent = () => new DataFailure('timeout', 'The data source did not say in time which tables it has.');
-const keyOf = ({ organizationId, environment }: Tenant) => `${organizationId} ${environment}`;
 const placeSchema = z.object({ url: z.string(), ca: z.string() });
 
 export function createSources(process: ProcessContext, store: Store, cipher: Cipher): Sources {
@@ -57,12 +40,7 @@ export function createSources(process: ProcessContext, store: Store, cipher: Cip
     source,
     leave(row, now) {
       const before = row && opened(unseal, row);
-      if (!row || !before || (now && isSameDatabase(before, now))) return;
-      const event = { organization_id: row.organizationId, environment: row.environment };
-      dropScopedRoles(connectionOf(before), keyOf(row), process.stopping).then(
-        (counts) => process.logger.info({ event: 'data_source_roles_dropped', ...event, ...counts }),
-        (cause: unknown) => process.logger.warn({ event: 'data_source_roles_left', ...event, err: cause }),
-      );
+      if (row && before) leaveRoles(process, row, { before, now });
     },
     forget: (tenant) => open.remove(keyOf(tenant)),
     async catalogOf(tenant) {
@@ -100,12 +78,6 @@ function opened(unseal: (row: DataSourceRow) => Place, row: DataSourceRow): Plac
     if (cause instanceof ServiceError) return undefined;
     throw cause;
   }
-}
-
-/** By the names in the URL: a server that has moved to another port has its roles still. */
-function isSameDatabase(one: Place, other: Place): boolean {
-  const [a, b] = [new URL(one.url), new URL(other.url)];
-  return a.hostname === b.hostname && a.pathname === b.pathname && a.username === b.username;
 }
 
 /** What keeps a data source from being used, as the operator is told. */

@@ -63,8 +63,10 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
     .addOption(environmentOption())
     .action(({ organization, environment }: Tenant) =>
       run(async ({ agents }) => {
-        await agents.removeDataSource({ organizationId: organization, environment });
-        return { organization_id: organization, environment, removed: true };
+        const { removed } = await agents.removeDataSource({ organizationId: organization, environment });
+        if (!removed) process.exitCode = 1;
+        const told = removed ? {} : { message: 'No data source is connected here.' };
+        return { organization_id: organization, environment, removed, ...told };
       }),
     );
 }

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { RolePlan } from '../../domain/role-plan.ts';
+import { pureExtensions, running } from './pure-functions.ts';
 
 /** What in an expression or a view depends on who asks, or looks at the database itself. */
 const asking =
@@ -7,7 +8,8 @@ const asking =
 
 /**
  * Why honest statements over these tables would have other rows or other effects under a role than under the account. Views are
- * looked through down to the tables; a function of the data source's own may depend on anything unless it is declared not to.
+ * looked through down to the tables, and what they and the expressions of tables use down to functions. One of the data source's own
+ * runs as whoever asks, and what it reads nobody knows: that it is declared immutable says nothing.
  */
 const statement = `
 with recursive scoped as (
@@ -27,33 +29,57 @@ reached(oid) as (
 ),
 relations as (select c.* from reached r join pg_class c on c.oid = r.oid),
 views as (select oid, pg_get_viewdef(oid) as written, reloptions from relations where relkind = 'v'),
-expressions(classid, objid, written) as (
-  select 'pg_attrdef'::regclass, d.oid, pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d join relations r on r.oid = d.adrelid
+used(reading, classid, objid) as (
+  select true, 'pg_rewrite'::regclass::oid, w.oid from views v join pg_rewrite w on w.ev_class = v.oid
   union all
-  select 'pg_constraint'::regclass, k.oid, pg_get_constraintdef(k.oid) from pg_constraint k join relations r on r.oid = k.conrelid where k.contype = 'c'
+  select false, o.classid, o.objid from relations r cross join lateral (
+    select 'pg_class'::regclass::oid, r.oid
+    union all select 'pg_class'::regclass, i.indexrelid from pg_index i where i.indrelid = r.oid
+    union all select 'pg_attrdef'::regclass, d.oid from pg_attrdef d where d.adrelid = r.oid
+    union all select 'pg_constraint'::regclass, k.oid from pg_constraint k where k.conrelid = r.oid and k.contype = 'c'
+  ) as o(classid, objid) where $3 and r.relkind in ('r', 'p')
+  union
+  select u.reading, e.classid, e.objid from used u cross join lateral (
+    select d.refclassid, d.refobjid from pg_depend d
+    where d.classid = u.classid and d.objid = u.objid and u.classid not in ('pg_proc'::regclass, 'pg_type'::regclass)
+      and d.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass)
+    union all
+    select 'pg_type'::regclass, b.below from pg_type t cross join lateral (values (t.typbasetype), (t.typelem)) as b(below)
+    where u.classid = 'pg_type'::regclass and t.oid = u.objid and b.below <> 0
+    union all
+    select 'pg_constraint'::regclass, k.oid from pg_constraint k where u.classid = 'pg_type'::regclass and k.contypid = u.objid
+  ) as e(classid, objid)
 ),
-calls(classid, objid) as (
-  select d.classid, d.objid from pg_depend d join pg_proc p on p.oid = d.refobjid join pg_language l on l.oid = p.prolang
-  where d.refclassid = 'pg_proc'::regclass and p.provolatile <> 'i' and l.lanname not in ('internal', 'c')
+expressions(reading, written) as (
+  select true, written from views
+  union all
+  select u.reading, pg_get_expr(d.adbin, d.adrelid) from used u join pg_attrdef d on u.classid = 'pg_attrdef'::regclass and d.oid = u.objid
+  union all
+  select u.reading, pg_get_constraintdef(u.objid) from used u where u.classid = 'pg_constraint'::regclass
+),
+calls as (
+  select u.reading from used u join pg_proc p on u.classid = 'pg_proc'::regclass and p.oid = u.objid
+  where not exists (select from pg_depend d join pg_extension x on x.oid = d.refobjid
+    where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.refclassid = 'pg_extension'::regclass and x.extname = any($4::text[]))
 )
 select case
   when exists (select from relations where relrowsecurity) then 'row security'
   when exists (select from relations where relkind = 'f') then 'a foreign table'
   when exists (select from views v cross join lateral pg_options_to_table(v.reloptions) o
     where o.option_name = 'security_invoker' and o.option_value::boolean) then 'a view with the rights of whoever asks'
-  when exists (select from views where written ~ $2) then 'a view that depends on who asks'
-  when exists (select from views v join pg_rewrite w on w.ev_class = v.oid join calls k on k.objid = w.oid and k.classid = 'pg_rewrite'::regclass)
-    then 'a view with functions of its own'
+  when exists (select from expressions where reading and written ~ $5) then 'a view that runs SQL or looks things up by name'
+  when exists (select from expressions where reading and written ~ $2) then 'a view that depends on who asks'
+  when exists (select from calls where reading) then 'a view with functions of its own'
   when not $3 then null
   when exists (select from pg_trigger t join relations r on r.oid = t.tgrelid where not t.tgisinternal and t.tgenabled <> 'D') then 'a trigger'
   when exists (select from pg_rewrite w join relations r on r.oid = w.ev_class where r.relkind <> 'v' and w.ev_type <> '1') then 'a rule'
-  when exists (select from expressions where written ~ $2) then 'a default or check that depends on who asks'
-  when exists (select from expressions join calls using (classid, objid)) then 'a default or check with functions of its own'
+  when exists (select from expressions where written ~ $2 or written ~ $5) then 'a default or check that depends on who asks'
+  when exists (select from calls) then 'a default, check or index with functions of its own'
 end as obstacle`;
 
 /** Undefined where a role of this plan makes no difference to an honest statement. */
 export async function obstacleTo(client: ClientBase, { tables, writes }: RolePlan): Promise<string | undefined> {
   const named = JSON.stringify(tables.map(({ schema, name }) => ({ schema, name })));
-  const { rows } = await client.query<{ obstacle: string | null }>(statement, [named, asking, writes]);
+  const { rows } = await client.query<{ obstacle: string | null }>(statement, [named, asking, writes, pureExtensions, running]);
   return rows[0]?.obstacle ?? undefined;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { planRole, type RolePlan } from '../../domain/role-plan.ts';
 import type { ResolvedScope } from '../../domain/scope.ts';
 import { type DataFailure, NotAdmitted } from '../failure.ts';
@@ -20,8 +21,8 @@ export interface Standing {
 export interface Roles {
   standing(scope: ResolvedScope, access: Access, signal: AbortSignal | undefined): Promise<Standing>;
   /**
-   * After the role was turned away or was denied something: looks at it again. The same standing where that was done just now. Only what
-   * the data source then says of the role itself decides; nothing that a statement brings about makes anybody do without it.
+   * After the role was turned away or was denied something: looks at it again, after a pause where that was done just now. Only what the
+   * data source then says of the role itself decides; nothing that a statement brings about makes anybody do without it.
    */
   again(before: Standing, failure: DataFailure, signal: AbortSignal | undefined): Promise<Standing>;
   /** The role was denied something although it has all that it should have. */
@@ -44,23 +45,24 @@ const idleMs = 10_000;
 /** The account's rights may change, and the role's day has to be told anew each day. */
 const maxAgeMs = 600_000;
 const soonMs = 30_000;
-const justNowMs = 5_000;
+/** So long a role that was looked at is not looked at again: whoever provokes denials costs the data source no more than that. */
+const pauseMs = 500;
 
 interface Known {
   readonly standing: Standing;
   readonly at: number;
   readonly until: number;
-  isDeniedTold: boolean;
 }
 
 interface Kept {
   readonly login: Promise<RoleLogin>;
   known: Known | undefined;
   flight: Promise<Standing> | undefined;
+  deniedToldAt: number;
 }
 
 export function createRoles({ tenant, url, account, lender, survey, now, onNotice }: RolesOptions): Roles {
-  const { database = '', user = '' } = account.driver;
+  const { database = '', user = '', password } = account.driver;
   const owner = { tenant, database, account: user };
   const byAccount: Standing = { login: account, plan: undefined };
   const kept = new Map<string, Kept>();
@@ -69,7 +71,7 @@ export function createRoles({ tenant, url, account, lender, survey, now, onNotic
   const preparation = createPreparation({ account, lender, onLeft });
 
   function keep(plan: RolePlan): Kept {
-    const found = kept.get(plan.name) ?? { login: loginOf(plan), known: undefined, flight: undefined };
+    const found = kept.get(plan.name) ?? { login: loginOf(plan), known: undefined, flight: undefined, deniedToldAt: -maxAgeMs };
     touch(kept, plan.name, found);
     return found;
   }
@@ -102,7 +104,7 @@ export function createRoles({ tenant, url, account, lender, survey, now, onNotic
     if (reason === undefined) told.delete(plan.name);
     const standing = reason === undefined ? { login, plan } : notUsed('warn', plan.name, reason);
     const at = now();
-    entry.known = { standing, at, until: at + (isPassing ? soonMs : maxAgeMs), isDeniedTold: false };
+    entry.known = { standing, at, until: at + (isPassing ? soonMs : maxAgeMs) };
     return standing;
   }
 
@@ -111,20 +113,23 @@ export function createRoles({ tenant, url, account, lender, survey, now, onNotic
       const plan = planRole(owner, scope, access === 'read write');
       const { mayMakeRoles, isByAsker } = await survey();
       if (!mayMakeRoles) return notUsed('info', plan.family, 'the account can not make roles');
+      if (!password) return notUsed('info', plan.family, 'the account has no password, from which those of its roles would follow');
       if (plan.tables.some(isByAsker)) return notUsed('warn', plan.name, 'what is in scope shows each account rows of its own');
       const entry = keep(plan);
       return entry.known && now() < entry.known.until ? entry.known.standing : await heeding(look(entry, false), signal);
     },
     async again(before, failure, signal) {
       const entry = kept.get(before.plan?.name ?? '');
+      if (entry?.known?.standing === before && !(failure instanceof NotAdmitted))
+        await heeding(sleep(Math.max(0, pauseMs - (now() - entry.known.at))), signal);
+      // Another look was meanwhile.
       if (!entry || (entry.known && entry.known.standing !== before)) return entry?.known?.standing ?? before;
-      const isFresh = entry.known !== undefined && now() - entry.known.at < justNowMs;
-      return isFresh && !(failure instanceof NotAdmitted) ? before : await heeding(look(entry, true), signal);
+      return await heeding(look(entry, true), signal);
     },
     denied({ plan }) {
-      const known = kept.get(plan?.name ?? '')?.known;
-      if (!plan || !known || known.isDeniedTold) return;
-      known.isDeniedTold = true;
+      const entry = kept.get(plan?.name ?? '');
+      if (!plan || !entry || now() - entry.deniedToldAt < maxAgeMs) return;
+      entry.deniedToldAt = now();
       const reason = 'a statement asked for more than is in its scope, or for what only the account may use';
       onNotice({ level: 'warn', event: 'data_source_role_denied', tenant, role: plan.name, reason });
     },

@@ -1,0 +1,79 @@
+import { createDataSource, resolveScope } from '@agent-service/business-data';
+import type { ProcessContext } from '@agent-service/runtime';
+import { type OwnPostgres, ownPostgres, until } from '@agent-service/testkit';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { leaveRoles } from '../src/sources/leave-roles.ts';
+import { keyOf } from '../src/sources/place.ts';
+
+const mine = { organizationId: 'org_mine', environment: 'live' as const };
+const logged: (readonly [string, string])[] = [];
+const told = (level: string) => (entry: { event: string }) => void logged.push([level, entry.event]);
+const logger = { debug: told('debug'), info: told('info'), warn: told('warn') } as unknown as ProcessContext['logger'];
+const process = { logger, stopping: new AbortController().signal };
+const placeOf = (url: string) => ({ url, ca: '' });
+
+/** Two servers of one host, which differ by their ports alone. */
+let old: OwnPostgres;
+let other: OwnPostgres;
+
+beforeAll(async () => {
+  [old, other] = await Promise.all([ownPostgres(), ownPostgres()]);
+}, 60_000);
+
+beforeEach(() => {
+  logged.length = 0;
+});
+
+afterAll(async () => {
+  await Promise.all([old?.remove(), other?.remove()]);
+}, 60_000);
+
+async function onOld<Row extends object>(text: string): Promise<Row[]> {
+  const client = new Client({ connectionString: old.url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const rolesThere = async () => (await onOld("select from pg_roles where rolname like 'agent\\_scope%'")).length;
+
+async function useOld(): Promise<void> {
+  await onOld('create table if not exists orders (id integer primary key)');
+  const source = createDataSource({ url: old.url, roles: { tenant: keyOf(mine) } }, () => undefined);
+  const { scope } = resolveScope(await source.catalog(), { tables: ['orders'], readOnly: true });
+  const limits = { timeoutMs: 5_000, maxRows: 1, maxBytes: 1_000, timeZone: 'UTC' };
+  await source.within(scope).transaction('read only', limits, (run) => run('select 1'));
+  await source.close();
+  expect(await rolesThere()).toBe(1);
+}
+
+test('who stays where the data was leaves no role behind to be taken', async () => {
+  await useOld();
+  leaveRoles(process, mine, { before: placeOf(old.url), now: placeOf(`${old.url}?sslmode=disable`) });
+  expect([await rolesThere(), logged]).toEqual([1, []]);
+});
+
+test('the roles of a server at another port of the same host go, as those of any other', async () => {
+  await useOld();
+  leaveRoles(process, mine, { before: placeOf(old.url), now: placeOf(other.url) });
+  await until('its roles are dropped', async () => logged.length > 0);
+  expect([await rolesThere(), logged]).toEqual([0, [['info', 'data_source_roles_dropped']]]);
+});
+
+test('a server that has moved to another port is no news; one that is away and was elsewhere is', async () => {
+  await old.stop();
+  leaveRoles(process, mine, { before: placeOf(old.url), now: placeOf(other.url) });
+  await until('it is told', async () => logged.length === 1);
+  leaveRoles(process, mine, { before: placeOf(old.url), now: placeOf(other.url.replace('127.0.0.1', 'db.example.com')) });
+  leaveRoles(process, mine, { before: placeOf(old.url), now: undefined });
+  await until('it is told', async () => logged.length === 3);
+  expect(logged).toEqual([
+    ['debug', 'data_source_roles_left'],
+    ['warn', 'data_source_roles_left'],
+    ['warn', 'data_source_roles_left'],
+  ]);
+});
