@@ -1,7 +1,8 @@
-import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
+import type { AnswerOptions, ModelAnswer, ModelRequest, Output, Provider } from '../models.ts';
 import { cleanText } from '../prompt/clean-text.ts';
 import { estimateTokens } from '../prompt/tokens.ts';
 import { analyse } from './analyst/analyst.ts';
+import { fenced, type Reply, told } from './analyst/presentation.ts';
 import { toolData } from './data/tool-data.ts';
 
 /** What every answer ends with, so that nobody takes it for a language model's. */
@@ -14,16 +15,20 @@ const longestPiece = 80;
 export const builtInProvider: Provider = {
   async answer(request: ModelRequest, { signal, onDelta }: AnswerOptions): Promise<ModelAnswer> {
     signal.throwIfAborted();
-    const content = cleanText(`${await contentOf(request, signal)}\n\n${signature}`);
+    const content = cleanText(signed(await replyTo(request, signal), request.output.format));
     signal.throwIfAborted();
     if (request.stream) for (const piece of piecesOf(content)) onDelta(piece);
     return { content, inputTokens: inputTokens(request), outputTokens: estimateTokens(content), endpoint: 'built-in' };
   },
 };
 
-async function contentOf({ tools, message, history, output }: ModelRequest, signal: AbortSignal): Promise<string> {
+/** Whoever asks for JSON gets nothing beside it. */
+const signed = ({ text, members }: Reply, format: Output['format']): string =>
+  format === 'json' ? fenced('json', { ...members, model: 'built-in', note: signature }) : `${text}\n\n${signature}`;
+
+async function replyTo({ tools, message, history, output }: ModelRequest, signal: AbortSignal): Promise<Reply> {
   const data = toolData(tools, signal);
-  if (!data) return 'No business data is connected to this agent, so there is nothing to look up.';
+  if (!data) return told('No business data is connected to this agent, so there is nothing to look up.');
   const earlier = history.filter(({ role }) => role === 'user').map(({ content }) => content.slice(0, longestMessage));
   return await analyse({ message: message.slice(0, longestMessage), earlier, output }, data);
 }

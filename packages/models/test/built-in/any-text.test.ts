@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { signature } from '../../src/built-in/provider.ts';
 import type { Output, Tool } from '../../src/models.ts';
 import { checkPropertyAsync } from '../../src/testing/properties.ts';
-import { askBuiltIn } from './demonstration.ts';
+import { askBuiltIn, jsonOf } from './demonstration.ts';
 
 type ColumnSpec = readonly [name: string, type: string];
 
@@ -159,7 +159,7 @@ const spoken =
    quarter 30 days today yesterday since before after between on 2026-02-30 2026-02-28 9999-12-31 2026-01-01 march may q3 2025 99999999999999999999 1e9
    revenue sales growth share percentage average total sum most least highest lowest latest over under more than at least compare vs with
    orders order order's customers customer country status name total amount user select client x mood happy alpha beta Germany Foobar Inc constructor
-   __proto__ toString hasOwnProperty active created overdue stock spend headcount salary leave ; -- ' " \\ ( ) $$ /* */ union drop`.split(
+   same period time times ago will highest newest recently bought __proto__ toString hasOwnProperty active created overdue stock spend headcount salary leave ; -- ' " \\ ( ) $$ /* */ union drop`.split(
     /\s+/,
   );
 const word = fc.oneof(
@@ -169,7 +169,8 @@ const word = fc.oneof(
 const phrase = fc.constantFrom(
   ...`how many orders|how many customers ordered|how many distinct customers have orders|total of orders|median total of orders|average total of orders
    |list orders|customers with more than 5 orders|top 5 customers by total of orders|by status|by customer and month|this year|before 2020|since 2024
-   |between 1000 and 2000|between 2020 and 2022|over 0.5|from Germany|not alpha|compare this month with last month|growth of revenue`
+   |between 1000 and 2000|between 2020 and 2022|over 0.5|from Germany|not alpha|compare this month with last month|growth of revenue|the same month last year|the same week last year
+   |the same period last year|this week|by month|last 6 months|more than 5 times`
     .split('|')
     .map((one) => one.trim()),
 );
@@ -195,9 +196,10 @@ test('whatever is asked, it answers, and nothing that it asks of the data is ref
         earlier,
         output,
       });
-      expect(answer.endsWith(signature)).toBe(true);
+      if (output.format === 'json') expect(jsonOf(answer)).toMatchObject({ model: 'built-in', note: signature });
+      else expect(answer.endsWith(signature)).toBe(true);
       expect(refused).toEqual([]);
-      answered += answer.includes('Counted: ') ? 1 : 0;
+      answered += /Counted: |"counted": /.test(answer) ? 1 : 0;
     }),
     runs,
   );

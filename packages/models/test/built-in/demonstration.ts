@@ -74,6 +74,13 @@ async function oneOff(connectionString: string, sql: string): Promise<(string | 
   }
 }
 
+/** What stands in an answer that is one fenced block of JSON and nothing else. */
+export function jsonOf(answer: string): unknown {
+  const block = /^```json\n([\s\S]*)\n```$/.exec(answer)?.[1];
+  if (block === undefined || /^```/m.test(block)) throw new Error(`no single block of JSON: ${answer}`);
+  return JSON.parse(block);
+}
+
 /** The rows of the first table in an answer; `–` is no value. */
 export function tableOf(answer: string): (string | null)[][] {
   const lines = answer.split('\n').filter((line) => line.startsWith('| '));

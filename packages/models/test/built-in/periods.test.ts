@@ -91,6 +91,30 @@ test.each([
   expect(periodsOf(wordsOf(text))).toEqual([]);
 });
 
+const leapYear = '2029-02-28';
+
+test.each([
+  ['this month with the same month last year', ordinary, '2026-08-01..2026-08-31', '2025-08-01..2025-08-31'],
+  ['this month with the same month last year', leapYear, '2029-02-01..2029-02-28', '2028-02-01..2028-02-29'],
+  ['this month with the same period last year', leapYear, '2029-02-01..2029-02-28', '2028-02-01..2028-02-28'],
+  ['this month with the same period last year', leapDay, '2028-02-01..2028-02-29', '2027-02-01..2027-02-28'],
+  ['this month with the same period last month', '2026-03-31', '2026-03-01..2026-03-31', '2026-02-01..2026-02-28'],
+  ['last quarter with the same quarter a year ago', ordinary, '2026-04-01..2026-06-30', '2025-04-01..2025-06-30'],
+  ['last quarter with the same period last year', ordinary, '2026-04-01..2026-06-30', '2025-04-01..2025-06-30'],
+  ['since 2026-08-03 with the same days last month', ordinary, '2026-08-03..2026-08-19', '2026-07-03..2026-07-19'],
+  ['this week with the same week last year', firstWeek, '2026-12-28..2027-01-03', '2025-12-29..2026-01-04'],
+  ['this week with the same week last year', '2027-08-18', '2027-08-16..2027-08-22', '2026-08-10..2026-08-16'],
+  ['today with the same day last week', firstOfMonth, '2026-03-01..2026-03-01', '2026-02-22..2026-02-22'],
+  ['in March 2026 with the same month of the year before', ordinary, '2026-03-01..2026-03-31', '2025-03-01..2025-03-31'],
+])('%s, on %s', async (text, today, now, before) => {
+  const periods = periodsOf(wordsOf(`compare revenue ${text}`));
+  expect(await Promise.all(periods.map((period) => daysOf(period, today)))).toEqual([now, before]);
+});
+
+test.each(['the same month last year', 'this time last year', 'at the same time a year ago'])('%s alone is no span of time', (text) => {
+  expect(periodsOf(wordsOf(`revenue ${text}`))).toEqual([]);
+});
+
 test.each([
   [undefined, leapDay, '2028-01-01..2028-02-29', '2027-01-01..2027-02-28'],
   ['this month', firstOfMonth, '2026-03-01..2026-03-01', '2026-02-01..2026-02-01'],

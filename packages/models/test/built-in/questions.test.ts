@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { signature } from '../../src/built-in/provider.ts';
-import { type Demonstration, demonstration, tableOf } from './demonstration.ts';
+import { type Demonstration, demonstration, jsonOf, tableOf } from './demonstration.ts';
 
 let company: Demonstration;
 beforeAll(async () => {
@@ -357,8 +357,14 @@ test('the answer has the form that the agent is set to', async () => {
     `select channel, sum(total) from orders where ${good} and ${thisYear('order_date')} group by 1 order by 2 desc`,
   );
   const json = await company.ask(question, { output: { format: 'json', charts: false } });
-  const block = /```json\n([\s\S]*?)\n```/.exec(json)?.[1] ?? '';
-  expect(JSON.parse(block)).toEqual(expected.map(([channel, revenue]) => ({ channel, revenue: Number(revenue) })));
+  const members = jsonOf(json);
+  expect(members).toEqual({
+    rows: expected.map(([channel, revenue]) => ({ channel, revenue: Number(revenue) })),
+    truncated: false,
+    counted: expect.stringMatching(/^orders, without cancelled ones, order date this year \(\d{4}-01-01 to \d{4}-12-31\)$/),
+    model: 'built-in',
+    note: signature,
+  });
   const text = await company.ask(question, { output: { format: 'text', charts: false } });
   expect(text).toContain(expected.map(([channel, revenue]) => `channel: ${channel}, revenue: ${revenue}`).join('\n'));
   expect(text).not.toContain('|');
@@ -366,6 +372,16 @@ test('the answer has the form that the agent is set to', async () => {
   const specification = JSON.parse(/```vega-lite\n([\s\S]*?)\n```/.exec(chart)?.[1] ?? '');
   expect(specification.data.values).toEqual(expected.map(([channel, revenue]) => ({ channel, revenue: Number(revenue) })));
   expect(tableOf(chart)).toEqual(expected);
+});
+
+test.each<[question: string, members: object]>([
+  ['What was our splendid revenue this year?', { unplaced: ['splendid'] }],
+  ['List overdue invoices', { truncated: true }],
+  ['How many orders will we get next month?', { message: expect.stringContaining('no forecasts'), questions: expect.any(Array) }],
+  ['hi', { message: expect.any(String), questions: expect.any(Array) }],
+])('%j is one block of JSON and nothing else', async (question, members) => {
+  const answer = await company.ask(question, { output: { format: 'json', charts: false } });
+  expect(jsonOf(answer)).toMatchObject({ ...members, model: 'built-in', note: signature });
 });
 
 test('a data source that fails is told in the answer', async () => {

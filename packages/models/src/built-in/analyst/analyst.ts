@@ -4,8 +4,9 @@ import { withDeeds } from './deeds.ts';
 import { describeIntent } from './description.ts';
 import { examplesOf } from './examples.ts';
 import { combine, goesOn, latest, longestFollowUp } from './follow-ups.ts';
+import { foretells } from './future.ts';
 import { mentionedTables } from './measures.ts';
-import { type Output, present } from './presentation.ts';
+import { type Output, present, type Reply, told } from './presentation.ts';
 import { type Reading, read } from './reading.ts';
 import { type Schema, withKeysByName } from './schema.ts';
 import { statementOf } from './statement.ts';
@@ -23,24 +24,26 @@ export interface Asked {
 const longestQuestion = 60;
 
 /** Answers a question about the data with one query, or says what it would understand. Never throws for any text. */
-export async function analyse(asked: Asked, data: Data): Promise<string> {
+export async function analyse(asked: Asked, data: Data): Promise<Reply> {
   const given = await data.schema();
   if ('error' in given) return unreadable(given);
   const schema = withKeysByName(given);
-  if (schema.length === 0) return 'No table is in the scope of this agent, so there is nothing to look up.';
+  if (schema.length === 0) return told('No table is in the scope of this agent, so there is nothing to look up.');
   const words = wordsOf(asked.message).slice(0, longestQuestion);
   if (isTalk(asked.message, words)) return explained('I answer questions about the tables that this agent can see', schema, words);
   const question = await understand(words, asked.earlier, schema, data);
   if ('error' in question) return unreadable(question);
   const { reading } = question;
   if (!reading) return explained('I did not understand that as a question about the data that I can see', schema, words);
+  if (foretells(reading.intent, question.words))
+    return explained('That asks about the future: I look up what is in the data and make no forecasts', schema, words);
   const doubts = doubtsOf(reading.unplaced, question.words);
   const refusal = refusalOf(reading, doubts, schema);
   if (refusal !== undefined) return explained(refusal, schema, words);
   return await answer(reading, doubts.others, { schema, data, output: asked.output });
 }
 
-const unreadable = ({ error }: Unreadable) => `The data could not be read: ${error}`;
+const unreadable = ({ error }: Unreadable): Reply => told(`The data could not be read: ${error}`);
 
 /** Why an answer would mislead; undefined where there is one to give. */
 function refusalOf({ unplaced }: Reading, { names, turning, groups, others }: Doubts, schema: Schema): string | undefined {
@@ -58,14 +61,14 @@ interface Scene {
   readonly output: Output;
 }
 
-async function answer({ intent }: Reading, others: readonly string[], { schema, data, output }: Scene): Promise<string> {
+async function answer({ intent }: Reading, others: readonly string[], { schema, data, output }: Scene): Promise<Reply> {
   const { sql, titles } = statementOf(intent, schema);
   const result = await data.query(sql);
   if ('error' in result) return unreadable(result);
-  const rows = result.rows.slice(0, intent.limit);
+  const rows = result.rows.slice(0, intent.limit).map((row) => row.slice(0, titles.length));
+  const days = (result.rows[0]?.slice(titles.length) ?? []).map(String);
   const truncated = result.truncated || result.rows.length > rows.length;
-  const doubt = others.length > 0 ? `I could not place: ${others.join(', ')}.` : '';
-  return [present({ titles, rows, truncated }, describeIntent(intent), output), doubt].filter(Boolean).join('\n\n');
+  return present({ titles, rows, truncated }, { counted: describeIntent(intent, days), unplaced: others }, output);
 }
 
 interface Understood {
@@ -105,7 +108,8 @@ async function hitsOf(words: readonly Word[], schema: Schema, data: Data): Promi
   return hits;
 }
 
-function explained(reason: string, schema: Schema, words: readonly Word[]): string {
-  const examples = examplesOf(schema, words).map((example) => `- ${example}`);
-  return [`${reason}. I understand questions such as:`, examples.join('\n')].join('\n\n');
+function explained(reason: string, schema: Schema, words: readonly Word[]): Reply {
+  const questions = examplesOf(schema, words);
+  const listed = questions.map((question) => `- ${question}`).join('\n');
+  return { text: `${reason}. I understand questions such as:\n\n${listed}`, members: { message: `${reason}.`, questions } };
 }

@@ -6,11 +6,18 @@ import { has, type Word } from './words.ts';
 
 const mostGroups = 50;
 
+/** `at least 5` ranks nothing. */
+const ranks = (words: readonly Word[], ...phrases: readonly string[]) =>
+  has(
+    words.filter(({ lower }, at) => !(/^(least|most)$/.test(lower) && words[at - 1]?.lower === 'at')),
+    ...phrases,
+  );
+
 export const isLeast = (words: readonly Word[]): boolean =>
-  has(words, 'lowest', 'least', 'smallest', 'cheapest', 'fewest', 'worst', 'bottom', 'slowest', 'shortest');
+  ranks(words, 'lowest', 'least', 'smallest', 'cheapest', 'fewest', 'worst', 'bottom', 'slowest', 'shortest');
 
 const isMost = (words: readonly Word[]) =>
-  has(
+  ranks(
     words,
     'top',
     'best',
@@ -91,7 +98,10 @@ const spokenNumber = (words: readonly Word[]): Operation | undefined => {
 export function operationOf(words: readonly Word[], measure: Measure, { grouped, namesRows }: Asks): Operation | undefined {
   // Show revenue asks for a number, and show overdue invoices for invoices.
   if (isListing(words) && !grouped && (namesRows || !measure.operation)) return spokenNumber(words);
-  if (isRanking(words) && !grouped && namesRows && !has(words, 'how many', 'number of', 'how much')) return spokenNumber(words);
+  // The highest order total is that of one order.
+  const ofRow = isRanking(words) && measure.amount?.column !== undefined;
+  if ((isRanking(words) || isOfTime(words)) && !grouped && namesRows && !has(words, 'how many', 'number of', 'how much'))
+    return spokenNumber(ofRow ? words.filter(({ lower }) => lower !== measure.amount?.column) : words);
   return spokenOperation(words, measure) ?? impliedOperation(words, measure, grouped);
 }
 
@@ -137,6 +147,8 @@ export interface Said {
   readonly at: number;
   /** Of the word after them. */
   readonly end: number;
+  /** `more than 5 times` counts what was done. */
+  readonly times: boolean;
 }
 
 /** `between 1000 and 2000`; two years are a span of time, unless they follow the name of a number. */
@@ -145,7 +157,7 @@ function rangeOf(words: readonly Word[]): Said | undefined {
     if (lower !== 'between' || periodWords(words).has(at)) continue;
     const [from, to] = [numberOf(words[at + 1]?.lower), numberOf(words[at + 3]?.lower)];
     if (from === undefined || to === undefined || !joinsRange(words[at + 2]) || isGrain(words[at + 4])) continue;
-    return { comparison: { operator: '>=', number: from, to }, at, end: at + 4 };
+    return { comparison: { operator: '>=', number: from, to }, at, end: at + 4, times: words[at + 4]?.lower === 'times' };
   }
   return undefined;
 }
@@ -161,7 +173,8 @@ export function comparisonOf(words: readonly Word[]): Said | undefined {
     const at = words.findIndex((_, index) => parts.every((part, offset) => words[index + offset]?.lower === part));
     const number = at < 0 ? undefined : numberOf(words[at + parts.length]?.lower);
     const end = at + parts.length + 1;
-    if (number !== undefined && !isGrain(words[end])) return { comparison: { operator, number }, at, end };
+    if (number !== undefined && !isGrain(words[end]))
+      return { comparison: { operator, number }, at, end, times: words[end]?.lower === 'times' };
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
-import { comparisonOf, wordsOfChange, wordsOfComparison, wordsOfShare } from './asking.ts';
+import { comparisonOf, topOf, wordsOfChange, wordsOfComparison, wordsOfShare } from './asking.ts';
+import { keepsWord, namesOther } from './claims.ts';
 import { near, verbs } from './columns.ts';
 import { beginsGroups } from './dimensions.ts';
 import type { Filtered } from './filters.ts';
@@ -15,12 +16,14 @@ export function unplacedIn(intent: Intent, question: Filtered): Word[] {
   const placed = placedStems(intent, question);
   const turned =
     intent.without !== undefined || intent.hits.some(({ excluded }) => excluded) || intent.conditions.some(({ turns }) => turns);
-  const numbers = numbersOf(intent);
+  const numbers = numbersOf(intent, question.words);
   const understood = wordsOfPhrases(intent, question.words);
   return question.words.filter((word, at) => {
     if (isTurning(word)) return !turned && !placed.has(word.stem);
     if (understood.has(at)) return false;
     if (isNumber(word)) return !numbers.some((number) => number === word.lower || number === String(numberOf(word.lower)));
+    const kept = keepsWord(word, at, intent, question.words);
+    if (kept !== undefined) return !kept;
     if (placed.has(word.stem) || placed.has(word.lower)) return false;
     return isBearing(word) ? !bears(word, intent, question.words) : !isAsking(word) || countsBeside(word, intent);
   });
@@ -46,9 +49,12 @@ function wordsOfPhrases(intent: Intent, words: readonly Word[]): Set<number> {
 function spansIn(intent: Intent): number {
   const span = intent.span ?? intent.without?.span;
   if (!span) return 0;
-  const isTwo = span.period.joined === true || (intent.kind === 'figure' && intent.versus !== undefined);
+  const isTwo = span.period.joined === true || (intent.kind === 'figure' && isBeside(intent));
   return isTwo ? 2 : 1;
 }
+
+/** Months of one year set beside the days of another would say nothing. */
+const isBeside = ({ versus, dimensions }: Figure) => versus !== undefined && !dimensions.some(({ kind }) => kind === 'time');
 
 /** `over the last 30 days`, `revenue through last month` */
 function beforeSpan(words: readonly Word[], at: number): number[] {
@@ -71,7 +77,7 @@ function bears({ lower }: Word, intent: Intent, words: readonly Word[]): boolean
     return Map.groupBy(intent.hits, ({ table, column }) => `${table}.${column}`)
       .values()
       .some(({ length }) => length > 1);
-  return /^(first|last|next|upcoming)$/.test(lower) && intent.kind === 'list';
+  return /^(first|last)$/.test(lower) && intent.kind === 'list';
 }
 
 /** The average number of orders is not the average of their totals. */
@@ -96,12 +102,11 @@ function placedStems(intent: Intent, { schema, concept, words }: Filtered): Set<
   const names = [...label, ...tables.flatMap((name) => saidNames(name, words)), ...columns.flatMap(stemsOfName)];
   const said = columns.flatMap((column) => [...verbs(column), ...(near.get(column) ?? []).flatMap((phrase) => phrase.split(' '))]);
   return new Set([
-    ...(figure ? waysOf(figure) : []),
+    ...(figure ? waysOf(figure, words) : []),
     ...concept,
     ...names,
     ...said.map(stemOf),
     ...said,
-    ...labelsOf(intent),
     ...hits.flatMap(valueStems),
   ]);
 
@@ -120,26 +125,28 @@ const saidNames = (name: string, words: readonly Word[]) => [
 ];
 
 /** The words for what is done with the rows. */
-const waysOf = ({ distinct, operation, share, rate, change, versus, dimensions }: Figure): string[] => [
-  ...(distinct ? countsOnce : []),
-  ...(operation === 'median' ? ['median'] : []),
-  ...(share || rate ? wordsOfShare : []),
-  ...(change ? wordsOfChange : []),
-  ...(versus || dimensions.length > 0 ? wordsOfComparison : []),
-];
+function waysOf(figure: Figure, words: readonly Word[]): string[] {
+  const { distinct, operation, share, rate, change, dimensions, hits } = figure;
+  const comparesGroups = dimensions.length > 0 && figure.versus === undefined && (!namesOther(words) || hits.length > 1);
+  return [
+    ...(distinct ? countsOnce : []),
+    ...(operation === 'median' ? ['median'] : []),
+    ...(share || rate ? wordsOfShare : []),
+    ...(change && isBeside(figure) ? wordsOfChange : []),
+    ...(isBeside(figure) || comparesGroups ? wordsOfComparison : []),
+  ];
+}
 
 const valueStems = ({ value }: Hit) => wordsOf(value).flatMap(({ lower, stem }) => [lower, stem]);
-
-const labelsOf = (intent: Intent): string[] => periodLabels(intent).flatMap((label) => wordsOf(label).map(({ stem }) => stem));
 
 const periodLabels = ({ span, without, ...intent }: Intent): string[] =>
   [span?.period.label, without?.span?.period.label, 'versus' in intent ? intent.versus?.label : undefined].filter(
     (label) => label !== undefined,
   );
 
-function numbersOf(intent: Intent): string[] {
+function numbersOf(intent: Intent, words: readonly Word[]): string[] {
   const having = intent.kind === 'figure' ? intent.having?.number : undefined;
-  const numbers = [intent.comparison?.number, intent.comparison?.to, having, intent.limited ? intent.limit : undefined];
+  const numbers = [intent.comparison?.number, intent.comparison?.to, having, intent.limited ? topOf(words) : undefined];
   const texts = [...periodLabels(intent), ...intent.hits.map(({ value }) => value)];
   return [
     ...numbers.filter((number) => number !== undefined).map(String),

@@ -20,17 +20,17 @@ export function figureTitles(figure: Figure): string[] {
   return share ? [title, 'share in %'] : [title];
 }
 
-/** What was counted, in words, so that a reader can object. */
-export function describeIntent(intent: Intent): string {
+/** What was counted, in words, so that a reader can object; with the days of its spans where they are told. */
+export function describeIntent(intent: Intent, [days, daysBefore]: readonly string[] = []): string {
   const { base, conditions, span, comparison, compared, without } = intent;
   const distinct = intent.kind === 'figure' ? intent.distinct : undefined;
-  const versus = intent.kind === 'figure' && intent.versus ? ` against ${intent.versus.label}` : '';
+  const versus = intent.kind === 'figure' && intent.versus ? ` against ${intent.versus.label}${inBrackets(daysBefore)}` : '';
   const having = intent.kind === 'figure' ? intent.having : undefined;
   const parts = [
     distinct ? `each of the ${spoken(distinct.table)} once by ${spoken(base.name)}` : spoken(base.name),
     ...conditions.map(({ label }) => label),
     ...valueLabels(intent.hits),
-    ...(span ? [`${spoken(span.column)} ${spanLabel(span.period)}${versus}`] : []),
+    ...(span ? [`${spoken(span.column)} ${spanLabel(span.period)}${inBrackets(days)}${versus}`] : []),
     ...(comparison ? [`each ${compared ? `${spoken(compared.name)} ` : ''}${comparisonLabel(comparison)}`] : []),
     ...(having ? [`only groups ${comparisonLabel(having)}`] : []),
     ...orderLabel(intent),
@@ -38,6 +38,8 @@ export function describeIntent(intent: Intent): string {
   ];
   return parts.join(', ');
 }
+
+const inBrackets = (days = '') => (days === '' ? '' : ` (${days.replace(/^(.+) to \1$/, '$1')})`);
 
 /** By what the first ones of a list are the first. */
 function orderLabel(intent: Intent): string[] {

@@ -1,18 +1,11 @@
+import type { Grain, Period } from './period.ts';
+import { besideSame, type SameSpan, sameSpanAt } from './same-span.ts';
 import { has, type Word } from './words.ts';
 
-/** A span of days in SQL: from the first day up to, and not including, the second. */
-export interface Period {
-  readonly label: string;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-  /** Two spans of the words made it. */
-  readonly joined?: true;
-}
+export type { Grain, Period } from './period.ts';
 
 /** With the number of the words that name it. */
 type Named = Period & { readonly length: number };
-
-export type Grain = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
 export const grains: readonly Grain[] = ['day', 'week', 'month', 'quarter', 'year'];
 
@@ -24,34 +17,62 @@ const shifted = (grain: Grain, by: number) => {
   if (by === 0) return start(grain);
   return `(${start(grain)} ${by < 0 ? '-' : '+'} ${interval(Math.abs(by), grain)})::date`;
 };
-const whole = (label: string, grain: Grain, by: number): Period => ({ label, from: shifted(grain, by), to: shifted(grain, by + 1) });
+const whole = (label: string, grain: Grain, by: number): Period => ({
+  label,
+  grain,
+  ahead: by > 0,
+  from: shifted(grain, by),
+  to: shifted(grain, by + 1),
+});
 
 interface Found {
-  readonly period: Period;
+  /** None is one that only another span would tell. */
+  readonly period: Period | undefined;
+  readonly same?: SameSpan;
   readonly at: number;
   /** In words. */
   readonly length: number;
 }
 
 /** Every span of time that the words name, in their order. */
-export const periodsOf = (words: readonly Word[]): Period[] => foundIn(words).map(({ period }) => period);
+export const periodsOf = (words: readonly Word[]): Period[] => foundIn(words).flatMap(({ period }) => period ?? []);
 
 /** Where the words stand that name each of them. */
 export const spokenPeriods = (words: readonly Word[]): { places: number[] }[] =>
-  foundIn(words).map(({ at, length }) => ({ places: Array.from({ length }, (_, offset) => at + offset) }));
+  foundIn(words)
+    .flatMap(({ period, at, length }) => (period ? { at, length } : []))
+    .map(({ at, length }) => ({ places: Array.from({ length }, (_, offset) => at + offset) }));
 
 export const periodWords = (words: readonly Word[]): Set<number> => new Set(spokenPeriods(words).flatMap(({ places }) => places));
 
 function foundIn(words: readonly Word[]): Found[] {
   const found: Found[] = [];
   for (let at = 0; at < words.length; at += 1) {
-    const period = periodAt(words, at);
-    if (!period) continue;
-    const length = Math.min(period.length, words.length - at);
-    found.push({ period, at, length });
+    const same = sameSpanAt(words, at);
+    const period = same ? undefined : periodAt(words, at);
+    const length = Math.min(same?.length ?? period?.length ?? 0, words.length - at);
+    if (length === 0) continue;
+    found.push({ period, at, length, ...(same ? { same } : {}) });
     at += length - 1;
   }
-  return found;
+  return resolved(found);
+}
+
+/** `the same month last year` is told by the span before it, or else by the one after it; `last month last year` is no span. */
+function resolved(found: readonly Found[]): Found[] {
+  const all = [...found];
+  for (const [index, { same, period, at }] of found.entries()) {
+    const before = found[index - 1];
+    if (period?.grain === 'year' && before?.period?.grain && before.at + before.length === at)
+      all[index] = { ...(found[index] as Found), period: undefined };
+    const other = index > 0 ? index - 1 : index + 1;
+    const told = found[other];
+    const beside = same && told?.period && besideSame(same, told.period);
+    if (!beside || !told) continue;
+    all[index] = { ...(found[index] as Found), period: beside.before };
+    all[other] = { ...told, period: beside.now };
+  }
+  return all;
 }
 
 function periodAt(words: readonly Word[], at: number): Named | undefined {
@@ -83,7 +104,13 @@ function relative(words: readonly Word[], at: number): Named | undefined {
   const count = numberOf(words[at + 1]?.lower);
   const grain = grainOf(words[count === undefined ? at + 1 : at + 2]);
   if (!grain) return undefined;
-  if (count === undefined) return { ...whole(`${words[at]?.lower} ${grain}`, grain, direction), length: 2 };
+  if (count === undefined)
+    return (
+      (direction === 0 ? ofYearBefore(words, at, grain) : undefined) ?? {
+        ...whole(`${words[at]?.lower} ${grain}`, grain, direction),
+        length: 2,
+      }
+    );
   if (direction === 0 || !Number.isInteger(count) || count > mostGrains) return undefined;
   const label = `${words[at]?.lower} ${count} ${grain}${count === 1 ? '' : 's'}`;
   // Up to and with today, or from tomorrow on.
@@ -91,15 +118,31 @@ function relative(words: readonly Word[], at: number): Named | undefined {
     return {
       label,
       length: 3,
+      rolling: grain,
       from: `(current_date - ${interval(count, grain)} + interval '1 day')::date`,
       to: "(current_date + interval '1 day')::date",
     };
   return {
     label,
     length: 3,
+    ahead: true,
     from: "(current_date + interval '1 day')::date",
     to: `(current_date + ${interval(count, grain)} + interval '1 day')::date`,
   };
+}
+
+/** this month last year, this quarter of last year */
+function ofYearBefore(words: readonly Word[], at: number, grain: Grain): Named | undefined {
+  const from = /^(of|in)$/.test(words[at + 2]?.lower ?? '') ? at + 3 : at + 2;
+  const isYearBefore = /^(last|previous)$/.test(words[from]?.lower ?? '') && words[from + 1]?.lower === 'year';
+  const before = isYearBefore ? besideSame({ noun: grain, back: 'year', length: 0 }, whole('', grain, 0))?.before : undefined;
+  return before && { ...before, label: `this ${grain} last year`, grain, length: from + 2 - at };
+}
+
+/** Rows in weeks or months begin with a whole one, where nobody named the day. */
+export function inWhole(period: Period, grain: Grain | undefined): Period {
+  if (!grain || period.from === undefined || period.rolling === undefined || period.rolling === 'day') return period;
+  return { ...period, from: `date_trunc('${grain}', ${period.from})::date` };
 }
 
 export const grainOf = (word: Word | undefined): Grain | undefined =>
@@ -142,6 +185,7 @@ const yearPeriod = (word: string): Named => ({
   from: `date '${word}-01-01'`,
   to: `date '${Number(word) + 1}-01-01'`,
   length: 1,
+  grain: 'year',
 });
 
 /** `between 1000 and 2000` ends in a number, which only looks like a year. */
@@ -154,7 +198,13 @@ const isYear = (word: string) => /^(19|20)\d{2}$/.test(word);
 function monthsPeriod({ label, first, count }: { label: string; first: number; count: number }, following: readonly Word[]): Named {
   const [year, grain] = [following[0]?.lower ?? '', following[1]?.lower];
   const ends = (from: string) => `(${from} + interval '${count} month${count === 1 ? '' : 's'}')::date`;
-  const named = (from: string, name: string, length: number): Named => ({ label: name, from, to: ends(from), length });
+  const named = (from: string, name: string, length: number): Named => ({
+    label: name,
+    from,
+    to: ends(from),
+    length,
+    grain: count === 1 ? 'month' : 'quarter',
+  });
   if (isYear(year)) return named(`date '${year}-${String(first).padStart(2, '0')}-01'`, `${label} ${year}`, 2);
   const direction = grain === 'year' ? directions.get(year) : undefined;
   if (direction !== undefined)
@@ -181,7 +231,7 @@ function bounded(words: readonly Word[], at: number): Named | undefined {
   if (['since', 'from'].includes(word)) return { label: `since ${first?.lower}`, from: day, to: undefined, length: 2 };
   if (word === 'after') return { label: `after ${first?.lower}`, from: after(day), to: undefined, length: 2 };
   if (['before', 'until'].includes(word)) return { label: `before ${first?.lower}`, from: undefined, to: day, length: 2 };
-  return word === 'on' ? { label: `${first?.lower}`, from: day, to: after(day), length: 2 } : undefined;
+  return word === 'on' ? { label: `${first?.lower}`, grain: 'day', from: day, to: after(day), length: 2 } : undefined;
 }
 
 /** From the first day of a span on, from the day after its last one on, or up to its first day. */
@@ -192,7 +242,7 @@ function besideSpan(words: readonly Word[], at: number): Named | undefined {
   if (!period) return undefined;
   const common = { label: `${word} ${period.label}`, length: period.length + 1 };
   if (word === 'before') return { ...common, from: undefined, to: period.from };
-  return { ...common, from: word === 'since' ? period.from : period.to, to: undefined };
+  return { ...common, ahead: period.ahead === true, from: word === 'since' ? period.from : period.to, to: undefined };
 }
 
 /** What may be between two numbers that look like years. */
@@ -221,4 +271,18 @@ export function lastToTheSameDay(period: Period | undefined): { now: Period; bef
 
 /** Two spans are to be set side by side. */
 export const isComparison = (words: readonly Word[]): boolean =>
-  has(words, 'compare', 'compared', 'comparison', 'versus', 'vs', 'against', 'than last', 'and last', 'and this', 'difference between');
+  has(
+    words,
+    'compare',
+    'compared',
+    'comparison',
+    'versus',
+    'vs',
+    'against',
+    'than last',
+    'than the same',
+    'than in',
+    'and last',
+    'and this',
+    'difference between',
+  );

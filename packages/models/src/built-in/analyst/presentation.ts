@@ -11,22 +11,45 @@ export interface Result {
   readonly truncated: boolean;
 }
 
-/** The result as the agent's preferences want it; `about` says what was counted. */
-export function present({ titles, rows, truncated }: Result, about: string, { format, charts }: Output): string {
-  const body = bodyOf({ titles, rows, truncated }, format);
-  const chart = charts ? chartOf(titles, rows) : '';
-  return [body, truncated ? `These are the first ${rows.length}; there are more.` : '', chart, `Counted: ${about}.`]
-    .filter(Boolean)
-    .join('\n\n');
+/** An answer for people, and the same for programs. */
+export interface Reply {
+  readonly text: string;
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+/** What is said without any rows. */
+export const told = (message: string): Reply => ({ text: message, members: { message } });
+
+export const fenced = (language: 'json' | 'vega-lite', value: unknown): string =>
+  `\`\`\`${language}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
+
+export interface About {
+  /** What was counted. */
+  readonly counted: string;
+  /** Words of the question that colour it and are left out. */
+  readonly unplaced: readonly string[];
+}
+
+/** The result as the agent's preferences want it. */
+export function present({ titles, rows, truncated }: Result, { counted, unplaced }: About, { format, charts }: Output): Reply {
+  const chart = charts ? chartOf(titles, rows) : undefined;
+  const text = [
+    bodyOf({ titles, rows, truncated }, format),
+    truncated ? `These are the first ${rows.length}; there are more.` : '',
+    chart ? fenced('vega-lite', chart) : '',
+    `Counted: ${counted}.`,
+    unplaced.length > 0 ? `I could not place: ${unplaced.join(', ')}.` : '',
+  ];
+  const members = {
+    rows: rows.map((row) => Object.fromEntries(titles.map((title, index) => [title, jsonCell(row[index])]))),
+    truncated,
+    counted,
+    ...(unplaced.length > 0 ? { unplaced } : {}),
+  };
+  return { text: text.filter(Boolean).join('\n\n'), members };
 }
 
 function bodyOf({ titles, rows }: Result, format: Output['format']): string {
-  if (format === 'json')
-    return `\`\`\`json\n${JSON.stringify(
-      rows.map((row) => Object.fromEntries(titles.map((title, index) => [title, jsonCell(row[index])]))),
-      null,
-      2,
-    )}\n\`\`\``;
   if (rows.length === 0) return 'There are no rows that fit.';
   if (format === 'text') return rows.map((row) => titles.map((title, index) => `${title}: ${shown(row[index])}`).join(', ')).join('\n');
   const single =
@@ -59,16 +82,15 @@ function tableOf(titles: readonly string[], rows: readonly (readonly Cell[])[]):
 const isNumber = (cell: Cell | undefined) => typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell));
 
 /** A chart of one number for each of something: a line over time, else bars. */
-function chartOf(titles: readonly string[], rows: readonly (readonly Cell[])[]): string {
+function chartOf(titles: readonly string[], rows: readonly (readonly Cell[])[]): object | undefined {
   const value = titles.findIndex((_, index) => index > 0 && rows.every((row) => isNumber(row[index])));
-  if (rows.length < 2 || value < 0) return '';
+  if (rows.length < 2 || value < 0) return undefined;
   const [x, y] = [titles[0] as string, titles[value] as string];
   const overTime = /^(day|week|month|quarter|year)$/.test(x);
-  const specification = {
+  return {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
     data: { values: rows.map((row) => ({ [x]: shown(row[0]), [y]: Number(row[value]) })) },
     mark: overTime ? 'line' : 'bar',
     encoding: { x: { field: x, type: 'ordinal', sort: null }, y: { field: y, type: 'quantitative' } },
   };
-  return `\`\`\`vega-lite\n${JSON.stringify(specification, null, 2)}\n\`\`\``;
 }

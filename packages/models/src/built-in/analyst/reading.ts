@@ -14,12 +14,12 @@ import {
 } from './asking.ts';
 import { amountOfColumn, dateColumn, mainNumber, mentionedNumber } from './columns.ts';
 import { unplacedIn } from './coverage.ts';
-import { columnDimension, type Dimension, dimensionOf, dimensionsOf, labelColumn } from './dimensions.ts';
+import { beginsGroups, columnDimension, type Dimension, dimensionOf, dimensionsOf, labelColumn } from './dimensions.ts';
 import { type Filtered, filtersOf, spanOf, withoutOf } from './filters.ts';
 import type { Comparison, Distinct, Figure, Intent, Listing } from './intent.ts';
 import { type Amount, type Condition, conceptMeasures, isSuperlative, type Measure, type Mention, mentionedTables } from './measures.ts';
 import type { Operation } from './operation.ts';
-import { grainOf, isComparison, lastToTheSameDay, numberOf, type Period, periodsOf } from './periods.ts';
+import { grainOf, inWhole, isComparison, lastToTheSameDay, numberOf, type Period, periodsOf, periodWords } from './periods.ts';
 import { columnOf, pathTo, type Schema, type Table } from './schema.ts';
 import type { Hit } from './values.ts';
 import { countsOnce } from './vocabulary.ts';
@@ -74,8 +74,9 @@ function plainMeasures(words: readonly Word[], schema: Schema, mentions: readonl
 
 function readAs(given: Measure, question: Question): Intent | undefined {
   const { words } = question;
-  const said = comparisonOf(words);
-  const quota = quotaOf(given.base, said, question);
+  const heard = comparisonOf(words);
+  const quota = quotaOf(given.base, heard, question);
+  const said = quota || !countsOthers(given, heard, question) ? heard : undefined;
   const measure: Measure = quota ? { ...given, operation: 'count', amount: undefined } : given;
   const dimensions = quota ? [quota] : allDimensions(measure, question, said);
   const spans = spansOf(words);
@@ -159,7 +160,10 @@ function commonOf(measure: Measure, question: Question, { dimensions, spans, com
   const { words } = question;
   const filters = filtersOf(question, base, dimensions);
   const without = withoutOf(question, base, spans.first);
-  const span = without ? undefined : spanOf(question, base, spans.first);
+  const time = dimensions.find(({ kind }) => kind === 'time');
+  const span = without
+    ? undefined
+    : spanOf(question, base, spans.first && inWhole(spans.first, time?.kind === 'time' ? time.grain : undefined));
   const day = span ?? dateColumn(words, base, question.schema);
   return {
     base,
@@ -185,6 +189,8 @@ function spansOf(words: readonly Word[]): Spans {
   const change = changeAsked(words);
   const both = first && second && meeting(first, second);
   if (both) return { first: both, versus: undefined, change: false };
+  // A month beside a whole year would mislead.
+  if (second && first?.grain && second.grain && first.grain !== second.grain) return { first, versus: undefined, change: false };
   if (second) return { first, versus: second, change };
   const spans = change ? lastToTheSameDay(first) : undefined;
   return spans ? { first: spans.now, versus: spans.before, change } : { first, versus: undefined, change: false };
@@ -201,8 +207,19 @@ function meeting(a: Period, b: Period): Period | undefined {
 function quotaOf(base: Table, said: Said | undefined, { words, schema, mentions }: Question): Dimension | undefined {
   const own = mentions.find(({ table }) => table === base);
   const of = mentions.find(({ table, at }) => table !== base && own !== undefined && at < own.at);
-  if (!own || !of || said?.end !== own.at || !pathTo(schema, base, of.table.name)) return undefined;
+  const counts = said?.end === own?.at || (said?.times === true && said.at > (own?.at ?? said.at));
+  // Those without any are no rows to be counted.
+  const withNone = said?.comparison.operator.startsWith('<') || said?.comparison.number === 0;
+  if (!own || !of || !counts || withNone || !pathTo(schema, base, of.table.name)) return undefined;
   return dimensionOf(words.slice(of.at, of.at + of.length), base, schema);
+}
+
+/** `countries with more than 10 customers` says nothing of their revenue. */
+function countsOthers({ base, amount, operation }: Measure, said: Said | undefined, { words, schema }: Question): boolean {
+  if (!said) return false;
+  const [counted] = mentionedTables(words.slice(said.end), schema).filter(({ at }) => at === 0);
+  const isOwn = counted?.table === base && (operation === 'count' || amount === undefined) && dimensionsOf(words, base, schema).length > 0;
+  return said.times || (counted !== undefined && !isOwn);
 }
 
 /** `customers with revenue over 50000` compares each customer's, `orders over 1000 by channel` each order's. */
@@ -274,7 +291,7 @@ function figure(measured: Measured, words: readonly Word[]): Figure {
     ...measured,
     kind: 'figure',
     rate,
-    countGroups: measured.having !== undefined && has(words, 'how many', 'number of'),
+    countGroups: measured.having !== undefined && has(words, 'how many', 'number of') && !words.some(beginsGroups),
     share:
       !rate &&
       asksForShare(words) &&
@@ -283,7 +300,7 @@ function figure(measured: Measured, words: readonly Word[]): Figure {
       measured.operation !== 'median' &&
       measured.distinct === undefined &&
       !measured.versus,
-    order: overTime ? (ranked ? 'most' : 'time') : isLeast(words) ? 'least' : 'most',
+    order: overTime && !ranked ? 'time' : isLeast(words) ? 'least' : 'most',
     limit: ranked ? rankedLimit(words) : (topOf(words) ?? mostGroups),
     limited: ranked || topOf(words) !== undefined,
   };
@@ -291,9 +308,15 @@ function figure(measured: Measured, words: readonly Word[]): Figure {
 
 const rankedLimit = (words: readonly Word[], single = false) => topOf(words) ?? (asksForOne(words) || single ? 1 : defaultTop);
 
+/** `the last order`, where the last month is a span of time. */
+function isOfEnds(words: readonly Word[]): boolean {
+  const spans = periodWords(words);
+  return words.some(({ lower }, at) => /^(first|last)$/.test(lower) && !spans.has(at));
+}
+
 /** Lists by amount where the largest are asked for, else the newest first; what is due first where it is late. */
 function listing(common: Common, words: readonly Word[], single: boolean): Listing {
-  const ranked = isRanking(words) || isOfTime(words);
+  const ranked = isRanking(words) || isOfTime(words) || isOfEnds(words);
   return {
     ...common,
     kind: 'list',
@@ -307,6 +330,6 @@ function listOrder(words: readonly Word[], { base, day }: Common): Listing['orde
   const number = mentionedNumber(words, base) ?? mainNumber(base);
   if (isRanking(words) && !isOfTime(words) && number) return { column: number.name, descending: !isLeast(words) };
   const due = columnOf(base, 'due_on') ?? columnOf(base, 'expected_on');
-  if (due && has(words, 'overdue', 'late', 'due')) return { column: due.name, descending: false };
+  if (due && has(words, 'overdue', 'late', 'due')) return { column: due.name, descending: isOfTime(words) && !isOldest(words) };
   return day?.table === base.name ? { column: day.column, descending: !isOldest(words) } : undefined;
 }

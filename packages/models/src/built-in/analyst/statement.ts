@@ -5,10 +5,11 @@ import type { Figure, Intent, Listing, Span } from './intent.ts';
 import type { Grain } from './periods.ts';
 import { type ColumnKind, type Schema, type Table, tableOf } from './schema.ts';
 import { Tables } from './tables.ts';
+import { pluralOf } from './words.ts';
 
 export interface Statement {
   readonly sql: string;
-  /** What the columns are called in the answer. */
+  /** What the columns are called in the answer; those after them are the days of the spans, from the first to the last one. */
   readonly titles: readonly string[];
 }
 
@@ -33,16 +34,29 @@ function figureStatement(figure: Figure, schema: Schema): Statement {
   const places = figure.dimensions.map((_, index) => String(index + 1)).join(', ');
   const order =
     figure.order === 'time' ? places : `${figure.dimensions.length + 1} ${figure.order === 'least' ? 'asc' : 'desc'} nulls last, ${places}`;
-  const sql = [`select ${select.join(', ')}`, rest, places === '' ? '' : `order by ${order} limit ${rowsOf(figure)}`];
+  const sql = [
+    `select ${[...select, ...datesSql(figure)].join(', ')}`,
+    rest,
+    places === '' ? '' : `order by ${order} limit ${rowsOf(figure)}`,
+  ];
   const titles = [...figure.dimensions.map((dimension) => labelOf(dimension, schema)), ...figureTitles(figure)];
   return { sql: sql.filter(Boolean).join(' '), titles };
+}
+
+/** Spans are told by their days, so that a reader sees what was counted and what was compared. */
+function datesSql({ versus, span }: Figure): string[] {
+  return [span?.period, versus].flatMap((period) => {
+    if (period?.from === undefined || period.to === undefined) return [];
+    const day = (sql: string) => `to_char(${sql}, 'YYYY-MM-DD')`;
+    return [`${day(period.from)} || ' to ' || ${day(`${period.to} - interval '1 day'`)}`];
+  });
 }
 
 function groupsStatement(figure: Figure, schema: Schema): Statement {
   const { select, rest } = figureParts(figure, schema);
   const [dimension] = figure.dimensions;
   const of = dimension ? labelOf(dimension, schema) : 'groups';
-  return { sql: `select count(*) from (select ${select[0]} as name ${rest}) groups`, titles: [`number of ${of}s`] };
+  return { sql: `select count(*) from (select ${select[0]} as name ${rest}) groups`, titles: [`number of ${pluralOf(of)}`] };
 }
 
 function figureParts(figure: Figure, schema: Schema): { select: string[]; rest: string } {

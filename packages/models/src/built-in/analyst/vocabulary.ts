@@ -29,7 +29,7 @@ const turning = wordsIn(`
  */
 const bearing = wordsIn(`
   between before after since until over under above below exceeding than through ago first last past previous next coming upcoming earlier
-  day days week weeks month months quarter quarters year years yesterday tomorrow annual annually daily weekly monthly quarterly yearly ytd or`);
+  day days week weeks month months quarter quarters year years yesterday tomorrow annual annually daily weekly monthly quarterly yearly ytd or same`);
 
 /** Words that colour a question, and that no answer depends on. */
 const colouring = wordsIn(`

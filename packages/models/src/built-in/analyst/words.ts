@@ -35,6 +35,12 @@ export function stemOf(word: string): string {
   return word.endsWith('s') ? word.slice(0, -1) : word;
 }
 
+/** The plural, near enough for the same names. */
+export function pluralOf(word: string): string {
+  if (/[^aeiou]y$/.test(word)) return `${word.slice(0, -1)}ies`;
+  return /(s|sh|ch|x|z)$/.test(word) ? `${word}es` : `${word}s`;
+}
+
 /** The words of a name such as `purchase_orders` or `OrderLines`, stemmed. */
 export const stemsOfName = (name: string): string[] =>
   name
