@@ -46,6 +46,7 @@ export async function startAgentsService(options: ServiceOptions): Promise<Agent
     REDIS_URL: options.redisUrl,
     SERVICE_SECRET: secret,
     CURSOR_SECRET: secret,
+    ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 1).toString('base64')}`,
     IDENTITY_ADDRESS: '127.0.0.1:1',
     CREDITS_ADDRESS: '127.0.0.1:1',
   };
