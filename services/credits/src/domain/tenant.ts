@@ -4,6 +4,9 @@ export interface Tenant {
   readonly environment: 'live' | 'test';
 }
 
+/** What maps in memory go by. */
+export const nameOf = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;
+
 /** What a tenant's pool holds when its ledger is opened: play money to try things with, and nothing of worth. */
 export const OPENING_CREDITS: Readonly<Record<Tenant['environment'], number>> = { live: 0, test: 100_000 };
 

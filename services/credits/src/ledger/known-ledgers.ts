@@ -3,7 +3,7 @@ import type { Ledger, UserAccount } from '../domain/accounts.ts';
 import type { Hold } from '../domain/holds.ts';
 import type { Operation } from '../domain/operations.ts';
 import type { Outcome } from '../domain/state.ts';
-import type { Tenant } from '../domain/tenant.ts';
+import { nameOf, type Tenant } from '../domain/tenant.ts';
 import type { Loaded } from '../store/load.ts';
 
 const mostTenants = 1_000;
@@ -59,8 +59,6 @@ export function createKnownLedgers(): KnownLedgers {
 }
 
 const none: ReadonlyMap<string, never> = new Map<string, never>();
-
-const nameOf = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;
 
 function note({ users, holds }: Pick<Known, 'users' | 'holds'>, someUsers: readonly UserAccount[], someHolds: readonly Hold[]): void {
   for (const user of someUsers) users.set(user.userId, user);

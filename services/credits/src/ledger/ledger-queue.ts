@@ -2,7 +2,7 @@ import { ServiceError } from '@agent-service/contracts';
 import { type Batcher, createBatcher, withTimeout } from '@agent-service/runtime';
 import type { Operation } from '../domain/operations.ts';
 import type { Result } from '../domain/results.ts';
-import type { Tenant } from '../domain/tenant.ts';
+import { nameOf, type Tenant } from '../domain/tenant.ts';
 import { createSlots } from './slots.ts';
 
 /** Turns concurrent operations of one tenant into one transaction. */
@@ -83,7 +83,7 @@ export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce 
   }
 
   async function enqueue(tenant: Tenant, entry: Entry): Promise<Result> {
-    const key = `${tenant.organizationId} ${tenant.environment}`;
+    const key = nameOf(tenant);
     const line = lineOf(key, tenant);
     if (line.waiting >= maxWaiting) throw crowded();
     line.waiting += 1;

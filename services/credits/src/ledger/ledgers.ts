@@ -6,7 +6,7 @@ import { runBatch } from '../domain/kernel.ts';
 import type { Operation } from '../domain/operations.ts';
 import type { Result } from '../domain/results.ts';
 import type { Outcome } from '../domain/state.ts';
-import { OPENING_CREDITS, OPENING_GRANT, type Tenant } from '../domain/tenant.ts';
+import { nameOf, OPENING_CREDITS, OPENING_GRANT, type Tenant } from '../domain/tenant.ts';
 import { writeEvents } from '../store/events.ts';
 import { addLedger, findLedger, lockLedger } from '../store/ledger-rows.ts';
 import { type Loaded, loadState } from '../store/load.ts';
@@ -52,20 +52,18 @@ export function createLedgers({ store, partitions, now, elapsed = () => performa
   const prepare = () => partitions.ensure(now());
   const known = createKnownLedgers();
   const contended = new LRUCache<string, true>({ max: mostContended, ttl: contendedMs, ttlResolution: 0, perf: { now: elapsed } });
-  const isContended = (tenant: Tenant) => contended.has(nameOf(tenant));
 
   /**
    * One statement for what is known here, two for what has to be loaded, and no lock: it is saved only if nobody wrote meanwhile.
    * Undefined where somebody did, where the tenant has no ledger yet, or where more is to be written than that.
    */
   async function tryUnlocked(tenant: Tenant, operations: readonly Operation[]): Promise<Outcome | undefined> {
-    if (isContended(tenant)) return undefined;
     const found = known.find(tenant, operations);
     return (found && (await tryKnown(tenant, found, operations))) ?? (await tryLoaded(tenant, operations));
   }
 
   async function tryLoaded(tenant: Tenant, operations: readonly Operation[]): Promise<Outcome | undefined> {
-    const loaded = isContended(tenant) ? undefined : await loadState(store.sql, tenant, operations);
+    const loaded = contended.has(nameOf(tenant)) ? undefined : await loadState(store.sql, tenant, operations);
     return loaded && (await trySave(tenant, loaded, operations));
   }
 
@@ -103,6 +101,10 @@ export function createLedgers({ store, partitions, now, elapsed = () => performa
 
   async function loadLocked(sql: Sql, tenant: Tenant, operations: readonly Operation[]): Promise<Loaded> {
     if (!(await lockLedger(sql, tenant))) await open(sql, tenant);
+    return await load(sql, tenant, operations);
+  }
+
+  async function load(sql: Sql, tenant: Tenant, operations: readonly Operation[]): Promise<Loaded> {
     const loaded = await loadState(sql, tenant, operations);
     if (!loaded) throw new Error(`the ledger of ${tenant.organizationId} is gone`);
     return loaded;
@@ -113,14 +115,13 @@ export function createLedgers({ store, partitions, now, elapsed = () => performa
     throw new Error(`the ledger of ${tenant.organizationId} was written in spite of its lock`);
   }
 
-  /** Opens the tenant's ledger and locks it, unless another transaction opens it at the same time: then that one's is locked. */
+  /** Opens the tenant's ledger, which is a lock as well, or locks the one that another transaction has opened meanwhile. */
   async function open(sql: Sql, tenant: Tenant): Promise<void> {
-    const added = await addLedger(sql, tenant, now());
-    await lockLedger(sql, tenant);
+    if (!(await addLedger(sql, tenant, now()))) return void (await lockLedger(sql, tenant));
     const amount = OPENING_CREDITS[tenant.environment];
-    if (!added || amount === 0) return;
+    if (amount === 0) return;
     const grants: Operation[] = [{ kind: 'grant', id: OPENING_GRANT, amount }];
-    const loaded = await loadLocked(sql, tenant, grants);
+    const loaded = await load(sql, tenant, grants);
     await save(sql, tenant, loaded, runBatch(loaded.state, now(), grants));
   }
 
@@ -144,5 +145,3 @@ export function createLedgers({ store, partitions, now, elapsed = () => performa
     },
   };
 }
-
-const nameOf = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;

@@ -1,6 +1,7 @@
 import type { Logger } from '@agent-service/runtime';
 import type { Store } from '@agent-service/store';
 import { monthOf } from '../domain/month.ts';
+import { nameOf } from '../domain/tenant.ts';
 import { listUnturned, type UnturnedAccount } from '../store/sweeps.ts';
 import type { Ledgers } from './ledgers.ts';
 
@@ -40,7 +41,7 @@ export function createMonthTurner({ store, ledgers, logger, now }: TurnMonthsOpt
     const found = await listUnturned(store.sql, monthOf(now()), after, accountsAtOnce);
     after = found.length === accountsAtOnce ? found.at(-1) : undefined;
     let turned = 0;
-    const tenants = Map.groupBy(found, ({ organizationId, environment }) => `${organizationId} ${environment}`);
+    const tenants = Map.groupBy(found, nameOf);
     for (const accounts of tenants.values()) turned += await turn(accounts);
     return turned;
   };
