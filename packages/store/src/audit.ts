@@ -1,6 +1,6 @@
 import { type Call, type Caller, operatorService } from '@agent-service/contracts';
 import { newId } from './ids.ts';
-import { writeOutbox } from './outbox.ts';
+import { type OutboxMessage, writeOutbox } from './outbox.ts';
 import type { Sql } from './sql.ts';
 
 export interface AuditEvent {
@@ -13,7 +13,13 @@ export interface AuditEvent {
   /** What changed, with secrets and prompts already masked. */
   changes?: Record<string, unknown>;
   /** Who did it, where the call itself does not say (a token is asked for before anyone is authenticated). */
-  actor?: { type: string; id: string; keyId: string };
+  actor?: Actor;
+}
+
+export interface Actor {
+  type: string;
+  id: string;
+  keyId: string;
 }
 
 /** An entry as `writeAudit` leaves it in the outbox; whoever relays it to identity reads it by this type. */
@@ -33,29 +39,43 @@ export interface AuditPayload {
   changesJson: string;
 }
 
-/** Leaves an audit entry in the same transaction as the effect; identity appends it to the organization's chain. */
-export async function writeAudit(sql: Sql, call: Call, event: AuditEvent): Promise<void> {
-  const actor = event.actor ?? actorOf(call.caller);
+export interface AuditEntry extends AuditEvent {
+  actor: Actor;
+  outcome: string;
+  requestId: string;
+  /** Milliseconds since 1970. */
+  at: number;
+}
+
+/** An entry for the outbox, of whatever happened outside of a call that tells who acts. */
+export function auditMessage({ actor, target, changes = {}, at, ...rest }: AuditEntry): OutboxMessage<AuditPayload> {
   const id = newId('aud');
   const payload: AuditPayload = {
     id,
-    createdAt: new Date().toISOString(),
-    organizationId: event.organizationId,
-    environment: event.environment,
+    createdAt: new Date(at).toISOString(),
+    organizationId: rest.organizationId,
+    environment: rest.environment,
     actorType: actor.type,
     actorId: actor.id,
     actorKeyId: actor.keyId,
-    action: event.action,
-    targetType: event.target.type,
-    targetId: event.target.id,
-    outcome: 'success',
-    requestId: call.requestId,
-    changesJson: JSON.stringify(event.changes ?? {}),
+    action: rest.action,
+    targetType: target.type,
+    targetId: target.id,
+    outcome: rest.outcome,
+    requestId: rest.requestId,
+    changesJson: JSON.stringify(changes),
   };
-  await writeOutbox(sql, 'audit', [{ id, payload }]);
+  return { id, payload };
 }
 
-function actorOf({ service, principal }: Caller): { type: string; id: string; keyId: string } {
+/** Leaves an audit entry in the same transaction as the effect; identity appends it to the organization's chain. */
+export async function writeAudit(sql: Sql, call: Call, event: AuditEvent): Promise<void> {
+  const actor = event.actor ?? actorOf(call.caller);
+  const entry = auditMessage({ ...event, actor, outcome: 'success', requestId: call.requestId, at: Date.now() });
+  await writeOutbox(sql, 'audit', [entry]);
+}
+
+function actorOf({ service, principal }: Caller): Actor {
   if (principal?.userId) return { type: 'user', id: principal.userId, keyId: principal.credentialId };
   return { type: service === operatorService ? 'operator' : 'service', id: service, keyId: '' };
 }

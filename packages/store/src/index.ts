@@ -1,4 +1,4 @@
-export { type AuditEvent, writeAudit } from './audit.ts';
+export { type AuditEvent, auditMessage, writeAudit } from './audit.ts';
 export { type Cipher, createCipher } from './cipher.ts';
 export { keyVersionIndex, type SealedPlace, sealedColumn } from './cipher-places.ts';
 export { openCipher } from './cipher-rotation.ts';

@@ -1,4 +1,4 @@
-import { newId, type OutboxMessage, type Sql, writeOutbox } from '@agent-service/store';
+import { auditMessage, type OutboxMessage, type Sql, writeOutbox } from '@agent-service/store';
 import type { AuditPayload } from '@agent-service/store/audit';
 import type { ClaimedStep } from './step-claim.ts';
 
@@ -19,22 +19,17 @@ const said = {
 } as const satisfies Record<StepEvent['kind'], Pick<AuditPayload, 'action' | 'outcome'>>;
 
 /** An entry in the name of whoever asked for the answer. Of the data it names the rows by their keys, and only those that may have changed. */
-export function entryOf(claim: ClaimedStep, event: StepEvent, at: number): OutboxMessage<AuditPayload> {
-  const id = newId('aud');
-  const payload: AuditPayload = {
-    id,
-    createdAt: new Date(at).toISOString(),
+export const entryOf = (claim: ClaimedStep, event: StepEvent, at: number): OutboxMessage<AuditPayload> =>
+  auditMessage({
     organizationId: claim.organizationId,
     environment: claim.environment,
-    ...actorOf(claim),
+    actor: actorOf(claim),
     ...said[event.kind],
-    targetType: 'answer',
-    targetId: claim.answerId,
+    target: { type: 'answer', id: claim.answerId },
     requestId: claim.requestId,
-    changesJson: JSON.stringify(changesOf(claim, event)),
-  };
-  return { id, payload };
-}
+    changes: changesOf(claim, event),
+    at,
+  });
 
 /** In the transaction of what it tells of. */
 export const writeEntry = (sql: Sql, claim: ClaimedStep, event: StepEvent, at: number): Promise<void> =>
@@ -42,9 +37,7 @@ export const writeEntry = (sql: Sql, claim: ClaimedStep, event: StepEvent, at: n
 
 /** A claim of the version before does not know its user. */
 const actorOf = ({ userId }: ClaimedStep) =>
-  userId === ''
-    ? { actorType: 'service', actorId: 'answer-worker', actorKeyId: '' }
-    : { actorType: 'user', actorId: userId, actorKeyId: '' };
+  userId === '' ? { type: 'service', id: 'answer-worker', keyId: '' } : { type: 'user', id: userId, keyId: '' };
 
 function changesOf(claim: ClaimedStep, event: StepEvent): Record<string, unknown> {
   const { agentId, conversationId, step, attempt, description, table, operation, askedRows, keysJson } = claim;
