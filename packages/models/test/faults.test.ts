@@ -3,10 +3,10 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { ServiceError } from '@agent-service/contracts';
+import { untilAborted } from '@agent-service/runtime';
 import { freePort, type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Models } from '../src/models.ts';
-import { untilAborted } from '../src/remote/until-aborted.ts';
 import { ask, metric, type TestModelsOptions, testModels } from './harness.ts';
 
 const good: ModelReply = { kind: 'text', text: 'All went well.' };

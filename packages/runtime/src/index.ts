@@ -9,3 +9,4 @@ export { runProcess } from './run-process.ts';
 export { type ProcessConfig, processSettings } from './settings.ts';
 export { withTimeout } from './timeout.ts';
 export { inJobSpan, inRequestSpan, inSpan, inStepSpan, remoteContext, traceHeaders } from './tracing.ts';
+export { untilAborted } from './until-aborted.ts';

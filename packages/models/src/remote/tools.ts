@@ -1,3 +1,4 @@
+import { untilAborted } from '@agent-service/runtime';
 import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4Message,
@@ -5,7 +6,6 @@ import type {
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider';
 import type { Tool } from '../models.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** More than a model asks for at a time; each may be a query. */
 const callsAStep = 16;

@@ -9,7 +9,7 @@ import {
 } from '@agent-service/business-data';
 import type { Client, ServiceError } from '@agent-service/contracts';
 import type { JsonSchema, Tool } from '@agent-service/models';
-import { untilAborted } from '@agent-service/models/remote/until-aborted';
+import { untilAborted } from '@agent-service/runtime';
 import { z } from 'zod';
 import type { BegunAnswer } from '../answers/answers-api.ts';
 import { type QueryRecord, withQuery } from '../domain/query-log.ts';
