@@ -2,6 +2,7 @@ export { type BusinessData, type BusinessDataOptions, createBusinessData, type Q
 export type { Catalog, CatalogColumn, CatalogTable } from './domain/catalog.ts';
 export type { ChangeRequest, ChangeRow } from './domain/change.ts';
 export type { Resolution, ResolvedScope, ScopedTable } from './domain/scope.ts';
+export { tenantName } from './domain/tenant-name.ts';
 export type { Value, ValueType } from './domain/values.ts';
 export { type DataScope, resolveScope } from './scope.ts';
 export type { ConnectionSettings, TlsSettings } from './source/connection.ts';

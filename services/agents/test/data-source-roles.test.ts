@@ -1,10 +1,9 @@
-import { createDataSource, resolveScope } from '@agent-service/business-data';
+import { createDataSource, resolveScope, tenantName } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
 import { type OwnPostgres, ownPostgres, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { leaveRoles } from '../src/sources/leave-roles.ts';
-import { keyOf } from '../src/sources/place.ts';
 
 const mine = { organizationId: 'org_mine', environment: 'live' as const };
 const logged: (readonly [string, string])[] = [];
@@ -43,7 +42,7 @@ const rolesThere = async () => (await onOld("select from pg_roles where rolname 
 
 async function useOld(): Promise<void> {
   await onOld('create table if not exists orders (id integer primary key)');
-  const source = createDataSource({ url: old.url, roles: { tenant: keyOf(mine) } }, () => undefined);
+  const source = createDataSource({ url: old.url, roles: { tenant: tenantName(mine) } }, () => undefined);
   const { scope } = resolveScope(await source.catalog(), { tables: ['orders'], readOnly: true });
   const limits = { timeoutMs: 5_000, maxRows: 1, maxBytes: 1_000, timeZone: 'UTC' };
   await source.within(scope).transaction('read only', limits, (run) => run('select 1'));

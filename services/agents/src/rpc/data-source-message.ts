@@ -1,21 +1,11 @@
 import type { Catalog } from '@agent-service/business-data';
 import { isoTime } from '@agent-service/store';
-import type { Place } from '../sources/place.ts';
+import { addressOf, type Place } from '../sources/place.ts';
 import type { DataSourceRow } from '../store/data-sources.ts';
 
-const defaultPort = 5432;
-
 /** What an operator may see of a data source: everything but its password. */
-export function toDataSource(row: DataSourceRow, { url, ca }: Place) {
-  const { hostname, port, pathname, username, searchParams } = new URL(url);
-  return {
-    ...toUnopened(row),
-    host: searchParams.get('host') ?? hostname,
-    port: Number(port || defaultPort),
-    database: decodeURIComponent(pathname.slice(1)),
-    user: decodeURIComponent(username),
-    tls: tlsOf(searchParams.get('sslmode'), ca),
-  };
+export function toDataSource(row: DataSourceRow, place: Place) {
+  return { ...toUnopened(row), ...addressOf(place), tls: tlsOf(new URL(place.url).searchParams.get('sslmode'), place.ca) };
 }
 
 /** What can be said without opening what is sealed. */

@@ -1,7 +1,7 @@
-import { DataFailure, dropScopedRoles } from '@agent-service/business-data';
+import { DataFailure, dropScopedRoles, tenantName } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Tenant } from '../domain/tenant.ts';
-import { connectionOf, distanceOf, keyOf, type Place } from './place.ts';
+import { connectionOf, distanceOf, type Place } from './place.ts';
 
 export interface Leaving {
   readonly before: Place;
@@ -18,7 +18,7 @@ export function leaveRoles(process: Pick<ProcessContext, 'logger' | 'stopping'>,
   if (distance === 'none') return;
   const { logger, stopping } = process;
   const event = { organization_id: tenant.organizationId, environment: tenant.environment };
-  dropScopedRoles(connectionOf(before), keyOf(tenant), stopping).then(
+  dropScopedRoles(connectionOf(before), tenantName(tenant), stopping).then(
     (counts) => logger.info({ event: 'data_source_roles_dropped', ...event, ...counts }),
     (cause: unknown) => {
       const hasMoved = distance === 'another port' && cause instanceof DataFailure && cause.kind === 'unavailable';

@@ -1,5 +1,6 @@
 import type { ConnectionSettings } from '@agent-service/business-data';
-import type { Tenant } from '../domain/tenant.ts';
+
+const defaultPort = 5432;
 
 /** Where a database is, and how to get in. */
 export interface Place {
@@ -11,18 +12,21 @@ export interface Place {
 /** As the driver is told; an authority of one's own is named to be looked at. */
 export const connectionOf = ({ url, ca }: Place): ConnectionSettings => (ca === '' ? { url } : { url, tls: { mode: 'verify', ca } });
 
-/** What a tenant's open source and its roles go by. */
-export const keyOf = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;
+/** The server and the account that the URL names. */
+export function addressOf({ url }: Place) {
+  const { hostname, port, pathname, username, searchParams } = new URL(url);
+  return {
+    host: searchParams.get('host') ?? hostname,
+    port: Number(port || defaultPort),
+    database: decodeURIComponent(pathname.slice(1)),
+    user: decodeURIComponent(username),
+  };
+}
 
 export type Distance = 'none' | 'another port' | 'elsewhere';
 
-/** By the names in the URL. */
 export function distanceOf(one: Place, other: Place): Distance {
-  const [a, b] = [new URL(one.url), new URL(other.url)];
-  const namesOf = ({ hostname, pathname, username, searchParams }: URL) =>
-    JSON.stringify([searchParams.get('host') ?? hostname, pathname, username]);
-  if (namesOf(a) !== namesOf(b)) return 'elsewhere';
-  return portOf(a) === portOf(b) ? 'none' : 'another port';
+  const [a, b] = [addressOf(one), addressOf(other)];
+  if (a.host !== b.host || a.database !== b.database || a.user !== b.user) return 'elsewhere';
+  return a.port === b.port ? 'none' : 'another port';
 }
-
-const portOf = ({ port }: URL): string => port || '5432';

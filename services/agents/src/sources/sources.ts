@@ -1,4 +1,4 @@
-import { type Catalog, DataFailure, type DataSource, type DataSources, openDataSources } from '@agent-service/business-data';
+import { type Catalog, DataFailure, type DataSource, type DataSources, openDataSources, tenantName } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
 import { type ProcessContext, withTimeout } from '@agent-service/runtime';
 import type { Cipher, Store } from '@agent-service/store';
@@ -7,7 +7,7 @@ import type { Tenant } from '../domain/tenant.ts';
 import { type DataSourceRow, findDataSource } from '../store/data-sources.ts';
 import { urlContext } from '../store/sealed-urls.ts';
 import { leaveRoles } from './leave-roles.ts';
-import { connectionOf, keyOf, type Place } from './place.ts';
+import { connectionOf, type Place } from './place.ts';
 import { tlsFailure } from './tls-failure.ts';
 
 /** The organizations' own databases, as far as agents looks into them: which tables and columns there are. */
@@ -32,7 +32,7 @@ const placeSchema = z.object({ url: z.string(), ca: z.string() });
 
 export function createSources(process: ProcessContext, store: Store, cipher: Cipher): Sources {
   const open: DataSources = openDataSources(process);
-  const source = (tenant: Tenant, place: Place) => open.get(keyOf(tenant), { ...connectionOf(place), ...few });
+  const source = (tenant: Tenant, place: Place) => open.get(tenantName(tenant), { ...connectionOf(place), ...few });
   const unseal = (row: DataSourceRow): Place => placeSchema.parse(JSON.parse(unsealed(cipher, row)));
   return {
     seal: (tenant, { url, ca }) => cipher.encrypt(JSON.stringify({ url, ca }), urlContext(tenant)),
@@ -42,7 +42,7 @@ export function createSources(process: ProcessContext, store: Store, cipher: Cip
       const before = row && opened(unseal, row);
       if (row && before) leaveRoles(process, row, { before, now });
     },
-    forget: (tenant) => open.remove(keyOf(tenant)),
+    forget: (tenant) => open.remove(tenantName(tenant)),
     async catalogOf(tenant) {
       const row = await findDataSource(store.sql, tenant);
       if (!row) return undefined;

@@ -1,4 +1,4 @@
-import { type DataSource, type DataSourceSettings, openDataSources } from '@agent-service/business-data';
+import { type DataSource, type DataSourceSettings, openDataSources, tenantName } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { AnswerKey } from '../answers/answers-api.ts';
 import type { Steps } from './steps.ts';
@@ -53,8 +53,8 @@ export function createTenantSources(process: ProcessContext, { roles }: SourceOp
   }
 
   return {
-    async of({ organizationId, environment }, version, steps) {
-      const tenant = `${organizationId} ${environment}`;
+    async of(answer, version, steps) {
+      const tenant = tenantName(answer);
       if (version === 0) return forget(tenant);
       const kept = known.get(tenant);
       if (kept && kept.version >= version) return open.get(tenant, connectionOf(tenant, kept));
