@@ -1,3 +1,4 @@
+import { boundError } from './bounded-error.ts';
 import { type ErrorCode, errorCodes } from './error-codes.ts';
 
 export interface FieldError {
@@ -16,7 +17,10 @@ interface Failure {
   cause?: unknown;
 }
 
-/** The one error that crosses service boundaries. Whatever else is thrown becomes `internal`. */
+/**
+ * The one error that crosses service boundaries. Whatever else is thrown becomes `internal`. However much is known about a failure,
+ * the error keeps within 8 kB on the wire: a larger one would end the connection and every call on it.
+ */
 export class ServiceError extends Error {
   override name = 'ServiceError';
   readonly code: ErrorCode;
@@ -24,10 +28,11 @@ export class ServiceError extends Error {
   readonly details: Record<string, unknown>;
 
   constructor(code: ErrorCode, failure: Failure = {}) {
-    super(failure.message ?? errorCodes[code].message, { cause: failure.cause });
+    const { message, param, details } = boundError(failure.message ?? errorCodes[code].message, failure.param, failure.details);
+    super(message, { cause: failure.cause });
     this.code = code;
-    this.param = failure.param ?? null;
-    this.details = failure.details ?? {};
+    this.param = param;
+    this.details = details;
   }
 
   get definition() {
@@ -39,7 +44,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Several faulty fields at once: the first is named, all are listed. */
+/** Several faulty fields at once: the first is named, the first 20 are listed, the rest is counted. */
 export function invalidFields(errors: readonly FieldError[]): ServiceError {
   const first = errors[0];
   return new ServiceError('invalid_request', { message: first?.message, param: first?.param, details: { errors } });

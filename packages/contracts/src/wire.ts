@@ -1,4 +1,5 @@
 import { type ServiceError as GrpcError, Metadata, status } from '@grpc/grpc-js';
+import { cutText } from './bounded-error.ts';
 import type { IdempotencyKey } from './call-context.ts';
 import { type ErrorCode, errorCodes, isErrorCode } from './error-codes.ts';
 import { ServiceError } from './service-error.ts';
@@ -30,11 +31,14 @@ const toJson = (value: unknown) => Buffer.from(JSON.stringify(value));
 export const writeIdempotency = (metadata: Metadata, key: IdempotencyKey) => metadata.set(headers.idempotency, toJson(key));
 export const readIdempotency = (metadata: Metadata) => json(metadata, headers.idempotency) as IdempotencyKey | undefined;
 
+/** Percent-encoding makes three bytes of one. */
+const maxStatusBytes = 400;
+
 /** Our error as grpc-js wants it thrown: the status for anyone, the whole of it in a trailer for our own clients. */
 export function toGrpcError(error: ServiceError): Partial<GrpcError> {
   const metadata = new Metadata();
   metadata.set(headers.error, toJson({ code: error.code, message: error.message, param: error.param, details: error.details }));
-  return { code: error.definition.grpc, details: error.message, metadata };
+  return { code: error.definition.grpc, details: cutText(error.message, maxStatusBytes), metadata };
 }
 
 const transportCodes: Partial<Record<status, ErrorCode>> = {

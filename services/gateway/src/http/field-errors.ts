@@ -4,11 +4,9 @@ import { fieldPath } from './field-path.ts';
 
 type Issue = z.core.$ZodIssue;
 
-const maxErrors = 50;
-
 /** What a schema found, told to the caller: which field, and what to do about it. */
 export function invalidInput(issues: readonly Issue[]): ServiceError {
-  const errors = issues.flatMap(fieldErrors).slice(0, maxErrors);
+  const errors = issues.flatMap(fieldErrors);
   // The whole value is of the wrong kind, so there is no field to name.
   if (errors[0]?.param === '') return new ServiceError('invalid_request', { message: `The body ${errors[0].message}.` });
   return invalidFields(errors.map(({ param, message }) => ({ param, message: `${param} ${message}.` })));

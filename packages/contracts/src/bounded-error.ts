@@ -1,0 +1,92 @@
+/** The most field errors that one error lists; how many more there are stands beside them. */
+const maxFieldErrors = 20;
+/** In bytes of JSON. Base64 in a gRPC trailer and the plain message beside it keep within 8 kB, which every HTTP/2 peer accepts. */
+const maxErrorBytes = 5_000;
+const maxMessageBytes = 1_000;
+const maxParamBytes = 300;
+
+const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+export interface BoundedError {
+  readonly message: string;
+  readonly param: string | null;
+  readonly details: Record<string, unknown>;
+}
+
+/** An error within the limits: lists keep their first entries, and `<name>_omitted` counts the rest. What is no JSON is left out. */
+export function boundError(message: string, param: string | undefined, details: Record<string, unknown> | undefined): BoundedError {
+  const bounded = { message: cutText(message, maxMessageBytes), param: param === undefined ? null : cutText(param, maxParamBytes) };
+  if (details === undefined) return { ...bounded, details: {} };
+  return { ...bounded, details: boundDetails(details, maxErrorBytes - jsonBytes(bounded)) };
+}
+
+/** The text as JSON of at most so many bytes, cut between two characters. */
+export function cutText(text: string, maxBytes: number): string {
+  // A unit has a byte at least, so what lies beyond cannot fit; and no character of the rest is cut in half before the limit is met.
+  const start = text.slice(0, maxBytes + 1);
+  if (start.length === text.length && jsonBytes(text) <= maxBytes) return text.toWellFormed();
+  let kept = '';
+  let room = maxBytes - jsonBytes('…');
+  for (const character of start.toWellFormed()) {
+    room -= jsonBytes(character) - 2;
+    if (room < 0) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+function boundDetails(details: Record<string, unknown>, maxBytes: number): Record<string, unknown> {
+  const kept = new Map<string, unknown>();
+  let room = maxBytes;
+  for (const [name, value] of Object.entries(details)) {
+    if (kept.has(name)) continue;
+    for (const [part, bounded] of Array.isArray(value) ? boundList(name, value, details, room) : [[name, boundValue(value)] as const]) {
+      const bytes = sizeOf(part, bounded);
+      if (bytes > room) continue;
+      room -= bytes;
+      kept.set(part, bounded);
+    }
+  }
+  return Object.fromEntries(kept);
+}
+
+const boundValue = (value: unknown) => (typeof value === 'string' ? cutText(value, maxMessageBytes) : value);
+
+/** The first entries of the list, and how many there are beyond them, those included that an earlier bound left out. */
+function boundList(name: string, list: readonly unknown[], details: Record<string, unknown>, room: number): [string, unknown][] {
+  const omitted = `${name}_omitted`;
+  const before = details[omitted];
+  const entries: unknown[] = [];
+  let left = room - sizeOf(name, []) - sizeOf(omitted, Number.MAX_SAFE_INTEGER);
+  for (const entry of name === 'errors' ? list.slice(0, maxFieldErrors) : list) {
+    const bounded = name === 'errors' ? boundFieldError(entry) : boundValue(entry);
+    left -= sizeOf('', bounded);
+    if (left < 0) break;
+    entries.push(bounded);
+  }
+  const rest = list.length - entries.length + (typeof before === 'number' ? before : 0);
+  return rest > 0
+    ? [
+        [name, entries],
+        [omitted, rest],
+      ]
+    : [[name, entries]];
+}
+
+function boundFieldError(entry: unknown): unknown {
+  const { param, message } = (entry ?? {}) as { param?: unknown; message?: unknown };
+  if (typeof param !== 'string' || typeof message !== 'string') return entry;
+  return { param: cutText(param, maxParamBytes), message: cutText(message, maxMessageBytes) };
+}
+
+/** What the entry takes in JSON with its name and separators; without end for what JSON cannot hold. */
+function sizeOf(name: string, value: unknown): number {
+  try {
+    return value === undefined || typeof value === 'function' || typeof value === 'symbol'
+      ? Number.POSITIVE_INFINITY
+      : jsonBytes(name) + jsonBytes(value) + 2;
+  } catch {
+    // A cycle or a bigint.
+    return Number.POSITIVE_INFINITY;
+  }
+}
