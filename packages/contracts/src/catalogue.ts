@@ -1,19 +1,20 @@
 import { fileURLToPath } from 'node:url';
-import { type GrpcObject, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
+import { type GrpcObject, loadPackageDefinition, type ServiceClientConstructor, type ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import type { AgentsServiceDefinition } from './gen/agentservice/v1/AgentsService.ts';
 import type { CreditsServiceDefinition } from './gen/agentservice/v1/CreditsService.ts';
 import type { IdentityServiceDefinition } from './gen/agentservice/v1/IdentityService.ts';
+import type { OutboxServiceDefinition } from './gen/agentservice/v1/OutboxService.ts';
 import type { TemplatesServiceDefinition } from './gen/agentservice/v1/TemplatesService.ts';
 import type { WebhooksServiceDefinition } from './gen/agentservice/v1/WebhooksService.ts';
 
 /** The services there are, by the name under which addresses and clients are configured. */
 export interface Services {
-  identity: IdentityServiceDefinition;
-  credits: CreditsServiceDefinition;
-  agents: AgentsServiceDefinition;
+  identity: IdentityServiceDefinition & OutboxServiceDefinition;
+  credits: CreditsServiceDefinition & OutboxServiceDefinition;
+  agents: AgentsServiceDefinition & OutboxServiceDefinition;
   templates: TemplatesServiceDefinition;
-  webhooks: WebhooksServiceDefinition;
+  webhooks: WebhooksServiceDefinition & OutboxServiceDefinition;
 }
 
 export type ServiceName = keyof Services;
@@ -21,26 +22,33 @@ export type ServiceName = keyof Services;
 interface Definition {
   file: string;
   service: string;
+  /** Whether it has an outbox, whose methods it then serves beside its own. */
+  outbox?: true;
   /** Methods that must answer sooner than others. */
   timeoutsMs?: Readonly<Record<string, number>>;
 }
 
 const definitions: Record<ServiceName, Definition> = {
-  identity: { file: 'agentservice/v1/identity.proto', service: 'IdentityService' },
+  identity: { file: 'agentservice/v1/identity.proto', service: 'IdentityService', outbox: true },
   // Spending is refused within a second when the ledger can not be reached.
-  credits: { file: 'agentservice/v1/credits.proto', service: 'CreditsService', timeoutsMs: { Hold: 900 } },
-  agents: { file: 'agentservice/v1/agents.proto', service: 'AgentsService' },
+  credits: { file: 'agentservice/v1/credits.proto', service: 'CreditsService', outbox: true, timeoutsMs: { Hold: 900 } },
+  agents: { file: 'agentservice/v1/agents.proto', service: 'AgentsService', outbox: true },
   templates: { file: 'agentservice/v1/templates.proto', service: 'TemplatesService' },
-  webhooks: { file: 'agentservice/v1/webhooks.proto', service: 'WebhooksService' },
+  webhooks: { file: 'agentservice/v1/webhooks.proto', service: 'WebhooksService', outbox: true },
 };
 
 const defaultTimeoutMs = 5_000;
 
 const protoFolder = fileURLToPath(new URL('../../../proto', import.meta.url));
-const loaded = new Map<ServiceName, ServiceClientConstructor>();
+const loaded = new Map<ServiceName, LoadedService>();
+
+interface LoadedService {
+  /** Every method that the service serves. */
+  readonly service: ServiceDefinition;
+}
 
 /** The proto of a service, loaded once a process. */
-export function loadService(name: ServiceName): ServiceClientConstructor {
+export function loadService(name: ServiceName): LoadedService {
   const known = loaded.get(name) ?? load(name);
   loaded.set(name, known);
   return known;
@@ -49,9 +57,13 @@ export function loadService(name: ServiceName): ServiceClientConstructor {
 /** How long a call of this method may take, unless the caller says. */
 export const timeoutOf = (name: ServiceName, method: string): number => definitions[name].timeoutsMs?.[method] ?? defaultTimeoutMs;
 
-function load(name: ServiceName): ServiceClientConstructor {
-  const { file, service } = definitions[name];
+function load(name: ServiceName): LoadedService {
+  const { file, service, outbox } = definitions[name];
+  return { service: { ...definitionIn(file, service), ...(outbox && definitionIn('agentservice/v1/outbox.proto', 'OutboxService')) } };
+}
+
+function definitionIn(file: string, service: string): ServiceDefinition {
   const description = loadSync(file, { longs: String, enums: String, defaults: true, oneofs: true, includeDirs: [protoFolder] });
   const root = loadPackageDefinition(description) as unknown as { agentservice: { v1: GrpcObject } };
-  return root.agentservice.v1[service] as ServiceClientConstructor;
+  return (root.agentservice.v1[service] as ServiceClientConstructor).service;
 }

@@ -4,15 +4,16 @@ export { keyVersionIndex, type SealedPlace, sealedColumn } from './cipher-places
 export { openCipher } from './cipher-rotation.ts';
 export { encryptionSettings } from './cipher-settings.ts';
 export { type Cursors, createCursors, type Page } from './cursors.ts';
+export { outboxMethods } from './dead-letters.ts';
 export { type EventPayload, eventSettings, openEventRelay, relayEvents, writeEvents } from './events.ts';
 export { isViolation } from './failures.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { type IdPrefix, newId } from './ids.ts';
 export { migrate, migration } from './migrations.ts';
 export { createMonthPartitions, type Partitions } from './month-partitions.ts';
-export { type OutboxMessage, outboxTable, writeOutbox } from './outbox.ts';
+export { deadLettersTable, type OutboxMessage, outboxTable, writeOutbox } from './outbox.ts';
 export { type Parameters, parameters } from './parameters.ts';
-export { type Relay, startRelay } from './relay.ts';
+export { type Relay, type RelayOptions, startRelay } from './relay.ts';
 export { relayAudit } from './relay-audit.ts';
 export { type DatabaseConfig, databaseSettings } from './settings.ts';
 export type { Sql } from './sql.ts';

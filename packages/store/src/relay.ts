@@ -1,13 +1,23 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { OutboxMessage } from './outbox.ts';
-import type { Sql } from './sql.ts';
+import { measureOutbox } from './outbox-metrics.ts';
+import { type Delivery, type DeliveryDeps, deliverBatch, idsOf } from './relay-delivery.ts';
+import { faultOf } from './relay-faults.ts';
+import { type ClaimedMessage, type ClaimOptions, claimMessages, holdMessages } from './relay-store.ts';
 import type { Store } from './store.ts';
 
-const batchSize = 200;
-const claimSeconds = 30;
+/** A quarter of what gRPC carries in one message: a payload may grow on its way. */
+const batchBytes = 2 * 1024 * 1024;
+const batchMessages = 200;
+/** Longer than a delivery takes: another replica goes on with what a frozen one has claimed. */
+const claimMs = 10_000;
 const idleMs = 1_000;
 const longestPauseMs = 10_000;
+const longestLanePauseMs = 30_000;
+/** In how many parts a batch is delivered that failed as a whole, to find the tenant that it failed for. */
+const partsAtOnce = 8;
+const mostLanes = 16;
 
 export interface Relay {
   /** There is something new: do not wait for the next look. */
@@ -18,73 +28,145 @@ export interface RelayOptions<Payload> {
   topic: string;
   /** Must be idempotent under the messages' ids: a message may be delivered again. */
   deliver: (messages: OutboxMessage<Payload>[]) => Promise<void>;
+  claimMs?: number;
+  pauseAfter?: NonNullable<DeliveryDeps<Payload>['pauseAfter']>;
 }
 
-/**
- * Carries a topic's messages from the outbox to where they belong, oldest first, at least once. A claim runs out by
- * itself, so a relay that dies with messages in hand loses none of them. Stops with the process.
- */
-export function startRelay<Payload>(process: ProcessContext, store: Store, { topic, deliver }: RelayOptions<Payload>): Relay {
-  let wake = Promise.withResolvers<void>();
-  let failures = 0;
+type Batch<Payload> = ClaimedMessage<Payload>[];
 
-  async function run(): Promise<void> {
-    while (!process.stopping.aborted) {
-      wake = Promise.withResolvers();
-      const waitMs = await round();
-      if (waitMs > 0) await sleep(waitMs);
+/**
+ * Carries a topic's messages from the outbox to their receiver at least once, oldest first for each tenant, the tenants in
+ * turn. It never stops: a message that is refused alone is set aside, and a tenant whose messages time out while those of
+ * other tenants pass gets a lane of its own. A claim ends by itself, so a relay that dies or freezes loses none.
+ */
+export function startRelay<Payload>(process: ProcessContext, store: Store, options: RelayOptions<Payload>): Relay {
+  const relay = new OutboxRelay(process, store, options);
+  measureOutbox(process, store, options.topic);
+  const running = relay.run();
+  process.onStop(`relay ${options.topic}`, () => running);
+  return { nudge: () => relay.nudge() };
+}
+
+class OutboxRelay<Payload> {
+  readonly #process: ProcessContext;
+  readonly #deps: DeliveryDeps<Payload>;
+  readonly #lanes = new Map<string, Promise<void>>();
+  #wake = Promise.withResolvers<void>();
+  #failures = 0;
+  #maxMessages = batchMessages;
+  #after = '';
+
+  constructor(process: ProcessContext, { sql }: Store, options: RelayOptions<Payload>) {
+    this.#process = process;
+    this.#deps = { sql, logger: process.logger, stopping: process.stopping, claimMs, ...options };
+  }
+
+  nudge(): void {
+    this.#wake.resolve();
+  }
+
+  async run(): Promise<void> {
+    while (!this.#process.stopping.aborted) {
+      this.#wake = Promise.withResolvers();
+      const waitMs = await this.#round().catch((cause: unknown) => this.#backOff(cause));
+      if (waitMs > 0) await this.#sleep(waitMs, this.#failures === 0);
     }
+    await Promise.all(this.#lanes.values());
   }
 
   /** Delivers one batch; answers how long to wait before the next. */
-  async function round(): Promise<number> {
-    let claimed: OutboxMessage<Payload>[] = [];
-    try {
-      claimed = await claim<Payload>(store.sql, topic);
-      if (claimed.length > 0) {
-        await deliver(claimed);
-        await store.sql('delete from outbox where id = any($1)', [idsOf(claimed)]);
+  async #round(): Promise<number> {
+    const claim = await this.#claim({ after: this.#after, except: [...this.#lanes.keys()] }, this.#maxMessages);
+    this.#after = claim.after;
+    if (claim.messages.length > 0) {
+      const { rest, cause, delivered } = await this.#deliverApart(claim.messages);
+      await holdMessages(this.#deps.sql, idsOf(rest), 0);
+      if (rest.length > 0 && delivered === 0) return this.#backOff(cause);
+      this.#maxMessages = Math.min(batchMessages, this.#maxMessages * 2);
+    }
+    this.#failures = 0;
+    return claim.hasMore ? 0 : idleMs;
+  }
+
+  #claim(tenants: ClaimOptions['tenants'], maxMessages: number) {
+    const { sql, topic, claimMs } = this.#deps;
+    return claimMessages<Payload>(sql, { topic, claimMs, maxMessages, maxBytes: batchBytes, tenants });
+  }
+
+  /** Halves the next batch too: a heavy one that takes too long would take too long again. */
+  #backOff(cause: unknown): number {
+    this.#failures += 1;
+    this.#maxMessages = Math.max(1, Math.floor(this.#maxMessages / 2));
+    this.#process.logger.warn({ event: 'relay_failed', topic: this.#deps.topic, failures: this.#failures, err: cause });
+    return Math.min(longestPauseMs, 100 * 2 ** Math.min(this.#failures, 10));
+  }
+
+  /** A batch that fails for the time being is delivered in parts by tenant; where some pass, the tenants of the others get lanes. */
+  async #deliverApart(batch: Batch<Payload>): Promise<Delivery<Payload>> {
+    const whole = await deliverBatch(this.#deps, batch);
+    const isAway = whole.rest.length > 0 && faultOf(whole.cause) === 'passing';
+    const tenants = [...Map.groupBy(whole.rest, (message) => message.organizationId).values()];
+    if (!isAway || tenants.length < 2 || this.#process.stopping.aborted) return whole;
+    await holdMessages(this.#deps.sql, idsOf(whole.rest), this.#deps.claimMs);
+    const parts = await Promise.all(partition(tenants).map((part) => deliverBatch(this.#deps, part.flat())));
+    const delivered = whole.delivered + sum(parts.map((part) => part.delivered));
+    const failed = parts.filter(({ rest }) => rest.length > 0);
+    if (failed.length === parts.length) return { rest: failed.flatMap(({ rest }) => rest), cause: whole.cause, delivered };
+    const further = await Promise.all(failed.map(({ rest }) => this.#isolate(rest)));
+    return { rest: further.flat(), cause: whole.cause, delivered };
+  }
+
+  /** Others passed meanwhile, so these are slow by themselves. Answers with what is left. */
+  async #isolate(messages: Batch<Payload>): Promise<Batch<Payload>> {
+    const tenants = [...Map.groupBy(messages, (message) => message.organizationId).entries()];
+    if (tenants.length === 1) return this.#openLane(tenants[0]?.[0] ?? '', messages);
+    await holdMessages(this.#deps.sql, idsOf(messages), this.#deps.claimMs);
+    const left = tenants.map(async ([organizationId, own]) => {
+      const { rest } = await deliverBatch(this.#deps, own);
+      return rest.length > 0 ? this.#openLane(organizationId, rest) : [];
+    });
+    return (await Promise.all(left)).flat();
+  }
+
+  #openLane(organizationId: string, messages: Batch<Payload>): Batch<Payload> {
+    if (this.#lanes.size < mostLanes && !this.#lanes.has(organizationId)) {
+      this.#process.logger.warn({ event: 'relay_tenant_slow', topic: this.#deps.topic, organization_id: organizationId });
+      const lane = this.#runLane(organizationId).finally(() => this.#lanes.delete(organizationId));
+      this.#lanes.set(organizationId, lane);
+    }
+    return messages;
+  }
+
+  /** Tries the tenant's messages alone, until a delivery passes or none is left. */
+  async #runLane(organizationId: string): Promise<void> {
+    for (let failures = 1; !this.#process.stopping.aborted; failures += 1) {
+      await this.#sleep(Math.min(longestLanePauseMs, 500 * 2 ** Math.min(failures, 10)), false);
+      try {
+        const { messages } = await this.#claim({ only: organizationId }, Math.max(1, batchMessages >> Math.min(failures, 10)));
+        const { rest } = await deliverBatch(this.#deps, messages);
+        await holdMessages(this.#deps.sql, idsOf(rest), 0);
+        if (rest.length === 0) return;
+      } catch (cause) {
+        this.#process.logger.warn({ event: 'relay_lane_failed', topic: this.#deps.topic, organization_id: organizationId, err: cause });
       }
-      failures = 0;
-      return claimed.length === batchSize ? 0 : idleMs;
-    } catch (cause) {
-      failures += 1;
-      process.logger.warn({ event: 'relay_failed', topic, failures, err: cause });
-      await giveBack(claimed);
-      return Math.min(longestPauseMs, 100 * 2 ** failures);
     }
   }
 
-  async function giveBack(claimed: OutboxMessage<Payload>[]): Promise<void> {
-    if (claimed.length === 0) return;
-    await store.sql('update outbox set claimed_until = null where id = any($1)', [idsOf(claimed)]).catch((cause: unknown) => {
-      process.logger.warn({ event: 'relay_claim_kept', topic, seconds: claimSeconds, err: cause });
-    });
-  }
-
-  /** Ends early when nudged, unless the last round failed, and when the process stops. */
-  async function sleep(ms: number): Promise<void> {
+  /** Ends early when the process stops, and when nudged if that is asked for. */
+  async #sleep(ms: number, untilNudged: boolean): Promise<void> {
     const timer = new AbortController();
-    const paused = pause(ms, undefined, { signal: AbortSignal.any([timer.signal, process.stopping]) }).catch(() => undefined);
-    await (failures === 0 ? Promise.race([paused, wake.promise]) : paused);
+    const paused = pause(ms, undefined, { signal: AbortSignal.any([timer.signal, this.#process.stopping]) }).catch(() => undefined);
+    await (untilNudged ? Promise.race([paused, this.#wake.promise]) : paused);
     timer.abort();
   }
-
-  const running = run();
-  process.onStop(`relay ${topic}`, () => running);
-  return { nudge: () => wake.resolve() };
 }
 
-const idsOf = (messages: readonly { id: string }[]) => messages.map((message) => message.id);
-
-async function claim<Payload>(sql: Sql, topic: string): Promise<OutboxMessage<Payload>[]> {
-  const messages = await sql<OutboxMessage<Payload>>(
-    `update outbox set claimed_until = now() + interval '${claimSeconds} seconds'
-     where id in (
-       select id from outbox where topic = $1 and (claimed_until is null or claimed_until < now())
-       order by id limit ${batchSize} for update skip locked)
-     returning id, payload`,
-    [topic],
-  );
-  return messages.sort((a, b) => (a.id < b.id ? -1 : 1));
+/** Shuffled, so that tenants that fail together are apart the next time. */
+function partition<Item>(items: readonly Item[]): Item[][] {
+  const shuffled = items.map((item) => ({ item, order: Math.random() })).sort((a, b) => a.order - b.order);
+  const parts = Array.from({ length: Math.min(partsAtOnce, items.length) }, (): Item[] => []);
+  for (const [index, { item }] of shuffled.entries()) parts[index % parts.length]?.push(item);
+  return parts;
 }
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

@@ -2,13 +2,10 @@ import { type Call, ServiceError } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { migrate, migration, type OutboxMessage, once, openStore, outboxTable, type Store, startRelay, writeOutbox } from '../src/index.ts';
+import { migrate, migration, once, openStore, type Store } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
-const steps = [
-  migration('0001', 'create table things (id text primary key)', outboxTable),
-  migration('0002', 'alter table things add size integer'),
-];
+const steps = [migration('0001', 'create table things (id text primary key)'), migration('0002', 'alter table things add size integer')];
 
 let database: TestDatabase;
 let running: RunningProcess<Store>;
@@ -73,65 +70,5 @@ describe('transactions', () => {
       await expect(work).rejects.toMatchObject({ code: 'unavailable' });
     }
     expect(await store.transaction(({ sql }) => sql('select 1 as one'))).toEqual([{ one: 1 }]);
-  });
-});
-
-describe('outbox', () => {
-  const leave = (topic: string, ids: string[]) =>
-    store.transaction(({ sql }) =>
-      writeOutbox(
-        sql,
-        topic,
-        ids.map((id) => ({ id, payload: { id } })),
-      ),
-    );
-  const left = async (topic: string) =>
-    (await store.sql<{ id: string }>('select id from outbox where topic = $1', [topic])).map((row) => row.id);
-
-  async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-    while (!(await condition())) await store.sql('select pg_sleep(0.005)');
-  }
-
-  /** A relay in a process of its own, so that it can be stopped. */
-  function relay(topic: string, deliver: (messages: OutboxMessage<{ id: string }>[]) => Promise<void>) {
-    return createProcess('relay', settings, async (process) => startRelay(process, store, { topic, deliver }));
-  }
-
-  test('messages of a transaction that fails are never sent', async () => {
-    const work = store.transaction(async ({ sql }) => {
-      await writeOutbox(sql, 'never', [{ id: 'a', payload: {} }]);
-      throw new Error('no');
-    });
-    await expect(work).rejects.toThrow('no');
-    expect(await left('never')).toEqual([]);
-  });
-
-  test('what can not be delivered stays and is delivered later, in order, and then is gone', async () => {
-    const received: string[] = [];
-    let failures = 2;
-    const running = await relay('flaky', async (messages) => {
-      if (failures-- > 0) throw new Error('not now');
-      received.push(...messages.map((message) => message.id));
-    });
-    const ids = Array.from({ length: 450 }, (_, index) => `m${String(index).padStart(4, '0')}`);
-    await leave('flaky', ids);
-    running.started.nudge();
-    await until(async () => (await left('flaky')).length === 0);
-    expect(received).toEqual(ids);
-    await running.stop();
-  });
-
-  test('two relays share a topic and no message is delivered by both while it is claimed', async () => {
-    const received: string[] = [];
-    const deliver = async (messages: OutboxMessage<{ id: string }>[]) => {
-      received.push(...messages.map((message) => message.payload.id));
-    };
-    const relays = [await relay('shared', deliver), await relay('shared', deliver)];
-    const ids = Array.from({ length: 600 }, (_, index) => `s${index}`);
-    await leave('shared', ids);
-    for (const { started } of relays) started.nudge();
-    await until(async () => (await left('shared')).length === 0);
-    expect(received.sort()).toEqual(ids.sort());
-    for (const running of relays) await running.stop();
   });
 });

@@ -1,4 +1,5 @@
 import type { Implementation } from '@agent-service/contracts';
+import { outboxMethods } from '@agent-service/store';
 import type { AgentsContext } from '../context.ts';
 import { activateTemplateAgent } from './activate-template-agent.ts';
 import { authorizeStep } from './authorize-step.ts';
@@ -55,4 +56,5 @@ export const implementation = (context: AgentsContext): Implementation<'agents'>
   activateTemplateAgent: activateTemplateAgent(context),
   deactivateTemplateAgent: deactivateTemplateAgent(context),
   listTemplateAgents: listTemplateAgents(context),
+  ...outboxMethods(context.store, () => context.auditRelay.nudge()),
 });

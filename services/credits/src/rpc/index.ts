@@ -1,4 +1,5 @@
 import type { Implementation } from '@agent-service/contracts';
+import { outboxMethods } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
 import { aggregateUsage } from './aggregate-usage.ts';
 import { getBalance } from './get-balance.ts';
@@ -29,4 +30,5 @@ export const implementation = (context: CreditsContext): Implementation<'credits
   summarizeUsage: summarizeUsage(context),
   updateSettings: updateSettings(context),
   verifyLedger: verifyLedger(context),
+  ...outboxMethods(context.store, () => context.auditRelay.nudge()),
 });

@@ -141,6 +141,8 @@ export function agentsMethods(script: AgentsScript): Methods {
     completeAnswer: refused,
     failAnswer: refused,
     returnAnswers: refused,
+    listDeadLetters: refused,
+    retryDeadLetters: refused,
   };
 }
 

@@ -71,6 +71,8 @@ export function usualCredits(): Implementation<'credits'> {
     listOverdueHolds: refused,
     grant: refused,
     verifyLedger: refused,
+    listDeadLetters: refused,
+    retryDeadLetters: refused,
   };
 }
 

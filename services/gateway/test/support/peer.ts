@@ -43,6 +43,8 @@ function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
     createOauthClient: nothing,
     revokeOauthClient: nothing,
     listAdministrators: nothing,
+    listDeadLetters: nothing,
+    retryDeadLetters: nothing,
   };
 }
 

@@ -107,5 +107,7 @@ export function usualWebhooks(): Implementation<'webhooks'> {
     receiveEvents: inside,
     beginDelivery: inside,
     endDelivery: inside,
+    listDeadLetters: inside,
+    retryDeadLetters: inside,
   };
 }

@@ -9,14 +9,20 @@ export interface Connection {
   readonly identity: Client<'identity'>;
   readonly credits: Client<'credits'>;
   readonly agents: Client<'agents'>;
+  /** The services with an outbox that are known here, by name. */
+  readonly outboxes: ReadonlyMap<string, OutboxClient>;
   close(): void;
 }
+
+/** What every service with an outbox serves. */
+export type OutboxClient = Pick<Client<'identity'>, 'listDeadLetters' | 'retryDeadLetters'>;
 
 const schema = z.object({
   ...clientSettings,
   IDENTITY_ADDRESS: z.string(),
   CREDITS_ADDRESS: z.string().optional(),
   AGENTS_ADDRESS: z.string().optional(),
+  WEBHOOKS_ADDRESS: z.string().optional(),
 });
 type Config = ClientConfig & z.output<typeof schema>;
 
@@ -25,7 +31,7 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
   const local = env.IDENTITY_ADDRESS ? {} : localSettings(resolve(env.DATA_DIR || '.data'));
   const config: Config = readConfig(schema, { ...local, ...env });
   const open: { close(): void }[] = [];
-  const client = <Name extends 'identity' | 'credits' | 'agents'>(name: Name, address: string | undefined): Client<Name> => {
+  const client = <Name extends 'identity' | 'credits' | 'agents' | 'webhooks'>(name: Name, address: string | undefined): Client<Name> => {
     if (!address) throw new Error(`Set ${name.toUpperCase()}_ADDRESS: this command needs the ${name} service.`);
     const made = createClient(name, { address, as: operatorService, config });
     open.push(made);
@@ -44,6 +50,16 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
     get agents() {
       return (agents ??= client('agents', config.AGENTS_ADDRESS));
     },
+    get outboxes() {
+      const addresses = {
+        identity: config.IDENTITY_ADDRESS,
+        credits: config.CREDITS_ADDRESS,
+        agents: config.AGENTS_ADDRESS,
+        webhooks: config.WEBHOOKS_ADDRESS,
+      } as const;
+      const known = Object.entries(addresses).filter(([, address]) => address !== undefined);
+      return new Map(known.map(([name, address]) => [name, client(name as keyof typeof addresses, address)]));
+    },
     close() {
       for (const each of open) each.close();
     },
@@ -61,6 +77,7 @@ function localSettings(dataDir: string): NodeJS.ProcessEnv {
     IDENTITY_ADDRESS: target('identity'),
     CREDITS_ADDRESS: target('credits'),
     AGENTS_ADDRESS: target('agents'),
+    WEBHOOKS_ADDRESS: target('webhooks'),
     SERVICE_SECRET: secrets.SERVICE_SECRET,
   };
 }

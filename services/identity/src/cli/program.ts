@@ -6,6 +6,7 @@ import { dataSourceCommands } from './data-sources.ts';
 import { keyCommands } from './keys.ts';
 import { oauthClientCommands } from './oauth-clients.ts';
 import { organizationCommands } from './organizations.ts';
+import { outboxCommands } from './outbox.ts';
 import { print } from './output.ts';
 import type { Run } from './run.ts';
 import { signingKeyCommands } from './signing-keys.ts';
@@ -33,5 +34,6 @@ export function buildProgram(env: NodeJS.ProcessEnv, connect: () => Connection):
   auditCommands(program, run);
   creditCommands(program, run);
   dataSourceCommands(program, run, env);
+  outboxCommands(program, run);
   return program;
 }

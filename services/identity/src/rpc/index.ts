@@ -1,4 +1,5 @@
 import type { Implementation } from '@agent-service/contracts';
+import { outboxMethods } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { appendAuditEntries } from './append-audit-entries.ts';
 import { authenticate } from './authenticate.ts';
@@ -41,4 +42,5 @@ export const implementation = (context: IdentityContext): Implementation<'identi
   rotateSigningKey: rotateSigningKey(context),
   updateUser: updateUser(context),
   verifyAuditChain: verifyAuditChain(context),
+  ...outboxMethods(context.store, () => context.auditRelay.nudge()),
 });

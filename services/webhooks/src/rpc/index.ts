@@ -1,4 +1,5 @@
 import type { Implementation } from '@agent-service/contracts';
+import { outboxMethods } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import { beginDelivery } from './begin-delivery.ts';
 import { createEndpoint } from './create-endpoint.ts';
@@ -25,4 +26,5 @@ export const implementation = (context: WebhooksContext): Implementation<'webhoo
   rotateSecret: rotateSecret(context),
   testEndpoint: testEndpoint(context),
   updateEndpoint: updateEndpoint(context),
+  ...outboxMethods(context.store, () => context.auditRelay.nudge()),
 });

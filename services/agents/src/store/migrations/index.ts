@@ -5,6 +5,7 @@ import { templateAgents } from './0004-template-agents.ts';
 import { auditedStepsMigration } from './0005-audited-steps.ts';
 import { sealedUrlsMigration } from './0006-sealed-urls.ts';
 import { contentTypeMigration } from './0007-content-type.ts';
+import { deadLetters } from './0008-dead-letters.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   auditedStepsMigration,
   sealedUrlsMigration,
   contentTypeMigration,
+  deadLetters,
 ];

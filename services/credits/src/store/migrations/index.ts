@@ -1,5 +1,6 @@
 import { ledger } from './0001-ledger.ts';
 import { ledgerStamp } from './0002-ledger-stamp.ts';
+import { deadLetters } from './0003-dead-letters.ts';
 
 /** The history of the schema, oldest first. */
-export const migrations = [ledger, ledgerStamp];
+export const migrations = [ledger, ledgerStamp, deadLetters];

@@ -1,4 +1,5 @@
 import { foundation } from './0001-foundation.ts';
+import { deadLetters } from './0002-dead-letters.ts';
 
 /** The history of the schema, oldest first. */
-export const migrations = [foundation];
+export const migrations = [foundation, deadLetters];

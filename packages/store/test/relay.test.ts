@@ -1,0 +1,269 @@
+import { ServiceError } from '@agent-service/contracts';
+import { createProcess, type RunningProcess } from '@agent-service/runtime';
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  deadLettersTable,
+  migrate,
+  migration,
+  type OutboxMessage,
+  openStore,
+  outboxMethods,
+  outboxTable,
+  type Relay,
+  type RelayOptions,
+  type Store,
+  startRelay,
+  writeOutbox,
+} from '../src/index.ts';
+
+const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
+
+interface Payload {
+  organizationId: string;
+  text?: string;
+}
+type Message = OutboxMessage<Payload>;
+
+let database: TestDatabase;
+let running: RunningProcess<Store>;
+let store: Store;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  running = await createProcess('test', settings, async (process) => {
+    await migrate({
+      url: database.url,
+      schema: 'relays',
+      migrations: [migration('0001', outboxTable), migration('0002', deadLettersTable)],
+    });
+    return openStore(process, { DATABASE_URL: database.url, DATABASE_POOL_MAX: 10 }, { schema: 'relays', entities: [] });
+  });
+  store = running.started;
+});
+
+afterAll(async () => {
+  await running.stop();
+  await database.drop();
+});
+
+const leave = (topic: string, messages: Message[]) => store.transaction(({ sql }) => writeOutbox(sql, topic, messages));
+const made = (prefix: string, count: number, organizationId = 'org_a'): Message[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `${prefix}${String(index).padStart(5, '0')}`, payload: { organizationId } }));
+const left = async (topic: string) =>
+  (await store.sql<{ id: string }>('select id from outbox where topic = $1 order by id', [topic])).map((row) => row.id);
+const dead = (topic: string) =>
+  store.sql<{ id: string; reason: string; attempts: number; bytes: number }>(
+    'select id, reason, attempts, bytes from dead_letters where topic = $1 order by id',
+    [topic],
+  );
+const idsOf = (messages: readonly Message[]) => messages.map((message) => message.id);
+
+async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await condition())) await store.sql('select pg_sleep(0.005)');
+}
+
+/** A relay in a process of its own, so that it can be stopped. */
+async function relay(options: RelayOptions<Payload>): Promise<RunningProcess<Relay>> {
+  const process = await createProcess('relay', settings, async (context) => startRelay(context, store, options));
+  process.started.nudge();
+  return process;
+}
+
+const refused = () => new ServiceError('invalid_request');
+const away = () => new ServiceError('unavailable');
+
+test('messages of a transaction that fails are never sent', async () => {
+  const work = store.transaction(async ({ sql }) => {
+    await writeOutbox(sql, 'never', made('n', 1));
+    throw new Error('no');
+  });
+  await expect(work).rejects.toThrow('no');
+  expect(await left('never')).toEqual([]);
+});
+
+test('what can not be delivered stays and is delivered later, in order, and then is gone', async () => {
+  const received: string[] = [];
+  let failures = 2;
+  const process = await relay({
+    topic: 'flaky',
+    deliver: async (messages) => {
+      if (failures-- > 0) throw away();
+      received.push(...idsOf(messages));
+    },
+  });
+  await leave('flaky', made('m', 450));
+  await until(async () => (await left('flaky')).length === 0);
+  expect(received).toEqual(idsOf(made('m', 450)));
+  await process.stop();
+});
+
+test('two relays share a topic and no message is delivered by both while it is claimed', async () => {
+  const received: string[] = [];
+  const deliver = async (messages: Message[]) => void received.push(...idsOf(messages));
+  await leave('shared', made('s', 600));
+  const processes = [await relay({ topic: 'shared', deliver }), await relay({ topic: 'shared', deliver })];
+  await until(async () => (await left('shared')).length === 0);
+  expect(received.sort()).toEqual(idsOf(made('s', 600)));
+  for (const process of processes) await process.stop();
+});
+
+test('25 messages of 400 kB pass a receiver that takes 8 MB in a call', async () => {
+  const received: string[] = [];
+  const text = 'x'.repeat(400_000);
+  await leave(
+    'large',
+    made('l', 25).map(({ id, payload }) => ({ id, payload: { ...payload, text } })),
+  );
+  const process = await relay({
+    topic: 'large',
+    deliver: async (messages) => {
+      if (JSON.stringify(messages).length > 8 * 1024 * 1024) throw new ServiceError('internal');
+      received.push(...idsOf(messages));
+    },
+  });
+  await until(async () => (await left('large')).length === 0);
+  expect(received).toEqual(idsOf(made('l', 25)));
+  expect(await dead('large')).toEqual([]);
+  await process.stop();
+});
+
+test('a message that is refused alone is set aside, those around it arrive, and an operator can send it again', async () => {
+  const received: string[] = [];
+  const poison = new Set(['p00000', 'p00077', 'p00249']);
+  const process = await relay({
+    topic: 'poison',
+    pauseAfter: (attempts) => (attempts < 3 ? 10 : undefined),
+    deliver: async (messages) => {
+      if (messages.some(({ id }) => poison.has(id))) throw refused();
+      received.push(...idsOf(messages));
+    },
+  });
+  await leave('poison', made('p', 250));
+  process.started.nudge();
+  await until(async () => (await left('poison')).length === 0);
+  expect(received.sort()).toEqual(idsOf(made('p', 250)).filter((id) => !poison.has(id)));
+  const reason = 'invalid_request: The request is not valid.';
+  expect(await dead('poison')).toEqual(
+    [...poison].map((id) => ({ id, reason, attempts: 3, bytes: JSON.stringify({ organizationId: 'org_a' }).length + 1 })),
+  );
+
+  const methods = outboxMethods(store, () => process.started.nudge());
+  const call = {} as Parameters<typeof methods.listDeadLetters.handle>[1];
+  const { deadLetters = [] } = await methods.listDeadLetters.handle({ limit: 0, afterId: 'p00000' }, call);
+  expect(deadLetters).toMatchObject([
+    { id: 'p00077', topic: 'poison', organizationId: 'org_a', reason },
+    { id: 'p00249', topic: 'poison' },
+  ]);
+  poison.clear();
+  expect(await methods.retryDeadLetters.handle({ ids: ['p00000', 'p00077', 'unknown'] }, call)).toEqual({ retried: 2 });
+  await until(() => received.includes('p00000') && received.includes('p00077'));
+  expect((await dead('poison')).map(({ id }) => id)).toEqual(['p00249']);
+  await process.stop();
+});
+
+test('a receiver that is away, overloaded or refuses everything costs no message', async () => {
+  let answer: Error | undefined = away();
+  let calls = 0;
+  const received = new Set<string>();
+  const process = await relay({
+    topic: 'outage',
+    deliver: async (messages) => {
+      calls += 1;
+      if (answer) throw answer;
+      for (const { id } of messages) received.add(id);
+    },
+  });
+  await leave('outage', [...made('oa', 100, 'org_a'), ...made('ob', 100, 'org_b')]);
+  for (const failure of [away(), new ServiceError('rate_limited'), new ServiceError('deadline_exceeded'), new ServiceError('internal')]) {
+    answer = failure;
+    const before = calls;
+    await until(() => calls > before + 2);
+  }
+  answer = undefined;
+  await until(async () => (await left('outage')).length === 0);
+  expect(received.size).toBe(200);
+  expect(await dead('outage')).toEqual([]);
+  await process.stop();
+});
+
+test("one tenant's flood waits its turn: another tenant's message is in the next batch", async () => {
+  const batches: string[][] = [];
+  const process = await relay({
+    topic: 'flood',
+    deliver: async (messages) => {
+      batches.push(messages.map(({ payload }) => payload.organizationId));
+      if (batches.length === 2) await leave('flood', made('b', 5, 'org_b'));
+    },
+  });
+  await leave('flood', made('a', 5_000));
+  process.started.nudge();
+  await until(() => batches.flat().includes('org_b'));
+  expect(batches.findIndex((tenants) => tenants.includes('org_b'))).toBeLessThanOrEqual(3);
+  await until(async () => (await left('flood')).length === 0);
+  await process.stop();
+});
+
+test('a tenant whose messages time out gets a lane of its own, and those of other tenants pass meanwhile', async () => {
+  let isSlow = true;
+  const received: string[] = [];
+  const process = await relay({
+    topic: 'lanes',
+    deliver: async (messages) => {
+      if (isSlow && messages.some(({ payload }) => payload.organizationId === 'org_slow')) throw new ServiceError('deadline_exceeded');
+      received.push(...idsOf(messages));
+    },
+  });
+  await leave('lanes', [
+    ...made('x', 50, 'org_slow'),
+    ...Array.from({ length: 60 }, (_, index) => made(`y${index}_`, 3, `org_${index}`)).flat(),
+  ]);
+  process.started.nudge();
+  await until(() => received.length === 180);
+  await leave('lanes', made('z', 10, 'org_fresh'));
+  process.started.nudge();
+  await until(() => received.length === 190);
+  expect((await left('lanes')).length).toBe(50);
+  isSlow = false;
+  await until(async () => (await left('lanes')).length === 0);
+  expect(new Set(received).size).toBe(240);
+  expect(await dead('lanes')).toEqual([]);
+  await process.stop();
+});
+
+test('what a frozen replica has claimed is delivered by another one', async () => {
+  const frozen = Promise.withResolvers<void>();
+  const taken = Promise.withResolvers<void>();
+  await leave('frozen', made('f', 20));
+  const first = await relay({
+    topic: 'frozen',
+    deliver: () => {
+      taken.resolve();
+      return frozen.promise;
+    },
+  });
+  await taken.promise;
+  const received: string[] = [];
+  const second = await relay({ topic: 'frozen', claimMs: 500, deliver: async (messages) => void received.push(...idsOf(messages)) });
+  await store.sql("update outbox set claimed_until = now() + interval '200 ms' where topic = 'frozen'");
+  await until(async () => (await left('frozen')).length === 0);
+  expect(received).toEqual(idsOf(made('f', 20)));
+  frozen.resolve();
+  await first.stop();
+  await second.stop();
+});
+
+test('metrics tell how many messages wait and how many were set aside', async () => {
+  await leave('measured', [...made('w', 3), { id: 'q', payload: { organizationId: 'org_a' } }]);
+  await store.sql(`insert into dead_letters (id, topic, organization_id, payload, bytes, attempts, reason, created_at, dead_at)
+    values ('d', 'measured', 'org_a', '{}', 2, 4, 'r', now(), now() - interval '90 seconds')`);
+  const process = await createProcess('measured', settings, async (context) => {
+    startRelay<Payload>(context, store, { topic: 'measured', deliver: () => Promise.reject(away()) });
+    return context.metrics.registry;
+  });
+  const text = () => process.started.metrics();
+  await until(async () => (await text()).includes('outbox_messages{topic="measured",service="measured"} 4'));
+  expect(await text()).toContain('outbox_dead_letters{topic="measured",service="measured"} 1');
+  expect(await text()).toMatch(/outbox_oldest_dead_letter_seconds\{topic="measured",service="measured"\} 9\d\./);
+  await process.stop();
+});

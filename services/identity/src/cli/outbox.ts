@@ -1,0 +1,73 @@
+import { type Command, Option } from 'commander';
+import type { OutboxClient } from './connection.ts';
+import { group } from './group.ts';
+import type { Run } from './run.ts';
+
+const pageSize = 200;
+
+type DeadLetter = Awaited<ReturnType<OutboxClient['listDeadLetters']>>['deadLetters'][number];
+
+const serviceOption = () => new Option('--service <name>', 'whose outbox').choices(['identity', 'credits', 'agents', 'webhooks']);
+
+export function outboxCommands(program: Command, run: Run): void {
+  const verb = group(program, 'outbox', 'Messages between services that their receiver refused and that were set aside');
+  verb('list', 'show them by service, oldest first, without their content')
+    .addOption(serviceOption())
+    .action(({ service }: { service?: string }) =>
+      run(async ({ outboxes }) => {
+        const found: Record<string, unknown>[] = [];
+        for (const [name, outbox] of chosen(outboxes, service))
+          for await (const letter of allOf(outbox)) found.push({ service: name, ...shown(letter) });
+        return { dead_letters: found };
+      }),
+    );
+  verb('retry', 'send them again, with all attempts before them')
+    .addOption(serviceOption().makeOptionMandatory())
+    .option('--id <id...>', 'these')
+    .option('--all', 'all of the service')
+    .action(({ service, id = [], all = false }: { service: string; id?: string[]; all?: boolean }) =>
+      run(async ({ outboxes }) => {
+        if (all === id.length > 0) throw new Error('Name what to send again with --id, or everything with --all.');
+        const [[, outbox] = noService(service)] = chosen(outboxes, service);
+        const ids = all ? (await Array.fromAsync(allOf(outbox))).map((letter) => letter.id) : id;
+        let retried = 0;
+        for (let start = 0; start < ids.length; start += pageSize)
+          retried += (await outbox.retryDeadLetters({ ids: ids.slice(start, start + pageSize) })).retried;
+        if (retried < id.length) process.exitCode = 1;
+        return { service, retried };
+      }),
+    );
+}
+
+function chosen(outboxes: ReadonlyMap<string, OutboxClient>, service: string | undefined): [string, OutboxClient][] {
+  if (service === undefined) return [...outboxes];
+  return [[service, outboxes.get(service) ?? noService(service)]];
+}
+
+function noService(service: string): never {
+  throw new Error(`Set ${service.toUpperCase()}_ADDRESS: this command needs the ${service} service.`);
+}
+
+/** Pages by id, so that what is set aside again meanwhile does not come twice. */
+async function* allOf(outbox: OutboxClient): AsyncGenerator<DeadLetter> {
+  let afterId = '';
+  while (true) {
+    const { deadLetters } = await outbox.listDeadLetters({ afterId, limit: pageSize });
+    yield* deadLetters;
+    const last = deadLetters.at(-1);
+    if (last === undefined || deadLetters.length < pageSize) return;
+    afterId = last.id;
+  }
+}
+
+const shown = ({ id, topic, organizationId, reason, attempts, bytes, createdAt, deadAt }: DeadLetter) => ({
+  id,
+  topic,
+  organization_id: organizationId,
+  reason,
+  attempts,
+  bytes: Number(bytes),
+  created_at: createdAt,
+  dead_at: deadAt,
+  age_seconds: Math.max(0, Math.round((Date.now() - Date.parse(createdAt)) / 1000)),
+});
