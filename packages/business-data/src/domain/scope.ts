@@ -33,9 +33,15 @@ export interface ScopedTable {
   readonly approximateRows: number | null;
 }
 
-export interface ResolvedScope {
+/** A scope as data, as it is sent to another thread. */
+export interface ScopeData {
   readonly tables: readonly ScopedTable[];
   readonly readOnly: boolean;
+  /** Where an unqualified name is looked up first. */
+  readonly defaultSchema: string;
+}
+
+export interface ResolvedScope extends ScopeData {
   /** What an unqualified or qualified name means; undefined outside the scope, 'ambiguous' between two schemas. */
   find(schema: string | undefined, name: string): ScopedTable | 'ambiguous' | undefined;
 }
@@ -67,8 +73,11 @@ export function resolveEntries(catalog: Catalog, entries: readonly WrittenEntry[
   });
   const found = [...columnsOf].map(([table, columns]) => scopedTable(table, columns, isOnlyOne(catalog, [...columnsOf.keys()], table)));
   const tables = found.map((table) => ({ ...table, foreignKeys: table.foreignKeys.filter((key) => isInside(key, found)) }));
-  return { scope: { tables, readOnly, find: (schema, name) => find(catalog, tables, schema, name) }, unknown };
+  return { scope: createScope({ tables, readOnly, defaultSchema: catalog.defaultSchema }), unknown };
 }
+
+/** The scope of this data: what a name means follows from it alone. */
+export const createScope = (data: ScopeData): ResolvedScope => ({ ...data, find: (schema, name) => find(data, schema, name) });
 
 function resolveEntry(catalog: Catalog, { text, entry }: WrittenEntry): { table: CatalogTable; columns: readonly string[] } | string {
   if (entry === undefined) return `"${text}" is not a table, or a table with columns as orders(id, total)`;
@@ -117,8 +126,8 @@ function isInside(key: CatalogForeignKey, tables: readonly ScopedTable[]): boole
   return target !== undefined && key.references.every((column) => target.columns.some(({ name }) => name === column));
 }
 
-function find(catalog: Catalog, tables: readonly ScopedTable[], schema: string | undefined, name: string) {
+function find({ tables, defaultSchema }: ScopeData, schema: string | undefined, name: string) {
   const named = tables.filter((table) => table.name === name && (schema === undefined || table.schema === schema));
   if (named.length < 2) return named[0];
-  return named.find((table) => table.schema === catalog.defaultSchema) ?? 'ambiguous';
+  return named.find((table) => table.schema === defaultSchema) ?? 'ambiguous';
 }
