@@ -55,6 +55,7 @@ export const errorCodes = define({
 
   insufficient_scope: forbidden('The token lacks the scope that this endpoint needs.'),
   admin_required: forbidden('This endpoint needs a token made from an administrator key.'),
+  own_role_or_status: forbidden('Your own role and status can only be changed by another administrator.'),
   service_forbidden: forbidden('The calling service may not use this method.'),
 
   not_found: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'There is no such resource.' },

@@ -8,8 +8,8 @@ export { type ErrorCode, type ErrorType, errorCodes, isErrorCode } from './error
 export { type EventType, eventTypes, isEventType } from './event-types.ts';
 export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';
 export { callers, callersAndOperators, operators, type Policy, services } from './policy.ts';
-export { type Caller, type Environment, operatorService, type Principal } from './principal.ts';
-export { allScopes, isScope, type Scope, scopes } from './scopes.ts';
+export { type Caller, type Environment, operatorService, type Principal, type Role } from './principal.ts';
+export { allScopes, cutToRole, isScope, type Scope, scopes, scopesOfRole } from './scopes.ts';
 export { serve } from './server.ts';
 export { type FieldError, invalidFields, ServiceError } from './service-error.ts';
 export { type ClientConfig, clientSettings, type ServerConfig, serverSettings } from './settings.ts';

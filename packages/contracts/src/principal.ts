@@ -1,4 +1,5 @@
 export type Environment = 'live' | 'test';
+export type Role = 'admin' | 'member';
 
 /** An authenticated caller of the public API. */
 export interface Principal {
@@ -7,8 +8,12 @@ export interface Principal {
   readonly userId: string;
   /** The API key or OAuth application behind the token. */
   readonly credentialId: string;
+  /** What the caller may do: the credential's scopes, already cut to the role of its user. */
   readonly scopes: readonly string[];
+  /** The administrator flag of the credential, which only counts while its user is an administrator. */
   readonly admin: boolean;
+  /** Empty for an application, whose scopes are its only limit. */
+  readonly role?: Role | '';
 }
 
 /** Whoever sends a gRPC call: a service, and the caller it acts for, if any. */

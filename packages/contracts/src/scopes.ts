@@ -1,3 +1,5 @@
+import type { Environment, Role } from './principal.ts';
+
 /** Every scope there is, with what it grants. */
 export const scopes = {
   'agents:read': 'list and view agents',
@@ -17,5 +19,29 @@ export const scopes = {
 export type Scope = keyof typeof scopes;
 
 export const allScopes = Object.keys(scopes) as Scope[];
+
+/** All that the role member may hold; the role admin may hold every scope. */
+const memberScopes: readonly Scope[] = ['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'credits:read'];
+
+/** Users belong to the organization: a test credential must not end what is live. */
+const liveOnly: readonly Scope[] = ['users:write'];
+
+/** Whose credential it is. An application has no role: the scopes that it was given are its limit. */
+export interface Holder {
+  readonly role?: Role | '' | undefined;
+  readonly environment: Environment;
+}
+
+/** Every scope that a credential of this holder may use. */
+export function scopesOfRole({ role, environment }: Holder): readonly Scope[] {
+  const held = role === 'member' ? memberScopes : allScopes;
+  return environment === 'live' ? held : held.filter((scope) => !liveOnly.includes(scope));
+}
+
+/** What remains of a credential's scopes under the present role of its user. */
+export function cutToRole(scopes: readonly string[], holder: Holder): string[] {
+  const allowed: readonly string[] = scopesOfRole(holder);
+  return scopes.filter((scope) => allowed.includes(scope));
+}
 
 export const isScope = (name: string): name is Scope => Object.hasOwn(scopes, name);

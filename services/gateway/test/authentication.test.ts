@@ -59,7 +59,7 @@ describe('tokens', () => {
   });
 
   test('an API key or an access token is let in, and the service sees who it is', async () => {
-    const principal = caller('p', { scopes: ['users:read'], admin: false });
+    const principal = caller('p', { scopes: ['users:read'], admin: false, role: 'member' });
     admit(peer, { [apiKey('p')]: principal, 'p.p.p': principal });
     const seen: unknown[] = [];
     peer.script.listUsers = async (_request, call) => {

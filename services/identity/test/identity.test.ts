@@ -212,7 +212,7 @@ describe('users', () => {
     const { user } = await create('leaver@acme.example');
     const userId = user?.id ?? '';
     const key = await identity.operator.createKey({ organizationId: organization.organizationId, userId, environment: 'test' });
-    await update(userId, { status: 'deactivated' });
+    expect((await update(userId, { status: 'deactivated' })).endedCredentials).toEqual({ apiKeys: 1, oauthApplications: 0 });
     expect(await refusalOf(key.apiKey)).toBe('token_revoked');
     await expect(
       identity.operator.createKey({ organizationId: organization.organizationId, userId, environment: 'test' }),
@@ -227,10 +227,31 @@ describe('users', () => {
     const { user } = await identity.as(caller, () =>
       identity.gateway.createUser({ name: 'Second', email: 'second@two.example', role: 'admin' }),
     );
-    const demote = (userId: string) => identity.as(caller, () => identity.gateway.updateUser({ userId, role: 'member' }));
-    const outcomes = await Promise.allSettled([demote(fresh.userId), demote(user?.id ?? '')]);
+    const second = { ...caller, userId: user?.id ?? '', credentialId: 'key_second' };
+    const demote = (by: Principal, userId: string) => identity.as(by, () => identity.gateway.updateUser({ userId, role: 'member' }));
+    const outcomes = await Promise.allSettled([demote(second, caller.userId), demote(caller, second.userId)]);
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
     expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({ code: 'last_admin' });
+  });
+
+  test('nobody changes their own role or status, and only administrators make administrators', async () => {
+    const fresh = await identity.operator.createOrganization({ name: 'Own' });
+    const caller = await principalOf(fresh.liveApiKey);
+    await identity.as(caller, () => identity.gateway.createUser({ name: 'Second', email: 'second@own.example', role: 'admin' }));
+    for (const changes of [{ role: 'member' }, { status: 'deactivated' }]) {
+      await expect(identity.as(caller, () => identity.gateway.updateUser({ userId: fresh.userId, ...changes }))).rejects.toMatchObject({
+        code: 'own_role_or_status',
+      });
+    }
+    await identity.as(caller, () => identity.gateway.updateUser({ userId: fresh.userId, name: 'Renamed', role: 'admin' }));
+    const application: Principal = { ...caller, userId: 'usr_application', admin: false, role: '' };
+    const make = (role: string) =>
+      identity.as(application, () => identity.gateway.createUser({ name: 'Third', email: `third-${role}@own.example`, role }));
+    await expect(make('admin')).rejects.toMatchObject({ code: 'admin_required' });
+    const { user } = await make('member');
+    await expect(
+      identity.as(application, () => identity.gateway.updateUser({ userId: user?.id ?? '', role: 'admin' })),
+    ).rejects.toMatchObject({ code: 'admin_required' });
   });
 
   test('an administrator can be demoted or deactivated by an administrator’s token only', async () => {

@@ -25,6 +25,7 @@ function isSame(a: Principal, b: Principal): boolean {
     a.environment === b.environment &&
     a.userId === b.userId &&
     a.admin === b.admin &&
+    a.role === b.role &&
     a.scopes.length === b.scopes.length &&
     a.scopes.every((scope, index) => scope === b.scopes[index])
   );

@@ -1,3 +1,4 @@
+import { scopesOfRole } from '@agent-service/contracts';
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiParameters } from 'zod-openapi';
 import { contentTypes } from '../http/body.ts';
@@ -16,7 +17,7 @@ export function operation(route: Route): ZodOpenApiOperationObject {
   return {
     operationId: route.operationId,
     summary: route.summary,
-    ...(route.description && { description: route.description }),
+    ...description(route),
     tags: [route.tag],
     security: security(route),
     requestParams: parameters(route),
@@ -25,8 +26,20 @@ export function operation(route: Route): ZodOpenApiOperationObject {
     }),
     responses: { ...successes(route), ...errorResponses(route) },
     ...(route.admin && { 'x-admin': true }),
+    ...(needsAdministrator(route) && { 'x-role': 'admin' }),
     ...(route.extension && { 'x-extension': true }),
   };
+}
+
+const membersMay: readonly string[] = scopesOfRole({ role: 'member', environment: 'live' });
+
+/** Whether a member is refused, whatever scopes the member's credential was given. */
+const needsAdministrator = ({ scope, admin }: Route): boolean => admin === true || (scope !== undefined && !membersMay.includes(scope));
+
+function description(route: Route) {
+  const role = needsAdministrator(route) ? 'The role member excludes this: it needs an administrator.' : '';
+  const text = [route.description ?? '', role].filter(Boolean).join('\n\n');
+  return text ? { description: text } : {};
 }
 
 function security({ auth, scope }: Route): Record<string, string[]>[] {

@@ -8,6 +8,7 @@ export const createUser = route({
   path: '/v1/users',
   operationId: 'createUser',
   summary: 'Register a user',
+  description: 'Only an administrator may register an administrator. A credential of the test environment cannot change users.',
   tag: 'Users',
   auth: 'token',
   scope: 'users:write',
@@ -16,7 +17,7 @@ export const createUser = route({
   body: z.strictObject({ name: userName, email, role: role.default('member') }),
   status: 201,
   response: z.strictObject({ data: user }),
-  errors: ['email_taken'],
+  errors: ['email_taken', 'admin_required'],
   async handler({ body }, { identity }) {
     const answer = await identity.createUser(body);
     return { data: toUser(present(answer.user)) };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { email, role, toUser, user, userName, userParams, userStatus } from '../schemas/user.ts';
+import { email, role, toUser, updatedUser, userName, userParams, userStatus } from '../schemas/user.ts';
 import { present } from './present.ts';
 import { route } from './route.ts';
 
@@ -8,7 +8,9 @@ export const updateUser = route({
   path: '/v1/users/{user_id}',
   operationId: 'updateUser',
   summary: 'Change a user',
-  description: 'Deactivating a user ends the user’s API keys and sessions.',
+  description: `Deactivating a user ends the user’s API keys and applications; the answer says how many. A demotion binds at once, for tokens
+issued before as well. Making, demoting or deactivating an administrator needs an administrator. Your own role and status can only be changed
+by another administrator, and the last active administrator stays. A credential of the test environment cannot change users.`,
   tag: 'Users',
   auth: 'token',
   scope: 'users:write',
@@ -16,11 +18,17 @@ export const updateUser = route({
   extension: true,
   params: userParams,
   body: z.strictObject({ name: userName.optional(), email: email.optional(), role: role.optional(), status: userStatus.optional() }),
-  response: z.strictObject({ data: user }),
-  errors: ['email_taken', 'last_admin'],
+  response: z.strictObject({ data: updatedUser }),
+  errors: ['email_taken', 'last_admin', 'own_role_or_status', 'admin_required'],
   async handler({ params: { user_id }, body }, { identity }) {
     const changes = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
     const answer = await identity.updateUser({ userId: user_id, ...changes });
-    return { data: toUser(present(answer.user)) };
+    const ended = answer.endedCredentials;
+    return {
+      data: {
+        ...toUser(present(answer.user)),
+        ...(ended && { ended_credentials: { api_keys: ended.apiKeys, oauth_applications: ended.oauthApplications } }),
+      },
+    };
   },
 });

@@ -24,6 +24,17 @@ export const user = z
   })
   .meta({ id: 'User' });
 
+const count = z.int().nonnegative().meta({ example: 1 });
+
+/** What a change answers with: a deactivation says what ended with it. */
+export const updatedUser = z.strictObject({
+  ...user.shape,
+  ended_credentials: z
+    .strictObject({ api_keys: count, oauth_applications: count })
+    .optional()
+    .meta({ description: 'Only of a deactivation: how many credentials ended with it.', override: { 'x-extension': true } }),
+});
+
 interface UserMessage {
   id: string;
   name: string;

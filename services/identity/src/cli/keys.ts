@@ -19,7 +19,7 @@ export function keyCommands(program: Command, run: Run): void {
     .requiredOption('--user <id>')
     .addOption(environmentOption())
     .addOption(scopesOption())
-    .option('--admin', 'may revoke keys and change settings')
+    .option('--admin', 'may revoke keys and change settings, while its user is an administrator')
     .option('--token-ttl <seconds>', 'lifetime of tokens made from this key', wholeNumber)
     .action((options: Options) =>
       run(async ({ identity }) => {

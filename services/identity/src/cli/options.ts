@@ -3,8 +3,8 @@ import { InvalidArgumentError, Option } from 'commander';
 export const environmentOption = () => new Option('--environment <environment>').choices(['live', 'test']).makeOptionMandatory();
 
 export const scopesOption = () =>
-  new Option('--scopes <scopes>', 'scopes separated by blanks; all of them unless given')
-    .default([], 'all')
+  new Option('--scopes <scopes>', 'scopes separated by blanks; all that the role of the user may hold unless given')
+    .default([], 'all of the role')
     .argParser((text: string) => text.split(/[\s,]+/).filter(Boolean));
 
 /** Text that is no whole number is a mistake and never the default. */

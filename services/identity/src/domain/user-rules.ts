@@ -16,6 +16,9 @@ export function leavesNoAdmin(before: Standing, after: Standing, othersRemain: b
   return unseatsAdmin(before, after) && !othersRemain;
 }
 
+/** Makes an administrator: only an administrator may. */
+export const seatsAdmin = (before: Standing, after: Standing): boolean => !isActiveAdmin(before) && isActiveAdmin(after);
+
 /** Acts against an administrator: whoever does that must be one. */
 export const unseatsAdmin = (before: Standing, after: Standing): boolean => isActiveAdmin(before) && !isActiveAdmin(after);
 

@@ -1,17 +1,10 @@
-import { type RpcOf, services } from '@agent-service/contracts';
+import { type Principal, type RpcOf, services } from '@agent-service/contracts';
 import type { IdentityContext } from '../context.ts';
 import type { Claims } from '../domain/claims.ts';
 import { type Credential, credentialsById, keysByHash } from '../store/credentials.ts';
 
 interface Authenticated {
-  principal: {
-    organizationId: string;
-    environment: string;
-    userId: string;
-    credentialId: string;
-    scopes: string[];
-    admin: boolean;
-  };
+  principal: Omit<Principal, 'scopes'> & { scopes: string[] };
   expiresAtMs: number;
 }
 
@@ -57,11 +50,11 @@ export const authenticate = ({ store, keyedHash, signingKeys }: IdentityContext)
   };
 };
 
-function fromKey({ organizationId, environment, userId, id, scopes, admin }: Credential): Authenticated {
-  return { principal: { organizationId, environment, userId, credentialId: id, scopes, admin }, expiresAtMs: 0 };
+function fromKey({ organizationId, environment, userId, id, scopes, admin, role }: Credential): Authenticated {
+  return { principal: { organizationId, environment, userId, credentialId: id, scopes, admin, role }, expiresAtMs: 0 };
 }
 
-/** A token speaks for its credential only as long as both agree on whose and where. */
+/** A token speaks for its credential only as long as both agree on whose and where, and may do no more than the credential may now. */
 function fromClaims(claims: Claims, credential: Credential | undefined): Answer {
   if (!credential) return { refusal: 'invalid_token' };
   const agree = credential.organizationId === claims.org && credential.environment === claims.env && credential.userId === claims.sub;
@@ -73,8 +66,9 @@ function fromClaims(claims: Claims, credential: Credential | undefined): Answer 
       environment: claims.env,
       userId: claims.sub,
       credentialId: claims.key_id,
-      scopes: claims.scope.split(' ').filter(Boolean),
+      scopes: claims.scope.split(' ').filter((scope) => credential.scopes.includes(scope)),
       admin: claims.admin && credential.admin,
+      role: credential.role,
     },
     expiresAtMs: claims.exp * 1_000,
   };

@@ -11,10 +11,11 @@ export const createKey = ({ store, keyedHash, auditRelay }: IdentityContext): Rp
     const granted = checkScopes(scopes);
     const ttl = checkTtl(tokenTtlSeconds);
     const key = await store.transaction(async (transaction) => {
-      await requireActiveUser(transaction.sql, organizationId, userId);
+      const role = await requireActiveUser(transaction.sql, organizationId, userId);
       return addKey(transaction, call, keyedHash, {
         organizationId,
         userId,
+        role: role || 'member',
         environment: place,
         scopes: granted,
         admin,

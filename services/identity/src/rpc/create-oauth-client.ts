@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { allScopes, type Call, operators, type RpcOf } from '@agent-service/contracts';
+import { type Call, operators, type Role, type RpcOf, scopesOfRole } from '@agent-service/contracts';
 import { newId, type Transaction, writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { makeClientSecret } from '../domain/client-secret.ts';
@@ -17,8 +17,8 @@ export const createOauthClient = ({ store, keyedHash, auditRelay }: IdentityCont
     const clientId = newId('app');
     const clientSecret = makeClientSecret(randomBytes);
     const owner = await store.transaction(async (transaction) => {
-      const user = await ownerOf(transaction, call, organizationId, userId, clientId);
-      const clientScopes = granted.length > 0 ? granted : [...allScopes];
+      const { id: user, role } = await ownerOf(transaction, call, organizationId, userId, clientId);
+      const clientScopes = granted.length > 0 ? granted : [...scopesOfRole({ role, environment: place })];
       transaction.em.create(OauthClient, {
         organizationId,
         id: clientId,
@@ -44,11 +44,13 @@ export const createOauthClient = ({ store, keyedHash, auditRelay }: IdentityCont
   },
 });
 
-async function ownerOf(transaction: Transaction, call: Call, organizationId: string, userId: string, clientId: string): Promise<string> {
-  if (userId) {
-    await requireActiveUser(transaction.sql, organizationId, userId);
-    return userId;
-  }
+interface Owner {
+  id: string;
+  role: Role | '';
+}
+
+async function ownerOf(transaction: Transaction, call: Call, organizationId: string, userId: string, clientId: string): Promise<Owner> {
+  if (userId) return { id: userId, role: await requireActiveUser(transaction.sql, organizationId, userId) };
   const user = await addUser(transaction, call, {
     organizationId,
     name: `Application ${clientId}`,
@@ -56,5 +58,5 @@ async function ownerOf(transaction: Transaction, call: Call, organizationId: str
     role: 'member',
     kind: 'service',
   });
-  return user.id;
+  return { id: user.id, role: '' };
 }

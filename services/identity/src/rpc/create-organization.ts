@@ -33,6 +33,7 @@ export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityCon
         addKey(transaction, call, keyedHash, {
           organizationId,
           userId: user.id,
+          role: 'admin',
           environment,
           scopes: [],
           admin: true,

@@ -2,28 +2,16 @@ import { timingSafeEqual } from 'node:crypto';
 import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { IdentityContext } from '../context.ts';
 import { grantScopes } from '../domain/scope-grant.ts';
+import { applicationById } from '../store/credentials.ts';
 import { issueAccessToken } from '../tokens/issue.ts';
-
-interface ClientRow {
-  id: string;
-  organizationId: string;
-  environment: 'live' | 'test';
-  userId: string;
-  secretHash: string;
-  scopes: string[];
-  revoked: boolean;
-}
-
-const statement = `select id, organization_id as "organizationId", environment, user_id as "userId", secret_hash as "secretHash", scopes,
-  revoked_at is not null as revoked from oauth_clients where id = $1`;
 
 /** The client is judged before the scope. An unknown client, a wrong secret and a revoked client look the same. */
 export const issueClientToken = (context: IdentityContext): RpcOf<'identity', 'issueClientToken'> => ({
   allow: services('gateway'),
   async handle({ clientId, clientSecret, scope }, call) {
-    const [client] = await context.store.sql<ClientRow>(statement, [clientId]);
+    const client = await applicationById(context.store.sql, clientId);
     const given = Buffer.from(context.keyedHash(clientSecret));
-    const genuine = client !== undefined && timingSafeEqual(given, Buffer.from(client.secretHash));
+    const genuine = client !== undefined && timingSafeEqual(given, Buffer.from(client.hash));
     if (!genuine || client.revoked) throw new ServiceError('invalid_client');
     const grant = grantScopes(client.scopes, scope);
     if ('refused' in grant)

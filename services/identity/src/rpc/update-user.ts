@@ -1,7 +1,15 @@
-import { type Call, callers, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { type Call, callers, type Principal, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { isViolation, once, type Transaction, writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
-import { endsCredentials, leavesNoAdmin, type Role, type UserStatus, unseatsAdmin } from '../domain/user-rules.ts';
+import {
+  endsCredentials,
+  leavesNoAdmin,
+  type Role,
+  type Standing,
+  seatsAdmin,
+  type UserStatus,
+  unseatsAdmin,
+} from '../domain/user-rules.ts';
 import { revokeCredentialsOf } from '../store/credentials.ts';
 import { User } from '../store/entities.ts';
 import type { UserEvents } from '../store/user-events.ts';
@@ -16,42 +24,62 @@ interface Changes {
 }
 
 const actsAgainstAdmin = 'Demoting or deactivating an administrator needs a token made from an administrator key.';
+const makesAdmin = 'Only an administrator may make another user an administrator.';
 
-/** Changes a user. Deactivation ends the user's credentials, and answers once they are dead everywhere. */
+/** Changes a user. Deactivation ends the user's credentials; it and a demotion answer once they bind everywhere. */
 export const updateUser = ({ store, auditRelay, events }: IdentityContext): RpcOf<'identity', 'updateUser'> => ({
   allow: callers({ scope: 'users:write' }),
   async handle({ userId, name, email, role, status }, call) {
     const given = Object.entries({ name, email, role, status }).filter(([, value]) => value !== undefined);
     const changes = Object.fromEntries(given) as Changes;
-    const response = await once(store, call, async (transaction) => ({ user: await change(transaction, call, events, userId, changes) }));
+    const response = await once(store, call, (transaction) => change(transaction, call, events, userId, changes));
     auditRelay.nudge();
     events.nudge();
-    if (changes.status === 'deactivated') await untilSettled(0);
+    if (changes.status === 'deactivated' || changes.role === 'member') await untilSettled(0);
     return response;
   },
 });
 
 async function change({ em, sql }: Transaction, call: Call, events: UserEvents, userId: string, changes: Changes) {
-  const { organizationId, admin } = call.tenant;
+  const { organizationId } = call.tenant;
   const othersRemain = await lockOtherAdmins(sql, organizationId, userId);
   const user = await em.findOne(User, { organizationId, id: userId });
   if (!user) throw new ServiceError('not_found');
   const before = { kind: user.kind, role: user.role, status: user.status };
   em.assign(user, { ...changes, updatedAt: new Date() });
-  if (unseatsAdmin(before, user) && !admin) throw new ServiceError('admin_required', { message: actsAgainstAdmin });
-  if (leavesNoAdmin(before, user, othersRemain)) throw new ServiceError('last_admin');
+  checkRights(call.tenant, userId, before, user, othersRemain);
   await flush(em);
-  const ended = endsCredentials(before, user) ? await revokeCredentialsOf(sql, organizationId, userId) : [];
-  const action = endsCredentials(before, user) ? 'user.deactivated' : 'user.updated';
-  if (endsCredentials(before, user)) await events.deactivated(sql, organizationId, userId, user.updatedAt);
+  const isEnd = endsCredentials(before, user);
+  const ended = isEnd ? await revokeCredentialsOf(sql, organizationId, userId) : undefined;
+  if (isEnd) await events.deactivated(sql, organizationId, userId, user.updatedAt);
+  const endedIds = ended ? [...ended.apiKeys, ...ended.applications] : [];
   await writeAudit(sql, call, {
-    action,
+    action: isEnd ? 'user.deactivated' : 'user.updated',
     organizationId,
     environment: '',
     target: { type: 'user', id: userId },
-    changes: { ...changes, ...(ended.length > 0 && { ended_credentials: ended }) },
+    changes: { ...changes, ...(endedIds.length > 0 && { ended_credentials: endedIds }) },
   });
-  return { id: user.id, name: user.name, email: user.email, role: user.role, status: user.status, createdAt: user.createdAt.toISOString() };
+  return {
+    user: {
+      id: user.id,
+      name: user.name,
+      email: user.email,
+      role: user.role,
+      status: user.status,
+      createdAt: user.createdAt.toISOString(),
+    },
+    ...(ended && { endedCredentials: { apiKeys: ended.apiKeys.length, oauthApplications: ended.applications.length } }),
+  };
+}
+
+/** Throws when this caller may not make this change; under the lock, so that two changes cannot each leave the other's administrator. */
+function checkRights(caller: Principal, userId: string, before: Standing, after: Standing, othersRemain: boolean): void {
+  if (unseatsAdmin(before, after) && !caller.admin) throw new ServiceError('admin_required', { message: actsAgainstAdmin });
+  if (seatsAdmin(before, after) && caller.role !== 'admin') throw new ServiceError('admin_required', { message: makesAdmin });
+  if (leavesNoAdmin(before, after, othersRemain)) throw new ServiceError('last_admin');
+  const isChanged = before.role !== after.role || before.status !== after.status;
+  if (caller.userId === userId && isChanged) throw new ServiceError('own_role_or_status');
 }
 
 async function flush(em: Transaction['em']): Promise<void> {

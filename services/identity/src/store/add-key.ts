@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { allScopes, type Call, type Environment, makeApiKey, ServiceError } from '@agent-service/contracts';
+import { type Call, type Environment, makeApiKey, type Role, ServiceError, scopesOfRole } from '@agent-service/contracts';
 import { isViolation, newId, type Transaction, writeAudit } from '@agent-service/store';
 import { randomText } from '../domain/client-secret.ts';
 import type { KeyedHash } from '../tokens/keyed-hash.ts';
@@ -9,6 +9,8 @@ interface NewKey {
   organizationId: string;
   userId: string;
   environment: Environment;
+  role: Role;
+  /** None stands for all that the role may hold. */
   scopes: readonly string[];
   admin: boolean;
   tokenTtlSeconds: number | null;
@@ -21,11 +23,11 @@ export async function addKey(
   { em, sql }: Transaction,
   call: Call,
   keyedHash: KeyedHash,
-  key: NewKey,
+  { role, ...key }: NewKey,
 ): Promise<{ keyId: string; apiKey: string }> {
   const apiKey = makeApiKey(key.environment, randomText(randomCharacters, randomBytes));
   const keyId = newId('key');
-  const scopes = key.scopes.length > 0 ? [...key.scopes] : [...allScopes];
+  const scopes = key.scopes.length > 0 ? [...key.scopes] : [...scopesOfRole({ role, environment: key.environment })];
   const hint = `${apiKey.slice(0, 12)}…${apiKey.slice(-4)}`;
   em.create(ApiKey, { ...key, id: keyId, hash: keyedHash(apiKey), hint, scopes, createdAt: new Date(), revokedAt: null });
   try {

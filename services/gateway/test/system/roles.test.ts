@@ -1,0 +1,346 @@
+import { randomUUID } from 'node:crypto';
+import { allScopes, type Environment } from '@agent-service/contracts';
+import type { SentRequest } from '@agent-service/testkit';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { everyRoute } from '../../src/routes/index.ts';
+import { makeIds, validRequest } from './requests.ts';
+import { startWorld, type World, withWebhooks } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld(withWebhooks);
+});
+afterAll(() => world.stop());
+
+const json = { 'content-type': 'application/json' };
+const codeOf = (text: string) => (JSON.parse(text) as { error?: { code: string } }).error?.code;
+
+const patch = (userId: string, changes: object): SentRequest => ({
+  method: 'PATCH',
+  path: `/v1/users/${userId}`,
+  headers: json,
+  body: JSON.stringify(changes),
+});
+
+/** The status, and the code of a refusal, that a gateway answers. */
+async function outcome(token: string, request: SentRequest, gateway?: string): Promise<string> {
+  const answer = await world.call(token, request, gateway);
+  return answer.status < 400 ? `${answer.status}` : `${answer.status} ${codeOf(answer.text)}`;
+}
+
+const onEveryGateway = (token: string, request: SentRequest) =>
+  Promise.all(world.gateways.map((gateway) => outcome(token, request, gateway)));
+
+async function makeUser(role: 'admin' | 'member'): Promise<string> {
+  const email = `${randomUUID()}@roles.example`;
+  const { user } = await world.inOrganization(world.ours, () => world.operator.createUser({ name: 'Made', email, role }));
+  return user?.id ?? '';
+}
+
+async function makeKey(userId: string, environment: Environment = 'live', scopes: string[] = [...allScopes]): Promise<string> {
+  return (await world.operator.createKey({ organizationId: world.ours.id, userId, environment, scopes, admin: true })).apiKey;
+}
+
+async function tokenOf(key: string): Promise<string> {
+  const request = { method: 'POST', path: '/v1/auth/token', headers: json, body: JSON.stringify({ api_key: key }) };
+  return (await world.call(undefined, request)).json<{ data: { access_token: string } }>().data.access_token;
+}
+
+function askAsApplication(client: { clientId: string; clientSecret: string }, scope = '') {
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: client.clientId,
+    client_secret: client.clientSecret,
+    ...(scope && { scope }),
+  };
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return world.call(undefined, { method: 'POST', path: '/v1/auth/oauth/token', headers, body: new URLSearchParams(form).toString() });
+}
+
+/** Keeps every gateway's answers about these tokens fresh. */
+function keepBusy(tokens: string[]): () => Promise<void> {
+  let busy = true;
+  const loop = (async () => {
+    while (busy) await Promise.all(tokens.map((token) => onEveryGateway(token, { method: 'GET', path: '/v1/users' })));
+  })();
+  return async () => {
+    busy = false;
+    await loop;
+  };
+}
+
+const scopeRefused = '403 insufficient_scope';
+const flagRefused = '403 admin_required';
+
+interface Access {
+  member?: string;
+  application?: string;
+  test?: string;
+}
+
+const forAll: Access = {};
+const forAdministrators: Access = { member: scopeRefused };
+const forLiveAdministrators: Access = { member: scopeRefused, test: scopeRefused };
+const forFlaggedAdministrators: Access = { member: scopeRefused, application: flagRefused };
+
+/** Who is refused what, of an administrator's key, a member's, an application and a key of the test environment. */
+const access: Readonly<Record<string, Access>> = {
+  issueToken: forAll,
+  issueOauthToken: forAll,
+  listSigningKeys: forAll,
+  revokeKey: { member: flagRefused, application: flagRefused },
+  listAgents: forAll,
+  createAgent: forAll,
+  getAgent: forAll,
+  updateAgent: forAll,
+  deleteAgent: forAll,
+  sendMessage: forAll,
+  getMessage: forAll,
+  cancelAnswer: forAll,
+  listConversations: forAll,
+  listMessages: forAll,
+  listTemplates: forAll,
+  getTemplate: forAll,
+  duplicateTemplate: forAll,
+  activateTemplate: forAdministrators,
+  deactivateTemplate: forAdministrators,
+  listUsers: forAdministrators,
+  getUser: forAdministrators,
+  createUser: forLiveAdministrators,
+  updateUser: forLiveAdministrators,
+  listAuditEntries: forAdministrators,
+  getBalance: forAll,
+  getUserBalance: forAll,
+  listUsage: forAll,
+  getUsageSummary: forAll,
+  setAllocation: forAdministrators,
+  updateCreditSettings: forFlaggedAdministrators,
+  listWebhooks: forAdministrators,
+  createWebhook: forAdministrators,
+  updateWebhook: forAdministrators,
+  deleteWebhook: forAdministrators,
+  rotateWebhookSecret: forAdministrators,
+  testWebhook: forAdministrators,
+  listWebhookDeliveries: forAdministrators,
+  redeliverWebhookDelivery: forAdministrators,
+};
+
+describe('the role matrix', () => {
+  const callers = new Map<keyof Access | 'admin', string>();
+  beforeAll(async () => {
+    const member = await makeUser('member');
+    callers.set('admin', world.ours.keys.live);
+    callers.set('member', await makeKey(member));
+    const application = await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'live' });
+    callers.set('application', (await askAsApplication(application)).json<{ access_token: string }>().access_token);
+    callers.set('test', world.ours.keys.test);
+  });
+
+  test('names every operation of the document', async () => {
+    const document = (await world.call(undefined, { method: 'GET', path: '/openapi.json' })).json<{
+      paths: Record<string, Record<string, { operationId: string; 'x-role'?: string }>>;
+    }>();
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    expect(operations.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(access).sort());
+    const forAdmins = operations.filter((operation) => operation['x-role'] === 'admin').map(({ operationId }) => operationId);
+    expect(forAdmins.sort()).toEqual(
+      Object.entries(access)
+        .filter(([, { member }]) => member)
+        .map(([name]) => name)
+        .sort(),
+    );
+  });
+
+  test.each(everyRoute.filter(({ auth }) => auth === 'token').map((route) => [route.operationId, route] as const))(
+    '%s',
+    async (name, route) => {
+      for (const [caller, token] of callers) {
+        const answer = await outcome(token, validRequest(route, await makeIds(world, world.ours, route)));
+        const refusal = caller === 'admin' ? undefined : access[name]?.[caller];
+        if (refusal) expect([caller, answer]).toEqual([caller, refusal]);
+        else expect([caller, answer]).toEqual([caller, expect.not.stringMatching(/^(401|403|5)/)]);
+        if (caller === 'admin') expect(answer).toMatch(/^2/);
+      }
+    },
+  );
+});
+
+describe('a member with a key of every scope and the administrator flag', () => {
+  let userId: string;
+  let key: string;
+  beforeAll(async () => {
+    userId = await makeUser('member');
+    key = await makeKey(userId);
+  });
+
+  test('cannot become an administrator, make one, set an allocation or read the audit log, by key or by token', async () => {
+    const allocation = (id: string, limit: number): SentRequest => ({
+      method: 'PUT',
+      path: `/v1/credits/users/${id}/allocation`,
+      headers: json,
+      body: JSON.stringify({ monthly_limit: limit }),
+    });
+    const attempts: SentRequest[] = [
+      patch(userId, { role: 'admin' }),
+      patch(world.ours.adminId, { role: 'member' }),
+      { method: 'POST', path: '/v1/users', headers: json, body: JSON.stringify({ name: 'M', email: 'm@roles.example', role: 'admin' }) },
+      allocation(userId, 50_000),
+      allocation(world.ours.adminId, 0),
+      { method: 'GET', path: '/v1/audit' },
+    ];
+    for (const token of [key, await tokenOf(key)])
+      for (const attempt of attempts) expect([attempt.path, await outcome(token, attempt)]).toEqual([attempt.path, scopeRefused]);
+    expect(await outcome(key, { method: 'GET', path: '/v1/agents' })).toBe('200');
+  });
+
+  test('is told that the role is in the way, and which scopes are left', async () => {
+    const { error } = (await world.call(key, { method: 'GET', path: '/v1/audit' })).json<{
+      error: { message: string; details: { granted: string[] } };
+    }>();
+    expect(error.message).toContain('Only administrators may do this');
+    expect(error.details.granted.toSorted()).toEqual(['agents:chat', 'agents:read', 'agents:write', 'credits:read', 'templates:read']);
+  });
+
+  test('gets the member’s scopes where none are named, and so does the member’s application', async () => {
+    const plain = await makeKey(userId, 'live', []);
+    const { error } = (await world.call(plain, { method: 'GET', path: '/v1/audit' })).json<{ error: { details: { granted: string[] } } }>();
+    expect(error.details.granted).toHaveLength(5);
+    const application = await world.operator.createOauthClient({
+      organizationId: world.ours.id,
+      environment: 'live',
+      userId,
+      scopes: ['agents:read', 'users:write'],
+    });
+    expect((await askAsApplication(application)).json<{ scope: string }>().scope).toBe('agents:read');
+    const refused = await askAsApplication(application, 'users:write');
+    expect([refused.status, refused.json<{ error: string }>().error]).toEqual([400, 'invalid_scope']);
+  });
+});
+
+describe('a change of role', () => {
+  test('binds on every gateway when it has answered, for keys and for tokens issued before', async () => {
+    const userId = await makeUser('admin');
+    const key = await makeKey(userId);
+    const token = await tokenOf(key);
+    const users = { method: 'GET', path: '/v1/users' };
+    expect(await Promise.all([key, token].map((each) => onEveryGateway(each, users)))).toEqual([
+      ['200', '200'],
+      ['200', '200'],
+    ]);
+    const rest = keepBusy([key, token]);
+    const demoted = await outcome(world.ours.keys.live, patch(userId, { role: 'member' }));
+    const after = await Promise.all([key, token].map((each) => onEveryGateway(each, users)));
+    await rest();
+    expect(demoted).toBe('200');
+    expect(after).toEqual([
+      [scopeRefused, scopeRefused],
+      [scopeRefused, scopeRefused],
+    ]);
+    const { id } = await world.makeKey(world.ours, 'live');
+    expect(await outcome(token, { method: 'DELETE', path: `/v1/auth/keys/${id}` })).toBe(flagRefused);
+  });
+
+  test('is not made by the user whose role it is, and leaves an administrator', async () => {
+    const [one, two] = [await makeUser('admin'), await makeUser('admin')];
+    const [ofOne, ofTwo] = [await makeKey(one), await makeKey(two)];
+    expect(await outcome(ofOne, patch(one, { role: 'member' }))).toBe('403 own_role_or_status');
+    expect(await outcome(ofOne, patch(one, { status: 'deactivated' }))).toBe('403 own_role_or_status');
+    expect(await outcome(ofOne, patch(one, { name: 'Renamed' }))).toBe('200');
+    expect(await outcome(ofTwo, patch(one, { role: 'member' }))).toBe('200');
+    expect(await outcome(ofTwo, patch(one, { role: 'admin' }))).toBe('200');
+    expect(await outcome(ofOne, patch(two, { status: 'deactivated' }))).toBe('200');
+    expect(await outcome(ofOne, { method: 'GET', path: '/v1/users' })).toBe('200');
+    expect(await outcome(world.ours.keys.live, patch(one, { status: 'deactivated' }))).toBe('200');
+  });
+
+  test('of two administrators who demote each other at the same time, one stays', async () => {
+    const made = await world.operator.createOrganization({ name: 'Two' });
+    const { user } = await world.inOrganization({ ...world.ours, id: made.organizationId }, () =>
+      world.operator.createUser({ name: 'Second', email: 'second@two.example', role: 'admin' }),
+    );
+    const second = user?.id ?? '';
+    const { apiKey } = await world.operator.createKey({
+      organizationId: made.organizationId,
+      userId: second,
+      environment: 'live',
+      admin: true,
+    });
+    const outcomes = await Promise.all([
+      outcome(made.liveApiKey, patch(second, { role: 'member' })),
+      outcome(apiKey, patch(made.userId, { role: 'member' }), world.gateways[1]),
+    ]);
+    expect(outcomes.filter((each) => each === '200')).toHaveLength(1);
+    expect(outcomes.filter((each) => each !== '200')).toEqual([expect.stringMatching(/^(409 last_admin|403 \w+)$/)]);
+  });
+
+  test('the last administrator can neither leave nor be made a member', async () => {
+    const { adminId, keys } = world.theirs;
+    expect(await outcome(keys.live, patch(adminId, { status: 'deactivated' }))).toBe('409 last_admin');
+    expect(await outcome(keys.live, patch(adminId, { role: 'member' }))).toBe('409 last_admin');
+    expect(await outcome(keys.live, { method: 'GET', path: '/v1/users' })).toBe('200');
+  });
+});
+
+describe('what reaches further than it should', () => {
+  test('a key of the test environment ends no user and no live key', async () => {
+    const userId = await makeUser('member');
+    const key = await makeKey(userId);
+    for (const token of [world.ours.keys.test, await tokenOf(world.ours.keys.test)])
+      expect(await outcome(token, patch(userId, { status: 'deactivated' }))).toBe(scopeRefused);
+    expect(await outcome(key, { method: 'GET', path: '/v1/agents' })).toBe('200');
+    const { error } = (await world.call(world.ours.keys.test, patch(userId, { name: 'X' }))).json<{ error: { message: string } }>();
+    expect(error.message).toContain('test environment');
+  });
+
+  test('a deactivation says how many keys and applications ended with it', async () => {
+    const userId = await makeUser('member');
+    const keys = [await makeKey(userId), await makeKey(userId, 'test')];
+    await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'test', userId });
+    const answer = await world.call(world.ours.keys.live, patch(userId, { status: 'deactivated' }));
+    expect(answer.json<{ data: object }>().data).toMatchObject({
+      status: 'deactivated',
+      ended_credentials: { api_keys: 2, oauth_applications: 1 },
+    });
+    for (const key of keys)
+      expect(await onEveryGateway(key, { method: 'GET', path: '/v1/agents' })).toEqual(['401 token_revoked', '401 token_revoked']);
+    const again = await world.call(world.ours.keys.live, patch(userId, { name: 'Gone' }));
+    expect(again.json<{ data: object }>().data).not.toHaveProperty('ended_credentials');
+  });
+
+  test('an application with users:write makes and unmakes no administrator', async () => {
+    const application = await world.operator.createOauthClient({
+      organizationId: world.ours.id,
+      environment: 'live',
+      scopes: ['users:write'],
+    });
+    const { access_token: token } = (await askAsApplication(application)).json<{ access_token: string }>();
+    const member = await makeUser('member');
+    expect(await outcome(token, patch(member, { role: 'admin' }))).toBe(flagRefused);
+    expect(await outcome(token, patch(world.ours.adminId, { role: 'member' }))).toBe(flagRefused);
+    const register = (role: string): SentRequest => ({
+      method: 'POST',
+      path: '/v1/users',
+      headers: json,
+      body: JSON.stringify({ name: 'A', email: `${randomUUID()}@roles.example`, role }),
+    });
+    expect(await outcome(token, register('admin'))).toBe(flagRefused);
+    expect(await outcome(token, register('member'))).toBe('201');
+  });
+
+  test('an outcome stored under an Idempotency-Key is returned to its own credential only, and no longer once the role forbids it', async () => {
+    const userId = await makeUser('admin');
+    const [key, other] = [await makeKey(userId), await makeKey(userId)];
+    const email = `${randomUUID()}@roles.example`;
+    const request = {
+      method: 'POST',
+      path: '/v1/users',
+      headers: { ...json, 'idempotency-key': randomUUID() },
+      body: JSON.stringify({ name: 'Once', email }),
+    };
+    expect(await outcome(key, request)).toBe('201');
+    expect((await world.call(key, request)).headers['idempotent-replayed']).toBe('true');
+    expect(await outcome(other, request)).toBe('409 email_taken');
+    expect(await outcome(world.ours.keys.live, patch(userId, { role: 'member' }))).toBe('200');
+    expect(await outcome(key, request)).toBe(scopeRefused);
+  });
+});
