@@ -1,6 +1,7 @@
 import type { Client } from '@agent-service/contracts';
 
-const keptMs = 10_000;
+/** No longer than a verdict on a token is kept: a revoked key is gone from here when its revocation answers. */
+const keptMs = 1_000;
 
 export interface PublishedKey {
   readonly kid: string;
@@ -8,7 +9,7 @@ export interface PublishedKey {
   readonly e: string;
 }
 
-/** Identity's public keys, kept for ten seconds: anyone may ask for them as often as they like, and the database shall not notice. */
+/** Identity's public keys, kept for a second: anyone may ask for them as often as they like at the cost of one statement a second. */
 export function publishedKeys(identity: Client<'identity'>, now: () => number = () => performance.now()): () => Promise<PublishedKey[]> {
   let known: PublishedKey[] = [];
   let askAgainAt = 0;

@@ -1,4 +1,5 @@
 import type { Principal } from '@agent-service/contracts';
+import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
 import { Client as Database } from 'pg';
@@ -72,6 +73,28 @@ describe('authentication', () => {
     expect(keys.length).toBeGreaterThan(1);
   });
 
+  test('a revoked signing key verifies nothing, leaves the published keys, and stands in the audit log', async () => {
+    const kidOf = (token: string) => jwt.decode(token, { complete: true })?.header.kid ?? '';
+    const { accessToken } = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });
+    const started = performance.now();
+    const { signingKid } = await identity.operator.revokeSigningKey({ kid: kidOf(accessToken) });
+    expect(performance.now() - started).toBeGreaterThanOrEqual(1_190);
+    expect(await refusalOf(accessToken)).toBe('invalid_token');
+    const { keys } = await identity.gateway.listSigningKeys({});
+    expect(keys.map(({ kid }) => kid)).not.toContain(kidOf(accessToken));
+    const next = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });
+    expect(kidOf(next.accessToken)).toBe(signingKid);
+    expect(await refusalOf(next.accessToken)).toBeUndefined();
+    const database = new Database({ connectionString: identity.url });
+    await database.connect();
+    const audited = `select target_id from identity.audit_entries where organization_id = 'service' and action = 'signing_key.revoked'`;
+    await until('it stands in the audit log', async () => (await database.query(audited)).rowCount === 1);
+    expect((await database.query(audited)).rows).toEqual([{ target_id: kidOf(accessToken) }]);
+    await database.end();
+    const { faults } = await identity.operator.verifyAuditChain({ organizationId: 'service' });
+    expect(faults).toEqual([]);
+  });
+
   test('a new key is published before it signs, and a second rotation meanwhile is the same one', async () => {
     const careful = await boot({ SIGNING_KEY_AHEAD_SECONDS: '120' });
     const made = await careful.operator.createOrganization({ name: 'Careful' });
@@ -101,7 +124,8 @@ describe('authentication', () => {
     });
     const parts = accessToken.split('.');
     const tampered = [parts[0], Buffer.from(JSON.stringify({ ...claims, env: 'test' })).toString('base64url'), parts[2]].join('.');
-    for (const token of [unsigned, confused, tampered, `${accessToken}x`, accessToken.slice(0, -2), '..', 'a.b.c']) {
+    const namedNul = jwt.sign(claims, 'secret', { algorithm: 'HS256', keyid: 'k\0' });
+    for (const token of [unsigned, confused, tampered, namedNul, `${accessToken}x`, accessToken.slice(0, -2), '..', 'a.b.c']) {
       expect(await refusalOf(token)).toBe('invalid_token');
     }
   });

@@ -35,6 +35,7 @@ function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
     listAuditEntries: async () => ({ entries: [], page: { total: 0, nextCursor: '' } }),
     revokeKey: nothing,
     rotateSigningKey: nothing,
+    revokeSigningKey: nothing,
     appendAuditEntries: nothing,
     verifyAuditChain: nothing,
     getOrganization: nothing,

@@ -9,7 +9,7 @@ let redis: OwnRedis;
 let world: World;
 beforeAll(async () => {
   redis = await ownRedis();
-  world = await startWorld({ REDIS_URL: redis.url, TOKEN_TTL_SECONDS: '300' });
+  world = await startWorld({ REDIS_URL: redis.url, TOKEN_TTL_SECONDS: '300', REPLICAS: 'gateway=2 identity=2' });
 });
 afterAll(async () => {
   await world.stop();
@@ -128,6 +128,40 @@ describe('revocation ends a key and its tokens at once on two gateways', () => {
     await rest();
     expect(answer.json<{ data: { status: string } }>().data.status).toBe('deactivated');
     expect(after).toEqual(['401 token_revoked', '401 token_revoked']);
+  });
+});
+
+describe('a signing key that leaked', () => {
+  const kidOf = (token: string) => jwt.decode(token, { complete: true })?.header.kid ?? '';
+  const publishedKids = () =>
+    Promise.all(
+      world.gateways.map(async (gateway) => {
+        const answer = await world.call(undefined, { method: 'GET', path: '/.well-known/jwks.json' }, gateway);
+        return answer.json<{ keys: { kid: string }[] }>().keys.map(({ kid }) => kid);
+      }),
+    );
+
+  test('verifies nothing on any gateway once its revocation has answered, and another signs at once', async () => {
+    const token = await tokenOf(world.ours.keys.live);
+    const kid = kidOf(token);
+    expect(await verdicts(token)).toEqual([200, 200]);
+    for (const kids of await publishedKids()) expect(kids).toContain(kid);
+    const rest = keepBusy([token]);
+    const { signingKid } = await world.operator.revokeSigningKey({ kid });
+    const after = await verdicts(token);
+    const published = await publishedKids();
+    await rest();
+    expect(after).toEqual(['401 invalid_token', '401 invalid_token']);
+    for (const kids of published) {
+      expect(kids).not.toContain(kid);
+      expect(kids).toContain(signingKid);
+    }
+    const next = await tokenOf(world.ours.keys.live);
+    expect(kidOf(next)).toBe(signingKid);
+    expect(await verdicts(next)).toEqual([200, 200]);
+    expect(await verdicts(world.ours.keys.live)).toEqual([200, 200]);
+    expect((await world.operator.revokeSigningKey({ kid })).signingKid).toBe(signingKid);
+    await expect(world.operator.revokeSigningKey({ kid: 'unknown' })).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 

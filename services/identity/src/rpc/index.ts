@@ -17,6 +17,7 @@ import { listSigningKeys } from './list-signing-keys.ts';
 import { listUsers } from './list-users.ts';
 import { revokeKey } from './revoke-key.ts';
 import { revokeOauthClient } from './revoke-oauth-client.ts';
+import { revokeSigningKey } from './revoke-signing-key.ts';
 import { rotateSigningKey } from './rotate-signing-key.ts';
 import { updateUser } from './update-user.ts';
 import { verifyAuditChain } from './verify-audit-chain.ts';
@@ -39,6 +40,7 @@ export const implementation = (context: IdentityContext): Implementation<'identi
   listUsers: listUsers(context),
   revokeKey: revokeKey(context),
   revokeOauthClient: revokeOauthClient(context),
+  revokeSigningKey: revokeSigningKey(context),
   rotateSigningKey: rotateSigningKey(context),
   updateUser: updateUser(context),
   verifyAuditChain: verifyAuditChain(context),

@@ -9,8 +9,9 @@ const signsForDays = 1;
 
 const notFollowedFor = (days: number) => `(followed_at is null or followed_at > now() - interval '${days} days')`;
 
-/** All keys with the time from which another has taken over. */
-export const keysInLine = '(select *, lead(activates_at) over (order by activates_at, kid) as followed_at from signing_keys) as key';
+/** All keys that were not revoked, with the time from which another has taken over. */
+export const keysInLine =
+  '(select *, lead(activates_at) over (order by activates_at, kid) as followed_at from signing_keys where revoked_at is null) as key';
 export const verifies = notFollowedFor(verifiesForDays);
 
 // One takes over from the next when that does not open here, for as long as all that it signs is verified.

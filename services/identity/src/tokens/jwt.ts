@@ -19,11 +19,15 @@ export function verifyToken(token: string, issuer: string, key: KeyObject | unde
   }
 }
 
-/** The key that the token says it was signed with; undefined for what is not even shaped like a token. */
+/** As our keys are named; what a forger writes there must not reach the database. */
+const ownKeyId = /^[0-9a-z]{1,32}$/;
+
+/** The key that the token says it was signed with; undefined for what cannot be a token of ours. */
 export function keyIdOf(token: string): string | undefined {
   try {
     const decoded = jwt.decode(token, { complete: true });
-    return typeof decoded?.header.kid === 'string' ? decoded.header.kid : undefined;
+    const kid = decoded?.header.kid;
+    return typeof kid === 'string' && ownKeyId.test(kid) ? kid : undefined;
   } catch {
     // Not even shaped like a token.
     return undefined;

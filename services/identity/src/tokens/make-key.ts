@@ -36,10 +36,20 @@ export async function makeKey(store: Store, cipher: Cipher, { publishedAheadSeco
   });
 }
 
+/** The newest key that signs already, unless it is this one or was there before it. */
+export async function successorOf(sql: Sql, kid: string): Promise<string | undefined> {
+  const [row] = await sql<{ kid: string }>(
+    `select key.kid from signing_keys as key join signing_keys as ended on ended.kid = $1 and (key.activates_at, key.kid) > (ended.activates_at, ended.kid)
+     where key.revoked_at is null and key.activates_at <= now() order by key.activates_at desc, key.kid desc limit 1`,
+    [kid],
+  );
+  return row?.kid;
+}
+
 /** The newest key, if it is younger than so many days or has yet to sign. */
 export async function youngKey(sql: Sql, days: number): Promise<string | undefined> {
   const [row] = await sql<{ kid: string }>(
-    `select kid from signing_keys where created_at > now() - make_interval(days => $1) or activates_at > now()
+    `select kid from signing_keys where revoked_at is null and (created_at > now() - make_interval(days => $1) or activates_at > now())
      order by activates_at desc, kid desc limit 1`,
     [days],
   );

@@ -4,11 +4,13 @@ import { type Cipher, type Sql, type Store, startSweep } from '@agent-service/st
 import type { Claims } from '../domain/claims.ts';
 import { createActiveKeys, keysInLine, verifies } from './active-keys.ts';
 import { keyIdOf, signClaims, type Verdict, verifyToken } from './jwt.ts';
-import { makeKey, youngKey } from './make-key.ts';
+import { makeKey, successorOf, youngKey } from './make-key.ts';
 
 const checkEveryMs = 3_600_000;
 
-const published = `select kid, modulus, exponent from ${keysInLine} where ${verifies} order by kid desc`;
+const published = `select kid, modulus, exponent from ${keysInLine} where ${verifies}`;
+const wanted = `${published} and kid = any($1)`;
+const all = `${published} order by kid desc`;
 
 interface PublicKeyRow {
   kid: string;
@@ -29,6 +31,8 @@ export interface SigningKeys {
   publicKeys(): Promise<PublicKey[]>;
   /** Publishes a new key, which signs a little later, and answers with its kid. */
   rotate(): Promise<string>;
+  /** Makes sure that a later key signs than this one, which is about to be revoked; answers with its kid. */
+  succeed(kid: string): Promise<string>;
   readonly issuer: string;
 }
 
@@ -47,21 +51,26 @@ export async function openSigningKeys(
   { issuer, rotateAfterDays, publishedAheadSeconds }: Options,
 ): Promise<SigningKeys> {
   const activeKeys = createActiveKeys(cipher);
-  const publicKeys = new Map<string, KeyObject>();
+  const opened = new Map<string, KeyObject>();
 
-  /** Looks once for all keys that are not known yet: forged key ids must not cost a query each. */
+  /** Asks for the keys each time, in one statement whatever the tokens claim, so that a revoked key verifies nothing from its commit on. */
   async function verifyAll(tokens: readonly string[]): Promise<Verdict[]> {
     const kids = tokens.map(keyIdOf);
-    if (kids.some((kid) => kid !== undefined && !publicKeys.has(kid))) await loadPublicKeys();
-    return tokens.map((token, index) => verifyToken(token, issuer, publicKeys.get(kids[index] ?? '')));
+    const claimed = [...new Set(kids)].filter((kid) => kid !== undefined);
+    const rows = claimed.length === 0 ? [] : await store.sql<PublicKeyRow>(wanted, [claimed]);
+    const keys = new Map(rows.map((row) => [row.kid, open(row)]));
+    return tokens.map((token, index) => verifyToken(token, issuer, keys.get(kids[index] ?? '')));
+  }
+
+  function open({ kid, modulus: n, exponent: e }: PublicKeyRow): KeyObject {
+    const key = opened.get(kid) ?? createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' });
+    opened.set(kid, key);
+    return key;
   }
 
   async function loadPublicKeys(): Promise<PublicKey[]> {
-    const rows = await store.sql<PublicKeyRow>(published);
-    const keys = rows.map((row) => ({ kid: row.kid, n: row.modulus, e: row.exponent }));
-    publicKeys.clear();
-    for (const { kid, n, e } of keys) publicKeys.set(kid, createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' }));
-    return keys;
+    const rows = await store.sql<PublicKeyRow>(all);
+    return rows.map((row) => ({ kid: row.kid, n: row.modulus, e: row.exponent }));
   }
 
   const rotate = (days = 0) => makeKey(store, cipher, { publishedAheadSeconds, unless: (sql) => youngKey(sql, days) });
@@ -85,6 +94,8 @@ export async function openSigningKeys(
   return {
     issuer,
     rotate: () => rotate(),
+    // Signs at once: what is revoked leaked, and copies of the published keys are a minute old at most.
+    succeed: (kid) => makeKey(store, cipher, { publishedAheadSeconds: 0, unless: (sql) => successorOf(sql, kid) }),
     publicKeys: loadPublicKeys,
     verifyAll,
     async sign(claims) {

@@ -1,5 +1,6 @@
 import { foundation } from './0001-foundation.ts';
 import { deadLetters } from './0002-dead-letters.ts';
+import { revokedSigningKeys } from './0003-revoked-signing-keys.ts';
 
 /** The history of the schema, oldest first. */
-export const migrations = [foundation, deadLetters];
+export const migrations = [foundation, deadLetters, revokedSigningKeys];
