@@ -1,4 +1,5 @@
 import { type Call, type Caller, operatorService } from '@agent-service/contracts';
+import { boundChanges } from './audit-bounds.ts';
 import { newId } from './ids.ts';
 import { type OutboxMessage, writeOutbox } from './outbox.ts';
 import type { Sql } from './sql.ts';
@@ -63,7 +64,7 @@ export function auditMessage({ actor, target, changes = {}, at, ...rest }: Audit
     targetId: target.id,
     outcome: rest.outcome,
     requestId: rest.requestId,
-    changesJson: JSON.stringify(changes),
+    changesJson: boundChanges(changes),
   };
   return { id, payload };
 }

@@ -1,4 +1,5 @@
 export { type AuditEvent, auditMessage, writeAudit } from './audit.ts';
+export { boundChangesJson } from './audit-bounds.ts';
 export { type Cipher, createCipher } from './cipher.ts';
 export { keyVersionIndex, type SealedPlace, sealedColumn } from './cipher-places.ts';
 export { openCipher } from './cipher-rotation.ts';

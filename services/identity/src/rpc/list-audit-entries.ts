@@ -1,5 +1,5 @@
 import { callers, type RpcOf } from '@agent-service/contracts';
-import { isoTime } from '@agent-service/store';
+import { boundChangesJson, isoTime } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } from '../store/audit-list.ts';
 
@@ -31,7 +31,8 @@ const toEntry = (organizationId: string, row: AuditRow) => ({
   target: { type: row.targetType, id: row.targetId },
   outcome: row.outcome,
   requestId: row.requestId,
-  changesJson: row.changesJson,
+  // Versions before stored changes of any size.
+  changesJson: boundChangesJson(row.changesJson),
   organizationId,
   environment: row.environment,
 });

@@ -1,4 +1,4 @@
-import type { Sql, Store } from '@agent-service/store';
+import { boundChangesJson, type Sql, type Store } from '@agent-service/store';
 import { type AuditFacts, chainHash, chainStart } from '../domain/audit-chain.ts';
 
 /** An entry on its way into the chain of its organization. */
@@ -25,7 +25,9 @@ async function appendToChain(sql: Sql, organizationId: string, records: readonly
   if (fresh.length === 0) return;
   let sequence = Number(chain.length);
   let head = chain.head;
-  const rows = fresh.map((record) => {
+  // Bounded where it is written too, but not by the versions before.
+  const rows = fresh.map(({ changesJson, ...rest }) => {
+    const record = { ...rest, changesJson: boundChangesJson(changesJson) };
     sequence += 1;
     head = chainHash(head, organizationId, sequence, record);
     chain.counts[record.environment] = (chain.counts[record.environment] ?? 0) + 1;

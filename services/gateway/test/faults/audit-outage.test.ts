@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Principal, withCall } from '@agent-service/contracts';
+import { clientOf } from '@agent-service/local/client-of';
+import { seed } from '@agent-service/local/seed';
+import type { LocalSystem } from '@agent-service/local/system';
+import { send, testSystem, until } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+
+const columns = Array.from({ length: 100 }, (_, index) => `column_number_${index}`).join(', ');
+const tables = Array.from({ length: 195 }, (_, index) => `public.wide_table_${index}(${columns})`);
+const agentsMade = 25;
+
+let system: LocalSystem;
+let database: Client;
+beforeAll(async () => {
+  system = await testSystem({ RATE_LIMIT_READS_PER_MINUTE: '100000' }, { seed });
+  database = new Client({ connectionString: system.endpoints['postgres'] ?? '' });
+  await database.connect();
+}, 120_000);
+afterAll(async () => {
+  await database?.end();
+  await system?.stop();
+}, 60_000);
+
+const signal = (name: string, kind: NodeJS.Signals) => system.processes.get(name)?.kill(kind);
+
+interface Entry {
+  id: string;
+  action: string;
+  target: { id: string };
+  changes: Record<string, { truncated: boolean; items: number; bytes: number; shown: string[] }>;
+}
+
+async function entriesOf(key: string, action: string): Promise<Entry[]> {
+  const path = `/v1/audit?limit=100&action=${action}`;
+  return (await send(system.url, { method: 'GET', path, headers: { authorization: `Bearer ${key}` } })).json<{ data: Entry[] }>().data;
+}
+
+/** The operator's command line, as `npm run admin` starts it. */
+async function admin<Result>(...words: string[]): Promise<Result> {
+  const main = fileURLToPath(new URL('../../../identity/src/cli/main.ts', import.meta.url));
+  const env = { ...process.env, DATA_DIR: system.dataDir };
+  return JSON.parse((await promisify(execFile)(process.execPath, [main, ...words, '--json'], { env })).stdout) as Result;
+}
+
+/** As the agents of earlier versions wrote them: whole, and one that nobody can store. */
+async function leaveOldEntries(organizationId: string): Promise<void> {
+  const changes = JSON.stringify({ 'data_scope.tables': tables });
+  const insert = `insert into agents.outbox (id, topic, payload)
+    select id || $1, topic, payload || jsonb_build_object('id', id || $1) || $2::jsonb from agents.outbox
+    where topic = 'audit' and payload ->> 'organizationId' = $3 and id not like '%-%' order by id limit $4`;
+  await database.query(insert, ['-old', JSON.stringify({ changesJson: changes, action: 'agent.imported' }), organizationId, agentsMade]);
+  await database.query(insert, ['-poison', JSON.stringify({ createdAt: 'never' }), organizationId, 1]);
+}
+
+test('25 agents with wide scopes made while identity is away: afterwards every entry arrives, and what is refused alone is set aside', async () => {
+  const operator = clientOf(system, 'identity', 'operator');
+  const made = await operator.createOrganization({ name: 'Wide' });
+  operator.close();
+  const caller: Principal = {
+    organizationId: made.organizationId,
+    environment: 'live',
+    userId: made.userId,
+    credentialId: 'key_a',
+    scopes: ['agents:write'],
+    admin: true,
+  };
+  signal('identity', 'SIGSTOP');
+  const agents = clientOf(system, 'agents', 'gateway');
+  const request = { systemPrompt: 'Answer.', dataScope: { tables, readOnly: true } };
+  const ids: string[] = [];
+  for (let index = 0; index < agentsMade; index += 1) {
+    const context = { requestId: `wide-${index}`, principal: caller, deadlineMs: Date.now() + 20_000 };
+    const { agent } = await withCall(context, () => agents.createAgent({ ...request, name: `Wide ${index}` }));
+    ids.push(agent?.id ?? '');
+  }
+  agents.close();
+  await leaveOldEntries(made.organizationId);
+  signal('identity', 'SIGCONT');
+
+  await until('every entry', async () => (await entriesOf(made.liveApiKey, 'agent.imported')).length === agentsMade, 60_000);
+  const created = await entriesOf(made.liveApiKey, 'agent.created');
+  expect(created.map(({ target }) => target.id).sort()).toEqual(ids.sort());
+  const cut = { truncated: true, items: 195, bytes: JSON.stringify(tables).length, shown: tables.slice(0, 4) };
+  for (const entry of [...created, ...(await entriesOf(made.liveApiKey, 'agent.imported'))])
+    expect(entry.changes['data_scope.tables']).toMatchObject({ ...cut, shown: expect.arrayContaining(cut.shown) });
+
+  type Listed = { dead_letters: { service: string; id: string; reason: string; organization_id: string }[] };
+  let listed: Listed = { dead_letters: [] };
+  await until(
+    'the dead letter',
+    async () => {
+      listed = await admin<Listed>('outbox', 'list');
+      return listed.dead_letters.length > 0;
+    },
+    60_000,
+  );
+  const [letter] = listed.dead_letters;
+  expect(listed.dead_letters).toMatchObject([
+    {
+      service: 'agents',
+      topic: 'audit',
+      organization_id: made.organizationId,
+      reason: 'invalid_request: created_at must be a time.',
+      attempts: 4,
+    },
+  ]);
+  expect(await admin('outbox', 'retry', '--service', 'agents', '--id', letter?.id ?? '')).toEqual({ service: 'agents', retried: 1 });
+  expect(await admin('audit', 'verify', '--organization', made.organizationId)).toMatchObject({ faults: [] });
+}, 180_000);
