@@ -1,8 +1,8 @@
 import { allowedFunctions, allowedOperators, allowedTypes } from './allowed-names.ts';
 import { grammar, isPosition, type Shape } from './grammar.ts';
-import { createGrowthGuard } from './growth.ts';
 import { Refusal } from './refusal.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree } from './tree.ts';
+import { requireBoundedType } from './value-size.ts';
 
 const deepest = 250;
 const mostNodes = 20_000;
@@ -76,11 +76,9 @@ function requireValue(value: unknown, what: string): void {
 type Checks = ReadonlyMap<string, (fields: Tree) => void>;
 
 function createChecks(countRelation: () => void): Checks {
-  const guardGrowth = createGrowthGuard();
   const checks: Record<string, (fields: Tree) => void> = {
     FuncCall: (fields) => {
-      const name = requireName(fields['funcname'], allowedFunctions, 'The function');
-      guardGrowth(name, fields);
+      requireName(fields['funcname'], allowedFunctions, 'The function');
     },
     A_Expr: (fields) => requireOperator(fields['name'], fields['kind']),
     SubLink: (fields) => {
@@ -91,6 +89,7 @@ function createChecks(countRelation: () => void): Checks {
     },
     TypeName: (fields) => {
       requireName(fields['names'], allowedTypes, 'The type');
+      requireBoundedType(fields);
     },
     RangeVar: countRelation,
     RangeTableSample: (fields) => {

@@ -1,5 +1,5 @@
+import { bind } from '../domain/binder/bind.ts';
 import { judge } from '../domain/judge.ts';
-import { requireKnownNames } from '../domain/known-names.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { rewrite } from '../domain/rewrite.ts';
 import { sameTree } from '../domain/same-tree.ts';
@@ -27,7 +27,7 @@ export function passGates(text: string, scope: ResolvedScope): PassedStatement {
 /** Gate two alone: a statement that can name nothing outside of the scope. */
 export function confine(statement: unknown, scope: ResolvedScope): PassedStatement {
   const { statement: confined, tables } = rewrite(statement, scope);
-  requireKnownNames(statement, tables);
+  bind(confined, tables);
   return { text: writeStatement(confined), tables };
 }
 

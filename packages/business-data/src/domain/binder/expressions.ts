@@ -1,0 +1,131 @@
+import { grammar } from '../grammar.ts';
+import { Refusal } from '../refusal.ts';
+import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
+import { longest, requireAggregable, sizeOfCall, sizeOfCast, sizeOfConstant } from '../value-size.ts';
+import type { Binder, Place } from './context.ts';
+import { findRelation, requireColumn, requireQualified, rowSize } from './namespace.ts';
+
+type Bind = (fields: Tree, place: Place, binder: Binder) => number;
+
+/** Binds every name in an expression, and estimates how long its value may be. */
+export function bindExpression(node: unknown, place: Place, binder: Binder): number {
+  if (Array.isArray(node)) return node.reduce<number>((most, item) => Math.max(most, bindExpression(item, place, binder)), 0);
+  if (!isTree(node)) return 0;
+  let size = 0;
+  for (const field in node) {
+    const value = node[field];
+    size = Math.max(size, isKind(field) ? bindKind(field, value, place, binder) : bindExpression(value, place, binder));
+  }
+  return size;
+}
+
+/** Node kinds are written with a capital letter, fields without. */
+const isKind = (field: string): boolean => field.charCodeAt(0) < 91;
+
+function bindKind(kind: string, fields: unknown, place: Place, binder: Binder): number {
+  if (!isTree(fields)) throw new Refusal('This statement has a form that is not supported.');
+  const special = kinds.get(kind);
+  if (special) return special(fields, place, binder);
+  if (outsideExpressions.has(kind) || !grammar.has(kind)) throw new Refusal('This statement has a form that is not supported.');
+  return bindExpression(fields, place, binder);
+}
+
+/** Kinds that the binder handles where they belong. */
+const outsideExpressions = new Set([
+  'WithClause',
+  'CommonTableExpr',
+  'RangeVar',
+  'RangeSubselect',
+  'RangeFunction',
+  'RangeTableSample',
+  'JoinExpr',
+  'JsonTable',
+  'JsonTableColumn',
+  'ColumnDef',
+  'ResTarget',
+]);
+
+const kinds = new Map<string, Bind>([
+  ['ColumnRef', bindColumn],
+  ['A_Indirection', bindIndirection],
+  ['SelectStmt', (fields, place, binder) => rowSize(binder.select(fields, place))],
+  ['SubLink', bindSublink],
+  ['WindowDef', bindWindow],
+  ['FuncCall', bindCall],
+  ['A_Const', sizeOfConstant],
+  ['TypeCast', (fields, place, binder) => sizeOfCast(fields, bindExpression(fields['arg'], place, binder))],
+  ['A_Expr', bindOperator],
+  ['RowExpr', ({ args }, place, binder) => sumOf(args, place, binder)],
+  ['A_ArrayExpr', ({ elements }, place, binder) => sumOf(elements, place, binder)],
+  ['JsonObjectConstructor', ({ exprs }, place, binder) => sumOf(exprs, place, binder)],
+  ['JsonArrayConstructor', ({ exprs }, place, binder) => sumOf(exprs, place, binder)],
+  ['JsonKeyValue', ({ key, value }, place, binder) => bindExpression(key, place, binder) + bindExpression(value, place, binder)],
+  ['JsonArrayQueryConstructor', bindAggregate],
+  ['JsonArrayAgg', bindAggregate],
+  ['JsonObjectAgg', bindAggregate],
+]);
+
+function sumOf(list: unknown, place: Place, binder: Binder): number {
+  return listOf(list).reduce<number>((sum, item) => sum + bindExpression(item, place, binder), 0);
+}
+
+/** A column of a visible relation, or a whole row; PostgreSQL has other readings for any other name. */
+function bindColumn({ fields }: Tree, { namespace }: Place): number {
+  const list = listOf(fields);
+  const star = fieldsOf(list.at(-1), 'A_Star') !== undefined;
+  const [first, second, ...more] = namesOf(star ? list.slice(0, -1) : list) ?? [''];
+  if (more.length > 0 || (star && second !== undefined)) throw new Refusal(`There is no table "${first}.${second}" in FROM here.`);
+  if (first === undefined) return 0;
+  if (second !== undefined) return requireQualified(namespace, first, second).size;
+  if (!star) return requireColumn(namespace, first).size;
+  const relation = findRelation(namespace, first);
+  if (relation === undefined) throw new Refusal(`There is no table "${first}" in FROM here.`);
+  return rowSize(relation.columns);
+}
+
+function bindIndirection({ arg, indirection }: Tree, place: Place, binder: Binder): number {
+  for (const step of listOf(indirection)) {
+    if (fieldsOf(step, 'A_Indices') === undefined)
+      throw new Refusal(
+        `The field (...).${textOf(fieldsOf(step, 'String')?.['sval']) ?? '*'} of a value is not available here: make the value in FROM and name its column.`,
+      );
+  }
+  bindExpression(indirection, place, binder);
+  return bindExpression(arg, place, binder);
+}
+
+const accumulating = new Set(['EXPR_SUBLINK', 'ARRAY_SUBLINK']);
+
+function bindSublink({ subLinkType, testexpr, subselect }: Tree, place: Place, binder: Binder): number {
+  bindExpression(testexpr, place, binder);
+  const size = bindExpression(subselect, place, binder);
+  if (subLinkType === 'ARRAY_SUBLINK') requireAggregable(size, 'ARRAY(SELECT ...)');
+  return accumulating.has(String(subLinkType)) ? size : 1;
+}
+
+/** Also reached without its kind: the window of a call. */
+function bindWindow(fields: Tree, place: Place, binder: Binder): number {
+  for (const name of [fields['refname'], fields['name']])
+    if (typeof name === 'string' && !place.windows.has(name)) throw new Refusal(`There is no window "${name}" here.`);
+  const { partitionClause, orderClause, startOffset, endOffset } = fields;
+  return bindExpression([partitionClause, orderClause, startOffset, endOffset], place, binder);
+}
+
+function bindCall(call: Tree, place: Place, binder: Binder): number {
+  const { args, over, agg_order: order, agg_filter: filter } = call;
+  if (isTree(over)) bindWindow(over, place, binder);
+  bindExpression([order, filter], place, binder);
+  const sizes = listOf(args).map((argument) => bindExpression(argument, place, binder));
+  return sizeOfCall(namesOf(call['funcname'])?.at(-1) ?? '', call, sizes);
+}
+
+function bindAggregate(fields: Tree, place: Place, binder: Binder): number {
+  const size = bindExpression(fields, place, binder);
+  requireAggregable(size, 'A JSON aggregate');
+  return size;
+}
+
+function bindOperator({ name, lexpr, rexpr }: Tree, place: Place, binder: Binder): number {
+  const [left, right] = [bindExpression(lexpr, place, binder), bindExpression(rexpr, place, binder)];
+  return namesOf(name)?.at(-1) === '||' ? longest('||', left + right) : Math.max(left, right);
+}

@@ -1,0 +1,135 @@
+import { Refusal } from '../refusal.ts';
+import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
+import { cellSize } from '../value-size.ts';
+import type { Binder, CteScope, FromPart, Place } from './context.ts';
+import { bindFunctions } from './function-columns.ts';
+import { type Column, type Columns, concatColumns, noColumns, type Relation, renameColumns, visibleColumns } from './namespace.ts';
+
+/** Binds a FROM clause: its items from left to right, each of which LATERAL ones see what stands before them. */
+export function bindFrom(items: readonly unknown[], place: Place, binder: Binder): FromPart {
+  const bind = createItemBinder(place, binder);
+  return items.reduce<FromPart>(
+    (before, item) => {
+      const { relations, star } = bind(item, before.relations);
+      return { relations: [...before.relations, ...relations], star: concatColumns(before.star, star) };
+    },
+    { relations: [], star: noColumns },
+  );
+}
+
+type ItemBinder = (item: unknown, before: readonly Relation[]) => FromPart;
+
+function createItemBinder(place: Place, binder: Binder): ItemBinder {
+  const within = (relations: readonly Relation[]): Place => ({ ...place, namespace: { relations, parent: place.namespace } });
+  const kinds = new Map<string, (fields: Tree, before: readonly Relation[]) => FromPart>([
+    ['RangeVar', (range) => bindRange(range, place, binder)],
+    ['RangeSubselect', (range, before) => bindSubselect(range, range['lateral'] === true ? within(before) : place, binder)],
+    // LATERAL goes without saying for these.
+    ['RangeFunction', (range, before) => bindFunctions(range, within(before), binder)],
+    ['JsonTable', (range, before) => bindJsonTable(range, within(before), binder)],
+    ['RangeTableSample', (range) => bindSample(range)],
+    ['JoinExpr', (join, before) => bindJoin(join, before)],
+  ]);
+
+  const bind: ItemBinder = (item, before) => {
+    const [kind = ''] = isTree(item) ? Object.keys(item) : [];
+    const fields = fieldsOf(item, kind);
+    const found = fields && kinds.get(kind)?.(fields, before);
+    if (found === undefined) throw new Refusal('This FROM clause has a form that is not supported.');
+    return found;
+  };
+
+  function bindSample(range: Tree): FromPart {
+    for (const argument of [...listOf(range['args']), range['repeatable']]) binder.expression(argument, place);
+    return bind(range['relation'], []);
+  }
+
+  function bindJoin(join: Tree, before: readonly Relation[]): FromPart {
+    const left = bind(join['larg'], before);
+    const right = bind(join['rarg'], [...before, ...left.relations]);
+    const using = join['isNatural'] === true ? commonNames(left.star, right.star) : (namesOf(join['usingClause']) ?? []);
+    const merged = using.map((name) => mergedColumn(name, left.star, right.star));
+    const inside = [...left.relations, ...right.relations];
+    binder.expression(join['quals'], within(inside));
+    const natural = join['isNatural'] === true && (left.star.open || right.star.open);
+    const star = natural ? { list: [], open: true } : joinedColumns(merged, left.star, right.star);
+    const alias = isTree(join['alias']) ? join['alias'] : undefined;
+    if (alias) return named(alias, '', star);
+    const usingAlias = isTree(join['join_using_alias']) ? textOf(join['join_using_alias']['aliasname']) : undefined;
+    const relation: Relation = { name: usingAlias, columns: { list: merged, open: false }, qualifiedOnly: true };
+    return { relations: usingAlias === undefined ? inside : [...inside, relation], star };
+  }
+  return bind;
+}
+
+/** The relation with its alias, whose column list renames. */
+function named(alias: unknown, ownName: string | undefined, columns: Columns): FromPart {
+  const fields = isTree(alias) ? alias : {};
+  const name = textOf(fields['aliasname']) ?? ownName;
+  const renamed = renameColumns(columns, namesOf(fields['colnames']) ?? [], name ?? 'subquery');
+  return { relations: [{ name, columns: renamed }], star: renamed };
+}
+
+function bindRange(range: Tree, place: Place, binder: Binder): FromPart {
+  const [schema, name] = [textOf(range['schemaname']), textOf(range['relname']) ?? ''];
+  if (range['catalogname'] !== undefined) throw new Refusal('A table of another database cannot be read.');
+  if (schema === undefined) return named(range['alias'], name, columnsOfCte(name, place));
+  const table = binder.table(schema, name);
+  if (table === undefined) throw new Refusal(`There is no table "${schema}.${name}" here.`);
+  return named(range['alias'], name, { list: table.columns.map((column) => ({ name: column.name, size: cellSize })), open: false });
+}
+
+function columnsOfCte(name: string, { ctes, level }: Place): Columns {
+  for (let scope: CteScope | undefined = ctes; scope !== undefined; scope = scope.parent) {
+    const cte = scope.entries.get(name);
+    if (cte === undefined) continue;
+    const { list, open } = cte.columns();
+    return cte.level === level ? { list: list.map(({ hidden: _, ...column }) => column), open } : { list, open };
+  }
+  throw new Refusal(`There is no table "${name}" here.`);
+}
+
+function bindSubselect(range: Tree, place: Place, binder: Binder): FromPart {
+  const select = fieldsOf(range['subquery'], 'SelectStmt');
+  if (select === undefined) throw new Refusal('Only SELECT can stand in a FROM clause.');
+  return named(range['alias'], undefined, visibleColumns(binder.select(select, place)));
+}
+
+function bindJsonTable(table: Tree, place: Place, binder: Binder): FromPart {
+  const { columns, alias, ...rest } = table;
+  binder.expression(rest, place);
+  const list = jsonColumns(listOf(columns), place, binder);
+  return named(alias, 'json_table', { list, open: false });
+}
+
+/** Those of nested paths come after those beside them. */
+function jsonColumns(columns: readonly unknown[], place: Place, binder: Binder): Column[] {
+  const own: Column[] = [];
+  const nested: Column[] = [];
+  for (const column of columns) {
+    const { columns: inner, name, ...rest } = fieldsOf(column, 'JsonTableColumn') ?? {};
+    binder.expression(rest, place);
+    if (rest['coltype'] === 'JTC_NESTED') nested.push(...jsonColumns(listOf(inner), place, binder));
+    else own.push({ name: textOf(name) ?? '', size: cellSize });
+  }
+  return [...own, ...nested];
+}
+
+const commonNames = (left: Columns, right: Columns): string[] => {
+  const names = new Set(right.list.map(({ name }) => name));
+  return left.list.map(({ name }) => name).filter((name) => names.has(name));
+};
+
+function mergedColumn(name: string, left: Columns, right: Columns): Column {
+  const sides = [left, right].map((side) => side.list.find((column) => column.name === name));
+  if (sides.some((side) => side === undefined)) throw new Refusal(`The column "${name}" of USING must exist on both sides of the join.`);
+  if (sides.some((side) => side?.hidden)) throw new Refusal(`The column "${name}" of SEARCH or CYCLE cannot join here.`);
+  return { name, size: Math.max(...sides.map((side) => side?.size ?? 0)) };
+}
+
+/** Merged columns first, then what is left of both sides. */
+function joinedColumns(merged: readonly Column[], left: Columns, right: Columns): Columns {
+  const names = new Set(merged.map(({ name }) => name));
+  const rest = ({ list, open }: Columns): Columns => ({ list: list.filter(({ name }) => !names.has(name)), open });
+  return concatColumns(concatColumns({ list: merged, open: false }, rest(left)), rest(right));
+}

@@ -1,0 +1,126 @@
+import { Refusal } from '../refusal.ts';
+
+/** An output column of a relation. */
+export interface Column {
+  readonly name: string;
+  /** Estimated length of a value in characters, as text. */
+  readonly size: number;
+  /** `*` leaves it out: a SEARCH or CYCLE column, seen from below the level of its WITH clause. */
+  readonly hidden?: boolean;
+}
+
+/** Output columns in order. Every column listed exists; an open list may be followed by columns that are not known. */
+export interface Columns {
+  readonly list: readonly Column[];
+  readonly open: boolean;
+}
+
+export interface Relation {
+  /** Undefined: no name finds it, only its columns. */
+  readonly name: string | undefined;
+  readonly columns: Columns;
+  /** Its columns need the name before them: the alias of JOIN ... USING. */
+  readonly qualifiedOnly?: boolean;
+}
+
+/** What one query level sees, and the level around it. */
+export interface Namespace {
+  readonly relations: readonly Relation[];
+  readonly parent: Namespace | undefined;
+}
+
+export const noColumns: Columns = { list: [], open: false };
+export const unknownColumns: Columns = { list: [], open: true };
+
+export const concatColumns = (left: Columns, right: Columns): Columns =>
+  left.open ? left : { list: [...left.list, ...right.list], open: right.open };
+
+/** Columns that a star stands for. */
+export const visibleColumns = ({ list, open }: Columns): Columns => ({ list: list.filter(({ hidden }) => hidden !== true), open });
+
+/** Applies `AS name(a, b)`: the first columns get these names. */
+export function renameColumns({ list, open }: Columns, names: readonly string[], relation: string): Columns {
+  if (names.length > list.length && !open)
+    throw new Refusal(`"${relation}" has ${list.length} columns, but ${names.length} names for them.`);
+  const renamed = names.map((name, index) => ({ ...(list[index] ?? { size: 0 }), name }));
+  return { list: [...renamed, ...list.slice(names.length)], open };
+}
+
+const findIn = ({ list }: Columns, name: string): Column | undefined => list.find((column) => column.name === name);
+
+export function findRelation(namespace: Namespace | undefined, name: string): Relation | undefined {
+  for (let level = namespace; level !== undefined; level = level.parent) {
+    const found = level.relations.find((relation) => relation.name === name);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** PostgreSQL takes the innermost level that has the column, and only then a relation of that name. */
+export function findColumn(namespace: Namespace | undefined, name: string): Column | undefined {
+  for (let level = namespace; level !== undefined; level = level.parent) {
+    for (const { columns, qualifiedOnly } of level.relations) {
+      const found = qualifiedOnly ? undefined : findIn(columns, name);
+      if (found) return found;
+    }
+  }
+  return undefined;
+}
+
+/** A column of a relation; refuses what PostgreSQL would read as a function or a type applied to the row. */
+export function requireQualified(namespace: Namespace | undefined, relation: string, name: string): Column {
+  const found = findRelation(namespace, relation);
+  if (found === undefined) throw new Refusal(`There is no table "${relation}" here. ${describe(namespace, relation)}`);
+  const column = findIn(found.columns, name);
+  if (column !== undefined) return column;
+  const hint = found.columns.open ? ` Write the columns of "${relation}" behind its name: ${relation}(${name}).` : '';
+  throw new Refusal(`There is no column "${name}" in "${relation}".${hint} ${describe({ relations: [found], parent: undefined }, name)}`);
+}
+
+/** A column, or a whole row where the name is a relation's. */
+export function requireColumn(namespace: Namespace | undefined, name: string): Column {
+  const column = findColumn(namespace, name);
+  if (column !== undefined) return column;
+  const relation = findRelation(namespace, name);
+  if (relation === undefined) throw new Refusal(`There is no column "${name}" here. ${describe(namespace, name)}`);
+  return { name, size: rowSize(relation.columns) };
+}
+
+export const rowSize = ({ list }: Columns): number => list.reduce((sum, { size }) => sum + size, 0);
+
+const mostListed = 100;
+
+/** What there is instead, and the nearest name among it. */
+function describe(namespace: Namespace | undefined, wanted: string): string {
+  const relations: Relation[] = [];
+  for (let level = namespace; level !== undefined; level = level.parent) relations.push(...level.relations);
+  if (relations.length === 0) return 'This query has no FROM clause.';
+  const columns = relations.flatMap(({ columns: { list } }) => list.map(({ name }) => name));
+  const named = relations.map(({ name, columns: { list } }) => `${name ?? ''}(${list.map((column) => column.name).join(', ')})`);
+  const listed = columns.length > mostListed ? relations.map(({ name }) => name).filter((name) => name !== undefined) : named;
+  const near = nearest(wanted, [...columns, ...relations.flatMap(({ name }) => name ?? [])]);
+  return `There are: ${listed.slice(0, mostListed).join('; ')}.${near === undefined ? '' : ` Did you mean "${near}"?`}`;
+}
+
+function nearest(wanted: string, names: readonly string[]): string | undefined {
+  const most = Math.min(3, Math.ceil(wanted.length / 4));
+  const close = names.slice(0, 500).map((name) => ({ name, distance: editDistance(wanted.slice(0, 63), name.slice(0, 63)) }));
+  const best = close.reduce<(typeof close)[number] | undefined>(
+    (one, other) => (one && one.distance <= other.distance ? one : other),
+    undefined,
+  );
+  return best && best.distance <= most ? best.name : undefined;
+}
+
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const changed = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

@@ -1,0 +1,215 @@
+import { Refusal } from './refusal.ts';
+import { fieldsOf, isTree, listOf, type Tree, textOf } from './tree.ts';
+
+/** Nominal length of a cell, and of a number. */
+export const cellSize = 20;
+
+const longestCount = 10_000;
+const longestValue = 1_000_000;
+const longestRow = 10 * longestValue;
+/** A value that an aggregate keeps for every row; a row of two hundred columns fits. */
+const longestKept = 5_000;
+/** Of a recursive query's columns before a step. What a step adds is small beside it; a second copy is not. */
+export const startingSize = 10_000;
+const expectedSteps = 10;
+
+type Size = (name: string, args: readonly unknown[], sizes: readonly number[]) => number;
+
+const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0);
+const times =
+  (factor: number): Size =>
+  (_, __, sizes) =>
+    factor * sum(sizes);
+const timesTheirs =
+  (factor: (name: string, args: readonly unknown[]) => number): Size =>
+  (name, args, sizes) =>
+    factor(name, args) * Math.max(1, sizes[0] ?? 1);
+
+/** How long a function's result may become. One that is not here joins, splits or turns its arguments: their sum. */
+const resultSizes: ReadonlyMap<string, Size> = new Map<string, Size>([
+  ['repeat', timesTheirs((name, args) => countAt(1, name, args))],
+  ...['lpad', 'rpad'].map((name) => [name, (_: string, args: readonly unknown[]) => countAt(1, name, args)] as const),
+  ...['replace', 'array_replace'].map((name) => [name, timesTheirs((_, args) => Math.max(1, lengthAt(name, args, 2)))] as const),
+  // An empty match stands between any two characters; \\1 and \\& take two characters to give back one text.
+  ['regexp_replace', timesTheirs((name, args) => 1 + lengthAt(name, args, 2))],
+  ['overlay', timesTheirs((name, args) => 1 + lengthAt(name, args, 1))],
+  ['array_to_string', timesTheirs((name, args) => 1 + lengthAt(name, args, 1) + (args[2] === undefined ? 0 : lengthAt(name, args, 2)))],
+  ['format', sizeOfFormat],
+  ['ts_headline', sizeOfHeadline],
+  // Quotes and backslashes double each time.
+  ...['quote_literal', 'quote_nullable', 'quote_ident'].map((name) => [name, times(2)] as const),
+  ...['encode', 'to_char', 'normalize'].map((name) => [name, times(4)] as const),
+  // Each line is indented by the depth of its nesting.
+  ['jsonb_pretty', (_, __, sizes) => sum(sizes) ** 2],
+  ...['length', 'char_length', 'octet_length', 'count', 'md5', 'strpos', 'position'].map((name) => [name, () => cellSize] as const),
+]);
+
+const accumulating = new Set(
+  'string_agg array_agg json_agg jsonb_agg json_agg_strict jsonb_agg_strict json_object_agg jsonb_object_agg range_agg'.split(' '),
+);
+
+/**
+ * The estimated length of a call's result; refuses what may take the memory of the database. A count must be a literal, or
+ * `least(..., literal)`, and what is put in place of something a literal, or `left(..., literal)`, since columns have any length.
+ */
+export function sizeOfCall(name: string, call: Tree, sizes: readonly number[]): number {
+  if (accumulating.has(name)) requireAggregable(sum(sizes), `${name}()`);
+  const size = resultSizes.get(name)?.(name, listOf(call['args']), sizes) ?? sum(sizes);
+  return longest(`${name}()`, size);
+}
+
+/** Refuses a value that may become too long. */
+export function longest(what: string, size: number): number {
+  if (size > longestValue) throw new Refusal(`The value built by ${what} may become too long, more than ${longestValue} characters.`);
+  return size;
+}
+
+/** An aggregate keeps every value, of as many rows as there are. */
+export function requireAggregable(size: number, what: string): void {
+  if (size > longestKept)
+    throw new Refusal(`The values collected by ${what} may become too long, more than ${longestKept} characters each.`);
+}
+
+export function requireBoundedRow(size: number): void {
+  if (size > longestRow)
+    throw new Refusal(`The rows built by this statement may become too long, more than ${longestRow} characters each.`);
+}
+
+/** A recursive query may add to a value at each step, but not double it. */
+export function requireBoundedStep(name: string, size: number): void {
+  if (size >= 2 * startingSize)
+    throw new Refusal(`The values of the recursive query "${name}" may become too long: they double at each step.`);
+}
+
+export const sizeAfterSteps = (first: number, afterOne: number): number => first + expectedSteps * Math.max(0, afterOne - startingSize);
+
+export function sizeOfConstant(constant: Tree): number {
+  return lengthOfConstant(constant) ?? (isTree(constant['fval']) ? longestNumber : bitsOf(constant));
+}
+
+const bitsOf = ({ bsval }: Tree): number => (isTree(bsval) ? (textOf(bsval['bsval'])?.length ?? 0) * 4 : cellSize);
+
+/** Types that fill a value up to their length. */
+const padded = new Set(['bpchar', 'char', 'bit']);
+
+/** `'a'::char(1000)` is a thousand characters long; a row or an array doubles its quotes as text. */
+export function sizeOfCast({ arg, typeName }: Tree, size: number): number {
+  if (!isTree(typeName)) return size;
+  const name = typeNameOf(typeName);
+  const length = padded.has(name) ? (integerOf(listOf(typeName['typmods'])[0]) ?? 1) : 0;
+  const elements = listOf(typeName['arrayBounds']).length > 0 ? Math.max(1, size) : 1;
+  const doubled = textual.has(name) && fieldsOf(arg, 'A_Const') === undefined ? 2 * size : size;
+  return longest(`a cast to ${name}`, Math.max(doubled, length * elements));
+}
+
+const textual = new Set(['text', 'varchar', 'bpchar', 'char', 'json', 'jsonb']);
+
+/** Refuses a type that fills values up to a great length. */
+export function requireBoundedType(typeName: Tree): void {
+  const modifiers = listOf(typeName['typmods']).map(integerOf);
+  if (modifiers.some((modifier) => modifier === undefined)) throw new Refusal('The length of a type must be a number.');
+  const name = typeNameOf(typeName);
+  if (padded.has(name) && modifiers.some((length) => length !== undefined && length > longestCount))
+    throw new Refusal(`A value of type ${name === 'bpchar' ? 'char' : name} of this length is too long: write at most ${longestCount}.`);
+}
+
+const typeNameOf = (typeName: Tree): string => textOf(fieldsOf(listOf(typeName['names']).at(-1), 'String')?.['sval']) ?? '';
+
+/** `%s`, `%2$s`, `%-20s`, `%1$*2$s`: position, flags, width (a number, or an argument) and type. */
+const specifier = /%(?:(\d+)\$)?-*(\*(?:\d+\$)?|\d+)?[^%]/g;
+
+function sizeOfFormat(_: string, [template]: readonly unknown[], [own = 0, ...rest]: readonly number[]): number {
+  const text = literalOf(template);
+  if (text === undefined) throw new Refusal('The first argument of format() must be a literal.');
+  let widths = 0;
+  let next = 0;
+  let most = 1;
+  const uses = new Map<number, number>();
+  for (const [, position, width] of text.replaceAll('%%', '').matchAll(specifier)) {
+    if (width?.startsWith('*')) throw new Refusal('A width in format() must be a number, not an argument.');
+    widths += Number(width ?? 0);
+    next = position === undefined ? next + 1 : Number(position);
+    const count = (uses.get(next) ?? 0) + 1;
+    uses.set(next, count);
+    most = Math.max(most, count);
+  }
+  if (widths > longestCount) throw new Refusal(`The widths in format() must add up to at most ${longestCount}.`);
+  return own + widths + most * 2 * sum(rest);
+}
+
+/** Its options, the last argument, hold what is put around each word that is found. */
+function sizeOfHeadline(_: string, args: readonly unknown[], sizes: readonly number[]): number {
+  if (args.length > 3 && literalOf(args[3]) === undefined) throw new Refusal('The options of ts_headline() must be a literal.');
+  return sum(sizes) * (1 + (sizes.at(-1) ?? 0));
+}
+
+/** The text of a string literal, or of one that is cast to text. */
+function literalOf(node: unknown): string | undefined {
+  const cast = fieldsOf(node, 'TypeCast');
+  if (cast) return typeLengthens(cast) ? undefined : literalOf(cast['arg']);
+  const value = fieldsOf(node, 'A_Const')?.['sval'];
+  return isTree(value) ? (textOf(value['sval']) ?? '') : undefined;
+}
+
+function countAt(place: number, name: string, args: readonly unknown[]): number {
+  const count = boundOf(args[place]);
+  if (count === undefined || count > longestCount)
+    throw new Refusal(`The length given to ${name}() must be a number up to ${longestCount}, or least(length, number).`);
+  return Math.max(1, count);
+}
+
+function lengthAt(name: string, args: readonly unknown[], place: number): number {
+  const length = args[place] === undefined ? 0 : lengthOf(args[place]);
+  if (length === undefined) throw new Refusal(`What ${name}() puts in must be a literal, or left(text, number).`);
+  return length;
+}
+
+function boundOf(node: unknown): number | undefined {
+  const literal = integerOf(node);
+  if (literal !== undefined) return literal;
+  const least = fieldsOf(node, 'MinMaxExpr');
+  if (least?.['op'] !== 'IS_LEAST') return undefined;
+  const bounds = listOf(least['args'])
+    .map(integerOf)
+    .filter((bound) => bound !== undefined);
+  return bounds.length > 0 ? Math.min(...bounds) : undefined;
+}
+
+/** Zero is written as an empty object. */
+function integerOf(node: unknown): number | undefined {
+  const integer = fieldsOf(node, 'A_Const')?.['ival'];
+  if (!isTree(integer)) return undefined;
+  const value = integer['ival'] ?? 0;
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** As text, at most. */
+function lengthOf(node: unknown): number | undefined {
+  const cast = fieldsOf(node, 'TypeCast');
+  if (cast) return typeLengthens(cast) ? undefined : lengthOf(cast['arg']);
+  const constant = fieldsOf(node, 'A_Const');
+  if (constant) return lengthOfConstant(constant);
+  const call = fieldsOf(node, 'FuncCall');
+  const name = textOf(fieldsOf(listOf(call?.['funcname']).at(-1), 'String')?.['sval']);
+  if (name === 'chr') return 1;
+  const most = name === 'left' ? integerOf(listOf(call?.['args'])[1]) : undefined;
+  return most !== undefined && most >= 0 ? most : undefined;
+}
+
+/** Six characters may be a number of a hundred thousand digits. */
+const withExponent = /^\s*[-+]?[\d._]+e/i;
+const longestNumber = 131_072 + 16_383;
+/** No whole number, truth value or null is written longer. */
+const longestOther = 20;
+
+function lengthOfConstant({ sval, fval, bsval }: Tree): number | undefined {
+  if (bsval !== undefined) return undefined;
+  const written = isTree(sval) ? (textOf(sval['sval']) ?? '') : isTree(fval) ? textOf(fval['fval']) : undefined;
+  if (written === undefined) return longestOther;
+  return withExponent.test(written) ? undefined : written.length;
+}
+
+function typeLengthens({ typeName }: Tree): boolean {
+  const name = isTree(typeName) ? typeNameOf(typeName) : '';
+  return name !== 'text' && name !== 'varchar';
+}
