@@ -41,7 +41,7 @@ export const errorCodes = define({
   invalid_cursor: invalid('The cursor is not valid here. Take it unchanged from meta.next_cursor and keep the same filters.'),
   invalid_scope: invalid('A requested scope is unknown or beyond what this credential has.'),
   invalid_grant_type: invalid('grant_type must be client_credentials.'),
-  payload_too_large: invalid('The body is larger than 1 MiB.', 413),
+  payload_too_large: invalid('The body is larger than this endpoint takes.', 413),
   headers_too_large: invalid('The request line and headers are larger than 16 KiB.', 431),
   request_timeout: invalid('The request did not arrive in time.', 408),
   unsupported_media_type: invalid('Send the body with Content-Type: application/json.', 415),

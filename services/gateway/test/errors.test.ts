@@ -104,14 +104,24 @@ describe('bodies', () => {
     }
   });
 
-  test('1 MiB is read, a byte more is 413, announced or not', async () => {
+  test('what a route takes is read, a byte more is 413, announced or not', async () => {
     const full = JSON.stringify({ ...valid, pad: '' });
     const pad = (size: number) => JSON.stringify({ ...valid, pad: 'x'.repeat(size - full.length) });
     const headers = { 'content-type': 'application/json' };
-    expectError(await post('/v1/users', { body: pad(mebibyte), headers }), 400, 'invalid_request');
-    expectError(await post('/v1/users', { body: pad(mebibyte + 1), headers }), 413, 'payload_too_large');
-    expectError(await post('/v1/users', { body: pad(20 * mebibyte), headers }), 413, 'payload_too_large');
-    const chunked = await fetch(`${gateway.url}/v1/users`, {
+    for (const [method, path, limit] of [
+      ['POST', '/v1/agents', mebibyte],
+      ['PATCH', '/v1/agents/agt_1', mebibyte],
+      ['POST', '/v1/agents/agt_1/messages', 256 * 1024],
+      ['POST', '/v1/users', 64 * 1024],
+      ['POST', '/v1/webhooks', 64 * 1024],
+      ['POST', '/v1/auth/token', 8 * 1024],
+    ] as const) {
+      const send = (size: number) => ask(gateway.url, path, { method, token, body: pad(size), headers });
+      expectError(await send(limit), 400, 'invalid_request');
+      expectError(await send(limit + 1), 413, 'payload_too_large');
+      expectError(await send(20 * mebibyte), 413, 'payload_too_large');
+    }
+    const chunked = await fetch(`${gateway.url}/v1/agents`, {
       method: 'POST',
       headers: { ...headers, authorization: `Bearer ${token}` },
       body: new Blob([pad(5 * mebibyte)]).stream(),

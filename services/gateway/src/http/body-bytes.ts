@@ -1,23 +1,25 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@agent-service/contracts';
+import type { BodyLimits } from './body-limits.ts';
 
-export const maxBodyBytes = 1024 * 1024;
-
-/** The body as it was sent, up to 1 MiB. What is beyond is thrown away as it comes, so that the caller gets to read the answer. */
-export function readBytes(request: IncomingMessage): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) return Promise.reject(new ServiceError('payload_too_large'));
+/** The body as it was sent. It stops reading at the limit; what is left of a refused body is for whoever answers. */
+export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<BodyLimits, 'values'>): Promise<Buffer> {
+  const tooLarge = () => new ServiceError('payload_too_large', { message: `The body is larger than ${bytes} bytes.` });
+  if (Number(request.headers['content-length'] ?? 0) > bytes) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= maxBodyBytes) chunks.push(chunk);
-      else settle(() => reject(new ServiceError('payload_too_large')));
+      if (size <= bytes) chunks.push(chunk);
+      else settle(() => reject(tooLarge()));
     };
     const onEnd = () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     const onClose = () => settle(() => reject(new ServiceError('cancelled')));
+    const timer = setTimeout(() => settle(() => reject(new ServiceError('request_timeout'))), withinMs);
     const settle = (outcome: () => void) => {
-      request.off('data', onData).off('end', onEnd).off('close', onClose).resume();
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('close', onClose).pause();
       outcome();
     };
     request.on('data', onData).on('end', onEnd).on('close', onClose);

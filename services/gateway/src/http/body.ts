@@ -2,6 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@agent-service/contracts';
 import { readBytes } from './body-bytes.ts';
+import { type BodyLimits, emptyBodyBytes } from './body-limits.ts';
+import { checkJsonShape } from './json-shape.ts';
 import { parsePairs } from './pairs.ts';
 
 export type BodyType = 'json' | 'form';
@@ -9,20 +11,22 @@ export type BodyType = 'json' | 'form';
 export const contentTypes: Record<BodyType, string> = { json: 'application/json', form: 'application/x-www-form-urlencoded' };
 
 /** The body of a request, parsed but not yet validated; undefined when there is none. */
-export async function readBody(request: IncomingMessage, type: BodyType): Promise<unknown> {
+export async function readBody(request: IncomingMessage, type: BodyType, limits: BodyLimits): Promise<unknown> {
   if (!hasBody(request)) return undefined;
   checkMediaType(request, contentTypes[type]);
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request, limits);
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes))
     throw new ServiceError(type === 'json' ? 'invalid_json' : 'invalid_request', { message: 'The body is not valid UTF-8.' });
-  return type === 'json' ? parseJson(bytes.toString()) : parsePairs(bytes.toString());
+  if (type === 'form') return parsePairs(bytes.toString());
+  checkJsonShape(bytes, limits.values);
+  return parseJson(bytes.toString());
 }
 
 /** Whether there was a body where none is known; an empty one, or `{}` as many clients send, is none. */
-export async function refuseBody(request: IncomingMessage): Promise<boolean> {
+export async function refuseBody(request: IncomingMessage, { withinMs }: BodyLimits): Promise<boolean> {
   if (!hasBody(request)) return false;
-  const bytes = await readBytes(request).catch((cause: unknown) => {
+  const bytes = await readBytes(request, { bytes: emptyBodyBytes, withinMs }).catch((cause: unknown) => {
     throw ServiceError.from(cause).code === 'payload_too_large' ? unknownBody() : cause;
   });
   if (bytes.length > 0 && !/^\s*\{\s*\}\s*$/.test(bytes.toString('latin1'))) throw unknownBody();
@@ -31,7 +35,7 @@ export async function refuseBody(request: IncomingMessage): Promise<boolean> {
 
 const unknownBody = () => new ServiceError('invalid_request', { message: 'Nothing is known here that a body could say; send none.' });
 
-function hasBody({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 

@@ -71,12 +71,6 @@ describe('text', () => {
     );
     expect(errorOf(() => checkText({ a: '😀 é \u2028' }))).toBeUndefined();
   });
-
-  test('deep nesting is refused and not fallen over', () => {
-    const depth = 200_000;
-    const value = JSON.parse(`${'{"a":['.repeat(depth)}${']}'.repeat(depth)}`);
-    expect(errorOf(() => checkText(value))).toMatchObject({ code: 'invalid_request', param: 'a' });
-  });
 });
 
 describe('validation', () => {
@@ -108,11 +102,13 @@ describe('validation', () => {
     expect(errorOf(() => validate(schema, value))).toMatchObject({ code: 'invalid_request', param, message });
   });
 
-  test('every faulty field is listed, up to fifty', () => {
+  test('of many faulty fields the first 20 are listed and the rest is counted', () => {
     const error = errorOf(() => validate(schema, { name: 1, kind: 2, x: 3 }));
     expect(error?.details.errors).toMatchObject([{ param: 'name' }, { param: 'kind' }, { param: 'x' }]);
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`f${index}`, 1]));
-    expect(errorOf(() => validate(schema, many))?.details.errors).toHaveLength(50);
+    const details = errorOf(() => validate(schema, many))?.details ?? {};
+    expect(details['errors']).toHaveLength(20);
+    expect(details['errors_omitted']).toBe(481);
   });
 });
 

@@ -5,7 +5,7 @@ import { bearerToken } from '../auth/bearer.ts';
 import type { Backends } from '../backends.ts';
 import type { Limiter, Rule } from '../limits/limiter.ts';
 import type { Rules } from '../limits/rules.ts';
-import { isIdempotent, type Route, type RouteInput, successStatus } from '../routes/route.ts';
+import { bodyLimitsOf, isIdempotent, type Route, type RouteInput, successStatus } from '../routes/route.ts';
 import { RouteReply } from '../routes/route-reply.ts';
 import { readBody, refuseBody } from './body.ts';
 import { abortedWithClient } from './client-signal.ts';
@@ -44,8 +44,8 @@ const forCallers = (route: Route, parts: PipelineParts) => async (exchange: Exch
   exchange.principal = principal;
   if (route.cost && route.cost !== 'token') await count(exchange, parts, parts.rules.forPrincipal(route.cost, principal));
   authorize(route, principal);
-  const body = route.body ? await readBody(exchange.request, route.bodyType ?? 'json') : undefined;
-  const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request)));
+  const body = route.body ? await readBody(exchange.request, route.bodyType ?? 'json', bodyLimitsOf(route)) : undefined;
+  const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
   // A body may arrive slowly; whoever was revoked meanwhile is refused all the same.
   if (waited) exchange.principal = await parts.authenticator.authenticate(token);
   return perform(route, parts, exchange, body);
@@ -63,7 +63,7 @@ const forEveryone = (route: Route, parts: PipelineParts) => async (exchange: Exc
 };
 
 async function preparedBody(route: Route, { request }: Exchange): Promise<unknown> {
-  const body = await readBody(request, route.bodyType ?? 'json');
+  const body = await readBody(request, route.bodyType ?? 'json', bodyLimitsOf(route));
   return route.prepare ? route.prepare({ body, authorization: request.headers.authorization }) : body;
 }
 

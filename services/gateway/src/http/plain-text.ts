@@ -1,13 +1,11 @@
 import { type FieldError, invalidFields } from '@agent-service/contracts';
 import { fieldPath } from './field-path.ts';
 
-const maxDepth = 64;
-
 type Path = readonly (string | number)[];
 
 /**
- * Refuses what no field may hold: NUL and lone surrogates, which PostgreSQL and UTF-8 can't carry, in values and names alike,
- * and nesting so deep that whoever walks the value by recursion would fall.
+ * Refuses what no field may hold: NUL and lone surrogates, which PostgreSQL and UTF-8 can't carry, in values and names alike.
+ * Reading the body has bounded how deep and how large the value is.
  */
 export function checkText(value: unknown): void {
   const fault = findFault(value, []);
@@ -20,8 +18,6 @@ function findFault(value: unknown, path: Path): FieldError | undefined {
       ? undefined
       : { param: fieldPath(path), message: 'The text holds a NUL character or half of a surrogate pair. Send valid Unicode text.' };
   if (typeof value !== 'object' || value === null) return undefined;
-  if (path.length >= maxDepth)
-    return { param: fieldPath(path.slice(0, 1)), message: `The value is nested deeper than ${maxDepth} levels.` };
   if (Array.isArray(value)) return firstFault(value.entries(), path);
   return (
     findFault(

@@ -3,6 +3,7 @@ import type { ServiceError } from '@agent-service/contracts';
 import { limitHeaders } from '../limits/limit-headers.ts';
 import type { Exchange } from './exchange.ts';
 import { apiHeaders } from './security-headers.ts';
+import { discardRest, hasUnreadBody } from './unread-body.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -34,9 +35,10 @@ export interface Reply {
 
 export const jsonReply = (status: number, value: unknown): Reply => ({ status, body: JSON.stringify(value) });
 
-/** Writes head and body at once; of a stream the head. */
-export function send(exchange: Exchange, reply: Reply, closing: boolean): void {
-  const headers = headersOf(exchange, reply, closing);
+/** Writes head and body at once; of a stream the head. After a body that was not read the connection ends. */
+export function send(exchange: Exchange, reply: Reply, stopping: boolean): void {
+  const unread = hasUnreadBody(exchange.request, reply.status);
+  const headers = headersOf(exchange, reply, stopping || unread);
   if (reply.stream) {
     headers.push('Content-Type', reply.type ?? jsonType);
     exchange.response.writeHead(reply.status, headers).flushHeaders();
@@ -47,7 +49,15 @@ export function send(exchange: Exchange, reply: Reply, closing: boolean): void {
     return;
   }
   headers.push('Content-Type', reply.type ?? jsonType, 'Content-Length', String(Buffer.byteLength(reply.body)));
-  exchange.response.writeHead(reply.status, headers).end(reply.body);
+  exchange.response.writeHead(reply.status, headers);
+  if (!unread) {
+    exchange.response.end(reply.body);
+    exchange.request.resume();
+    return;
+  }
+  // Its length tells the caller that the answer is complete.
+  exchange.response.write(reply.body);
+  discardRest(exchange.request, () => exchange.response.end());
 }
 
 function headersOf(exchange: Exchange, reply: Reply, closing: boolean): string[] {

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { type ErrorCode, ServiceError } from '@agent-service/contracts';
 import { errorBody } from './error-reply.ts';
 import { apiHeaders } from './security-headers.ts';
+import { discardRest } from './unread-body.ts';
 
 const maxHeaderSize = 16 * 1024;
 
@@ -15,8 +16,6 @@ const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const headersTimeout = 20_000;
 const requestTimeout = 60_000;
 
-/** How long a refused caller may take to read why: whoever closes on what is still being sent takes the answer back. */
-const lingerMs = 2_000;
 const refused = new WeakSet<Duplex>();
 
 const parserCodes: Record<string, ErrorCode> = {
@@ -62,12 +61,8 @@ function refuse(socket: Duplex, error: ServiceError, more: readonly string[] = [
     'Connection: close',
     ...more,
   ];
-  // The caller may be gone already; nobody else listens.
-  socket.on('error', () => undefined);
   socket.end(`HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`);
-  socket.resume();
-  const linger = setTimeout(() => socket.destroy(), lingerMs).unref();
-  socket.once('close', () => clearTimeout(linger));
+  discardRest(socket, () => (socket as Socket).destroySoon());
 }
 
 const pairs = (headers: readonly string[]) => headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));

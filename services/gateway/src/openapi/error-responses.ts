@@ -26,8 +26,8 @@ function codesOf(route: Route): ErrorCode[] {
   if (route.scope) codes.push('insufficient_scope');
   if (route.admin) codes.push('admin_required');
   if (route.params) codes.push('not_found');
-  if (route.cost) codes.push('rate_limited');
-  if (route.body) codes.push('payload_too_large', 'unsupported_media_type');
+  if (route.cost || route.auth === 'token') codes.push('rate_limited');
+  if (route.body) codes.push('payload_too_large', 'unsupported_media_type', 'request_timeout');
   if (route.body && route.bodyType !== 'form') codes.push('invalid_json');
   if (isIdempotent(route)) codes.push('idempotency_in_progress', 'idempotency_key_reused');
   return [...new Set([...codes, ...(route.errors ?? [])])];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bodyLimits } from '../http/body-limits.ts';
 import { createdAgent } from '../schemas/agent.ts';
 import { newAgent } from '../schemas/agent-body.ts';
 import { fromNewAgent, toAgentSummary } from '../schemas/agent-messages.ts';
@@ -16,6 +17,7 @@ export const createAgent = route({
   scope: 'agents:write',
   cost: 'write',
   body: newAgent,
+  bodyLimits: bodyLimits.agent,
   status: 201,
   response: z.strictObject({ data: createdAgent }),
   async handler({ body }, { agents }) {

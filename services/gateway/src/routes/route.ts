@@ -1,6 +1,7 @@
 import type { CallContext, ErrorCode, Scope } from '@agent-service/contracts';
 import type { z } from 'zod';
 import type { Backends } from '../backends.ts';
+import { type BodyLimits, bodyLimits } from '../http/body-limits.ts';
 import type { Cost } from '../limits/rules.ts';
 import type { HeaderName } from '../openapi/headers.ts';
 import type { RouteReply } from './route-reply.ts';
@@ -54,6 +55,8 @@ interface Description {
   /** Which limit the request counts against; without one it is not limited. */
   readonly cost?: Cost;
   readonly bodyType?: 'json' | 'form';
+  /** For what is larger than a few fields. */
+  readonly bodyLimits?: BodyLimits;
   /** None at all means an empty one. */
   readonly bodyOptional?: boolean;
   /** The body of a success, and its status: 200 unless said. A route without a response answers with no body. */
@@ -114,5 +117,9 @@ export function route<
 
 /** Whether Idempotency-Key means anything here. Tokens are never replayed. */
 export const isIdempotent = ({ method, cost }: Route): boolean => cost !== 'token' && ['POST', 'PUT', 'PATCH'].includes(method);
+
+/** What is checked of a body before it is parsed. */
+export const bodyLimitsOf = ({ cost, bodyLimits: own }: Route): BodyLimits =>
+  own ?? (cost === 'token' ? bodyLimits.token : bodyLimits.usual);
 
 export const successStatus = ({ status, response }: Route): number => status ?? (response ? 200 : 204);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bodyLimits } from '../http/body-limits.ts';
 import { prefersAsync } from '../http/preferences.ts';
 import { wantsEvents } from '../http/wants-events.ts';
 import { agentParams } from '../schemas/agent.ts';
@@ -32,6 +33,7 @@ export const sendMessage = route({
     Prefer: z.string().optional().meta({ description: '`respond-async` not to wait for the answer.', example: 'respond-async' }),
   }),
   body: newMessage,
+  bodyLimits: bodyLimits.message,
   response: z.strictObject({ data: message }),
   otherSuccesses: [
     {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bodyLimits } from '../http/body-limits.ts';
 import { type EntityTags, entityTag, versionsMeant } from '../http/entity-tags.ts';
 import { agentParams, updatedAgent } from '../schemas/agent.ts';
 import { agentChanges } from '../schemas/agent-body.ts';
@@ -25,6 +26,7 @@ export const updateAgent = route({
   params: agentParams,
   headers: z.object({ 'If-Match': ifMatch }),
   body: agentChanges,
+  bodyLimits: bodyLimits.agent,
   response: z.strictObject({ data: updatedAgent }),
   successHeaders: ['ETag'],
   errors: ['invalid_status_transition', 'precondition_failed'],

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+
+/** Node reads a short rest of a refused body by itself, and the connection stays. */
+const shortBodyBytes = 64 * 1024;
+const timedOut = 408;
+/** How long a refused caller may take to read why: closing on what is still being sent would take the answer back. */
+const lingerMs = 2_000;
+/** What is thrown away meanwhile; whoever sends more waits. */
+const maxDiscardedBytes = 8 * 1024 * 1024;
+
+/** Whether more of the body is to come than is worth reading, or it came too slowly. */
+export function hasUnreadBody({ headers, complete }: IncomingMessage, status: number): boolean {
+  if (complete) return false;
+  return status === timedOut || headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > shortBodyBytes;
+}
+
+/** Throws away what comes, so that its sender gets to read the answer; calls back at the end of it, or when that takes too long. */
+export function discardRest(source: Readable, done: () => void): void {
+  let discarded = 0;
+  const onData = (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > maxDiscardedBytes) source.pause();
+  };
+  const finish = () => {
+    clearTimeout(timer);
+    source.off('data', onData).off('end', finish).off('close', finish);
+    done();
+  };
+  const timer = setTimeout(finish, lingerMs).unref();
+  // Its sender may be gone already.
+  source.on('error', () => undefined);
+  source.on('data', onData).on('end', finish).on('close', finish).resume();
+}
