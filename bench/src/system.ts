@@ -22,7 +22,9 @@ export async function startBenchSystem(settings: Record<string, string> = {}): P
     await removeData(folder);
     rmSync(folder, { recursive: true, force: true });
   };
-  const limits = Object.fromEntries(['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']));
+  const limits = Object.fromEntries(
+    ['READS', 'WRITES', 'MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
+  );
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env;
   const system = await startLocalSystem({
     env: { ...inherited, ...limits, DATA_DIR: folder, PORT: String(await freePort()), ...settings },

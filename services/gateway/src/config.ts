@@ -33,6 +33,7 @@ const schema = z.object({
   RATE_LIMIT_WRITES_PER_MINUTE: perMinute(120),
   RATE_LIMIT_MESSAGES_PER_MINUTE: perMinute(60),
   RATE_LIMIT_TOKENS_PER_MINUTE: perMinute(30),
+  RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE: perMinute(300),
   /** How long a request waits for its answer. */
   ANSWER_WAIT_SECONDS: setting.integer(60, 1, 3_600),
   TRUSTED_PROXIES: trustedProxies,

@@ -11,7 +11,8 @@ import { createObserver } from './http/observer.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createResponder } from './http/responder.ts';
 import { createHttpServer } from './http/server.ts';
-import { clientAddress } from './limits/client-address.ts';
+import { clientAddress, countedAddress } from './limits/client-address.ts';
+import { createFailedAuthentications } from './limits/failed-authentications.ts';
 import { createLastingLimiter } from './limits/lasting-limiter.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { createLocalLimiter } from './limits/local-limiter.ts';
@@ -46,16 +47,21 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   const redis = await openRedis(process, config);
   const waiting = await startWaiting(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000 });
 
+  const limiter = openLimiter(process, redis);
+  const rules = createRules({
+    readsPerMinute: config.RATE_LIMIT_READS_PER_MINUTE,
+    writesPerMinute: config.RATE_LIMIT_WRITES_PER_MINUTE,
+    messagesPerMinute: config.RATE_LIMIT_MESSAGES_PER_MINUTE,
+    tokensPerMinute: config.RATE_LIMIT_TOKENS_PER_MINUTE,
+    failedAuthenticationsPerMinute: config.RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE,
+  });
   const pipeline = createPipeline({
     authenticator: createAuthenticator({ ask: askIdentity(identity, authenticateTimeoutMs) }),
-    limiter: openLimiter(process, redis),
-    rules: createRules({
-      readsPerMinute: config.RATE_LIMIT_READS_PER_MINUTE,
-      writesPerMinute: config.RATE_LIMIT_WRITES_PER_MINUTE,
-      messagesPerMinute: config.RATE_LIMIT_MESSAGES_PER_MINUTE,
-      tokensPerMinute: config.RATE_LIMIT_TOKENS_PER_MINUTE,
-    }),
-    addressOf: ({ request }) => clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), config.TRUSTED_PROXIES),
+    limiter,
+    rules,
+    failures: createFailedAuthentications(limiter, rules),
+    addressOf: ({ request }) =>
+      countedAddress(clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), config.TRUSTED_PROXIES)),
     backends: {
       identity,
       credits,

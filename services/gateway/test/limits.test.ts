@@ -1,3 +1,4 @@
+import { ServiceError } from '@agent-service/contracts';
 import { openRedis } from '@agent-service/queues';
 import { type OwnRedis, ownRedis, testRedisCluster } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -9,7 +10,7 @@ import { createLimiterRedis } from '../src/limits/redis.ts';
 import { createRedisLimiter } from '../src/limits/redis-limiter.ts';
 import { expectError } from './support/envelope.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
-import { ask } from './support/http.ts';
+import { ask, sendRaw } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';
 
 let peer: Peer;
@@ -21,6 +22,7 @@ const limits = {
   RATE_LIMIT_READS_PER_MINUTE: '10',
   RATE_LIMIT_WRITES_PER_MINUTE: '4',
   RATE_LIMIT_TOKENS_PER_MINUTE: '5',
+  RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE: '6',
   TRUSTED_PROXIES: '127.0.0.0/8',
 };
 
@@ -120,18 +122,83 @@ describe('token endpoints', () => {
     expectError(await bad(), 429, 'rate_limited');
   });
 
+  const secretOf = 'the-right-secret';
+  const oauth = (index: number, secret: string, address: string) =>
+    ask(url(index), '/v1/auth/oauth/token', {
+      method: 'POST',
+      body: `grant_type=client_credentials&client_id=app_shared&client_secret=${secret}`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': address },
+    });
+
+  test('wrong secrets from elsewhere do not lock an application out', async () => {
+    peer.script.issueClientToken = async ({ clientSecret }) => {
+      if (clientSecret !== secretOf) throw new ServiceError('invalid_client');
+      return { accessToken: 'a.b.c', expiresIn: 3600, scope: 'users:read' };
+    };
+    const guesses = await statuses(30, (index) => oauth(index, `guess-${index}`, '6.6.6.6'));
+    expect([sum(guesses, 401), sum(guesses, 429)]).toEqual([5, 25]);
+    expect((await oauth(0, secretOf, '9.9.9.9')).status).toBe(200);
+    // Many addresses together do not manage it either.
+    await statuses(30, (index) => oauth(index, `guess-${index}`, `6.6.7.${index}`));
+    expect((await oauth(1, secretOf, '9.9.9.9')).status).toBe(200);
+    expect((await oauth(0, secretOf, '6.6.6.6')).status).toBe(429);
+  });
+
+  test('all addresses of an IPv6 subscriber count as one, and an IPv4-mapped one as its IPv4 address', async () => {
+    const sixes = await statuses(10, (index) => issue(index, 'abcdefghij'.charAt(index), `2001:db8:7:7::${index + 1}`));
+    expect([sum(sixes, 200), sum(sixes, 429)]).toEqual([5, 5]);
+    expect((await issue(0, 'k', '2001:db8:7:8::1')).status).toBe(200);
+    for (const letter of 'abcde') expect((await issue(0, letter, '7.7.7.7')).status).toBe(200);
+    expect((await issue(1, 'f', '::ffff:7.7.7.7')).status).toBe(429);
+    expect((await issue(1, 'g', '::ffff:707:707')).status).toBe(429);
+  });
+
+  test('a refused address is not read from', async () => {
+    for (let i = 0; i < 5; i++) await issue(0, 'abcde'.charAt(i), '5.5.5.5');
+    const head = 'POST /v1/auth/token HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 5.5.5.5\r\nContent-Type: application/json\r\n';
+    // Announced, and never sent.
+    const raw = await sendRaw((gateways[0] as Gateway).port, `${head}Connection: close\r\nContent-Length: 8000\r\n\r\n{`);
+    expect(raw).toMatch(/^HTTP\/1.1 429 /);
+  });
+
   test('answer 429 in their own form', async () => {
-    const oauth = () =>
+    peer.script.issueClientToken = async () => ({ accessToken: 'a.b.c', expiresIn: 3600, scope: 'users:read' });
+    const tooMany = () =>
       ask(url(0), '/v1/auth/oauth/token', {
         method: 'POST',
         body: 'grant_type=client_credentials&client_id=app_1&client_secret=x',
         headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': '8.8.8.8' },
       });
-    for (let i = 0; i < 5; i++) expect((await oauth()).status).toBe(200);
-    const refused = await oauth();
+    for (let i = 0; i < 5; i++) expect((await tooMany()).status).toBe(200);
+    const refused = await tooMany();
     expect(refused.status).toBe(429);
     expect(refused.body.error).toBe('temporarily_unavailable');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
+  });
+});
+
+describe('failed authentications', () => {
+  const from = (index: number, token: string, address: string) =>
+    ask(url(index), '/v1/users', { token, headers: { 'x-forwarded-for': address } });
+
+  test('are limited by address over all gateways; who was let in before still is, and other addresses are not touched', async () => {
+    expect((await from(0, apiKey('k'), '4.4.4.4')).status).toBe(200);
+    const failed = [];
+    for (let i = 0; i < 12; i++) failed.push(await from(i, i % 2 === 0 ? apiKey('0') : 'garbage', '4.4.4.4'));
+    // Each gateway learns of it with a failure of its own.
+    expect(failed.map(({ status }) => status).slice(0, 6)).toEqual(Array(6).fill(401));
+    expect(failed.map(({ status }) => status).slice(8)).toEqual(Array(4).fill(429));
+    const refused = await from(0, apiKey('1'), '4.4.4.4');
+    expectError(refused, 429, 'rate_limited');
+    expect(refused.headers.get('ratelimit-policy')).toBe('"failed-authentications";q=6;w=60');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
+    expect((await from(0, apiKey('k'), '4.4.4.4')).status).toBe(200);
+    expect((await from(0, apiKey('1'), '4.4.4.5')).status).toBe(401);
+  });
+
+  test('are not counted where no credential was sent', async () => {
+    for (let i = 0; i < 12; i++) expect((await ask(url(0), '/v1/users', { headers: { 'x-forwarded-for': '3.3.3.3' } })).status).toBe(401);
+    expect((await from(0, apiKey('2'), '3.3.3.3')).status).toBe(401);
   });
 });
 
@@ -139,13 +206,16 @@ test('Redis counts exactly as the pure rule does', async () => {
   const process = (gateways[0] as Gateway).process;
   const shared = createRedisLimiter(createLimiterRedis(await openRedis(process, { REDIS_URL: redis.url, REDIS_MODE: 'auto' })));
   let run = 0;
-  const requests = fc.array(fc.tuple(fc.nat(2), fc.nat(2)), { maxLength: 30 });
+  const requests = fc.array(fc.tuple(fc.nat(2), fc.nat(2), fc.boolean()), { maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(requests, fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 6 }), async (pairs, own, organization) => {
       run += 1;
       const local: Limiter = createLocalLimiter(() => 0);
       const rule = (name: string, limit: number): Rule => ({ key: `limit:{${run}}:${name}`, policy: { name, limit } });
-      const all = pairs.map(([first, second]) => [rule(`own-${first}`, own), rule(`organization-${second}`, organization)]);
+      const all = pairs.map(([first, second, onlyChecked]) => [
+        rule(`own-${first}`, own),
+        { ...rule(`organization-${second}`, organization), onlyChecked },
+      ]);
       const there = await Promise.all(all.map((rules) => shared.take(rules)));
       for (const [index, rules] of all.entries()) {
         const here = await local.take(rules);

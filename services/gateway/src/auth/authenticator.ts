@@ -23,6 +23,8 @@ const unlessLate = (askAgain: boolean) => (cause: unknown) => {
   throw cause;
 };
 
+const idOf = (token: string) => hash('sha256', token, 'base64url');
+
 export interface AuthenticatorOptions {
   readonly ask: (tokens: readonly string[]) => Promise<Verdict[]>;
   /** A clock that never goes back, in milliseconds. */
@@ -33,6 +35,8 @@ export interface AuthenticatorOptions {
 export interface Authenticator {
   /** Whom the token stands for; rejects with what is wrong with it, or with 503 when nobody can say. */
   authenticate(token: string): Promise<Principal>;
+  /** Whether the token was good when it was last judged here. */
+  knows(token: string): boolean;
 }
 
 /**
@@ -81,8 +85,12 @@ export function createAuthenticator({ ask, now = () => performance.now(), wallCl
   return {
     async authenticate(token) {
       if (!couldBeOurs(token)) throw new ServiceError('invalid_token');
-      const { verdict } = await currentLease(hash('sha256', token, 'base64url'), token);
+      const { verdict } = await currentLease(idOf(token), token);
       return accept(verdict, wallClock());
+    },
+    knows(token) {
+      const verdict = leases.peek(idOf(token))?.verdict;
+      return verdict !== undefined && 'principal' in verdict;
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import { authorize } from '../auth/authorize.ts';
 import { bearerToken } from '../auth/bearer.ts';
 import type { Backends } from '../backends.ts';
+import type { FailedAuthentications } from '../limits/failed-authentications.ts';
 import type { Limiter, Rule } from '../limits/limiter.ts';
 import type { Rules } from '../limits/rules.ts';
 import { bodyLimitsOf, isIdempotent, type Route, type RouteInput, successStatus } from '../routes/route.ts';
@@ -22,6 +23,8 @@ export interface PipelineParts {
   readonly authenticator: Authenticator;
   readonly limiter: Limiter;
   readonly rules: Rules;
+  readonly failures: FailedAuthentications;
+  /** What limits count the caller's address by. */
   readonly addressOf: (exchange: Exchange) => string;
   readonly backends: Backends;
 }
@@ -39,8 +42,7 @@ export function createPipeline(parts: PipelineParts): (route: Route) => (exchang
 
 /** For a caller with a token. */
 const forCallers = (route: Route, parts: PipelineParts) => async (exchange: Exchange) => {
-  const token = bearerToken(exchange.request.headers.authorization);
-  const principal = await parts.authenticator.authenticate(token);
+  const { token, principal } = await identify(exchange, parts);
   exchange.principal = principal;
   if (route.cost && route.cost !== 'token') await count(exchange, parts, parts.rules.forPrincipal(route.cost, principal));
   authorize(route, principal);
@@ -51,15 +53,40 @@ const forCallers = (route: Route, parts: PipelineParts) => async (exchange: Exch
   return perform(route, parts, exchange, body);
 };
 
-/** For anyone. What hands out tokens is counted by address and by the credential in the body, together, whatever is wrong with the body. */
-const forEveryone = (route: Route, parts: PipelineParts) => async (exchange: Exchange) => {
-  const [body] = route.body ? await Promise.allSettled([preparedBody(route, exchange)]) : [undefined];
-  if (route.cost === 'token') {
-    const credential = body?.status === 'fulfilled' ? route.credential?.(body.value) : undefined;
-    await count(exchange, parts, parts.rules.forTokens(parts.addressOf(exchange), credential));
+/** Who the caller is. An address that failed too often gets no new look at what it sends; what was good here before stays so. */
+async function identify(exchange: Exchange, parts: PipelineParts): Promise<{ token: string; principal: Principal }> {
+  const { authenticator, failures, addressOf } = parts;
+  try {
+    const token = bearerToken(exchange.request.headers.authorization);
+    const refusal = failures.refusalOf(() => addressOf(exchange));
+    if (refusal && !authenticator.knows(token)) {
+      exchange.limits = refusal;
+      throw new ServiceError('rate_limited');
+    }
+    return { token, principal: await authenticator.authenticate(token) };
+  } catch (cause) {
+    if (isFailedAuthentication(cause)) await failures.count(addressOf(exchange));
+    throw cause;
   }
-  if (body?.status === 'rejected') throw body.reason;
-  return perform(route, parts, exchange, body?.value);
+}
+
+/** To send no credential at all is not an attempt with a wrong one. */
+const isFailedAuthentication = (cause: unknown) =>
+  cause instanceof ServiceError && cause.definition.http === 401 && cause.code !== 'missing_token';
+
+/** For anyone. What hands out tokens is limited by address before a byte of the body is read, and then by whom it claims to be. */
+const forEveryone = (route: Route, parts: PipelineParts) => async (exchange: Exchange) => {
+  if (route.cost !== 'token') return perform(route, parts, exchange, route.body && (await preparedBody(route, exchange)));
+  const { rules, addressOf } = parts;
+  const address = addressOf(exchange);
+  await count(exchange, parts, rules.forTokenRequest(address));
+  const body = await preparedBody(route, exchange);
+  const credential = route.credential?.(body);
+  if (credential === undefined) return perform(route, parts, exchange, body);
+  await count(exchange, parts, rules.forClaim(address, credential));
+  const reply = await perform(route, parts, exchange, body);
+  await count(exchange, parts, rules.forIssuedToken(credential));
+  return reply;
 };
 
 async function preparedBody(route: Route, { request }: Exchange): Promise<unknown> {
@@ -67,9 +94,13 @@ async function preparedBody(route: Route, { request }: Exchange): Promise<unknow
   return route.prepare ? route.prepare({ body, authorization: request.headers.authorization }) : body;
 }
 
+/** Counts the request where these rules say, and keeps how things stand for the answer's headers. */
 async function count(exchange: Exchange, { limiter }: PipelineParts, rules: readonly Rule[]): Promise<void> {
-  exchange.limits = await limiter.take(rules);
-  if (!exchange.limits.allowed) throw new ServiceError('rate_limited');
+  const { allowed, standings } = await limiter.take(rules);
+  const names = new Set(standings.map(({ policy }) => policy.name));
+  const before = exchange.limits?.standings.filter(({ policy }) => !names.has(policy.name)) ?? [];
+  exchange.limits = { allowed, standings: [...before, ...standings] };
+  if (!allowed) throw new ServiceError('rate_limited');
 }
 
 async function perform(route: Route, { backends }: PipelineParts, exchange: Exchange, body: unknown): Promise<Reply> {

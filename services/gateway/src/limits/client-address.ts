@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { parseIp } from '@agent-service/runtime/outbound/ip-address';
 
 /** Who is believed about where a request came from: addresses (`10.0.0.1`) and networks (`10.0.0.0/8`). */
 export function parseTrustedProxies(entries: readonly string[]): BlockList {
@@ -18,10 +19,13 @@ function addEntry(trusted: BlockList, entry: string): void {
 
 const family = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
+/** More proxies than any request passes. */
+const maxHops = 32;
+
 /** The peer's address, or, behind trusted proxies, the last one in X-Forwarded-For that is not theirs. */
 export function clientAddress(peer: string, forwardedFor: string | undefined, trusted: BlockList): string {
   let address = plain(peer);
-  const hops = forwardedFor?.split(',') ?? [];
+  const hops = forwardedFor?.split(',').slice(-maxHops) ?? [];
   while (isIP(address) !== 0 && trusted.check(address, family(address))) {
     const hop = plain(hops.pop()?.trim() ?? '');
     if (isIP(hop) === 0) return address;
@@ -30,5 +34,21 @@ export function clientAddress(peer: string, forwardedFor: string | undefined, tr
   return address;
 }
 
-/** An IPv4 address that arrived on an IPv6 socket, as IPv4. */
-const plain = (address: string) => (address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address);
+const mappedPrefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+
+/** An IPv4-mapped IPv6 address counts as its IPv4 address, however it is spelled. */
+function plain(address: string): string {
+  if (!address.includes(':')) return address;
+  const bytes = parseIp(withoutZone(address));
+  return bytes && mappedPrefix.every((byte, index) => bytes[index] === byte) ? bytes.slice(mappedPrefix.length).join('.') : address;
+}
+
+const withoutZone = (address: string) => address.replace(/%.*$/, '');
+
+const subscriberBytes = 8;
+
+/** What limits count an address by: an IPv6 subscriber has a whole /64 of them. */
+export function countedAddress(address: string): string {
+  const bytes = address.includes(':') ? parseIp(withoutZone(address)) : undefined;
+  return bytes ? `${Buffer.from(bytes.slice(0, subscriberBytes)).toString('hex')}/64` : address;
+}

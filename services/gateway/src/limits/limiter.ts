@@ -8,6 +8,8 @@ export interface Policy {
 export interface Rule {
   readonly key: string;
   readonly policy: Policy;
+  /** Must have room, and is left as it is: what the request comes to is counted later. */
+  readonly onlyChecked?: boolean;
 }
 
 export interface Standing {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { clientAddress, parseTrustedProxies } from './client-address.ts';
+import { clientAddress, countedAddress, parseTrustedProxies } from './client-address.ts';
+import { createFailedAuthentications } from './failed-authentications.ts';
 import { createLastingLimiter } from './lasting-limiter.ts';
 import { limitHeaders, retryAfterSeconds } from './limit-headers.ts';
 import type { Decision, Limiter, Rule } from './limiter.ts';
@@ -50,6 +51,43 @@ describe('the limiter of one process', () => {
   });
 });
 
+describe('a counter that is only checked', () => {
+  test('must have room and is left as it is, and its window begins with the first request that counts', async () => {
+    let nowMs = 0;
+    const limiter = createLocalLimiter(() => nowMs);
+    const checked = { ...rule('issued', 1), onlyChecked: true };
+    for (let i = 0; i < 3; i++) expect((await limiter.take([rule('claim', 9), checked])).allowed).toBe(true);
+    nowMs = 30_000;
+    expect((await limiter.take([rule('issued', 1)])).standings[0]).toMatchObject({ count: 1, resetMs: windowMs });
+    expect((await limiter.take([rule('claim', 9), checked])).allowed).toBe(false);
+  });
+});
+
+describe('failed authentications', () => {
+  const rules = { forFailedAuthentication: (address: string) => [rule(address, 3)] };
+
+  test('refuse what is new from an address that used its failures up, until its window ends', async () => {
+    let nowMs = 0;
+    const now = () => nowMs;
+    const failures = createFailedAuthentications(createLocalLimiter(now), rules, now);
+    for (let i = 0; i < 2; i++) await failures.count('a');
+    expect(failures.refusalOf(() => 'a')).toBeUndefined();
+    await failures.count('a');
+    nowMs = 20_000;
+    expect(failures.refusalOf(() => 'a')).toMatchObject({ allowed: false, standings: [{ resetMs: windowMs - 20_000 }] });
+    expect(failures.refusalOf(() => 'b')).toBeUndefined();
+    nowMs = windowMs;
+    expect(failures.refusalOf(() => 'a')).toBeUndefined();
+  });
+
+  test('of any number of addresses are remembered within bounds', async () => {
+    const failures = createFailedAuthentications(createLocalLimiter(), { forFailedAuthentication: (address) => [rule(address, 1)] });
+    for (let i = 0; i < 12_000; i++) await failures.count(`address-${i}`);
+    const remembered = Array.from({ length: 12_000 }, (_, i) => failures.refusalOf(() => `address-${i}`)).filter(Boolean);
+    expect(remembered).toHaveLength(10_000);
+  });
+});
+
 describe('limits that outlast Redis', () => {
   const failing = (): Limiter & { asked: number } => ({
     asked: 0,
@@ -96,7 +134,13 @@ describe('limits that outlast Redis', () => {
 });
 
 describe('rules', () => {
-  const rules = createRules({ readsPerMinute: 600, writesPerMinute: 120, messagesPerMinute: 60, tokensPerMinute: 30 });
+  const rules = createRules({
+    readsPerMinute: 600,
+    writesPerMinute: 120,
+    messagesPerMinute: 60,
+    tokensPerMinute: 30,
+    failedAuthenticationsPerMinute: 300,
+  });
   const tag = (key: string) => /\{(.+?)\}/.exec(key)?.[1];
 
   test('the counters of one request live in one slot of a Redis cluster', () => {
@@ -113,8 +157,8 @@ describe('rules', () => {
       expect(keys.map(tag)).toEqual(['org_1', 'org_1']);
       expect(new Set(keys).size).toBe(2);
     }
-    const tokens = rules.forTokens('1.2.3.4', 'sa_live_secret').map(({ key }) => key);
-    expect(new Set(tokens.map(tag)).size).toBe(1);
+    const claim = rules.forClaim('1.2.3.4', 'sa_live_secret').map(({ key }) => key);
+    expect([claim.length, new Set(claim.map(tag)).size]).toEqual([2, 1]);
   });
 
   test('an organization has five times what a key has', () => {
@@ -123,7 +167,8 @@ describe('rules', () => {
   });
 
   test('a counter is not named by a secret', () => {
-    for (const { key } of rules.forTokens('1.2.3.4', 'sa_live_secret')) expect(key).not.toContain('sa_live_secret');
+    const all = [...rules.forClaim('1.2.3.4', 'sa_live_secret'), ...rules.forIssuedToken('sa_live_secret')];
+    for (const { key } of all) expect(key).not.toContain('sa_live_secret');
   });
 });
 
@@ -170,6 +215,20 @@ describe('the address of a client', () => {
     ['no address any more', '', '9.9.9.9', ''],
   ])('%s', (_name, peer, forwardedFor, expected) => {
     expect(clientAddress(peer, forwardedFor, trusted)).toBe(expected);
+  });
+
+  test.each([
+    ['1.2.3.4', '1.2.3.4'],
+    ['::ffff:1.2.3.4', '1.2.3.4'],
+    ['::FFFF:102:304', '1.2.3.4'],
+    ['0:0:0:0:0:ffff:1.2.3.4', '1.2.3.4'],
+    ['2001:db8:1:2::5', '20010db800010002/64'],
+    ['2001:DB8:1:2:ffff:ffff:ffff:ffff', '20010db800010002/64'],
+    ['2001:db8:1:3::5', '20010db800010003/64'],
+    ['fe80::1%eth0', 'fe80000000000000/64'],
+    ['', ''],
+  ])('%s counts as %s', (peer, counted) => {
+    expect(countedAddress(clientAddress(peer, undefined, trusted))).toBe(counted);
   });
 
   test.each(['nonsense', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', 'fd00::/129', ''])('%j is no proxy', (entry) => {

@@ -13,7 +13,11 @@ export interface LocalLimiter extends Limiter {
 export function createLocalLimiter(now: () => number = () => performance.now()): LocalLimiter {
   const counters = new LRUCache<string, Counter>({ max: maxCounters });
   const keep = (rules: readonly Rule[], values: readonly Counter[]) => {
-    for (const [index, { key }] of rules.entries()) counters.set(key, values[index] as Counter);
+    for (const [index, { key }] of rules.entries()) {
+      const value = values[index] as Counter;
+      // A window begins with the first request that it counts.
+      if (value.count > 0) counters.set(key, value);
+    }
   };
   return {
     async take(rules): Promise<Decision> {
@@ -23,6 +27,7 @@ export function createLocalLimiter(now: () => number = () => performance.now()):
         rules.map(({ key }) => counters.get(key)),
         limits,
         nowMs,
+        rules.map(({ onlyChecked }) => !onlyChecked),
       );
       if (judgement.allowed) keep(rules, judgement.counters);
       const standings = judgement.counters.map(({ count, endsAtMs }, index) => ({

@@ -24,7 +24,10 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
   const keys = [...counters.keys()];
   const limits = [...counters.values()].map(({ policy }) => policy.limit);
   const places = new Map(keys.map((key, index) => [key, index + 1]));
-  const checks = requests.flatMap((rules) => [rules.length, ...rules.map(({ key }) => places.get(key) as number)]);
+  const checks = requests.flatMap((rules) => [
+    rules.length,
+    ...rules.map(({ key, onlyChecked }) => (places.get(key) as number) * (onlyChecked ? -1 : 1)),
+  ]);
   const answer = await take(keys, [windowMs, ...limits, ...checks]);
   let at = 0;
   const next = () => answer[at++] as number;

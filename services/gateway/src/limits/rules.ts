@@ -10,6 +10,7 @@ export interface Limits {
   readonly writesPerMinute: number;
   readonly messagesPerMinute: number;
   readonly tokensPerMinute: number;
+  readonly failedAuthenticationsPerMinute: number;
 }
 
 const organizationFactor = 5;
@@ -17,8 +18,13 @@ const organizationFactor = 5;
 export interface Rules {
   /** The key's own counter and its organization's. */
   forPrincipal(cost: Exclude<Cost, 'token'>, principal: Principal): Rule[];
-  /** The address's counter, and the credential's if one was named. */
-  forTokens(address: string, credential: string | undefined): Rule[];
+  /** Who asks for a token, before anything is read of the request. */
+  forTokenRequest(address: string): Rule[];
+  /** Whom this address claims to be. What others claim elsewhere counts apart, so that nobody can be locked out by wrong secrets. */
+  forClaim(address: string, credential: string): Rule[];
+  /** A token that is handed out for the credential. */
+  forIssuedToken(credential: string): Rule[];
+  forFailedAuthentication(address: string): Rule[];
 }
 
 interface Pair {
@@ -38,7 +44,10 @@ export function createRules(limits: Limits): Rules {
     message: pair('messages', limits.messagesPerMinute),
   };
   const byAddress: Policy = { name: 'tokens-address', limit: limits.tokensPerMinute };
+  const byClaim: Policy = { name: 'tokens-claim', limit: limits.tokensPerMinute };
   const byCredential: Policy = { name: 'tokens-credential', limit: limits.tokensPerMinute };
+  const failures: Policy = { name: 'failed-authentications', limit: limits.failedAuthenticationsPerMinute };
+  const issued = (credential: string) => ({ key: `limit:{tokens}:credential:${digest(credential)}`, policy: byCredential });
   return {
     forPrincipal(cost, { organizationId, credentialId }) {
       const { own, organization } = policies[cost];
@@ -48,10 +57,13 @@ export function createRules(limits: Limits): Rules {
         { key: prefix, policy: organization },
       ];
     },
-    forTokens(address, credential) {
-      const rule = { key: `limit:{tokens}:address:${address}`, policy: byAddress };
-      return credential === undefined ? [rule] : [rule, { key: `limit:{tokens}:credential:${digest(credential)}`, policy: byCredential }];
-    },
+    forTokenRequest: (address) => [{ key: `limit:{tokens}:address:${address}`, policy: byAddress }],
+    forClaim: (address, credential) => [
+      { key: `limit:{tokens}:claim:${address}:${digest(credential)}`, policy: byClaim },
+      { ...issued(credential), onlyChecked: true },
+    ],
+    forIssuedToken: (credential) => [issued(credential)],
+    forFailedAuthentication: (address) => [{ key: `limit:{failures:${address}}`, policy: failures }],
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * `judge` of window.ts inside Redis, for many requests at once, one after the other.
  * KEYS: the counters, each once. ARGV: the window in milliseconds, the limit of each counter, and then for each request how many
- * counters it is held against and their places in KEYS.
+ * counters it is held against and their places in KEYS, negative where it is only checked and not counted.
  * Answers for each request 1 or 0, and count and milliseconds left of each of its counters.
  */
 export const takeScript = `
@@ -21,13 +21,14 @@ while at <= #ARGV do
   local first, last = at + 1, at + tonumber(ARGV[at])
   local allowed = 1
   for j = first, last do
-    local i = tonumber(ARGV[j])
+    local i = math.abs(tonumber(ARGV[j]))
     if counts[i] >= limits[i] then allowed = 0 end
   end
   answer[#answer + 1] = allowed
   for j = first, last do
-    local i = tonumber(ARGV[j])
-    counts[i] = counts[i] + allowed
+    local place = tonumber(ARGV[j])
+    local i = math.abs(place)
+    if place > 0 then counts[i] = counts[i] + allowed end
     answer[#answer + 1] = counts[i]
     answer[#answer + 1] = rests[i]
   end

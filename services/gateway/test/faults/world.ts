@@ -46,7 +46,7 @@ export async function startFaultyWorld({ modelMs, settings = {} }: FaultyOptions
   const modelsFile = join(folder, 'models.json');
   writeFileSync(modelsFile, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
   const unlimited = Object.fromEntries(
-    ['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
+    ['READS', 'WRITES', 'MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
   );
   const own = { DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), LOG_LEVEL: 'info', MODELS_FILE: modelsFile };
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...unlimited, ...own, ...settings };

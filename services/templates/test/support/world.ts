@@ -32,7 +32,9 @@ export interface World {
   readonly stop: () => Promise<void>;
 }
 
-const unlimited = Object.fromEntries(['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']));
+const unlimited = Object.fromEntries(
+  ['READS', 'WRITES', 'MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
+);
 
 export async function startWorld(prepare: (templatesFolder: string) => Promise<void> = async () => undefined): Promise<World> {
   const templatesFolder = join(await testFolder(), 'templates');
