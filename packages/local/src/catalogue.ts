@@ -14,11 +14,22 @@ export interface CatalogueEntry {
   readonly secrets: readonly SecretName[];
   /** The services it calls: it gets `<NAME>_ADDRESS` of each. */
   readonly needs: readonly string[];
+  /** The operator's settings that it understands, beside those of every process. It gets no others. */
+  readonly settings: readonly string[];
+  /** Calls models: it gets the keys that MODELS_FILE names. */
+  readonly models?: boolean;
+  /** Calls addresses outside: it gets the operator's proxies. */
+  readonly outbound?: boolean;
   /** Runs only where this setting of the operator's is true. */
   readonly enabledBy?: 'WEBHOOKS_ENABLED';
   /** The setting that names an `http` process's port, and the port without it. */
   readonly port?: { readonly setting: 'PORT' | 'PORTAL_PORT'; readonly fallback: number };
 }
+
+const database = ['DATABASE_POOL_MAX'];
+const redis = ['REDIS_MODE', 'REDIS_SENTINEL_MASTER'];
+const encryption = ['ENCRYPTION_KEY_AHEAD_SECONDS'];
+const events = ['WEBHOOKS_ENABLED'];
 
 export const catalogue: readonly CatalogueEntry[] = [
   {
@@ -29,6 +40,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: false,
     secrets: ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
     needs: ['webhooks'],
+    settings: [...database, ...encryption, ...events, 'TOKEN_TTL_SECONDS', 'TOKEN_ISSUER', 'SIGNING_KEY_DAYS', 'SIGNING_KEY_AHEAD_SECONDS'],
   },
   {
     name: 'credits',
@@ -38,6 +50,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: false,
     secrets: ['SERVICE_SECRET', 'CURSOR_SECRET'],
     needs: ['identity', 'webhooks'],
+    settings: [...database, ...events, 'MODELS_FILE'],
   },
   {
     name: 'agents',
@@ -47,6 +60,15 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: true,
     secrets: ['SERVICE_SECRET', 'CURSOR_SECRET', 'ENCRYPTION_KEYS'],
     needs: ['identity', 'credits', 'webhooks'],
+    settings: [
+      ...database,
+      ...redis,
+      ...encryption,
+      ...events,
+      'ORGANIZATION_ANSWERS_IN_FLIGHT',
+      'ORGANIZATION_ANSWERS_WAITING',
+      'ANSWER_DEADLINE_SECONDS',
+    ],
   },
   {
     name: 'templates',
@@ -56,6 +78,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: false,
     secrets: ['SERVICE_SECRET', 'CURSOR_SECRET'],
     needs: ['agents'],
+    settings: ['MODELS_FILE', 'TEMPLATES_DIR'],
   },
   {
     name: 'answer-worker',
@@ -65,6 +88,9 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: true,
     secrets: ['SERVICE_SECRET'],
     needs: ['agents'],
+    settings: [...redis, 'MODELS_FILE', 'ANSWER_CONCURRENCY', 'ANSWER_DRAIN_MS', 'DATA_SOURCE_ROLES'],
+    models: true,
+    outbound: true,
   },
   {
     name: 'webhooks',
@@ -74,6 +100,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: true,
     secrets: ['SERVICE_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
     needs: ['identity'],
+    settings: [...database, ...redis, ...encryption, 'WEBHOOK_ALLOWED_NETWORKS', 'SMTP_URL', 'SMTP_FROM'],
     enabledBy: 'WEBHOOKS_ENABLED',
   },
   {
@@ -84,6 +111,8 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: true,
     secrets: ['SERVICE_SECRET'],
     needs: ['webhooks'],
+    settings: [...redis, 'WEBHOOK_ALLOWED_NETWORKS', 'WEBHOOK_CA_FILE', 'DELIVERY_JOBS_AT_ONCE'],
+    outbound: true,
     enabledBy: 'WEBHOOKS_ENABLED',
   },
   {
@@ -94,6 +123,17 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: true,
     secrets: ['SERVICE_SECRET'],
     needs: ['identity', 'credits', 'agents', 'templates', 'webhooks'],
+    settings: [
+      ...redis,
+      ...events,
+      'RATE_LIMIT_READS_PER_MINUTE',
+      'RATE_LIMIT_WRITES_PER_MINUTE',
+      'RATE_LIMIT_MESSAGES_PER_MINUTE',
+      'RATE_LIMIT_TOKENS_PER_MINUTE',
+      'ANSWER_WAIT_SECONDS',
+      'TRUSTED_PROXIES',
+      'PUBLIC_URL',
+    ],
     port: { setting: 'PORT', fallback: 8080 },
   },
 ];

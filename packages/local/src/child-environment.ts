@@ -1,5 +1,8 @@
+import { resolve } from 'node:path';
 import type { CatalogueEntry } from './catalogue.ts';
+import { readIfPresent } from './files.ts';
 import { type Instance, targetOf } from './plan.ts';
+import { repositoryRoot } from './root.ts';
 import { type Secrets, secretNames, settingName } from './secrets.ts';
 
 export interface ChildEnvironmentOptions {
@@ -12,28 +15,27 @@ export interface ChildEnvironmentOptions {
   readonly compileCache: string;
 }
 
-/** Never passed on from the operator's environment: each process gets its own value of those it needs, and none of the others. */
-const givenPerProcess = [
-  'DATABASE_URL',
-  'REDIS_URL',
-  'HOST',
-  'PORT',
-  'PORTAL_PORT',
-  'GRPC_PORT',
-  'OPS_PORT',
-  'POSTGRES_PASSWORD',
-  'REDIS_PASSWORD',
-  'DEMONSTRATION_PASSWORD',
-  ...secretNames,
+/** What Node, the C library, tracing and TLS read for themselves. Nothing by a prefix: NODE_AUTH_TOKEN is a secret. */
+const ofTheMachine = [
+  ...['PATH', 'HOME', 'USER', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'UV_THREADPOOL_SIZE'],
+  ...['NODE_OPTIONS', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE', 'NODE_V8_COVERAGE', 'NODE_NO_WARNINGS', 'NODE_DEBUG'],
+  ...['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_RESOURCE_ATTRIBUTES', 'OTEL_SERVICE_NAME', 'OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'],
+];
+const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy', 'NODE_USE_ENV_PROXY'];
+
+/** Settings of every process of ours. */
+const ofEveryProcess = [
+  ...['LOG_LEVEL', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'DRAIN_DELAY_MS'],
+  ...['GRPC_TLS_CA_FILE', 'GRPC_TLS_CERT_FILE', 'GRPC_TLS_KEY_FILE'],
 ];
 
-/** All that a process is told: the operator's own settings, and of ours only what its entry in the catalogue asks for. */
+/** All that a process is told: of the operator's environment and of our settings only what its entry in the catalogue asks for. */
 export function childEnvironment(options: ChildEnvironmentOptions): Record<string, string> {
   const { instance, operator, secrets, databaseUrl, redisUrl, compileCache } = options;
   const { entry } = instance;
   return {
     NODE_COMPILE_CACHE: compileCache,
-    ...passedOn(operator),
+    ...passedOn(operator, namesFor(entry, operator)),
     HOST: '127.0.0.1',
     OPS_PORT: String(instance.opsPort),
     ...portSetting(entry, instance.port),
@@ -44,13 +46,25 @@ export function childEnvironment(options: ChildEnvironmentOptions): Record<strin
   };
 }
 
-function passedOn(operator: Readonly<NodeJS.ProcessEnv>): Record<string, string> {
-  const withheld = (name: string) =>
-    givenPerProcess.includes(name) || name.endsWith('_ADDRESS') || name.startsWith('DATABASE_PASSWORD_') || name.startsWith('npm_');
-  return Object.fromEntries(
-    Object.entries(operator).flatMap(([name, value]) => (value === undefined || withheld(name) ? [] : [[name, value]])),
-  );
+/** The names of what this process may be told of the operator's environment. Whatever else stands there is none of its business. */
+export function namesFor(entry: CatalogueEntry, operator: Readonly<NodeJS.ProcessEnv>): string[] {
+  const keys = entry.models ? modelKeyNames(operator['MODELS_FILE']) : [];
+  return [...ofTheMachine, ...ofEveryProcess, ...entry.settings, ...(entry.outbound ? proxies : []), ...keys];
 }
+
+function passedOn(operator: Readonly<NodeJS.ProcessEnv>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (operator[name] === undefined ? [] : [[name, operator[name]]])));
+}
+
+/** The variables that a models file names as keys. A file that is not right is reported by the process that uses it. */
+function modelKeyNames(file: string | undefined): string[] {
+  const content = file ? readIfPresent(resolve(repositoryRoot, file)) : undefined;
+  const names = [...(content ?? '').matchAll(/"api_key_env"\s*:\s*"([A-Za-z_][A-Za-z0-9_]*)"/g)].map((match) => match[1] ?? '');
+  return names.filter((name) => !isOwnSecret(name));
+}
+
+/** A models file must not be able to name a secret of ours. */
+const isOwnSecret = (name: string) => (secretNames as readonly string[]).includes(name) || /(_URL|_PASSWORD)$/.test(name);
 
 function portSetting(entry: CatalogueEntry, port: number | undefined): Record<string, string> {
   if (port === undefined) return {};

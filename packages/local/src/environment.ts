@@ -14,3 +14,10 @@ export function commandFolders(env: Readonly<NodeJS.ProcessEnv> = environment): 
   const named = (env['PATH'] ?? '').split(delimiter).filter(Boolean);
   return [...new Set([...named, '/usr/local/bin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin'])];
 }
+
+/** All that a server which is not ours is told of the operator's environment. */
+export const serverEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
+  ['PATH', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'].flatMap((name) =>
+    environment[name] === undefined ? [] : [[name, environment[name]]],
+  ),
+);

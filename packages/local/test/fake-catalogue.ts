@@ -7,4 +7,9 @@ const named = new Set(['identity', 'gateway', 'answer-worker']);
 /** The real entries of one service of each kind, with a fake behind each; the worker works with the service that there is. */
 export const fakeCatalogue: readonly CatalogueEntry[] = catalogue
   .filter(({ name }) => named.has(name))
-  .map((real) => ({ ...real, entry, needs: ['identity'].filter((name) => name !== real.name) }));
+  .map((real) => ({
+    ...real,
+    entry,
+    settings: [...real.settings, 'FAKE_FAILS'],
+    needs: ['identity'].filter((name) => name !== real.name),
+  }));

@@ -1,17 +1,29 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { testFolder } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isFree } from '../src/ports.ts';
 import type { LocalSystem } from '../src/system.ts';
 import { environmentOf, eventually, isGone, ownEnvironment, pidsIn, readData, startFakes } from './support.ts';
+
+/** An operator's environment, with what is meant for one process and what is meant for none. */
+async function operatorsOwn(): Promise<Record<string, string>> {
+  const models = join(await testFolder(), 'models.json');
+  writeFileSync(models, JSON.stringify({ tiers: { Fast: { provider: 'anthropic', model: 'm', api_key_env: 'MODEL_API_KEY' } } }));
+  const secrets = Object.fromEntries(
+    ['SECRET_OF_OPERATOR', 'NODE_AUTH_TOKEN', 'npm_config_token'].map((name) => [name, 'of the operator']),
+  );
+  const settings = { MODELS_FILE: models, ANSWER_WAIT_SECONDS: '7', LOG_LEVEL: 'warn', HTTPS_PROXY: 'http://proxy.example:3128' };
+  return { ...secrets, ...settings, MODEL_API_KEY: 'the-operators' };
+}
 
 describe('a running system', () => {
   let system: LocalSystem;
   const lines: string[] = [];
 
   beforeAll(async () => {
-    const env = await ownEnvironment({ REPLICAS: 'identity=2 gateway=2', MODEL_API_KEY: 'the-operators', KEY_HASH_SECRET: 'k'.repeat(40) });
+    const env = await ownEnvironment({ REPLICAS: 'identity=2 gateway=2', KEY_HASH_SECRET: 'k'.repeat(40), ...(await operatorsOwn()) });
     system = await startFakes(env, { report: (line) => lines.push(line) });
   });
 
@@ -27,15 +39,31 @@ describe('a running system', () => {
       expect(statSync(join(system.dataDir, file)).mode & 0o777).toBe(0o600);
   });
 
+  test('no process of the system has a variable of the operator that it does not know', () => {
+    for (const [name, pid] of Object.entries(pidsIn(system.dataDir))) {
+      const told = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      const names = told.map((entry) => entry.split('=')[0] ?? '');
+      expect([name, names.filter((each) => ['SECRET_OF_OPERATOR', 'NODE_AUTH_TOKEN', 'npm_config_token'].includes(each))]).toEqual([
+        name,
+        [],
+      ]);
+      expect([name, names.includes('MODEL_API_KEY')]).toEqual([name, name === 'answer-worker']);
+      expect([name, names.includes('HTTPS_PROXY')]).toEqual([name, name === 'answer-worker']);
+      expect([name, told.filter((entry) => entry.includes('of the operator'))]).toEqual([name, []]);
+      if (name === 'postgres' || name === 'redis') expect([name, names.includes('HOME')]).toEqual([name, false]);
+    }
+  });
+
   test('tells a process what it needs, what the operator set, and nothing else', async () => {
     const [gateway, identity] = await Promise.all([environmentOf(system, 'gateway'), environmentOf(system, 'identity')]);
     const targets = ['identity', 'identity-2'].map((name) => system.endpoints[name]?.replace('ipv4:', ''));
     expect(gateway).toMatchObject({
       IDENTITY_ADDRESS: `ipv4:${targets.join(',')}`,
       REDIS_URL: system.endpoints['redis'],
-      MODEL_API_KEY: 'the-operators',
+      ANSWER_WAIT_SECONDS: '7',
+      LOG_LEVEL: 'warn',
     });
-    for (const name of ['DATABASE_URL', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET', 'POSTGRES_PASSWORD'])
+    for (const name of ['MODEL_API_KEY', 'DATABASE_URL', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET', 'POSTGRES_PASSWORD'])
       expect(gateway).not.toHaveProperty(name);
     expect(identity).toMatchObject({ KEY_HASH_SECRET: 'k'.repeat(40), SERVICE_SECRET: gateway['SERVICE_SECRET'] });
     expect(identity).not.toHaveProperty('REDIS_URL');

@@ -9,8 +9,9 @@ export class ConfigurationError extends Error {
  * Parses the environment with a schema whose keys are the settings' own names.
  * An empty value counts as absent. All faults are reported together, never the values.
  */
-export function readConfig<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
-  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+export function readConfig<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
+  const known = Object.keys(schema.shape).map((name) => [name, env[name]] as const);
+  const present = Object.fromEntries(known.filter(([, value]) => value !== undefined && value !== ''));
   const result = schema.safeParse(present);
   if (result.success) return result.data;
   const faults = result.error.issues.map(

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { Client } from 'pg';
+import { serverEnvironment } from '../environment.ts';
 import { errorCode } from '../files.ts';
 import { LocalError } from '../local-error.ts';
 import { outputTo, type ServerSpec } from '../processes/spec.ts';
@@ -33,6 +34,8 @@ export async function preparePostgres({ folder, port, profile, password }: Postg
     spawn: (log) =>
       spawn(binaries.postgres, ['-D', folder, '-p', String(port), ...settings], {
         ...user,
+        // Nothing of the operator's: functions written in other languages could read it.
+        env: serverEnvironment,
         cwd: '/',
         detached: true,
         stdio: outputTo(log),

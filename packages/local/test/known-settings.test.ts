@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ConfigurationError } from '@agent-service/runtime/config';
+import { expect, test } from '@jest/globals';
+import { catalogue } from '../src/catalogue.ts';
+import { namesFor } from '../src/child-environment.ts';
+import { repositoryRoot } from '../src/root.ts';
+import { settingName } from '../src/secrets.ts';
+
+type Reader = (env: NodeJS.ProcessEnv) => unknown;
+
+/** Every setting that a service's schema asks for. */
+async function settingsOf(entry: string): Promise<string[]> {
+  const file = join(repositoryRoot, entry.replace('main.ts', 'config.ts'));
+  const module = (await import(pathToFileURL(file).href)) as Record<string, Reader>;
+  const read = Object.entries(module).find(([name]) => /^read\w+Config$/.test(name))?.[1];
+  const asked = new Set<string>();
+  const env = new Proxy({}, { get: (_, name: string) => void asked.add(name) });
+  // Nothing is set, so that what a service requires is reported as missing.
+  expect(() => read?.(env)).toThrow(ConfigurationError);
+  return [...asked];
+}
+
+test.each(catalogue.map((entry) => [entry.name, entry] as const))('%s is told every setting that its schema knows', async (_, entry) => {
+  const planned = ['HOST', 'OPS_PORT', 'PORT', 'GRPC_PORT', 'DATABASE_URL', 'REDIS_URL', ...entry.secrets];
+  const addresses = entry.needs.map((service) => `${settingName(service)}_ADDRESS`);
+  const known = new Set([...namesFor(entry, {}), ...planned, ...addresses]);
+  const asked = await settingsOf(entry.entry);
+  expect(asked.filter((name) => !known.has(name))).toEqual([]);
+  expect(entry.settings.filter((name) => !asked.includes(name))).toEqual([]);
+});
