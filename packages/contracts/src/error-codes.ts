@@ -103,6 +103,12 @@ export const errorCodes = define({
     grpc: status.UNAVAILABLE,
     message: 'The model provider did not give an answer. No credits were charged.',
   },
+  answer_abandoned: {
+    type: 'provider',
+    http: 502,
+    grpc: status.ABORTED,
+    message: 'Three attempts at this answer ended without a result, each with the process that made it. No credits were charged.',
+  },
   answer_timeout: {
     type: 'provider',
     http: 504,

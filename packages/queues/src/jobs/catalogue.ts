@@ -53,6 +53,13 @@ export const jobs = {
     id: ({ answerId, dispatch }: AnswerJob) => `${answerId}-${dispatch}`,
     timeLimitMs: 60 * minute,
   },
+  /** Answers that have lost a lease: each is run by a process of its own. */
+  answerApart: {
+    queue: 'answers-apart',
+    payload: answer,
+    id: ({ answerId, dispatch }: AnswerJob) => `${answerId}-${dispatch}`,
+    timeLimitMs: 60 * minute,
+  },
   deliveries: {
     queue: 'deliveries',
     payload: deliveries,
@@ -63,6 +70,7 @@ export const jobs = {
 
 interface Payloads {
   answer: AnswerJob;
+  answerApart: AnswerJob;
   deliveries: DeliveriesJob;
 }
 

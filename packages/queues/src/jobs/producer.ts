@@ -24,6 +24,8 @@ export interface Producer<Payload> {
   prioritize(jobs: readonly { readonly payload: Payload; readonly priority: number }[]): Promise<void>;
   /** Takes away those that no worker has. */
   remove(payloads: readonly Payload[]): Promise<void>;
+  /** A page of the jobs with a priority that wait; a whole round of pages has each that waited all the time. */
+  list(cursor: string | undefined): Promise<{ payloads: Payload[]; next: string | undefined }>;
   /** For metrics and for scaling workers: `waiting` could be worked on now, `delayed` not yet. */
   counts(): Promise<{ waiting: number; active: number; delayed: number }>;
 }
@@ -61,6 +63,15 @@ export function createProducer<Name extends JobName>(
       const backend = queueNow().getBackend();
       await inChunks(payloads, (payload) => backend.remove(kind.id(payload), false));
     },
+    async list(cursor) {
+      const key = `${keyPrefix(kind.queue)}:${kind.queue}`;
+      const [next, members] = await bounded(redis.commands.zscan(`${key}:prioritized`, cursor ?? '0', 'COUNT', listed));
+      const pipeline = redis.commands.pipeline();
+      // Members and their scores in turn.
+      for (const id of members.filter((_, index) => index % 2 === 0)) pipeline.hget(`${key}:${id}`, 'data');
+      const found = members.length === 0 ? [] : answersOf(await bounded(pipeline.exec()));
+      return { payloads: found.flatMap((data) => payloadsIn(kind, data)), next: next === '0' ? undefined : next };
+    },
     async counts() {
       const counted = await bounded(queueNow().getJobCounts('wait', 'prioritized', 'delayed', 'active'));
       const { wait = 0, prioritized = 0, delayed = 0, active = 0 } = counted;
@@ -71,6 +82,15 @@ export function createProducer<Name extends JobName>(
 
 const bounded = <T>(work: Promise<T>): Promise<T> =>
   withTimeout(work, limitMs, () => new Error(`Redis did not answer within ${limitMs} ms`));
+
+const listed = 500;
+
+/** None where the job has gone in the meantime, or is of another version. */
+function payloadsIn<Payload>(kind: JobKind<Payload>, data: unknown): Payload[] {
+  if (typeof data !== 'string') return [];
+  const parsed = kind.payload.safeParse(JSON.parse(data));
+  return parsed.success ? [parsed.data] : [];
+}
 
 const chunk = 100;
 

@@ -59,6 +59,7 @@ export const sendMessage = route({
     'user_limit_reached',
     'too_many_waiting',
     'provider_error',
+    'answer_abandoned',
     'answer_timeout',
   ],
   async handler(request, { answers }) {
