@@ -23,6 +23,8 @@ export interface AgentsBase {
   readonly cursors: Cursors;
   readonly redis: RedisConnections;
   readonly jobs: Producer<AnswerJob>;
+  /** Of answers that have lost a lease. */
+  readonly apartJobs: Producer<AnswerJob>;
   readonly replies: Publisher<Reply>;
   readonly notices: Publisher<WorkerNotice>;
   readonly credits: Client<'credits'>;

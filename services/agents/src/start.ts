@@ -36,6 +36,7 @@ async function createBase(process: ProcessContext, config: AgentsConfig, now: ()
     cursors: createCursors(config.CURSOR_SECRET),
     redis,
     jobs: createProducer(process, redis, 'answer'),
+    apartJobs: createProducer(process, redis, 'answerApart'),
     replies: createPublisher<Reply>(process, redis),
     notices: createPublisher<WorkerNotice>(process, redis),
     credits,

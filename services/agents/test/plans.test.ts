@@ -5,7 +5,7 @@ import { acceptMessages } from '../src/answers/store/accept.ts';
 import { beginAnswers, stillInHand } from '../src/answers/store/begin.ts';
 import { loadStandings, storeResults } from '../src/answers/store/complete.ts';
 import { dispatchNext } from '../src/answers/store/dispatch.ts';
-import { redispatchDue } from '../src/answers/store/due.ts';
+import { redispatchUnbegun } from '../src/answers/store/due.ts';
 import { endPaid } from '../src/answers/store/end-paid.ts';
 import { endUnpaid } from '../src/answers/store/end-unpaid.ts';
 import { loadHistories } from '../src/answers/store/history.ts';
@@ -54,7 +54,7 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   acceptMessages: (sql) => acceptMessages(sql, [message], { inFlight: 50, waiting: 100 }, now),
   attachChannels: (sql) => attachChannels(sql, [message]),
   readAnswers: (sql) => readAnswers(sql, [{ ...key, createdAt: now }]),
-  beginAnswers: (sql) => beginAnswers(sql, [{ ...key, claim: 'c', workerChannel: 'worker:1' }], now),
+  beginAnswers: (sql) => beginAnswers(sql, [{ ...key, claim: 'c', apart: false, workerChannel: 'worker:1' }], now),
   stillInHand: (sql) => stillInHand(sql, [key]),
   renewLeases: (sql) => renewLeases(sql, [{ ...key, attempt: 1 }], now),
   storeResults: (sql) =>
@@ -62,7 +62,7 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   loadStandings: (sql) => loadStandings(sql, [{ ...key, createdAt: now }]),
   endPaid: (sql) => endPaid(sql, [{ ...key, createdAt: now, credits: 1, event: null }]),
   endUnpaid: (sql) => endUnpaid(sql, [unpaid], now),
-  redispatchDue: (sql) => redispatchDue(sql, [{ ...key, dispatches: 1 }], now),
+  redispatchUnbegun: (sql) => redispatchUnbegun(sql, [{ ...key, dispatches: 1 }], now),
   dispatchNext: (sql) => dispatchNext(sql, [tenant], 50, now),
   forgetReleased: (sql) => forgetReleased(sql, [key], now),
   loadHistories: (sql) => loadHistories(sql, [{ ...key, conversationId: 'conv_1', questionId: id, since: now }]),
@@ -134,6 +134,7 @@ test.each(Object.keys(statements))('%s goes by key, though it was planned while 
   const plan = plans.get(name) ?? '';
   expect(plan).not.toMatch(new RegExp(`Seq Scan on (${grown.join('|')})\\b`));
   expect(plan).not.toMatch(/agents_(listed|status|category)/);
+  expect(plan).not.toContain('answers_state_due_index');
   if (!byConversation.includes(name)) expect(plan).not.toContain('answers_conversation_index');
   else expect(plan).toMatch(/answers_conversation_index.*\n\s+Index Cond: .*conversation_id/);
 });

@@ -213,7 +213,7 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
 const isAwaited = ({ question }: Candidate) => Date.now() <= question.callerDeadline + callerToleranceMs;
 
 const dispatchedOf = (row: AcceptedRow, message: Acceptable | undefined) =>
-  row.state === 'dispatched' && message ? [{ ...row, dispatches: 1, traceparent: message.traceparent }] : [];
+  row.state === 'dispatched' && message ? [{ ...row, dispatches: 1, apart: false, traceparent: message.traceparent }] : [];
 
 const failAll =
   (questions: readonly Question[]) =>

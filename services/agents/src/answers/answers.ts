@@ -23,8 +23,18 @@ import { createSteadiness } from './steadiness.ts';
 import type { Result, Settling } from './store/complete.ts';
 import { createPartitions } from './store/partitions.ts';
 import type { ReadRow } from './store/read.ts';
-import { handBackAnswers, renewLeases } from './store/renew.ts';
-import { endOverdueHolds, forgetOldKeys, measure, moveOnDue, raise, type SweepParts, takeUpDuties } from './sweeps.ts';
+import { handBackAnswers, renewLeases, takeFromDead } from './store/renew.ts';
+import {
+  endOverdueHolds,
+  forgetOldKeys,
+  measure,
+  moveOnDue,
+  redispatchOrFail,
+  removeStaleJobs,
+  type SweepParts,
+  takeUpReleases,
+  takeUpSettlements,
+} from './sweeps.ts';
 
 /** The life of answers, from acceptance until they are paid for or given up. */
 export interface Answers {
@@ -34,6 +44,8 @@ export interface Answers {
   complete(result: Result): Promise<EndRefusal>;
   fail(attempts: readonly FailedAttempt[]): Promise<EndRefusal[]>;
   handBack(attempts: readonly AttemptKey[]): Promise<void>;
+  /** The process that ran these attempts has died. */
+  loseLeases(attempts: readonly AttemptKey[]): Promise<void>;
   /** Ends an answer of this user with this agent that has no result yet, within the transaction given. */
   cancel(transaction: { readonly sql: Sql }, key: AnswerKey, whose: { agentId: string; userId: string }): Promise<Cancelled | undefined>;
   read(keys: readonly (AnswerKey & { createdAt: number })[]): Promise<ReadRow[]>;
@@ -61,7 +73,7 @@ export async function createAnswers(process: ProcessContext, base: AgentsBase): 
 export function composeAnswers(process: ProcessContext, base: AgentsBase): { answers: Answers; parts: SweepParts } {
   const background = createBackground(process);
   const metrics = createAnswerMetrics(process);
-  const jobs = createAnswerJobs(base.jobs, background);
+  const jobs = createAnswerJobs(base, background);
   const announcer = createAnnouncer(process, base, metrics);
   const parts: Parts = { ...base, process, background, metrics, jobs, announcer };
   const dispatcher = createDispatcher(parts);
@@ -103,6 +115,9 @@ function forWorkers(parts: Parts, ender: Ender, settling: Duty<Settling>) {
       if (again.length > 0) metrics.redispatched('returned', again.length);
       jobs.add(again);
     },
+    async loseLeases(attempts: readonly AttemptKey[]) {
+      await redispatchOrFail({ ...parts, ender }, await takeFromDead(store.sql, attempts, now()));
+    },
   };
 }
 
@@ -125,10 +140,11 @@ function startAnswerSweeps(parts: SweepParts): void {
       throw cause;
     }
   };
-  startSweep(process, 'answer duties', eachSecond, () => steady(() => takeUpDuties(parts)));
+  startSweep(process, 'pending releases', eachSecond, () => steady(() => takeUpReleases(parts)));
+  startSweep(process, 'pending settlements', eachSecond, () => takeUpSettlements(parts));
   startSweep(process, 'due answers', eachSecond, () => moveOnDue(parts));
   startSweep(process, 'waiting answers', eachSecond, () => dispatcher.closeMissed().then(() => 0));
-  startSweep(process, 'aged answers', eachSecond, () => raise(parts));
+  startSweep(process, 'stale jobs', eachMinute, removeStaleJobs(parts));
   startSweep(process, 'overdue holds', eachHalfMinute, () => endOverdueHolds(parts).then(() => 0));
   startSweep(process, 'answer keys', eachMinute, () => forgetOldKeys(parts));
   startSweep(process, 'answer counts', eachQuarterMinute, () => measure(parts).then(() => 0));

@@ -7,6 +7,8 @@ export interface Duty<Item extends AnswerKey> {
   add(items: readonly Item[]): void;
   /** How many are being seen to. */
   readonly inHand: number;
+  /** Resolves when fewer than this many are. */
+  whenBelow(count: number): Promise<void>;
 }
 
 export interface DutyOptions<Item> {
@@ -24,6 +26,7 @@ const pausesMs = [250, 750, 2_000, 4_000];
 
 export function createDuty<Item extends AnswerKey>({ name, process, background, perform }: DutyOptions<Item>): Duty<Item> {
   const inHand = new Set<string>();
+  let waiting: (() => void)[] = [];
   const batcher = createBatcher<Item, boolean>({ run: attempt, maxItems, concurrency: batchesOut });
 
   async function attempt(items: Item[]): Promise<boolean[]> {
@@ -43,7 +46,14 @@ export function createDuty<Item extends AnswerKey>({ name, process, background, 
     }
   }
 
-  const all = (items: readonly Item[]) => Promise.all(items.map((item) => see(item).finally(() => inHand.delete(nameOf(item)))));
+  function release(item: Item): void {
+    inHand.delete(nameOf(item));
+    const woken = waiting;
+    waiting = [];
+    for (const wake of woken) wake();
+  }
+
+  const all = (items: readonly Item[]) => Promise.all(items.map((item) => see(item).finally(() => release(item))));
 
   return {
     add(items) {
@@ -53,6 +63,9 @@ export function createDuty<Item extends AnswerKey>({ name, process, background, 
     },
     get inHand() {
       return inHand.size;
+    },
+    async whenBelow(count) {
+      while (inHand.size >= count) await new Promise<void>((resolve) => void waiting.push(resolve));
     },
   };
 }

@@ -51,7 +51,7 @@ export const cancelled = (key: AnswerKey): Unpaid => ({
 
 const bare = ({ organizationId, environment, id }: AnswerKey) => ({ organizationId, environment, id, createdAt: timeOf(id) ?? 0 });
 
-export function createEnder({ process, store, announcer, now }: Parts, dispatcher: Dispatcher, releases: Releases): Ender {
+export function createEnder({ process, store, announcer, jobs, now }: Parts, dispatcher: Dispatcher, releases: Releases): Ender {
   function follow(rows: readonly UnpaidRow[], asked: ReadonlyMap<string, Unpaid>): void {
     announcer.ended(
       rows.flatMap((row) => {
@@ -59,6 +59,7 @@ export function createEnder({ process, store, announcer, now }: Parts, dispatche
         return unpaid ? [toEnded(row, unpaid)] : [];
       }),
     );
+    jobs.remove(rows.filter(({ was }) => was === 'dispatched'));
     releases.duty.add(rows);
     dispatcher.afterEnds(rows);
   }

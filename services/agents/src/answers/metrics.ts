@@ -7,7 +7,7 @@ export interface AnswerMetrics {
   accepted(): void;
   ended(outcome: Outcome, durationMs: number): void;
   settled(durationMs: number): void;
-  redispatched(reason: 'lease' | 'lost' | 'doubtful' | 'returned', count: number): void;
+  redispatched(reason: 'lease' | 'died' | 'lost' | 'doubtful' | 'returned', count: number): void;
   standing(counts: { waiting: number; inFlight: number }): void;
 }
 

@@ -1,20 +1,20 @@
-import { doubtfulMs, keyKeptMs, steadyMs } from '../domain/answers/times.ts';
+import { doubtfulMs, keyKeptMs, mostLostLeases, steadyMs } from '../domain/answers/times.ts';
 import { detached } from './detached.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Duty } from './duty.ts';
-import { type Ender, failed } from './ender.ts';
-import { checkEnvironment } from './key.ts';
+import { type Ender, type Failure, failed, failureOf } from './ender.ts';
+import { type AnswerKey, checkEnvironment } from './key.ts';
 import type { Parts } from './parts.ts';
 import type { Releases } from './release.ts';
 import type { Steadiness } from './steadiness.ts';
 import { type Settling, takeUpSettling } from './store/complete.ts';
-import { raiseAged } from './store/dispatch.ts';
-import { type DueRow, leaveWaiting, loadDue, redispatchDue } from './store/due.ts';
+import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun, type Unbegun } from './store/due.ts';
 import { takeUpReleasing } from './store/holds.ts';
 import { removeOldKeys } from './store/load.ts';
 import { countLines } from './store/read.ts';
+import type { LostLease } from './store/renew.ts';
 
-const atOnce = 500;
+const atOnce = 1_000;
 const mostInHand = 2_000;
 /** These come with all that they say, so that few are in memory. */
 const settlingAtOnce = 50;
@@ -33,59 +33,103 @@ export interface SweepParts extends Parts {
   readonly steadiness: Steadiness;
 }
 
-/** Takes up what others owed and did not see to in time. */
-export async function takeUpDuties({ store, settling, releases, now }: SweepParts): Promise<number> {
-  const settled = settling.inHand < mostSettling ? await takeUpSettling(store.sql, settlingAtOnce, now()) : [];
-  settling.add(settled);
-  const released = releases.duty.inHand < mostInHand ? await takeUpReleasing(store.sql, atOnce, now()) : [];
+/** Retries releases whose process did not finish them in time. */
+export async function takeUpReleases({ store, releases, now }: SweepParts): Promise<number> {
+  if (releases.duty.inHand >= mostInHand) return 0;
+  const released = await takeUpReleasing(store.sql, atOnce, now());
   releases.duty.add(released);
-  return full(settled, settlingAtOnce) + full(released);
+  return full(released);
+}
+
+/** Retries settlements whose process did not finish them in time: after an outage as fast as credits takes them, with few in memory. */
+export async function takeUpSettlements({ store, settling, now }: SweepParts): Promise<number> {
+  await settling.whenBelow(mostSettling);
+  const settled = await takeUpSettling(store.sql, settlingAtOnce, now());
+  settling.add(settled);
+  return full(settled, settlingAtOnce);
 }
 
 /** Ends what is past its deadline, and gives another job to what has lost its worker or its job. */
 export async function moveOnDue(parts: SweepParts): Promise<number> {
-  const due = await loadDue(parts.store.sql, atOnce, parts.now());
-  const overdue = due.filter(({ overdue }) => overdue);
-  await parts.ender.end(overdue.map((row) => failed(row, tooLate)));
-  const inTime = due.filter((row) => !row.overdue);
-  await redispatch(parts, 'lease', parts.steadiness.lastsFor(steadyMs) ? inTime.filter(({ state }) => state === 'running') : []);
+  const { store, now, steadiness } = parts;
+  // After an outage of this process or its database, workers renew their leases first.
+  const lost = steadiness.lastsFor(steadyMs) ? await takeExpired(store.sql, atOnce, now()) : [];
+  await redispatchOrFail(parts, lost, 'lease');
+  const overdue = [await endOverdue(parts, 'running'), await endOverdue(parts, 'waiting')];
+  const unbegun = await takeUnbegun(store.sql, atOnce, now());
+  await endAll(
+    parts,
+    unbegun.filter(({ overdue }) => overdue),
+    tooLate,
+  );
+  await redispatchOrFail(
+    parts,
+    unbegun.filter((row) => !row.overdue && row.lostLeases >= mostLostLeases),
+    'lease',
+  );
   await lookForJobs(
     parts,
-    inTime.filter(({ state }) => state === 'dispatched'),
+    unbegun.filter((row) => !row.overdue && row.lostLeases < mostLostLeases),
   );
+  return Math.max(full(lost), ...overdue, full(unbegun));
+}
+
+async function endOverdue(parts: SweepParts, state: 'waiting' | 'running'): Promise<number> {
+  const overdue = await takeOverdue(parts.store.sql, state, atOnce, parts.now());
+  await endAll(parts, overdue, tooLate);
   return full(overdue);
 }
 
-/** Jobs that nobody has begun may be lost with the Redis that held them, or with the worker that took them. */
-async function lookForJobs(parts: SweepParts, rows: readonly DueRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  const known = await parts.jobs.known(rows);
-  const doubtful = rows.filter((row, index) => known[index] && parts.now() - row.dispatchedAt >= doubtfulMs * row.dispatches);
-  parts.jobs.removeFormer(await redispatch(parts, 'doubtful', doubtful));
-  await redispatch(
+const endAll = ({ ender }: Pick<SweepParts, 'ender'>, answers: readonly AnswerKey[], failure: Failure) =>
+  ender.end(answers.map((key) => failed(key, failure)));
+
+/** Gives answers that have lost a lease another job, in a process of their own; those that have lost too many fail. */
+export async function redispatchOrFail(
+  parts: Pick<SweepParts, 'ender' | 'jobs' | 'metrics'>,
+  answers: readonly LostLease[],
+  reason: 'lease' | 'died' = 'died',
+): Promise<void> {
+  const again = answers.filter(({ lostLeases }) => lostLeases < mostLostLeases);
+  if (again.length > 0) parts.metrics.redispatched(reason, again.length);
+  parts.jobs.add(again);
+  await endAll(
     parts,
-    'lost',
-    rows.filter((_, index) => !known[index]),
-  );
-  await leaveWaiting(
-    parts.store.sql,
-    rows.filter((row, index) => known[index] && !doubtful.includes(row)),
-    parts.now(),
+    answers.filter(({ lostLeases }) => lostLeases >= mostLostLeases),
+    failureOf('answer_abandoned'),
   );
 }
 
-async function redispatch({ store, jobs, metrics, now }: SweepParts, reason: 'lease' | 'lost' | 'doubtful', rows: readonly DueRow[]) {
-  const again = await redispatchDue(store.sql, rows, now());
+/** Jobs that no worker has begun may be lost with the Redis that held them, or with the worker that took them. */
+async function lookForJobs(parts: SweepParts, rows: readonly Unbegun[]): Promise<void> {
+  if (rows.length === 0) return;
+  const known = await parts.jobs.known(rows);
+  const waiting = rows.filter((_, index) => known[index]);
+  parts.jobs.prioritize(waiting.filter(({ raised }) => raised));
+  const doubtful = waiting.filter(({ dispatchedAt, dispatches }) => parts.now() - dispatchedAt >= doubtfulMs * dispatches);
+  parts.jobs.removeFormer(await redispatch(parts, 'doubtful', doubtful));
+  const lost = rows.filter((_, index) => !known[index]);
+  await redispatch(parts, 'lost', lost);
+}
+
+async function redispatch({ store, jobs, metrics, now }: SweepParts, reason: 'lost' | 'doubtful', rows: readonly Unbegun[]) {
+  const again = await redispatchUnbegun(store.sql, rows, now());
   if (again.length > 0) metrics.redispatched(reason, again.length);
   jobs.add(again);
   return again;
 }
 
-/** Gives what has waited long among the dispatched the rank of its age. */
-export async function raise({ store, jobs, now }: SweepParts): Promise<number> {
-  const risen = await raiseAged(store.sql, atOnce, now());
-  jobs.prioritize(risen);
-  return full(risen);
+/** Removes jobs of answers that have ended or been dispatched again, a page of a queue at a time. */
+export function removeStaleJobs({ store, jobs }: Pick<SweepParts, 'store' | 'jobs'>): () => Promise<number> {
+  const pages = [false, true].map((apart) => ({ lane: { apart }, cursor: undefined as string | undefined }));
+  return async () => {
+    for (const page of pages) {
+      const { jobs: listed, next } = await jobs.page(page.lane, page.cursor);
+      page.cursor = next;
+      const stale = listed.length === 0 ? [] : await findStaleJobs(store.sql, listed);
+      jobs.remove(stale.map((job) => ({ ...job, ...page.lane })));
+    }
+    return pages.filter(({ cursor }) => cursor !== undefined).length;
+  };
 }
 
 /** Holds that should have ended and that no answer here knows of are released. All others are moved on by what is due. */

@@ -8,10 +8,11 @@ export const beginAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<
   allow: services('answer-worker'),
   async handle({ items, workerChannel }) {
     checkItems(items);
-    const outcomes = await decideEach(items, async ({ answer, claim }) =>
+    const outcomes = await decideEach(items, async ({ answer, claim, apart }) =>
       answers.beginning.add({
         ...checkKey(answer),
         claim: checkId(claim, 'claim'),
+        apart,
         workerChannel: checkId(workerChannel, 'worker_channel'),
       }),
     );

@@ -5,9 +5,10 @@ import type { AgentsContext } from '../context.ts';
 
 export const returnAnswers = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'returnAnswers'> => ({
   allow: services('answer-worker'),
-  async handle({ answers: items }) {
+  async handle({ answers: items, processDied }) {
     checkItems(items);
-    await answers.handBack(items.map(checkAttempt));
+    const attempts = items.map(checkAttempt);
+    await (processDied ? answers.loseLeases(attempts) : answers.handBack(attempts));
     return {};
   },
 });

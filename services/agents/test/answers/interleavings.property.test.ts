@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { endOverdueHolds, moveOnDue, takeUpDuties } from '../../src/answers/sweeps.ts';
+import { endOverdueHolds, moveOnDue, takeUpReleases, takeUpSettlements } from '../../src/answers/sweeps.ts';
 import { charge } from './support/ledger.ts';
 import { addAgent, environment, organizationId, question, type Wired, wired } from './support/wired.ts';
 
@@ -117,7 +117,12 @@ async function start(world: World, pick: number): Promise<void> {
 
 async function begin(answer: World['answers'][number] | undefined, pick: number): Promise<void> {
   if (!answer) return;
-  const outcome = await rig.answers.beginning.add({ ...key(answer.id), claim: `claim-${pick % 5}`, workerChannel: 'worker:1' });
+  const outcome = await rig.answers.beginning.add({
+    ...key(answer.id),
+    claim: `claim-${pick % 5}`,
+    apart: pick % 2 === 0,
+    workerChannel: 'worker:1',
+  });
   if ('begun' in outcome) answer.attempts.push(outcome.begun.attempt);
 }
 
@@ -131,7 +136,8 @@ async function deleteAgent(world: World, agentId: string): Promise<void> {
 }
 
 async function sweep(): Promise<void> {
-  await takeUpDuties(rig.parts);
+  await takeUpReleases(rig.parts);
+  await takeUpSettlements(rig.parts);
   await moveOnDue(rig.parts);
   await rig.parts.dispatcher.closeMissed();
 }

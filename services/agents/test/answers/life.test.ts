@@ -18,7 +18,7 @@ async function started(more: Parameters<typeof question>[1] = {}) {
 }
 
 async function begun(id: string, claim = `claim-${id}`) {
-  const outcome = await rig.answers.beginning.add({ ...key(id), claim, workerChannel: 'worker:1' });
+  const outcome = await rig.answers.beginning.add({ ...key(id), claim, apart: false, workerChannel: 'worker:1' });
   if (!('begun' in outcome)) throw new Error(`refused: ${outcome.refusal.code}`);
   return outcome;
 }

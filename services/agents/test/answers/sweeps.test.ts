@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { onceMoreAfterDeadlock } from '../../src/answers/deadlocks.ts';
 import { readInSteps } from '../../src/answers/reading.ts';
 import { dispatchNext } from '../../src/answers/store/dispatch.ts';
-import { endOverdueHolds, forgetOldKeys, moveOnDue, raise, takeUpDuties } from '../../src/answers/sweeps.ts';
+import { endOverdueHolds, forgetOldKeys, moveOnDue, takeUpReleases, takeUpSettlements } from '../../src/answers/sweeps.ts';
 import { timeOf } from '../../src/domain/answers/ids.ts';
 import { doubtfulMs, keyKeptMs, leaseMs, unbegunMs } from '../../src/domain/answers/times.ts';
 import { agentId, environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
@@ -25,7 +25,8 @@ afterEach(async () => {
   for (let round = 0; round < 50; round += 1) {
     rig.clock.now += 400_000;
     await moveOnDue(rig.parts);
-    await takeUpDuties(rig.parts);
+    await takeUpReleases(rig.parts);
+    await takeUpSettlements(rig.parts);
     if ((await rig.sql('select 1 from answers')).length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -33,7 +34,8 @@ afterEach(async () => {
 });
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
-const begin = (id: string, claim = 'claim-1') => rig.answers.beginning.add({ ...key(id), claim, workerChannel: 'worker:1' });
+const begin = (id: string, claim = 'claim-1', apart = false) =>
+  rig.answers.beginning.add({ ...key(id), claim, apart, workerChannel: 'worker:1' });
 const result = (id: string, attempt: number) => ({
   ...key(id),
   attempt,
@@ -74,7 +76,8 @@ test('a lease that runs out gives the answer to another, and what the first brin
   expect(jobsOf(id)).toEqual([1, 2]);
   expect(await rig.answers.renew([{ ...key(id), attempt: 1 }])).toEqual([]);
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
-  expect(await begin(id, 'second')).toMatchObject({ begun: { attempt: 2 } });
+  expect(await begin(id, 'second')).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id, 'second', true)).toMatchObject({ begun: { attempt: 2 } });
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
   expect(await rig.answers.fail([{ ...key(id), attempt: 1, failure: null }])).toEqual([{ code: 'attempt_superseded' }]);
   expect(await rig.answers.complete(result(id, 2))).toBeUndefined();
@@ -135,19 +138,6 @@ test('beyond the limit answers wait, the oldest goes first, and a full line refu
     () => jobsOf(ids[3] as string),
     (jobs) => jobs.length > 0,
   );
-});
-
-test('what waits among the dispatched rises to the rank of its age', async () => {
-  const [first, second] = [await start(), await start()];
-  await begin(first as string);
-  await rig.answers.complete(result(first as string, 1));
-  await until(
-    () => endOf(first as string),
-    (ends) => ends.length > 0,
-  );
-  rig.clock.now += 1_001;
-  await raise(rig.parts);
-  expect(rig.prioritized).toEqual([{ payload: { organizationId, environment, answerId: second, dispatch: 1 }, priority: 1 }]);
 });
 
 test('a stored result is settled by whoever comes, when its process could not', async () => {
@@ -268,25 +258,6 @@ test('a key that is used again is forgotten alone, however many others have outl
   const left = await rig.sql<{ left: number }>(`select count(*)::integer as left from answer_keys where organization_id = 'org_other'`);
   expect(left).toEqual([{ left: 2500 }]);
   while ((await forgetOldKeys(rig.parts)) > 0);
-});
-
-test('a step takes up few results with all that they say, and stops while many are in hand', async () => {
-  const far = new Date(rig.clock.now + 3_600_000).toISOString();
-  await rig.sql(
-    `insert into answers (organization_id, environment, id, state, due, accepted_at, deadline, content, conversation_id)
-     select $1, $2, 'msg_settling' || n, 'settling', to_timestamp(0), now(), $3, repeat('x', 1000), 'conv_' || n from generate_series(1, 400) n`,
-    [organizationId, environment, far],
-  );
-  const added: number[] = [];
-  const settling = {
-    add: (items: readonly object[]) => void added.push(items.length),
-    get inHand() {
-      return added.reduce((sum, count) => sum + count, 0);
-    },
-  };
-  while ((await takeUpDuties({ ...rig.parts, settling })) > 0);
-  expect(added.filter((count) => count > 0)).toEqual([50, 50, 50, 50]);
-  await rig.sql(`delete from answers where id like 'msg_settling%'`);
 });
 
 test('answers are read few at a time, and too many words for one message are refused', async () => {

@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { dutyMs } from '../../domain/answers/times.ts';
 import { type AnswerKey, type AttemptKey, keyItem } from '../key.ts';
-import { allowing, at, keyColumns, milliseconds, sameKey, sought } from './text.ts';
+import { allowing, at, inState, keyColumns, milliseconds, sameKey, sought } from './text.ts';
 
 /** A query that an answer rests on, in the form of the contract. */
 export interface QueryRecord {
@@ -79,7 +79,7 @@ export function storeResults(sql: Sql, results: readonly Result[], now: number):
 const takeUp = `
   update answers a set due = ${at(`$1 + ${dutyMs}`)}
   where (a.organization_id, a.environment, a.id) in (
-    select organization_id, environment, id from answers where state = 'settling' and due <= ${at('$1')}
+    select organization_id, environment, id from answers where ${inState('settling')} and due <= ${at('$1')}
     order by due limit $2 for update skip locked)
   returning ${settlingColumns('a')}, a.content, a.content_type as "contentType",
     a.input_tokens as "inputTokens", a.output_tokens as "outputTokens", coalesce(a.queries, '[]') as queries`;

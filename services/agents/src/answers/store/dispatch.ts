@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { agedMs, unbegunMs } from '../../domain/answers/times.ts';
+import { unbegunMs } from '../../domain/answers/times.ts';
 import type { TenantKey } from '../key.ts';
 import { type Redispatched, redispatchedColumns } from './renew.ts';
 import { afterLines, allowing, at, items, lockedLines, sameKey, sameTenant } from './text.ts';
@@ -51,19 +51,3 @@ export const tenantsHeldUp = (sql: Sql, inFlight: number, limit: number): Promis
      order by organization_id, environment limit $2`,
     [inFlight, limit],
   );
-
-const aged = `
-  with ranked as materialized (
-    select a.organization_id, a.environment, a.id, a.state, a.priority, a.dispatched_at,
-      row_number() over (partition by a.organization_id, a.environment order by a.id) as rank
-    from answers a where a.state in ('dispatched', 'running')
-      and exists (select 1 from answers b where b.state = 'dispatched' and b.dispatched_at <= ${at(`$1 - ${agedMs}`)})),
-  risen as materialized (
-    select a.organization_id, a.environment, a.id, r.rank from ranked r join answers a on ${sameKey('a', 'r')}
-    where r.state = 'dispatched' and r.dispatched_at <= ${at(`$1 - ${agedMs}`)} and r.rank < r.priority and a.state = 'dispatched'
-    order by r.dispatched_at limit $2 for update of a skip locked)
-  update answers a set priority = r.rank from risen r where ${sameKey('a', 'r')}
-  returning ${redispatchedColumns('a')}`;
-
-/** Gives dispatched answers that nobody has begun the rank that their age has among their tenant's. */
-export const raiseAged = (sql: Sql, limit: number, now: number): Promise<Redispatched[]> => sql<Redispatched>(aged, [now, limit]);

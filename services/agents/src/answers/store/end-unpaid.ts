@@ -24,6 +24,7 @@ export interface UnpaidRow extends AnswerKey {
   tier: string;
   attempt: number;
   dispatches: number;
+  apart: boolean;
   workerChannel: string;
   acceptedAt: number;
   replyChannels: string[];
@@ -61,7 +62,8 @@ const statement = `
     from counts where ${sameTenant('line', 'counts')})
   select e.organization_id as "organizationId", e.environment, e.id, line.waiting - counts.waited as waiting,
     line.in_flight - counts.flew as "inFlight", e.was, e.agent_id as "agentId", e.conversation_id as "conversationId",
-    e.user_id as "userId", e.tier, e.attempt, e.dispatches, e.worker_channel as "workerChannel",
+    e.user_id as "userId", e.tier, e.attempt, e.dispatches, e.lost_leases > 0 as apart,
+    e.worker_channel as "workerChannel",
     ${milliseconds('e.accepted_at')} as "acceptedAt", e.reply_channels as "replyChannels", e.request_id as "requestId"
   from ended e join lines line on ${sameTenant('line', 'e')} join counts on ${sameTenant('counts', 'e')}`;
 

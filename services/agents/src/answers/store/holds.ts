@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { disownedMs, dutyMs } from '../../domain/answers/times.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
-import { at, items, keyColumns, sameKey, sought } from './text.ts';
+import { at, inState, items, keyColumns, sameKey, sought } from './text.ts';
 
 const keyed = (alias: string) => `${alias}.organization_id as "organizationId", ${alias}.environment, ${alias}.id`;
 
@@ -24,7 +24,7 @@ export const disownHolds = (sql: Sql, keys: readonly AnswerKey[], now: number): 
 const takeUp = `
   update answers a set due = ${at(`$1 + ${dutyMs}`)}
   where (a.organization_id, a.environment, a.id) in (
-    select organization_id, environment, id from answers where state = 'releasing' and due <= ${at('$1')}
+    select organization_id, environment, id from answers where ${inState('releasing')} and due <= ${at('$1')}
     order by due limit $2 for update skip locked)
   returning ${keyed('a')}`;
 

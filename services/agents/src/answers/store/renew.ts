@@ -31,12 +31,15 @@ export interface Redispatched {
   dispatches: number;
   priority: number;
   traceparent: string;
+  /** It has lost a lease. */
+  apart: boolean;
 }
 
 export const redispatchedColumns = (alias: string) => `
-  ${alias}.organization_id as "organizationId", ${alias}.environment, ${alias}.id, ${alias}.dispatches, ${alias}.priority, ${alias}.traceparent`;
+  ${alias}.organization_id as "organizationId", ${alias}.environment, ${alias}.id, ${alias}.dispatches, ${alias}.priority, ${alias}.traceparent,
+  ${alias}.lost_leases > 0 as apart`;
 
-/** The change that gives an answer another job. */
+/** The change that gives an answer another job, at time $2. */
 export const handedBack = `
   state = 'dispatched', claim = '', dispatches = a.dispatches + 1, dispatched_at = ${at('$2')},
   due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)`;
@@ -49,3 +52,19 @@ const handBack = `
 /** Takes answers back from a worker that stops. */
 export const handBackAnswers = (sql: Sql, keys: readonly AttemptKey[], now: number): Promise<Redispatched[]> =>
   sql<Redispatched>(handBack, [attemptItems(keys), now]);
+
+/** An answer whose worker let its lease run out, or died. */
+export interface LostLease extends Redispatched {
+  lostLeases: number;
+}
+
+export const lostLeaseColumns = (alias: string) => `${redispatchedColumns(alias)}, ${alias}.lost_leases as "lostLeases"`;
+
+const loseLeases = `
+  with ${sought(attempts)}, ${held}
+  update answers a set ${handedBack}, lost_leases = a.lost_leases + 1 from held h where ${sameKey('a', 'h')}
+  returning ${lostLeaseColumns('a')}`;
+
+/** Takes answers from a process that has died with them. */
+export const takeFromDead = (sql: Sql, keys: readonly AttemptKey[], now: number): Promise<LostLease[]> =>
+  sql<LostLease>(loseLeases, [attemptItems(keys), now]);

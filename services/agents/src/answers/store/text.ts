@@ -10,6 +10,9 @@ export const milliseconds = (column: string): string => `(extract(epoch from ${c
 /** The states as a list for `in`. */
 export const listed = (names: readonly State[]): string => `(${names.map((name) => `'${name}'`).join(', ')})`;
 
+/** As the index of due times has states. */
+export const inState = (state: State): string => `state collate "C" = '${state}'`;
+
 export const allowing = (event: Event): string => listed(statesThatAllow(event));
 
 /** The items of a batch as a relation named `items`: one parameter, whatever their number. */

@@ -6,6 +6,7 @@ import { auditedStepsMigration } from './0005-audited-steps.ts';
 import { sealedUrlsMigration } from './0006-sealed-urls.ts';
 import { contentTypeMigration } from './0007-content-type.ts';
 import { deadLetters } from './0008-dead-letters.ts';
+import { lostLeasesMigration } from './0009-lost-leases.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   sealedUrlsMigration,
   contentTypeMigration,
   deadLetters,
+  lostLeasesMigration,
 ];

@@ -16,10 +16,12 @@ export interface ServiceProcess {
   freeze(): void;
   thaw(): void;
   stop(): Promise<void>;
+  /** Resolves when its present life ends. */
+  ended(): Promise<unknown>;
 }
 
 export async function serviceProcess(
-  name: 'agents' | 'credits',
+  name: 'agents' | 'credits' | 'answer-worker',
   databaseUrl: string,
   settings: Record<string, string>,
 ): Promise<ServiceProcess> {
@@ -66,5 +68,6 @@ export async function serviceProcess(
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
     stop: () => end('SIGTERM'),
+    ended: async () => child && child.exitCode === null && child.signalCode === null && (await once(child, 'exit')),
   };
 }

@@ -28,6 +28,9 @@ export interface Wired {
   readonly clock: { now: number };
   /** Jobs that were added, in order. */
   readonly jobs: AnswerJob[];
+  /** Those of them whose answers are to run apart. */
+  readonly apartJobs: AnswerJob[];
+  readonly removed: AnswerJob[];
   /** What the queue claims to know; unset: everything that was added. */
   known: ((job: AnswerJob) => boolean) | undefined;
   readonly prioritized: { payload: AnswerJob; priority: number }[];
@@ -59,23 +62,31 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
   const ledger = scriptedLedger(() => clock.now);
   const seen = {
     jobs: [] as AnswerJob[],
+    apartJobs: [] as AnswerJob[],
+    removed: [] as AnswerJob[],
     prioritized: [] as Wired['prioritized'],
     replies: [] as Wired['replies'],
     notices: [] as Wired['notices'],
   };
   const rig: { known: Wired['known'] } = { known: undefined };
+  const queue = (apart: boolean) => ({
+    add: async (jobs: { payload: AnswerJob }[]) => {
+      seen.jobs.push(...jobs.map(({ payload }) => payload));
+      if (apart) seen.apartJobs.push(...jobs.map(({ payload }) => payload));
+    },
+    known: async (jobs: AnswerJob[]) => jobs.map((job) => rig.known?.(job) ?? true),
+    prioritize: async (jobs: Wired['prioritized']) => void seen.prioritized.push(...jobs),
+    remove: async (jobs: AnswerJob[]) => void seen.removed.push(...jobs),
+    list: async () => ({ payloads: [], next: undefined }),
+    counts: async () => ({ waiting: 0, active: 0, delayed: 0 }),
+  });
   const running = await createProcess('agents', config, async (context) => {
     const store = await openStore(context, config, { schema: 'agents', entities: [] });
     const base = {
       store,
       credits: ledger.client,
-      jobs: {
-        add: async (jobs: { payload: AnswerJob }[]) => void seen.jobs.push(...jobs.map(({ payload }) => payload)),
-        known: async (jobs: AnswerJob[]) => jobs.map((job) => rig.known?.(job) ?? true),
-        prioritize: async (jobs: Wired['prioritized']) => void seen.prioritized.push(...jobs),
-        remove: async () => undefined,
-        counts: async () => ({ waiting: 0, active: 0, delayed: 0 }),
-      },
+      jobs: queue(false),
+      apartJobs: queue(true),
       replies: { publish: (channel: string, reply: Reply) => void seen.replies.push({ channel, reply }) },
       notices: { publish: (channel: string, notice: WorkerNotice) => void seen.notices.push({ channel, notice }) },
       limits: { inFlight: 50, waiting: 100, deadlineMs: 300_000, ...limits },

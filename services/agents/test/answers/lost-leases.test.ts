@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { moveOnDue, takeUpReleases } from '../../src/answers/sweeps.ts';
+import { leaseMs, mostLostLeases, unbegunMs } from '../../src/domain/answers/times.ts';
+import { environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
+
+let rig: Wired;
+beforeAll(async () => {
+  rig = await wired();
+  Object.assign(rig.parts, { steadiness: { kept: () => undefined, broken: () => undefined, lastsFor: () => true } });
+}, 30_000);
+afterAll(() => rig.stop());
+afterEach(() => {
+  rig.known = undefined;
+});
+
+const key = (id: string) => ({ organizationId, environment, id }) as const;
+const begin = (id: string, apart: boolean) =>
+  rig.answers.beginning.add({ ...key(id), claim: `claim ${Math.random()}`, apart, workerChannel: 'worker:1' });
+const dispatchesIn = (jobs: Wired['jobs'], id: string) => jobs.filter(({ answerId }) => answerId === id).map(({ dispatch }) => dispatch);
+const failureOf = (id: string) =>
+  rig.replies.flatMap(({ reply }) => (reply.kind === 'ended' && reply.id === id ? [reply.message.failure?.code] : []));
+
+async function start(): Promise<string> {
+  rig.clock.now += 1;
+  const asked = question(rig.clock.now);
+  const outcome = await rig.answers.acceptance.add(asked);
+  if (!('started' in outcome)) throw new Error(outcome.refusal.code);
+  return asked.id;
+}
+
+async function loseLease(): Promise<void> {
+  rig.clock.now += leaseMs + 1;
+  await moveOnDue(rig.parts);
+}
+
+test('after three lost leases in a row an answer fails with a code of its own, is not charged, and its hold is released', async () => {
+  const id = await start();
+  for (let attempt = 1; attempt <= mostLostLeases; attempt += 1) {
+    expect(await begin(id, attempt > 1)).toMatchObject({ begun: { attempt } });
+    await loseLease();
+  }
+  expect(failureOf(id)).toEqual(['answer_abandoned']);
+  expect(dispatchesIn(rig.apartJobs, id)).toEqual([2, 3]);
+  expect(await begin(id, true)).toEqual({ refusal: { code: 'not_found' } });
+  await until(
+    () => rig.ledger.holds.get(id),
+    (hold) => hold?.state === 'released',
+  );
+  expect(rig.ledger.holds.get(id)).toMatchObject({ charged: 0, ended: 1 });
+});
+
+test('an answer that has lost a lease is begun only by a process of its own, whichever job it comes by', async () => {
+  const id = await start();
+  await begin(id, false);
+  await loseLease();
+  expect([dispatchesIn(rig.jobs, id), dispatchesIn(rig.apartJobs, id)]).toEqual([[1, 2], [2]]);
+  expect(await begin(id, false)).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id, true)).toMatchObject({ begun: { attempt: 2 } });
+});
+
+test('an expired lease is not taken over by a second job: it counts first', async () => {
+  const id = await start();
+  await begin(id, false);
+  rig.clock.now += leaseMs + 1;
+  expect(await begin(id, true)).toEqual({ refusal: { code: 'attempt_superseded' } });
+});
+
+test('handing back and lost jobs do not count, however often they happen', async () => {
+  const id = await start();
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    expect(await begin(id, false)).toMatchObject({ begun: { attempt } });
+    await rig.answers.handBack([{ ...key(id), attempt }]);
+    rig.known = ({ answerId }) => answerId !== id;
+    rig.clock.now += unbegunMs + 1;
+    await moveOnDue(rig.parts);
+  }
+  expect(dispatchesIn(rig.apartJobs, id)).toEqual([]);
+  expect(failureOf(id)).toEqual([]);
+});
+
+test('a process that died with an attempt has lost its lease at once; an older attempt’s death changes nothing', async () => {
+  const id = await start();
+  await begin(id, false);
+  await rig.answers.loseLeases([{ ...key(id), attempt: 1 }]);
+  expect(dispatchesIn(rig.apartJobs, id)).toEqual([2]);
+  await begin(id, true);
+  await rig.answers.loseLeases([{ ...key(id), attempt: 1 }]);
+  await rig.answers.loseLeases([{ ...key(id), attempt: 2 }]);
+  await begin(id, true);
+  expect(failureOf(id)).toEqual([]);
+  await rig.answers.loseLeases([{ ...key(id), attempt: 3 }]);
+  expect(failureOf(id)).toEqual(['answer_abandoned']);
+});
+
+test('a process that died between the third lost lease and the end leaves an answer that the sweep ends', async () => {
+  const id = await start();
+  await rig.sql('update answers set lost_leases = $2 where id = $1', [id, mostLostLeases]);
+  expect(await begin(id, true)).toEqual({ refusal: { code: 'attempt_superseded' } });
+  rig.clock.now += unbegunMs + 1;
+  await moveOnDue(rig.parts);
+  expect(failureOf(id)).toEqual(['answer_abandoned']);
+});
+
+test('an answer that ends before a worker has begun it takes its job along, from the queue that the job is in', async () => {
+  const [plain, apart] = [await start(), await start()];
+  await begin(apart, false);
+  await loseLease();
+  await rig.cancel(key(plain));
+  await rig.cancel(key(apart));
+  await until(
+    () => dispatchesIn(rig.removed, apart),
+    (dispatches) => dispatches.length > 0,
+  );
+  expect([dispatchesIn(rig.removed, plain), dispatchesIn(rig.removed, apart)]).toEqual([[1], [2]]);
+  await takeUpReleases(rig.parts);
+});

@@ -1,0 +1,151 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Client, createClient, operatorService, withCall } from '@agent-service/contracts';
+import { newId } from '@agent-service/store';
+import {
+  type OwnRedis,
+  ownRedis,
+  type ScriptedModel,
+  scriptedModel,
+  type TestDatabase,
+  testDatabase,
+  testFolder,
+} from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
+import { until } from './support/wired.ts';
+
+const innocents = 50;
+const tenant = { organizationId: 'org_poison', environment: 'live' } as const;
+const principal = {
+  ...tenant,
+  userId: 'usr_1',
+  credentialId: 'key_1',
+  scopes: ['agents:chat', 'agents:write', 'credits:write'],
+  admin: true,
+};
+const hook = fileURLToPath(new URL('../../../answer-worker/test/support/poison.mjs', import.meta.url));
+
+let database: TestDatabase;
+let redis: OwnRedis;
+let model: ScriptedModel;
+let credits: ServiceProcess;
+let agents: ServiceProcess;
+let worker: ServiceProcess;
+let gateway: Client<'agents'>;
+let operator: Client<'credits'>;
+let direct: pg.Client;
+let stopped = false;
+let supervised: Promise<void> | undefined;
+/** How often the worker process, which runs many answers at once, has died. */
+let workerDeaths = 0;
+
+const config = { SERVICE_SECRET: [secret] };
+const asCaller = <T>(work: () => T): T => withCall({ requestId: 'test', principal, deadlineMs: Date.now() + 20_000 }, work);
+
+beforeAll(async () => {
+  [database, redis] = await Promise.all([testDatabase(), ownRedis()]);
+  model = await scriptedModel(({ messages }) =>
+    JSON.stringify(messages).includes('poison')
+      ? { kind: 'text', text: 'end-this-process' }
+      : { kind: 'text', text: 'Fine.', delayMs: 1_000 },
+  );
+  credits = await serviceProcess('credits', database.url, {});
+  const settings = { REDIS_URL: redis.url, CREDITS_ADDRESS: credits.address, ORGANIZATION_ANSWERS_IN_FLIGHT: '100' };
+  agents = await serviceProcess('agents', database.url, settings);
+  worker = await serviceProcess('answer-worker', database.url, {
+    REDIS_URL: redis.url,
+    AGENTS_ADDRESS: agents.address,
+    MODELS_FILE: await modelsFile(),
+    NODE_OPTIONS: `--import ${hook}`,
+    ANSWER_APART_PROCESSES: '8',
+  });
+  await credits.start();
+  await agents.start();
+  gateway = createClient('agents', { address: agents.address, as: 'gateway', config });
+  operator = createClient('credits', { address: credits.address, as: operatorService, config });
+  await operator.grant({ tenant, grantId: 'g', amount: 1_000_000 });
+  const admin = createClient('credits', { address: credits.address, as: 'gateway', config });
+  await asCaller(() => admin.updateSettings({ defaultMonthlyLimit: 500_000 }));
+  admin.close();
+  direct = new pg.Client({ connectionString: database.url });
+  await direct.connect();
+}, 90_000);
+
+afterAll(async () => {
+  stopped = true;
+  await worker?.stop();
+  await supervised;
+  for (const client of [gateway, operator]) client?.close();
+  await direct?.end();
+  await Promise.all([agents, credits].map((each) => each?.stop()));
+  await Promise.all([model?.stop(), redis?.stop()]);
+  await database?.drop();
+}, 60_000);
+
+async function modelsFile(): Promise<string> {
+  const file = join(await testFolder(), 'models.json');
+  const tier = { provider: 'openai-compatible', base_url: model.url, model: 'm' };
+  await writeFile(file, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
+  return file;
+}
+
+/** Starts the only worker again whenever it has died, as an orchestrator does. */
+async function supervise(): Promise<void> {
+  while (!stopped) {
+    await worker.start();
+    await worker.ended();
+    if (!stopped) workerDeaths += 1;
+  }
+}
+
+async function activeAgent(): Promise<string> {
+  const { agent } = await asCaller(() =>
+    gateway.createAgent({ name: 'Sales', systemPrompt: 'Be brief.', dataScope: { tables: [], readOnly: true }, model: 'Fast' }),
+  );
+  const id = agent?.id ?? '';
+  await asCaller(() => gateway.updateAgent({ agentId: id, status: 'active' }));
+  return id;
+}
+
+interface Said {
+  id: string;
+  status: string;
+  failure_code: string;
+  credits: number;
+  attempt: number;
+}
+
+test(`an answer that ends its process fails after three, and ${innocents} others of the same worker complete`, async () => {
+  const agentId = await activeAgent();
+  const toItem = (message: string) => ({ principal, answerId: newId('msg'), agentId, message, replyChannel: '', requestId: 'test' });
+  const items = [...Array.from({ length: innocents }, () => toItem('How many?')), toItem('poison')];
+  const poison = items.at(-1)?.answerId;
+  const { results } = await gateway.startAnswer({ items });
+  expect(results.map(({ refusal }) => refusal?.code)).toEqual(items.map(() => undefined));
+  supervised = supervise();
+  const said = async () =>
+    (await direct.query<Said>("select id, status, failure_code, credits, attempt from agents.messages where role = 'assistant'")).rows;
+  const ends = await until(said, (rows) => rows.length === items.length, 150_000);
+
+  expect(ends.find(({ id }) => id === poison)).toMatchObject({
+    status: 'failed',
+    failure_code: 'answer_abandoned',
+    credits: 0,
+    attempt: 3,
+  });
+  const others = ends.filter(({ id }) => id !== poison);
+  expect(others.filter(({ status }) => status !== 'completed')).toEqual([]);
+  // They lost a lease with it once, and then never again.
+  expect(Math.max(...others.map(({ attempt }) => attempt))).toBe(2);
+  expect(workerDeaths).toBe(1);
+
+  const holds = async () =>
+    (await direct.query<{ id: string; state: string; charge: number }>('select id, state, charge from credits.holds')).rows;
+  const released = await until(holds, (rows) => rows.every(({ state }) => state !== 'open'), 10_000);
+  expect(released.filter(({ state }) => state === 'settled')).toHaveLength(innocents);
+  expect(released.find(({ id }) => id === poison)?.state).not.toBe('settled');
+  expect((await operator.verifyLedger({ organizationId: tenant.organizationId })).faults).toEqual([]);
+}, 200_000);
