@@ -14,6 +14,8 @@ const schema = z.object({
   MODELS_FILE: setting.text().optional(),
   /** Answers in hand at once. */
   ANSWER_CONCURRENCY: setting.integer(200, 1, 5_000),
+  /** Processes for answers that have lost a lease, started when there are some: each runs one at a time. */
+  ANSWER_APART_PROCESSES: setting.integer(4, 1, 64),
   /** How long answers in hand may go on after SIGTERM before they are handed back. */
   ANSWER_DRAIN_MS: setting.integer(5_000, 0, longestDrainMs),
   /** Whether statements over business data run under a database role for each scope, where the data source lets us make one. */
@@ -21,8 +23,8 @@ const schema = z.object({
 });
 
 export type AnswerWorkerConfig = z.output<typeof schema> & {
-  /** Where the models' keys are looked up, under the names that the models file gives them. */
-  readonly modelKeys: Readonly<Record<string, string | undefined>>;
+  /** What the settings were read from. It has the models' keys, under the names that the models file gives them. */
+  readonly environment: NodeJS.ProcessEnv;
 };
 
-export const readAnswerWorkerConfig = (env: NodeJS.ProcessEnv): AnswerWorkerConfig => ({ ...readConfig(schema, env), modelKeys: env });
+export const readAnswerWorkerConfig = (env: NodeJS.ProcessEnv): AnswerWorkerConfig => ({ ...readConfig(schema, env), environment: env });

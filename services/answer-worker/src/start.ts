@@ -1,9 +1,18 @@
 import { createClient } from '@agent-service/contracts';
 import { createModels } from '@agent-service/models';
 import { readModelsFile } from '@agent-service/models/models-file';
-import { createPublisher, openChannel, openRedis, type Reply, startWorker, type WorkerNotice } from '@agent-service/queues';
+import {
+  createPublisher,
+  openChannel,
+  openRedis,
+  type RedisConnections,
+  type Reply,
+  startWorker,
+  type WorkerNotice,
+} from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { createAnswersApi } from './answers/answers-api.ts';
+import { createApartHandler } from './apart/processes.ts';
 import type { AnswerWorkerConfig } from './config.ts';
 import type { WorkerContext } from './context.ts';
 import { createHand } from './hand/hand.ts';
@@ -23,12 +32,35 @@ export interface Timing {
 const usualRenewalMs = 5_000;
 
 /** Composes the worker. Parts stop in reverse: first no new jobs and those in hand, then their leases, then what both need. */
-export async function start(
+export async function start(process: ProcessContext, config: AnswerWorkerConfig, timing: Timing = {}): Promise<void> {
+  const { workerContext, redis } = await composeContext(process, config, { ...timing, apart: false });
+  const { answers, meters } = workerContext;
+  const drainMs = config.ANSWER_DRAIN_MS;
+  const apart = await startWorker(process, redis, 'answerApart', {
+    concurrency: config.ANSWER_APART_PROCESSES,
+    drainMs,
+    handle: createApartHandler(process, { answers, meters, environment: config.environment, drainMs }),
+  });
+  process.stopping.addEventListener('abort', () => apart.pause(), { once: true });
+  await startWorker(process, redis, 'answer', {
+    concurrency: config.ANSWER_CONCURRENCY,
+    drainMs,
+    handle: createAnswerHandler(workerContext),
+  });
+}
+
+export interface Composed {
+  readonly workerContext: WorkerContext;
+  readonly redis: RedisConnections;
+}
+
+/** What runs answers, in a worker or, one at a time, in a process of its own. */
+export async function composeContext(
   process: ProcessContext,
   config: AnswerWorkerConfig,
-  { now = Date.now, renewEveryMs = usualRenewalMs }: Timing = {},
-): Promise<void> {
-  const models = createModels(process, await readModelsFile(config.MODELS_FILE), { env: config.modelKeys });
+  { now = Date.now, renewEveryMs = usualRenewalMs, apart }: Timing & { readonly apart: boolean },
+): Promise<Composed> {
+  const models = createModels(process, await readModelsFile(config.MODELS_FILE), { env: config.environment });
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'answer-worker', config });
   process.onStop('agents client', async () => agents.close());
   process.health.addCheck('agents', () => agents.checkHealth());
@@ -40,10 +72,10 @@ export async function start(
     for (const { id, attempt } of notices) hand.interrupt(id, attempt, 'unwanted');
   });
   const meters = createMeters(process.metrics);
-  const answers = createAnswersApi(agents, channel.name);
+  const answers = createAnswersApi(agents, { workerChannel: channel.name, apart });
   const dataParts = { agents, sources: createTenantSources(process, { roles: config.DATA_SOURCE_ROLES }), meters, now };
   const publisher = createPublisher<Reply>(process, redis);
-  const context: WorkerContext = {
+  const workerContext: WorkerContext = {
     answers,
     hand,
     models,
@@ -53,10 +85,6 @@ export async function start(
     logger: process.logger,
     now,
   };
-  startLeases(process, context, renewEveryMs);
-  await startWorker(process, redis, 'answer', {
-    concurrency: config.ANSWER_CONCURRENCY,
-    drainMs: config.ANSWER_DRAIN_MS,
-    handle: createAnswerHandler(context),
-  });
+  startLeases(process, workerContext, renewEveryMs);
+  return { workerContext, redis };
 }

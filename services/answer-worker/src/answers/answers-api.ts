@@ -33,6 +33,8 @@ export interface AnswersApi {
   complete(item: Completion): Promise<void>;
   fail(item: Failing): Promise<void>;
   handBack(key: AttemptKey): Promise<void>;
+  /** The process that ran this attempt has died. */
+  reportDeath(key: AttemptKey): Promise<void>;
   /** Those that are another's or nobody's by now. */
   renew(keys: readonly AttemptKey[]): Promise<readonly AttemptKey[]>;
 }
@@ -45,7 +47,14 @@ const callsAtOnce = 1;
 const renewTimeoutMs = 3_000;
 const handBackTimeoutMs = 1_500;
 
-export function createAnswersApi(agents: Agents, workerChannel: string): AnswersApi {
+export interface Taking {
+  /** Where notices to this worker are heard. */
+  readonly workerChannel: string;
+  /** Each answer has the process to itself. */
+  readonly apart: boolean;
+}
+
+export function createAnswersApi(agents: Agents, { workerChannel, apart }: Taking): AnswersApi {
   const begins = batched<ItemOf<'beginAnswer'>, BegunAnswer>(beginsACall, async (items) => {
     const { results } = await agents.beginAnswer({ items: [...items], workerChannel });
     return results.map(({ begun, refusal }) => begun ?? refused(refusal));
@@ -63,10 +72,13 @@ export function createAnswersApi(agents: Agents, workerChannel: string): Answers
     return keys.map(() => undefined);
   });
   return {
-    begin: (answer, claim) => begins.add({ answer, claim }),
+    begin: (answer, claim) => begins.add({ answer, claim, apart }),
     complete: (item) => completes.add(item),
     fail: (item) => fails.add(item),
     handBack: (key) => returns.add(key),
+    async reportDeath(key) {
+      await agents.returnAnswers({ answers: [key], processDied: true }, { timeoutMs: handBackTimeoutMs });
+    },
     async renew(keys) {
       const { lost } = await agents.renewLeases({ answers: [...keys] }, { timeoutMs: renewTimeoutMs });
       return lost.flatMap(({ answer, attempt }) => (answer ? [{ answer, attempt }] : []));

@@ -34,6 +34,8 @@ export interface AgentsPeer {
   readonly completed: CompleteItem[];
   readonly failed: FailItem[];
   readonly returned: Attempt[];
+  /** Attempts whose process was reported dead. */
+  readonly died: Attempt[];
   readonly steps: Step[];
   readonly finished: FinishedStep[];
   /** The answers of each call. */
@@ -83,6 +85,7 @@ export async function startAgentsPeer(): Promise<AgentsPeer> {
     completed: [],
     failed: [],
     returned: [],
+    died: [],
     steps: [],
     finished: [],
     renewed: [],
@@ -144,8 +147,8 @@ function implementationOf(peer: AgentsPeer): Methods {
       return {};
     },
     getDataSource: async () => givenOrRefused(peer.script.source()),
-    async returnAnswers({ answers }) {
-      peer.returned.push(...answers);
+    async returnAnswers({ answers, processDied }) {
+      (processDied ? peer.died : peer.returned).push(...answers);
       return {};
     },
   };

@@ -16,7 +16,7 @@ export interface Dispatcher {
   readonly replies: Reply[];
   of(answerId: string): Reply[];
   /** Hands these answers to whichever worker is free. */
-  dispatch(answerIds: readonly string[], dispatch?: number): Promise<void>;
+  dispatch(answerIds: readonly string[], dispatch?: number, queue?: 'answer' | 'answerApart'): Promise<void>;
   notice(channel: string, notice: WorkerNotice): void;
   counts(): Promise<{ waiting: number; active: number; delayed: number }>;
   stop(): Promise<void>;
@@ -40,21 +40,22 @@ export async function startDispatcher(redisUrl: string): Promise<Dispatcher> {
   const running = await createProcess('dispatcher', config, async (process) => {
     const redis = await openRedis(process, config);
     const channel = await openChannel<Reply>(process, redis, 'replies', (messages) => void replies.push(...messages));
-    return { channel, producer: createProducer(process, redis, 'answer'), publisher: createPublisher<WorkerNotice>(process, redis) };
+    const producers = { answer: createProducer(process, redis, 'answer'), answerApart: createProducer(process, redis, 'answerApart') };
+    return { channel, producers, publisher: createPublisher<WorkerNotice>(process, redis) };
   });
-  const { channel, producer, publisher } = running.started;
+  const { channel, producers, publisher } = running.started;
   return {
     channel: channel.name,
     replies,
     of: (answerId) => replies.filter(({ id }) => id === answerId),
-    async dispatch(answerIds, dispatch = 1) {
+    async dispatch(answerIds, dispatch = 1, queue = 'answer') {
       const payloads = answerIds.map((answerId): AnswerJob => ({ ...tenant, answerId, dispatch }));
       for (let at = 0; at < payloads.length; at += jobsACall) {
-        await producer.add(payloads.slice(at, at + jobsACall).map((payload) => ({ payload })));
+        await producers[queue].add(payloads.slice(at, at + jobsACall).map((payload) => ({ payload })));
       }
     },
     notice: (name, notice) => publisher.publish(name, notice),
-    counts: () => producer.counts(),
+    counts: () => producers.answer.counts(),
     stop: () => running.stop(),
   };
 }

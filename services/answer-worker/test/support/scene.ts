@@ -40,6 +40,7 @@ export async function setScene(): Promise<Scene> {
         agents.completed,
         agents.failed,
         agents.returned,
+        agents.died,
         agents.renewed,
         agents.steps,
         agents.finished,

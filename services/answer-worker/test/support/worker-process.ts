@@ -15,6 +15,8 @@ export interface WorkerProcess {
   readonly log: Record<string, unknown>[];
   readonly isReady: () => Promise<boolean>;
   isAlive(): Promise<boolean>;
+  /** The processes that it has started. */
+  children(): number[];
   /** What it has of the machine's memory, in kB. */
   residentKB(): number;
   /** User and system time, in milliseconds. */
@@ -39,6 +41,11 @@ export async function startWorkerProcess(scene: Surroundings, settings: Record<s
     log: logOf(child),
     isReady: () => answers('/readyz'),
     isAlive: () => answers('/livez'),
+    children: () =>
+      readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
+        .split(' ')
+        .filter((pid) => pid !== '')
+        .map(Number),
     residentKB: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]),
     cpuMs: () => cpuMsOf(child.pid as number),
     signal: (signal) => void child.kill(signal),

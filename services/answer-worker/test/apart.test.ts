@@ -1,0 +1,81 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
+import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts';
+
+const poison = 'end-this-process';
+const hook = fileURLToPath(new URL('./support/poison.mjs', import.meta.url));
+
+let scene: Scene;
+let worker: WorkerProcess;
+let serial = 0;
+
+beforeAll(async () => {
+  scene = await setScene();
+}, 60_000);
+afterAll(() => scene?.stop(), 60_000);
+beforeEach(async () => {
+  scene.reset();
+  scene.agents.script.begin = ({ answer }) => ({ message: answer?.answerId ?? '' });
+  scene.model.follow(({ messages }) => {
+    const text = JSON.stringify(messages);
+    if (text.includes('poison')) return { kind: 'text', text: poison };
+    return { kind: 'text', text: usualAnswer, delayMs: text.includes('slow') ? 1_000 : 0 };
+  });
+  worker = await startWorkerProcess(scene, { NODE_OPTIONS: `--import ${hook}`, ANSWER_APART_PROCESSES: '2' });
+  await eventually('the worker is ready', worker.isReady);
+});
+afterEach(() => worker.kill());
+
+const newIds = (kind: string, count = 1) => Array.from({ length: count }, () => `${kind}_${++serial}`);
+const deaths = () => worker.log.filter(({ event }) => event === 'answer_process_died');
+const completed = () => scene.agents.completed.map(({ answer }) => answer?.answer?.answerId).sort();
+
+test('an answer that ends its process ends no other: not one in the worker, nor one that runs apart beside it', async () => {
+  const [inWorker, apart, poisons] = [newIds('slow', 20), newIds('slow', 1), newIds('poison', 3)];
+  await scene.dispatcher.dispatch(inWorker);
+  await scene.dispatcher.dispatch([...apart, ...poisons], 2, 'answerApart');
+  await eventually('the poisonous ones are reported', () => scene.agents.died.length === 3, 30_000);
+  await eventually('all others are completed', () => scene.agents.completed.length === 21, 30_000);
+  expect(completed()).toEqual([...inWorker, ...apart].sort());
+  expect(scene.agents.died.map(({ answer, attempt }) => `${answer?.answerId} ${attempt}`).sort()).toEqual(poisons.map((id) => `${id} 1`));
+  expect(await worker.isReady()).toBe(true);
+  await eventually('each death is logged', () => deaths().length === 3);
+  expect(deaths().map(({ how }) => how)).toEqual(Array(3).fill('SIGKILL'));
+  // Only what had its process to itself has said so to agents.
+  expect(scene.agents.begun.filter(({ apart }) => apart).map(({ answer }) => answer?.answerId)).toEqual(
+    expect.arrayContaining([...apart, ...poisons]),
+  );
+  expect(scene.agents.begun.filter(({ apart }) => apart)).toHaveLength(4);
+}, 60_000);
+
+test('processes are used again, are never more than the limit, and go with their worker, whether it stops or is killed', async () => {
+  const ids = newIds('quick', 12);
+  await scene.dispatcher.dispatch(ids, 2, 'answerApart');
+  await eventually('all are completed', () => scene.agents.completed.length === 12, 30_000);
+  const children = worker.children();
+  expect(children.length).toBeGreaterThan(0);
+  expect(children.length).toBeLessThanOrEqual(2);
+  await worker.kill();
+  await eventually('they have ended', () => children.every((pid) => !isAlive(pid)), 20_000);
+}, 60_000);
+
+test('SIGTERM: an answer that runs apart is handed back in time and is not reported as lost', async () => {
+  scene.model.follow(() => ({ kind: 'silence' }));
+  await scene.dispatcher.dispatch(newIds('silent'), 2, 'answerApart');
+  await eventually('the model is asked', () => scene.model.calls.length > 0 && scene.agents.begun.length === 1, 30_000);
+  await eventually('it is begun', () => worker.children().length === 1);
+  const asked = performance.now();
+  worker.signal('SIGTERM');
+  expect(await worker.ended).toBe(0);
+  expect(performance.now() - asked).toBeLessThan(10_000);
+  expect([scene.agents.returned.length, scene.agents.died]).toEqual([1, []]);
+}, 60_000);
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
