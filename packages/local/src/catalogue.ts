@@ -88,7 +88,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: true,
     secrets: ['SERVICE_SECRET'],
     needs: ['agents'],
-    settings: [...redis, 'MODELS_FILE', 'ANSWER_CONCURRENCY', 'ANSWER_DRAIN_MS', 'DATA_SOURCE_ROLES'],
+    settings: [...redis, 'MODELS_FILE', 'ANSWER_CONCURRENCY', 'ANSWER_APART_PROCESSES', 'ANSWER_DRAIN_MS', 'DATA_SOURCE_ROLES'],
     models: true,
     outbound: true,
   },
