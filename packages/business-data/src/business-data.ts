@@ -4,12 +4,12 @@ import { formatRows } from './domain/format-rows.ts';
 import { Refusal } from './domain/refusal.ts';
 import type { ResolvedScope, ScopedTable } from './domain/scope.ts';
 import { toValue, type Value, type ValueType, valueTypeOf } from './domain/values.ts';
+import type { TenantGate } from './gate/statement-gate.ts';
 import { type DataScope, resolveScope } from './scope.ts';
 import type { DataSource } from './source/data-source.ts';
 import { DataFailure } from './source/failure.ts';
 import type { RawResult } from './source/limited-query.ts';
 import type { Limits } from './source/limits.ts';
-import { passGates } from './sql/gates.ts';
 
 export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;
@@ -48,6 +48,8 @@ export interface BusinessData {
 
 export interface BusinessDataOptions {
   readonly source: DataSource;
+  /** Judges the statements before they run. */
+  readonly gate: TenantGate;
   /** A function is asked before each use, so that a change of the scope holds for the next query. */
   readonly scope: DataScope | (() => DataScope | Promise<DataScope>);
   /** What "today" means in the organization's data. */
@@ -56,7 +58,7 @@ export interface BusinessDataOptions {
 
 const defaults = { maxRows: 200, maxBytes: 256 * 1024, timeoutMs: 10_000 };
 
-export function createBusinessData({ source, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
+export function createBusinessData({ source, gate, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
   const look = async (): Promise<{ catalog: Catalog; resolved: ResolvedScope }> => {
     const current = typeof scope === 'function' ? await scope() : scope;
     const catalog = await source.catalog();
@@ -69,7 +71,7 @@ export function createBusinessData({ source, scope, timeZone = 'UTC' }: Business
     describeTable: async (name) => (await resolve()).tables.find((table) => table.written === name || table.name === name),
     async query(sql, options = {}) {
       const resolved = await resolve();
-      const { text, tables } = refusable(() => passGates(sql, resolved));
+      const { text, tables } = await gate.pass(sql, resolved, options.signal);
       const begin = performance.now();
       const result = await source.within(resolved).transaction('read only', limits(options), (run) => run(text));
       return present(result, { statement: text, tables, begin });

@@ -4,6 +4,8 @@ export type { ChangeRequest, ChangeRow } from './domain/change.ts';
 export type { Resolution, ResolvedScope, ScopedTable } from './domain/scope.ts';
 export { tenantName } from './domain/tenant-name.ts';
 export type { Value, ValueType } from './domain/values.ts';
+export { openStatementGate } from './gate/open-statement-gate.ts';
+export { createStatementGate, type StatementGate, type TenantGate } from './gate/statement-gate.ts';
 export { type DataScope, resolveScope } from './scope.ts';
 export type { ConnectionSettings, TlsSettings } from './source/connection.ts';
 export { createDataSource, type DataSource, type DataSourceSettings, openDataSource } from './source/data-source.ts';

@@ -6,6 +6,7 @@ import { createDraw, createGenerator } from './attack/generator.ts';
 import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
 import { attackSeed, attackStatements } from './attack/options.ts';
 import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
+import { gate } from './support/gate.ts';
 
 const limits = { timeoutMs: 400, maxRows: 100, maxBytes: 64 * 1024 };
 /** A limit that is kept is kept with the time the database needs to notice, and with that of a busy machine. */
@@ -19,7 +20,7 @@ let data: BusinessData;
 beforeAll(async () => {
   database = await hostileDatabase();
   source = createDataSource({ url: database.url, poolMax: atOnce }, () => undefined);
-  data = createBusinessData({ source, scope: { tables: attackedScope, readOnly: true } });
+  data = createBusinessData({ source, gate, scope: { tables: attackedScope, readOnly: true } });
 });
 
 afterAll(async () => {

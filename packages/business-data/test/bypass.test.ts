@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
 import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import { gate } from './support/gate.ts';
 
 /** Names that PostgreSQL reads as functions or types applied to a row or a value; each once came through the gates. */
 const stealing = 'select array_to_tsvector(array_agg(token)) from public.api_tokens';
@@ -61,7 +62,7 @@ beforeAll(async () => {
   const url = new URL(database.url);
   [url.username, url.password] = [account, 'account'];
   source = createDataSource({ url: url.href }, () => undefined);
-  data = createBusinessData({ source, scope: { tables: ['notes(id, body)'], readOnly: true } });
+  data = createBusinessData({ source, gate, scope: { tables: ['notes(id, body)'], readOnly: true } });
 });
 
 afterAll(async () => {

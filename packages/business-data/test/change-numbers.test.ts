@@ -7,6 +7,7 @@ import { type BusinessData, createBusinessData } from '../src/business-data.ts';
 import { isExact } from '../src/domain/values.ts';
 import { createDataSource, type DataSource } from '../src/source/data-source.ts';
 import { createTools, type DataTool, type ToolAnswer } from '../src/tools.ts';
+import { gate } from './support/gate.ts';
 
 let database: TestDatabase;
 let administrator: pg.Client;
@@ -20,7 +21,7 @@ beforeAll(async () => {
   await administrator.connect();
   await administrator.query('create table events (id numeric primary key, big bigint, amount numeric, many numeric[], facts jsonb)');
   source = createDataSource({ url: database.url }, () => undefined);
-  data = createBusinessData({ source, scope: { tables: ['events'], readOnly: false } });
+  data = createBusinessData({ source, gate, scope: { tables: ['events'], readOnly: false } });
   tool = createTools(data, { readOnly: false }).find(({ writes }) => writes) as DataTool;
 });
 

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { createBusinessData } from '../src/business-data.ts';
 import type { ChangeRequest } from '../src/domain/change.ts';
 import { createDataSource } from '../src/source/data-source.ts';
+import { gate } from './support/gate.ts';
 
 let database: TestDatabase;
 let administrator: pg.Client;
@@ -42,7 +43,7 @@ beforeEach(async () => {
 async function change(scope: readonly string[], request: ChangeRequest, url = database.url): Promise<string> {
   const source = createDataSource({ url }, () => undefined);
   try {
-    const data = createBusinessData({ source, scope: { tables: scope, readOnly: false } });
+    const data = createBusinessData({ source, gate, scope: { tables: scope, readOnly: false } });
     return await data.change(request).then(
       () => 'done',
       (cause: unknown) => `${(cause as { kind: string }).kind}: ${(cause as Error).message}`,

@@ -6,6 +6,7 @@ import type { ChangeRequest } from '../src/domain/change.ts';
 import { createDataSource, type DataSource } from '../src/source/data-source.ts';
 import { DataFailure } from '../src/source/failure.ts';
 import { createTools } from '../src/tools.ts';
+import { gate } from './support/gate.ts';
 
 let database: TestDatabase;
 let administrator: pg.Client;
@@ -25,7 +26,7 @@ beforeAll(async () => {
     create table notes (id integer primary key, title text);
     create view task_titles as select title from tasks`);
   source = createDataSource({ url: database.url }, () => undefined);
-  data = createBusinessData({ source, scope: { tables, readOnly: false } });
+  data = createBusinessData({ source, gate, scope: { tables, readOnly: false } });
 });
 
 beforeEach(() => administrator.query(`truncate tasks restart identity cascade; insert into tasks (title) values ('one'), ('two')`));
@@ -64,7 +65,7 @@ test('a row is not deleted where some of it is outside of the scope', async () =
     message: expect.stringContaining('not all of its columns are in scope'),
   });
   expect(await titles()).toEqual(['one', 'two']);
-  const whole = createBusinessData({ source, scope: { tables: ['tasks(id, title)', 'tasks'], readOnly: false } });
+  const whole = createBusinessData({ source, gate, scope: { tables: ['tasks(id, title)', 'tasks'], readOnly: false } });
   await whole.change({ table: 'tasks', operation: 'delete', rows: [{ key: { id: 1 } }] });
   expect(await titles()).toEqual(['two']);
 });
@@ -130,7 +131,7 @@ test('who leaves while the database keeps a change is told that it may have been
 });
 
 test('where the scope is read-only there is no tool, and no way', async () => {
-  const readOnly = createBusinessData({ source, scope: { tables, readOnly: true } });
+  const readOnly = createBusinessData({ source, gate, scope: { tables, readOnly: true } });
   expect(createTools(readOnly, { readOnly: true }).map(({ name }) => name)).toEqual(['list_tables', 'describe_table', 'query']);
   await expect(readOnly.change({ table: 'tasks', operation: 'delete', rows: [{ key: { id: 1 } }] })).rejects.toMatchObject({
     kind: 'refused',

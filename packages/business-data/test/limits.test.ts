@@ -5,6 +5,7 @@ import pg from 'pg';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
 import { createDataSource, type DataSource } from '../src/source/data-source.ts';
 import { DataFailure, type FailureKind } from '../src/source/failure.ts';
+import { gate } from './support/gate.ts';
 
 let database: TestDatabase;
 let administrator: pg.Client;
@@ -18,7 +19,7 @@ beforeAll(async () => {
   await administrator.connect();
   await administrator.query(`create table events as select n as id, md5(n::text) as body, now() as at from generate_series(1, 5000) n`);
   source = createDataSource({ url: database.url, poolMax: 2 }, (cause) => lost.push(cause));
-  data = createBusinessData({ source, scope: { tables: ['events(id, body)'], readOnly: true } });
+  data = createBusinessData({ source, gate, scope: { tables: ['events(id, body)'], readOnly: true } });
 });
 
 afterAll(async () => {
@@ -88,7 +89,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 
 test('a pool that is full does not let anybody wait for ever', async () => {
   const small = createDataSource({ url: database.url, poolMax: 1, connectTimeoutMs: 200 }, () => undefined);
-  const busy = createBusinessData({ source: small, scope: { tables: ['events'], readOnly: true } });
+  const busy = createBusinessData({ source: small, gate, scope: { tables: ['events'], readOnly: true } });
   await busy.listTables();
   const first = kindOf(busy.query(endless, { timeoutMs: 1_000 }));
   const second = failureOf(busy.query('select 1'));
@@ -209,7 +210,7 @@ test('the source says that it can be read, and by which version', async () => {
 
 test('a scope that changes holds for the next query', async () => {
   let tables = ['events(id)'];
-  const changing = createBusinessData({ source, scope: () => ({ tables, readOnly: true }) });
+  const changing = createBusinessData({ source, gate, scope: () => ({ tables, readOnly: true }) });
   expect(await kindOf(changing.query('select body from events limit 1'))).toBe('refused');
   tables = ['events(body)'];
   expect((await changing.query('select body from events limit 1')).rows).toHaveLength(1);

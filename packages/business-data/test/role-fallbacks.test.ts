@@ -7,6 +7,7 @@ import { createDataSource, type DataSource } from '../src/source/data-source.ts'
 import type { Limits } from '../src/source/limits.ts';
 import { dropScopedRoles } from '../src/source/roles/drop-roles.ts';
 import type { RoleNotice } from '../src/source/roles/role-notice.ts';
+import { gate } from './support/gate.ts';
 
 const limits: Limits = { timeoutMs: 5_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
 const tenant = 'org_a live';
@@ -95,7 +96,7 @@ test('an account that can not hand on what it may read leaves no role behind, an
 
 test('an account that owns its tables and may make roles needs to be no superuser', async () => {
   const source = open(urlOf('owner'));
-  const data = createBusinessData({ source, scope: { tables: ['own.things(id, name)'], readOnly: false } });
+  const data = createBusinessData({ source, gate, scope: { tables: ['own.things(id, name)'], readOnly: false } });
   // What is set for the account is set for its roles.
   const sql = `select to_tsvector(name)::text from own.things where to_tsvector(name) @@ to_tsquery('Haus')`;
   expect((await data.query(sql)).rows).toEqual([["'haus':1"]]);

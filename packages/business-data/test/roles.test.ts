@@ -7,6 +7,7 @@ import { createDataSource, type DataSource } from '../src/source/data-source.ts'
 import type { Limits } from '../src/source/limits.ts';
 import { dropScopedRoles } from '../src/source/roles/drop-roles.ts';
 import type { RoleNotice } from '../src/source/roles/role-notice.ts';
+import { gate } from './support/gate.ts';
 
 const limits: Limits = { timeoutMs: 5_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
 const tenant = 'org_a live';
@@ -107,7 +108,7 @@ test('rows are changed through the role, whose right to numbers comes with the t
     create table numbered (a serial, b integer generated always as identity, c integer default nextval('loose'), id text primary key,
       twice text generated always as (id || id) stored, secret text default 'CANARY')`);
   const source = open();
-  const data = createBusinessData({ source, scope: { tables: ['numbered(a, b, c, id, twice)', 'tasks'], readOnly: false } });
+  const data = createBusinessData({ source, gate, scope: { tables: ['numbered(a, b, c, id, twice)', 'tasks'], readOnly: false } });
   const inserted = await data.change({ table: 'numbered', operation: 'insert', rows: [{ values: { id: 'x' } }, { values: { id: 'y' } }] });
   expect(inserted.rows).toEqual([
     [1, 1, 1, 'x', 'xx'],

@@ -1,3 +1,4 @@
+import { openStatementGate } from '@agent-service/business-data';
 import { createClient } from '@agent-service/contracts';
 import { createModels } from '@agent-service/models';
 import { readModelsFile } from '@agent-service/models/models-file';
@@ -73,7 +74,8 @@ export async function composeContext(
   });
   const meters = createMeters(process.metrics);
   const answers = createAnswersApi(agents, { workerChannel: channel.name, apart });
-  const dataParts = { agents, sources: createTenantSources(process, { roles: config.DATA_SOURCE_ROLES }), meters, now };
+  const sources = createTenantSources(process, { roles: config.DATA_SOURCE_ROLES });
+  const dataParts = { agents, sources, gate: openStatementGate(process, apart ? { threads: 1 } : {}), meters, now };
   const publisher = createPublisher<Reply>(process, redis);
   const workerContext: WorkerContext = {
     answers,

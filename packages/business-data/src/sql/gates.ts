@@ -42,6 +42,7 @@ function deparse(statement: Tree): string {
   try {
     return new CompleteDeparser(statement as ConstructorParameters<typeof CompleteDeparser>[0], { pretty: false }).deparseQuery();
   } catch (cause) {
+    if (cause instanceof RangeError) throw cause;
     throw new Refusal('This statement has a form that is not supported.', { cause });
   }
 }
@@ -50,6 +51,7 @@ function parseAgain(text: string): unknown {
   try {
     return parseStatement(text, longestWritten);
   } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause;
     throw new Refusal('This statement has a form that is not supported.', { cause });
   }
 }

@@ -1,4 +1,4 @@
-import { type BusinessData, createBusinessData } from '@agent-service/business-data';
+import { type BusinessData, createBusinessData, createStatementGate } from '@agent-service/business-data';
 import { createDataSource } from '@agent-service/business-data/source/data-source';
 import { createTools } from '@agent-service/business-data/tools';
 import { bringUpDemonstration } from '@agent-service/local/demonstration/database';
@@ -31,7 +31,8 @@ export async function demonstration(): Promise<Demonstration> {
   const url = await bringUpDemonstration({ adminUrl: database.url, readerPassword: 'reader', today });
   const lost: unknown[] = [];
   const source = createDataSource({ url, poolMax: 4 }, (cause) => lost.push(cause));
-  const data = createBusinessData({ source, scope: { tables: Object.keys(tables), readOnly: true } });
+  const gate = createStatementGate();
+  const data = createBusinessData({ source, gate: gate.of('demonstration'), scope: { tables: Object.keys(tables), readOnly: true } });
   const tools = toolsOf(data);
   return {
     data,
@@ -39,7 +40,7 @@ export async function demonstration(): Promise<Demonstration> {
     rows: async (sql) => await oneOff(url, sql),
     ask: async (message, options) => await askBuiltIn(message, { tools, ...options }),
     async stop() {
-      await source.close();
+      await Promise.all([source.close(), gate.close()]);
       await database.drop();
     },
   };

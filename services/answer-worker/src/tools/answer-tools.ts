@@ -3,8 +3,10 @@ import {
   createPlaces,
   createTools,
   DataFailure,
+  type StatementGate,
   type ToolAnswer,
   type ToolDefinition,
+  tenantName,
   toolDefinitions,
 } from '@agent-service/business-data';
 import type { Client, ServiceError } from '@agent-service/contracts';
@@ -33,6 +35,7 @@ export interface AnswerTools {
 export interface DataParts {
   readonly agents: Client<'agents'>;
   readonly sources: TenantSources;
+  readonly gate: StatementGate;
   readonly meters: Meters;
   readonly now: () => number;
 }
@@ -59,7 +62,7 @@ const unconnected = () => {
 };
 
 /** The tools of one answer. Before each step `agents` is asked what the agent may see now, so that a change of its scope holds at once. */
-export function createAnswerTools({ agents, sources, meters, now }: DataParts, { begun, held, reader }: Working): AnswerTools {
+export function createAnswerTools({ agents, sources, gate, meters, now }: DataParts, { begun, held, reader }: Working): AnswerTools {
   const onAgain = () => meters.askedAgain.inc({ call: 'step' });
   const steps = createSteps({ agents, held, deadlineMs: Number(begun.deadlineMs), now, onAgain });
   const changes = createChanges(steps);
@@ -69,7 +72,8 @@ export function createAnswerTools({ agents, sources, meters, now }: DataParts, {
   async function over({ scope, sourceVersion }: Standing, call: Call): Promise<ToolAnswer> {
     const source = await sources.of(held.key.answer, sourceVersion, steps);
     if (!source) return unconnected();
-    const tools = createTools(createBusinessData({ source, scope }), scope);
+    const data = createBusinessData({ source, gate: gate.of(tenantName(held.key.answer)), scope });
+    const tools = createTools(data, scope);
     const tool = tools.find(({ name }) => name === call.definition.name);
     return tool
       ? await tool.run(call.input, { ...limits, signal: call.signal })

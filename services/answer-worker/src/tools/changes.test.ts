@@ -1,6 +1,7 @@
 import {
   createBusinessData,
   createDataSource,
+  createStatementGate,
   createTools,
   DataFailure,
   type DataSource,
@@ -16,6 +17,7 @@ import type { AskedChange, Standing, Steps } from './steps.ts';
 
 let business: TestDatabase;
 let source: DataSource;
+const gate = createStatementGate();
 
 beforeAll(async () => {
   business = await testDatabase();
@@ -23,7 +25,7 @@ beforeAll(async () => {
   await query('create table notes (id integer primary key, edits integer not null); insert into notes values (1, 0), (2, 0)');
 });
 afterAll(async () => {
-  await source?.close();
+  await Promise.all([source?.close(), gate.close()]);
   await business?.drop();
 });
 
@@ -72,7 +74,7 @@ function scene({ refusal, finishing }: { refusal?: ServiceError; finishing?: Ser
 
 /** The real tool over the real database. */
 function change(given: unknown, signal?: AbortSignal): Promise<ToolAnswer> {
-  const tool = createTools(createBusinessData({ source, scope }), scope).find(({ writes }) => writes);
+  const tool = createTools(createBusinessData({ source, gate: gate.of('test'), scope }), scope).find(({ writes }) => writes);
   if (!tool) throw new Error('there is no tool that writes');
   return tool.run(given, { signal, timeoutMs: 5_000 });
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { planRole, type RolePlan } from '../../domain/role-plan.ts';
 import type { ResolvedScope } from '../../domain/scope.ts';
+import { touch } from '../../domain/touch.ts';
 import { type DataFailure, NotAdmitted } from '../failure.ts';
 import { heeding } from '../heeding.ts';
 import type { Lender, Login } from '../lender.ts';
@@ -9,7 +10,6 @@ import type { Access } from '../session.ts';
 import { createPreparation, type RoleLogin } from './prepare-role.ts';
 import type { RoleNotice } from './role-notice.ts';
 import { rolePassword } from './role-password.ts';
-import { touch } from './touch.ts';
 
 /** Whom statements of one scope log in as. */
 export interface Standing {

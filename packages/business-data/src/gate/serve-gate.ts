@@ -1,0 +1,59 @@
+import { getHeapStatistics } from 'node:v8';
+import { parentPort } from 'node:worker_threads';
+import { Refusal } from '../domain/refusal.ts';
+import { createScope, type ResolvedScope, type ScopeData } from '../domain/scope.ts';
+import type { PassedStatement } from '../sql/gates.ts';
+
+/** One statement for a thread. The scope comes as JSON only where the thread does not have it. */
+export interface GateRequest {
+  readonly text: string;
+  readonly scopeId: number;
+  readonly scopeJson?: string | undefined;
+  /** Scopes that will not be used again. */
+  readonly forget: readonly number[];
+}
+
+/** `failed`: neither a statement that passed nor a refusal; the thread must not be used again. */
+export type GateReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'passed'; readonly text: string; readonly tables: readonly number[]; readonly isSpent: boolean }
+  | { readonly kind: 'refused'; readonly message: string; readonly isSpent: boolean }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** The memory of WebAssembly only grows, and no limit of the thread counts it. */
+const mostExternalBytes = 256 * 1024 * 1024;
+
+/** Answers the requests of the thread that started this one, in their order. */
+export function serveGate(pass: (text: string, scope: ResolvedScope) => PassedStatement): void {
+  const port = parentPort;
+  if (port === null) throw new Error('a gate is served in a worker thread only');
+  const scopes = new Map<number, ResolvedScope>();
+  port.on('message', (request: GateRequest) => {
+    for (const id of request.forget) scopes.delete(id);
+    port.postMessage(replyTo(request, scopes, pass));
+  });
+  port.postMessage({ kind: 'ready' } satisfies GateReply);
+}
+
+function replyTo(request: GateRequest, scopes: Map<number, ResolvedScope>, pass: Parameters<typeof serveGate>[0]): GateReply {
+  try {
+    const scope = scopeOf(request, scopes);
+    const { text, tables } = pass(request.text, scope);
+    return { kind: 'passed', text, tables: tables.map((table) => placeOf(table, scope)), isSpent: isSpent() };
+  } catch (cause) {
+    if (cause instanceof Refusal) return { kind: 'refused', message: cause.message, isSpent: isSpent() };
+    return { kind: 'failed', message: cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause) };
+  }
+}
+
+function scopeOf({ scopeId, scopeJson }: GateRequest, scopes: Map<number, ResolvedScope>): ResolvedScope {
+  if (scopeJson !== undefined) scopes.set(scopeId, createScope(JSON.parse(scopeJson) as ScopeData));
+  const scope = scopes.get(scopeId);
+  if (scope === undefined) throw new Error('the scope of a statement was not sent');
+  return scope;
+}
+
+const placeOf = (table: { readonly schema: string; readonly name: string }, { tables }: ScopeData): number =>
+  tables.findIndex(({ schema, name }) => schema === table.schema && name === table.name);
+
+const isSpent = (): boolean => getHeapStatistics().external_memory > mostExternalBytes;
