@@ -132,7 +132,7 @@ test('gate 3 alone: whatever one statement does, nothing stored changes', async 
 });
 
 test('gate 4 alone: the account itself can read and change nothing else', async () => {
-  const own = await sourceOfRole(database.url, scope, 'attacked');
+  const own = await sourceOfRole(database.administratorUrl, scope, 'attacked');
   try {
     // Even where writing is asked for: the grants are for reading.
     const run = (statement: string) => own.transaction('read write', limits, (one) => one(statement)).then(({ rows }) => rows);
@@ -141,6 +141,6 @@ test('gate 4 alone: the account itself can read and change nothing else', async 
     expect(ran).toBeGreaterThan(30);
   } finally {
     await own.close();
-    await dropScopedRoles({ url: database.url }, 'attacked');
+    await dropScopedRoles({ url: database.administratorUrl }, 'attacked');
   }
 });

@@ -1,3 +1,5 @@
+import { catalogNames, quoted } from './catalog-names.ts';
+
 /** Draws from a seed, so that a run can be had again. */
 export interface Draw {
   below(limit: number): number;
@@ -123,7 +125,9 @@ const forbiddenTypes = ['regclass', 'regproc', 'oid', 'name', 'public.mood', 'cu
 const operators = ['=', '<>', '<', '>', '||', '||', '||', 'like', '+', '/', 'is distinct from', '~', '->>', '@>'];
 const forbiddenOperators = ['===', 'operator(public.===)', 'operator(public.=)'];
 const joins = ['join', 'left join', 'full join', 'cross join', 'natural join', 'cross join lateral', ','];
-const aliases = ['a', 'b', 'c', 'd', 'e', 'f', 'salaries', 'customers', 'keys', '"Secret"', 'orders', 'secret', 'pg_class'];
+/** What PostgreSQL may read into a name that is no column's. */
+const interpreted = catalogNames('function', 'type', 'column', 'operator').map(quoted);
+const plainAliases = ['a', 'b', 'c', 'd', 'e', 'f', 'salaries', 'customers', 'keys', '"Secret"', 'orders', 'secret', 'pg_class'];
 
 interface Source {
   readonly text: string;
@@ -136,12 +140,15 @@ interface Source {
 export function createGenerator(draw: Draw, { hostility, calls }: GeneratorOptions): () => string {
   let share = 0;
   const hostile = () => draw.chance(share);
+  const anAlias = () => (draw.chance(0.4) ? draw.one(interpreted) : draw.one(plainAliases));
   const many = (most: number, make: () => string, separator = ', ') => Array.from({ length: 1 + draw.below(most) }, make).join(separator);
 
   function column(sources: readonly Source[]): string {
     const source = draw.one(sources);
-    const name = draw.one(hostile() && source.closed.length > 0 ? source.closed : source.open);
-    if (draw.chance(0.1))
+    const known = draw.one(hostile() && source.closed.length > 0 ? source.closed : source.open);
+    // A field that no relation has: a function or a type of pg_catalog, or what an alias of the statement is called.
+    const name = hostile() ? draw.one([draw.one(interpreted), draw.one(sources).alias]) : known;
+    if (draw.chance(hostile() ? 0.5 : 0.02))
       return draw.one([`${source.alias}.*::text`, `${source.alias}::text`, `(${source.alias}).${name}`, `(${source.alias}.*).${name}`]);
     return draw.chance(0.9) ? `${source.alias}.${name}` : name;
   }
@@ -192,17 +199,32 @@ export function createGenerator(draw: Draw, { hostility, calls }: GeneratorOptio
 
   function baseRelation(): Source {
     const { name, open, closed } = draw.one(hostile() ? outOfScope : inScope);
-    const alias = draw.one(aliases);
+    const alias = anAlias();
     return { text: `${name} ${draw.chance(0.5) ? 'as ' : ''}${alias}`, alias, open, closed };
   }
 
   function source(outer: readonly Source[], depth: number): Source {
     if (depth > 2 || draw.chance(0.65)) return baseRelation();
-    const alias = draw.one(aliases);
+    const alias = anAlias();
+    if (draw.chance(0.15)) return functionSource(alias);
     const text = draw.chance(0.15)
-      ? `${draw.one(aliases)} as ${alias}`
+      ? `${anAlias()} as ${alias}`
       : `${draw.chance(0.4) ? 'lateral ' : ''}(${select(outer, depth + 1, 2)}) as ${alias}(id, name)`;
     return { text, alias, open: ['id', 'name'], closed: ['secret', 'employee', 'value'] };
+  }
+
+  /** Relations that are no table: VALUES and functions, with and without names for their columns. */
+  function functionSource(alias: string): Source {
+    const name = draw.one(interpreted);
+    const [text, open] = draw.one<readonly [string, readonly string[]]>([
+      [`(values (1, 'x'), (2, 'y')) as ${alias}(id, ${name})`, ['id', name]],
+      [`generate_series(1, 3) as ${alias}`, [alias]],
+      [`unnest(array['x', 'y']) with ordinality as ${alias}`, [alias, 'ordinality']],
+      [`jsonb_each('{"k": 1}') as ${alias}`, ['key', 'value']],
+      [`jsonb_to_recordset('[{"id": 1}]') as ${alias}(id integer, ${name} text)`, ['id', name]],
+      [`rows from (generate_series(1, 2), unnest(array['a'])) as ${alias}(id, ${name})`, ['id', name]],
+    ]);
+    return { text, alias, open, closed: [draw.one(interpreted), 'secret'] };
   }
 
   function from(outer: readonly Source[], depth: number): { text: string; sources: Source[] } {
@@ -236,7 +258,8 @@ export function createGenerator(draw: Draw, { hostility, calls }: GeneratorOptio
     if (depth > 3) return `select ${targets === 1 ? '1' : '1, 2'}`;
     const { text, sources } = from(outer, depth);
     const visible = [...sources, ...(draw.chance(0.5) ? outer : [])];
-    const list = draw.chance(0.05) && targets > 1 ? '*' : Array.from({ length: targets }, () => expression(visible, depth + 1)).join(', ');
+    const target = () => `${expression(visible, depth + 1)}${draw.chance(0.3) ? ` as ${anAlias()}` : ''}`;
+    const list = draw.chance(0.05) && targets > 1 ? '*' : Array.from({ length: targets }, target).join(', ');
     const distinct = draw.chance(0.05) ? 'distinct ' : '';
     return `select ${distinct}${list} from ${text} ${tail(visible, targets)}`.trim();
   }
@@ -252,7 +275,7 @@ export function createGenerator(draw: Draw, { hostility, calls }: GeneratorOptio
               "update customers set name = 'x' returning *",
             ])
           : select([], 2, 2);
-      return `${draw.one(aliases)}(id, name) as ${draw.one(['', 'materialized ', 'not materialized '])}(${body})`;
+      return `${anAlias()}(id, name) as ${draw.one(['', 'materialized ', 'not materialized '])}(${body})`;
     });
     return `with ${draw.chance(0.4) ? 'recursive ' : ''}${expressions} `;
   }

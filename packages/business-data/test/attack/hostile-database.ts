@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import pg from 'pg';
 
@@ -50,24 +51,33 @@ analyze;
 `;
 
 export interface HostileDatabase {
+  /** Of the account that owns everything in it, but is no superuser and can make no roles: nothing but the gates protects it. */
   readonly url: string;
+  /** Of an account that can make roles. */
+  readonly administratorUrl: string;
   readonly administrator: pg.Client;
-  /** Of all that is stored: rows, sequences, large objects of the administrator, settings and functions. */
+  /** Of all that is stored: rows, sequences, large objects, settings and functions; and of the locks that sessions hold. */
   checksum(): Promise<string>;
   drop(): Promise<void>;
 }
 
-/** A database whose administrator is the account that statements run as: nothing but the gates protects it. */
 export async function hostileDatabase(): Promise<HostileDatabase> {
   const database: TestDatabase = await testDatabase();
   const administrator = new pg.Client({ connectionString: database.url });
   await administrator.connect();
-  await administrator.query(schema);
+  const account = `attacked_${randomUUID().replaceAll('-', '')}`;
+  const url = new URL(database.url);
+  await administrator.query(`create role ${account} login password 'attacked' nosuperuser nocreaterole nocreatedb;
+    grant create on database "${url.pathname.slice(1)}" to ${account}; grant create on schema public to ${account};
+    set role ${account}; ${schema}; reset role;`);
+  [url.username, url.password] = [account, 'attacked'];
   return {
-    url: database.url,
+    url: url.href,
+    administratorUrl: database.url,
     administrator,
-    checksum: () => checksum(administrator),
+    checksum: () => checksum(administrator, account),
     async drop() {
+      await administrator.query(`drop owned by ${account}; drop role ${account}`);
       await administrator.end();
       await database.drop();
     },
@@ -78,13 +88,14 @@ const checksums = `
 select 'rows ' || c.oid::regclass || ' ' || md5(query_to_xml('select * from ' || c.oid::regclass || ' order by 1', true, true, '')::text) as part
   from pg_class c where c.relkind = 'r' and c.relnamespace::regnamespace::text in ('public', 'sales', 'vault')
 union all select concat('sequence ', schemaname, sequencename, last_value) from pg_sequences
-union all select concat('large object ', oid, md5(lo_get(oid))) from pg_largeobject_metadata where lomowner = 10
+union all select concat('large object ', oid, md5(lo_get(oid))) from pg_largeobject_metadata where lomowner in (10, $1::regrole)
 union all select concat('class ', oid::regclass, relkind, relowner) from pg_class where relnamespace::regnamespace::text not like 'pg_%'
 union all select 'function ' || proname || md5(prosrc) from pg_proc where pronamespace::regnamespace::text not like 'pg_%' and prolang <> 12
-union all select concat('role setting ', setrole, setconfig) from pg_db_role_setting where setrole = 10
+union all select concat('advisory lock ', classid, objid) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
+union all select concat('role setting ', setrole, setconfig) from pg_db_role_setting where setrole in (10, $1::regrole)
 order by 1`;
 
-async function checksum(client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ part: string }>(checksums);
+async function checksum(client: pg.Client, account: string): Promise<string> {
+  const { rows } = await client.query<{ part: string }>(checksums, [account]);
   return rows.map(({ part }) => part).join('\n');
 }

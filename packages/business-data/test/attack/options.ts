@@ -5,5 +5,5 @@ const number = (name: string, fallback: number): number => {
 };
 
 /** How many statements are generated, and from which seed. */
-export const attackStatements = number('ATTACK_STATEMENTS', 20_000);
+export const attackStatements = number('ATTACK_STATEMENTS', 10_000);
 export const attackSeed = number('ATTACK_SEED', Date.now() % 2 ** 31);

@@ -1,0 +1,50 @@
+import type pg from 'pg';
+import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../../src/domain/tree.ts';
+import { parseStatement } from '../../src/sql/parse.ts';
+
+/**
+ * What PostgreSQL calls and reads fields of in a statement that does not say so: its own analysis, written back as the text of a view,
+ * against the statement. Undefined where PostgreSQL refuses the statement.
+ */
+export async function unwritten(client: pg.Client, text: string): Promise<string[] | undefined> {
+  await client.query('begin');
+  try {
+    await client.query(`create temp view interpreted as select 1 as one from (${text}) as q`);
+    const { rows } = await client.query<{ text: string }>("select pg_get_viewdef('interpreted'::regclass) as text");
+    const understood = parts(parseStatement(rows[0]?.text ?? '', 1_000_000));
+    const written = parts(parseStatement(text, 1_000_000));
+    return [...understood].filter((part) => !written.has(part));
+  } catch {
+    return undefined;
+  } finally {
+    await client.query('rollback');
+  }
+}
+
+/** Calls, fields of values, and casts to types that look names up. */
+function parts(statement: unknown): Set<string> {
+  const found = new Set<string>();
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) node.forEach(visit);
+    if (!isTree(node)) return;
+    for (const part of [callIn(node), castIn(node), ...fieldsIn(node)]) if (part !== undefined) found.add(part);
+    Object.values(node).forEach(visit);
+  };
+  visit(statement);
+  return found;
+}
+
+function callIn(node: Tree): string | undefined {
+  const call = fieldsOf(node, 'FuncCall');
+  return call && `call of ${namesOf(call['funcname'])?.at(-1)}`;
+}
+
+function castIn({ typeName }: Tree): string | undefined {
+  const type = isTree(typeName) ? namesOf(typeName['names'])?.at(-1) : undefined;
+  return type?.startsWith('reg') && type !== 'regconfig' ? `cast to ${type}` : undefined;
+}
+
+const fieldsIn = (node: Tree): string[] =>
+  listOf(fieldsOf(node, 'A_Indirection')?.['indirection'])
+    .filter((step) => fieldsOf(step, 'A_Indices') === undefined)
+    .map((step) => `field ${textOf(fieldsOf(step, 'String')?.['sval']) ?? '*'}`);

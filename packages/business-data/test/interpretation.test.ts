@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Refusal } from '../src/domain/refusal.ts';
+import type { ResolvedScope } from '../src/domain/scope.ts';
+import { resolveScope } from '../src/scope.ts';
+import { createDataSource } from '../src/source/data-source.ts';
+import { confine } from '../src/sql/gates.ts';
+import { parseStatement } from '../src/sql/parse.ts';
+import { createDraw, createGenerator } from './attack/generator.ts';
+import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
+import { unwritten } from './attack/interpretation.ts';
+import { attackSeed, attackStatements } from './attack/options.ts';
+
+/** Each of them is analyzed by PostgreSQL and written back. */
+const statements = Math.ceil(attackStatements / 4);
+
+let database: HostileDatabase;
+let scope: ResolvedScope;
+
+beforeAll(async () => {
+  database = await hostileDatabase();
+  const source = createDataSource({ url: database.url }, () => undefined);
+  scope = resolveScope(await source.catalog(), { tables: attackedScope, readOnly: true }).scope;
+  await source.close();
+});
+
+afterAll(() => database.drop());
+
+function bound(statement: string): string | undefined {
+  try {
+    return confine(parseStatement(statement), scope).text;
+  } catch (cause) {
+    if (cause instanceof Refusal) return undefined;
+    throw cause;
+  }
+}
+
+test('the comparison notices what PostgreSQL reads into a name', async () => {
+  const read = (text: string) => unwritten(database.administrator, text);
+  expect(await read('select c.pg_column_size from public.customers c')).toEqual(['call of pg_column_size']);
+  expect(await read("select ('select 1'::text).ts_stat as ts_stat")).toEqual(['call of ts_stat']);
+  expect(await read('select l.id from public.customers c, lateral (select c.id) l')).toEqual([]);
+});
+
+test(
+  'PostgreSQL calls nothing in a bound statement that the statement does not call',
+  async () => {
+    process.stdout.write(`attack seed ${attackSeed}\n`);
+    const next = createGenerator(createDraw(attackSeed), { hostility: [0, 0.02, 0.1], calls: false });
+    const surprises: string[] = [];
+    let compared = 0;
+    for (let count = 0; count < statements; count += 1) {
+      const statement = next();
+      const text = bound(statement);
+      const calls = text === undefined ? undefined : await unwritten(database.administrator, text);
+      if (calls === undefined) continue;
+      compared += 1;
+      if (calls.length > 0) surprises.push(`${calls.join()} in ${statement}`);
+    }
+    process.stdout.write(`${compared} statements compared\n`);
+    expect({ seed: attackSeed, surprises }).toEqual({ seed: attackSeed, surprises: [] });
+    expect(compared).toBeGreaterThan(statements / 20);
+  },
+  Math.max(60_000, statements * 50),
+);
