@@ -1,4 +1,4 @@
-import { createHealth, createLogger, createMetrics, type Metrics } from '@agent-service/runtime';
+import { createClock, createHealth, createLogger, createMetrics, type Metrics } from '@agent-service/runtime';
 import { createModels } from '../src/create-models.ts';
 import type { ModelAnswer, ModelRequest, Models } from '../src/models.ts';
 import type { Endpoint, ModelsFile, TierModels } from '../src/models-file.ts';
@@ -48,6 +48,7 @@ export function testModels({ endpoints, tier, env = {}, maxSteps, conditions }: 
     logger: Object.assign(Object.create(logger), { warn: note, error: note, info: note }),
     health: createHealth(),
     metrics,
+    clock: createClock(),
     stopping: new AbortController().signal,
     onStop: () => undefined,
   };

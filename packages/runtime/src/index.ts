@@ -1,4 +1,5 @@
 export { type Batcher, createBatcher } from './batcher.ts';
+export { type Clock, type ClockSampler, createClock, processClock } from './clock.ts';
 export { ConfigurationError, readConfig, setting } from './config.ts';
 export { createHealth, type Health } from './health.ts';
 export { createLogger, type Logger } from './log.ts';

@@ -1,3 +1,4 @@
+import type { Clock } from './clock.ts';
 import type { Health } from './health.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -8,6 +9,7 @@ export interface ProcessContext {
   readonly logger: Logger;
   readonly health: Health;
   readonly metrics: Metrics;
+  readonly clock: Clock;
   /** Aborted when the process begins to stop; for loops that wait. */
   readonly stopping: AbortSignal;
   /** Parts are stopped in reverse order of this call, each within its limit. */

@@ -1,7 +1,8 @@
+import { type Clock, processClock } from './clock.ts';
 import { createHealth } from './health.ts';
 import { closeServer, listen } from './listen.ts';
 import { createLogger, type Logger } from './log.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { createOpsServer } from './ops-server.ts';
 import type { ProcessContext } from './process-context.ts';
 import type { ProcessConfig } from './settings.ts';
@@ -34,6 +35,8 @@ export async function createProcess<Config extends ProcessConfig, Started>(
   const logger = createLogger(name, config.LOG_LEVEL);
   const health = createHealth();
   const metrics = createMetrics(name);
+  const clock = processClock;
+  health.addCheck('clock', checkOf(clock, metrics));
   const abort = new AbortController();
   const parts: Part[] = [];
   const context: ProcessContext = {
@@ -41,6 +44,7 @@ export async function createProcess<Config extends ProcessConfig, Started>(
     logger,
     health,
     metrics,
+    clock,
     stopping: abort.signal,
     onStop: (part, stop, limitMs = stopLimitMs) => void parts.push({ name: part, stop, limitMs }),
   };
@@ -67,6 +71,15 @@ export async function createProcess<Config extends ProcessConfig, Started>(
     await stop();
     throw cause;
   }
+}
+
+/** Watched wherever readiness is asked for, which is every second in a service. */
+function checkOf(clock: Clock, metrics: Metrics): () => Promise<void> {
+  const ahead = metrics.gauge('clock_ahead_seconds', "How far this computer's clock is ahead of the one that the process follows", []);
+  return async () => {
+    ahead.set(clock.aheadMs / 1000);
+    clock.check();
+  };
 }
 
 async function stopPart(part: Part, logger: Logger): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ProcessContext } from '@agent-service/runtime';
+import type { ClockSampler, ProcessContext } from '@agent-service/runtime';
 import { type AnyEntity, type EntityClass, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { DatabaseConfig } from './settings.ts';
@@ -8,7 +8,8 @@ import { inTransaction, type Transaction } from './transaction.ts';
 const connectLimitMs = 3_000;
 const statementLimitMs = 10_000;
 const lockLimitMs = 5_000;
-const idleInTransactionLimitMs = 15_000;
+/** A frozen process keeps the locks of its transaction no longer than others wait for them. */
+const idleInTransactionLimitMs = 1_000;
 
 /** One service's own schema. */
 export interface Store {
@@ -59,7 +60,17 @@ export async function openStore(process: ProcessContext, config: DatabaseConfig,
   process.onStop('database', () => orm.close(true));
   const pool = (await orm.em.getConnection().getNativeClient()) as Pool;
   const sql = createSql(pool);
-  process.health.addCheck('database', () => sql('select 1'));
+  const clock = process.clock.follow();
+  const look = () => sampleTime(sql, clock);
+  process.health.addCheck('database', look);
+  await look();
 
   return { orm, schema, sql, transaction: (work) => inTransaction(orm, pool, work) };
+}
+
+/** Whether the database answers, and what its clock shows. */
+async function sampleTime(sql: Sql, clock: ClockSampler): Promise<void> {
+  const beganAt = performance.now();
+  const [row] = await sql<{ now: number }>('select extract(epoch from clock_timestamp())::float8 * 1000 as now');
+  if (row) clock.sample(row.now, beganAt, performance.now());
 }

@@ -48,6 +48,25 @@ describe('transactions', () => {
     expect(await store.sql('select 1 from things where id = $1', ['gone'])).toEqual([]);
   });
 
+  test('of a process that stops halfway ends by itself, so that its locks keep others waiting for a second only', async () => {
+    const resume = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const stuck = store.transaction(async ({ sql }) => {
+      await sql('insert into things (id) values ($1)', ['contended']);
+      locked.resolve();
+      await resume.promise;
+      await sql('select 1');
+    });
+    await locked.promise;
+    const beganAt = performance.now();
+    await store.sql('insert into things (id) values ($1)', ['contended']);
+    expect(performance.now() - beganAt).toBeLessThan(4_000);
+    resume.resolve();
+    await expect(stuck).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await store.sql('select id from things')).toEqual([{ id: 'contended' }]);
+    await store.sql('delete from things');
+  });
+
   test('an effect whose caller was told that it took too long never happens', async () => {
     const late = { checkDeadline: () => expired.throwIfAborted() } as unknown as Call;
     const expired = AbortSignal.abort(new ServiceError('deadline_exceeded'));
