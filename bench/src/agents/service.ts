@@ -71,7 +71,7 @@ export async function startAgentsService(options: ServiceOptions): Promise<Agent
 
 async function list(gateway: Client<'agents'>, page: { limit: number; cursor?: string }, search: string): Promise<Listing> {
   const principal = { ...tenant, userId: 'usr_1', credentialId: 'key', scopes: ['agents:read'], admin: false };
-  const answer = await withCall({ requestId: 'bench', principal, deadlineMs: Date.now() + 30_000 }, () =>
+  const answer = await withCall({ requestId: 'bench', principal, expiresAt: performance.now() + 30_000 }, () =>
     gateway.listAgents({ page, search }),
   );
   return { names: answer.agents.map(({ name }) => name), total: Number(answer.page?.total), nextCursor: answer.page?.nextCursor ?? '' };

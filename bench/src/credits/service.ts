@@ -50,7 +50,7 @@ export async function startCreditsService(databaseUrl: string, folder: string, s
     async endow() {
       await operator.grant({ tenant, grantId: 'bench', amount: 1_000_000_000_000 });
       const principal = { ...tenant, userId: 'usr_admin', credentialId: 'key', scopes: ['credits:write'], admin: true };
-      const call = { requestId: 'bench', principal, deadlineMs: Date.now() + 10_000 };
+      const call = { requestId: 'bench', principal, expiresAt: performance.now() + 10_000 };
       await withCall(call, () => gateway.setAllocation({ userId: 'usr_hot', monthlyLimit: 2_000_000_000, rolloverEnabled: false }));
     },
     async stop() {

@@ -115,7 +115,7 @@ async function createEndpoints(gateway: Client<'webhooks'>, url: string): Promis
       admin: true,
     } as const;
     const endpoint = { url: `${url}/${path}`, events: ['credits.depleted'], active: true };
-    await withCall({ requestId: 'bench', principal, deadlineMs: Date.now() + 10_000 }, () => gateway.createEndpoint(endpoint));
+    await withCall({ requestId: 'bench', principal, expiresAt: performance.now() + 10_000 }, () => gateway.createEndpoint(endpoint));
   };
   for (let index = 0; index < fastTenants; index += 1) await create(`org_fast_${index}`, `fast/${index}`);
   for (let index = 0; index < hangingTenants; index += 1) await create(`org_hang_${index}`, `hang/${index}`);

@@ -13,8 +13,8 @@ export interface IdempotencyKey {
 export interface CallContext {
   readonly requestId: string;
   readonly principal?: Principal | undefined;
-  /** Milliseconds since 1970; every further call gets what is left. */
-  readonly deadlineMs: number;
+  /** When the caller stops waiting, by this process's monotonic clock (`performance.now()`); every further call gets what is left. */
+  readonly expiresAt: number;
   readonly signal?: AbortSignal | undefined;
   readonly idempotency?: IdempotencyKey | undefined;
   /** Called when the outcome of an earlier identical request is returned instead of a new one. */

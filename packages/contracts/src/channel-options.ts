@@ -1,5 +1,4 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
-import { isRepeatable } from './methods.ts';
 
 const maxMessageBytes = 8 * 1024 * 1024;
 
@@ -17,26 +16,8 @@ const reconnect: ChannelOptions = {
   'grpc.max_reconnect_backoff_ms': 2_000,
 };
 
-const retryPolicy = {
-  maxAttempts: 3,
-  initialBackoff: '0.05s',
-  maxBackoff: '0.5s',
-  backoffMultiplier: 2,
-  retryableStatusCodes: ['UNAVAILABLE'],
-};
-
-/** Spread over every address; send again only what its proto declares free of effects or idempotent. */
-export function channelOptions(methods: readonly { path: string }[]): ChannelOptions {
-  const repeatable = methods.filter(isRepeatable);
-  const methodConfig = [{ name: repeatable.map(({ path }) => methodName(path)), retryPolicy }];
-  const config = { loadBalancingConfig: [{ round_robin: {} }], ...(repeatable.length > 0 && { methodConfig }) };
-  return { ...keepalive, ...reconnect, 'grpc.service_config': JSON.stringify(config) };
-}
-
-function methodName(path: string): { service: string; method: string } {
-  const [, service = '', method = ''] = path.split('/');
-  return { service, method };
-}
+/** For the connection to one replica. Which replica, and whether another, is decided above it. */
+export const channelOptions: ChannelOptions = { ...keepalive, ...reconnect, 'grpc.enable_retries': 0 };
 
 /** The server's side: as patient with pings as our clients are eager. */
 export const serverOptions: ChannelOptions = {

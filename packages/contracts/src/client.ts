@@ -1,55 +1,78 @@
 import { randomUUID } from 'node:crypto';
-import { inSpan, traceHeaders } from '@agent-service/runtime';
-import { type ClientUnaryCall, Client as GrpcClient, type ServiceError as GrpcError, Metadata, type MethodDefinition } from '@grpc/grpc-js';
+import { type ClockSampler, inSpan, traceHeaders } from '@agent-service/runtime';
+import { type ServiceError as GrpcError, Metadata, type MethodDefinition } from '@grpc/grpc-js';
 import { context, SpanKind } from '@opentelemetry/api';
+import { readTarget } from './addresses.ts';
+import { type Call, callOnce, callRepeatedly, type Done, DuplicateBudget } from './attempts.ts';
 import { type CallContext, currentCall } from './call-context.ts';
 import { loadService, type ServiceName, timeoutOf } from './catalogue.ts';
 import { channelOptions } from './channel-options.ts';
 import { clientCredentials } from './credentials.ts';
-import { healthMethod } from './health-method.ts';
-import { isRead, uncapitalize } from './methods.ts';
+import { checkReplica } from './health-check.ts';
+import { isRead, isRepeatable, uncapitalize } from './methods.ts';
 import type { Caller, Principal } from './principal.ts';
+import { type Replica, ReplicaSet } from './replicas.ts';
 import { ServiceError } from './service-error.ts';
 import type { ClientConfig } from './settings.ts';
 import { type CallerSigner, createSigner } from './signed-caller.ts';
 import type { CallOptions, Client } from './types.ts';
-import { fromGrpcError, headers, text, writeIdempotency } from './wire.ts';
-
-const healthTimeoutMs = 1_000;
-const attemptMs = 1_000;
-const furtherAttempts = 2;
+import { fromGrpcError, hasAnswered, headers, text, writeIdempotency } from './wire.ts';
 
 export interface ClientOptions {
-  /** A gRPC target: `dns:///identity:50051`, `ipv4:10.0.0.1:50051,10.0.0.2:50051`. Calls are spread over all addresses. */
+  /** A gRPC target: `dns:///identity:50051`, `ipv4:10.0.0.1:50051,10.0.0.2:50051`. Every address is a replica. */
   address: string;
   /** The name of the calling service. */
   as: string;
   config: ClientConfig;
+  /** Is told the time that health answers carry. */
+  clock?: ClockSampler;
 }
 
 type Method = MethodDefinition<object, object>;
 
+/** What all calls of a client have in common. */
+interface Calling {
+  readonly replicas: ReplicaSet;
+  readonly budget: DuplicateBudget;
+  readonly identity: CallerIdentity;
+  /** Under this name a server knows how long our calls are usually under way. */
+  readonly name: string;
+}
+
 /** The typed client of a service: promises, inherited deadline, request id, trace and signed caller. */
-export function createClient<Name extends ServiceName>(name: Name, options: ClientOptions): Client<Name> {
+export function createClient<Name extends ServiceName>(name: Name, { address, as, config, clock }: ClientOptions): Client<Name> {
   const { service } = loadService(name);
   const methods = Object.entries(service) as [string, Method][];
-  const channel = new GrpcClient(options.address, clientCredentials(options.config), channelOptions(methods.map(([, method]) => method)));
-  const identity = new CallerIdentity(options.as, createSigner(options.config.SERVICE_SECRET));
+  const replicas: ReplicaSet = new ReplicaSet({
+    addresses: readTarget(address),
+    credentials: clientCredentials(config),
+    options: channelOptions,
+    check: (replica) => checkReplica(replicas, replica, clock),
+  });
+  const identity = new CallerIdentity(as, createSigner(config.SERVICE_SECRET));
+  const calling: Calling = { replicas, budget: new DuplicateBudget(), identity, name: randomUUID() };
 
-  const call =
-    (methodName: string, method: Method) =>
-    (request: object, { timeoutMs }: CallOptions = {}) =>
-      unary(channel, method, request, identity, { timeoutMs: timeoutMs ?? timeoutOf(name, methodName), askAgain: timeoutMs === undefined });
-  const entries = methods.map(([methodName, method]) => [uncapitalize(methodName), call(methodName, method)]);
+  const call = (methodName: string, method: Method) => {
+    const longestMs = timeoutOf(name, methodName);
+    return (request: object, { timeoutMs = longestMs }: CallOptions = {}) => unary(calling, method, request, timeoutMs);
+  };
   const client = {
-    ...Object.fromEntries(entries),
-    checkHealth: async () => {
-      const answer = await unary(channel, healthMethod, { service: '' }, identity, { timeoutMs: healthTimeoutMs, askAgain: false });
-      if ((answer as { status: string }).status !== 'SERVING') throw new ServiceError('unavailable', { message: `${name} is not serving` });
-    },
-    close: () => channel.close(),
+    ...Object.fromEntries(methods.map(([methodName, method]) => [uncapitalize(methodName), call(methodName, method)])),
+    checkHealth: () => checkHealth(replicas, name, clock),
+    close: () => replicas.close(),
   };
   return client as Client<Name>;
+}
+
+/** A service serves where one of its replicas says so. */
+async function checkHealth(replicas: ReplicaSet, name: string, clock: ClockSampler | undefined): Promise<void> {
+  const asked: Replica[] = [];
+  for (let replica = await replicas.pick(); replica; replica = await replicas.pick(asked)) {
+    await checkReplica(replicas, replica, clock);
+    if (replica.state === 'serving') return;
+    asked.push(replica);
+  }
+  throw new ServiceError('unavailable', { message: `${name} is not serving` });
 }
 
 /** Remembers one caller object a principal, so that its signature can be reused. */
@@ -71,73 +94,58 @@ class CallerIdentity {
   }
 }
 
-async function unary(
-  channel: GrpcClient,
-  method: Method,
-  request: object,
-  identity: CallerIdentity,
-  { timeoutMs, askAgain }: { timeoutMs: number; askAgain: boolean },
-): Promise<object> {
+function unary(calling: Calling, method: Method, request: object, timeoutMs: number): Promise<object> {
   const inherited = currentCall();
-  const deadline = Math.min(Date.now() + timeoutMs, inherited?.deadlineMs ?? Number.POSITIVE_INFINITY);
-  if (deadline <= Date.now()) throw new ServiceError('deadline_exceeded');
+  const expiresAt = Math.min(performance.now() + timeoutMs, inherited?.expiresAt ?? Number.POSITIVE_INFINITY);
+  if (expiresAt <= performance.now()) return Promise.reject(new ServiceError('deadline_exceeded'));
   return inSpan(method.path, SpanKind.CLIENT, context.active(), () => {
-    const attempt = (end: number) => send(channel, method, request, outgoing(method, identity, inherited, end), end, inherited);
-    return isRead(method) && askAgain ? attemptAgain(attempt, deadline) : attempt(deadline);
+    const call: Call = {
+      replicas: calling.replicas,
+      budget: calling.budget,
+      expiresAt,
+      signal: inherited?.signal,
+      send: (replica, done) => send(calling, replica, method, request, { expiresAt, inherited }, done),
+    };
+    return isRepeatable(method) ? callRepeatedly(call) : callOnce(call);
   });
 }
 
-/**
- * A replica that hangs keeps its connection for some seconds, and its share of all calls would wait for it to the end. What
- * changes nothing is asked again after a second, and once more, for the next replica is another one.
- */
-async function attemptAgain(attempt: (deadline: number) => Promise<object>, deadline: number, further = furtherAttempts): Promise<object> {
-  const end = further === 0 ? deadline : Math.min(Date.now() + attemptMs, deadline);
-  try {
-    return await attempt(end);
-  } catch (cause) {
-    const givenUp = cause instanceof ServiceError && cause.code === 'deadline_exceeded' && end < deadline;
-    if (!givenUp) throw cause;
-    return attemptAgain(attempt, deadline, further - 1);
-  }
-}
-
-function outgoing(method: Method, identity: CallerIdentity, inherited: CallContext | undefined, deadline: number): Metadata {
+function outgoing({ identity, name }: Calling, method: Method, inherited: CallContext | undefined): Metadata {
   const metadata = new Metadata();
   metadata.set(headers.caller, identity.signed(inherited?.principal));
   metadata.set(headers.requestId, inherited?.requestId ?? randomUUID());
-  for (const [name, value] of Object.entries(traceHeaders())) metadata.set(name, value);
+  for (const [header, value] of Object.entries(traceHeaders())) metadata.set(header, value);
   if (isRead(method)) return metadata;
-  metadata.set(headers.deadline, String(deadline));
+  metadata.set(headers.sent, `${name} ${Math.round(performance.now())}`);
   if (inherited?.idempotency) writeIdempotency(metadata, inherited.idempotency);
   return metadata;
 }
 
-function send(
-  channel: GrpcClient,
-  method: Method,
-  request: object,
-  metadata: Metadata,
-  deadline: number,
-  inherited: CallContext | undefined,
-): Promise<object> {
-  return new Promise((resolve, reject) => {
-    const abort = () => call.cancel();
-    const done = (error: GrpcError | null, response?: object) => {
-      inherited?.signal?.removeEventListener('abort', abort);
-      if (error) reject(fromGrpcError(error));
-      else resolve(response as object);
-    };
-    const call: ClientUnaryCall = channel.makeUnaryRequest(
-      method.path,
-      method.requestSerialize,
-      method.responseDeserialize,
-      request,
-      metadata,
-      { deadline },
-      done,
-    );
-    inherited?.signal?.addEventListener('abort', abort, { once: true });
-    if (inherited?.onReplayed) call.on('status', ({ metadata: trailer }) => text(trailer, headers.replayed) && inherited.onReplayed?.());
-  });
+interface Sending {
+  readonly expiresAt: number;
+  readonly inherited: CallContext | undefined;
+}
+
+function send(calling: Calling, replica: Replica, method: Method, request: object, { expiresAt, inherited }: Sending, done: Done) {
+  const { replicas } = calling;
+  const answered = (error: GrpcError | null, response?: object) => {
+    replica.inFlight -= 1;
+    if (!error || hasAnswered(error)) replicas.heard(replica);
+    if (error) done(fromGrpcError(error));
+    else done(null, response);
+  };
+  replica.inFlight += 1;
+  // The library counts from the time of day, and sends what is left of it.
+  const deadline = Date.now() + (expiresAt - performance.now());
+  const call = replica.channel.makeUnaryRequest(
+    method.path,
+    method.requestSerialize,
+    method.responseDeserialize,
+    request,
+    outgoing(calling, method, inherited),
+    { deadline },
+    answered,
+  );
+  if (inherited?.onReplayed) call.on('status', ({ metadata: trailer }) => text(trailer, headers.replayed) && inherited.onReplayed?.());
+  return { cancel: () => call.cancel() };
 }

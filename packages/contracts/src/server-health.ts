@@ -1,20 +1,34 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import type { Server } from '@grpc/grpc-js';
+import { Metadata, type Server, type ServerUnaryCall, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
+import { headers } from './wire.ts';
 
 const healthEveryMs = 1_000;
 
-/** Publishes the process's own readiness as gRPC health, for balancers and for services that depend on it. */
-export function serveHealth(process: ProcessContext, server: Server): void {
-  const health = new HealthImplementation({ '': 'NOT_SERVING' });
-  health.addToServer(server);
+type Check = (call: ServerUnaryCall<unknown, unknown>, callback: unknown) => void;
+
+/** Publishes the process's own readiness as gRPC health, for balancers and for services that depend on it, and with it the time. */
+export function serveHealth({ health, clock, onStop }: ProcessContext, server: Server): void {
+  const published = new HealthImplementation({ '': 'NOT_SERVING' });
+  published.addToServer({
+    addService(definition: ServiceDefinition, implementation: UntypedServiceImplementation) {
+      const answer = implementation['check'] as Check;
+      const check: Check = (call, callback) => {
+        const metadata = new Metadata();
+        metadata.set(headers.time, String(clock.now()));
+        call.sendMetadata(metadata);
+        answer(call, callback);
+      };
+      server.addService(definition, { ...implementation, check });
+    },
+  } as Server);
   const refresh = async () => {
-    const { ready } = await process.health.report();
-    health.setStatus('', ready ? 'SERVING' : 'NOT_SERVING');
+    const { ready } = await health.report();
+    published.setStatus('', ready ? 'SERVING' : 'NOT_SERVING');
   };
   const timer = setInterval(() => void refresh(), healthEveryMs);
-  process.onStop('grpc health', async () => {
+  onStop('grpc health', async () => {
     clearInterval(timer);
-    health.setStatus('', 'NOT_SERVING');
+    published.setStatus('', 'NOT_SERVING');
   });
 }

@@ -3,6 +3,7 @@ import { inSpan, type Logger, type Metrics, type ProcessContext, remoteContext }
 import { Metadata, Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { SpanKind } from '@opentelemetry/api';
 import { Call } from './call.ts';
+import { CallAges } from './call-ages.ts';
 import { withCall } from './call-context.ts';
 import { loadService, type ServiceName } from './catalogue.ts';
 import { serverOptions } from './channel-options.ts';
@@ -14,9 +15,15 @@ import { ServiceError } from './service-error.ts';
 import type { ServerConfig } from './settings.ts';
 import { type CallerVerifier, createVerifier } from './signed-caller.ts';
 import type { Implementation, Rpc } from './types.ts';
-import { headers, readIdempotency, text, toGrpcError } from './wire.ts';
+import { headers, text, toGrpcError } from './wire.ts';
 
 const drainLimitMs = 8_000;
+
+/** What is checked of every call before its handler runs. */
+interface Gate {
+  readonly verifier: CallerVerifier;
+  readonly ages: CallAges;
+}
 
 interface Observer {
   logger: Logger;
@@ -45,7 +52,7 @@ export async function serve<Name extends ServiceName>(
   implementation: Implementation<Name>,
 ): Promise<number> {
   const server = new Server(serverOptions);
-  const verifier = createVerifier(config.SERVICE_SECRET);
+  const gate: Gate = { verifier: createVerifier(config.SERVICE_SECRET), ages: new CallAges() };
   const observer: Observer = {
     logger: process.logger,
     seconds: process.metrics.seconds('grpc_server_seconds', 'Duration of gRPC calls served', ['method', 'code']),
@@ -55,7 +62,7 @@ export async function serve<Name extends ServiceName>(
   const handlers = Object.entries(service).map(([name, definition]) => {
     const rpc = rpcs[uncapitalize(name)];
     if (!rpc) throw new Error(`${name} is not implemented`);
-    return [name, handler({ name, rpc, logLevel: isRead(definition) ? 'debug' : 'info' }, verifier, observer)];
+    return [name, handler({ name, rpc, logLevel: isRead(definition) ? 'debug' : 'info' }, gate, observer)];
   });
   server.addService(service, Object.fromEntries(handlers));
   serveHealth(process, server);
@@ -66,11 +73,11 @@ export async function serve<Name extends ServiceName>(
   return port;
 }
 
-function handler(method: Method, verifier: CallerVerifier, observer: Observer) {
+function handler(method: Method, gate: Gate, observer: Observer) {
   return (grpc: ServerUnaryCall<object, object>, callback: sendUnaryData<object>) => {
     const startedAt = performance.now();
     const requestId = text(grpc.metadata, headers.requestId) ?? randomUUID();
-    answer(method, grpc, requestId, verifier).then(
+    answer(method, grpc, requestId, gate).then(
       ({ response, call }) => {
         callback(null, response, call.replayed ? replayedTrailer() : undefined);
         observe(observer, method, { requestId, startedAt, organizationId: call.principal?.organizationId });
@@ -84,11 +91,13 @@ function handler(method: Method, verifier: CallerVerifier, observer: Observer) {
   };
 }
 
-async function answer({ name, rpc }: Method, grpc: ServerUnaryCall<object, object>, requestId: string, verifier: CallerVerifier) {
+async function answer({ name, rpc }: Method, grpc: ServerUnaryCall<object, object>, requestId: string, { verifier, ages }: Gate) {
   const caller = verifier.verify(text(grpc.metadata, headers.caller) ?? '');
   if (!caller) throw new ServiceError('service_forbidden', { message: 'The call is not signed by a known service.' });
   enforce(rpc.allow, caller);
-  const call = new Call(grpc, caller, requestId, readIdempotency(grpc.metadata));
+  const call = new Call(grpc, caller, requestId, ages.ageOf(text(grpc.metadata, headers.sent)));
+  // What was read after its caller had given up, as after a pause of this process, must not begin.
+  if (grpc.cancelled) throw new ServiceError('cancelled');
   call.checkDeadline();
   const parent = remoteContext(text(grpc.metadata, headers.traceparent));
   const response = await withCall(call, () => inSpan(name, SpanKind.SERVER, parent, () => rpc.handle(grpc.request, call)));

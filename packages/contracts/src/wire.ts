@@ -8,8 +8,10 @@ import { ServiceError } from './service-error.ts';
 export const headers = {
   caller: 'x-caller',
   requestId: 'x-request-id',
-  /** By the caller's clock: gRPC itself counts from when the server reads the call, which may be long after. */
-  deadline: 'x-deadline',
+  /** The sender's name and monotonic clock: gRPC counts time from when the server reads the call, which may be long after. */
+  sent: 'x-sent',
+  /** The server's time, with each health answer. */
+  time: 'x-time',
   idempotency: 'x-idempotency-bin',
   traceparent: 'traceparent',
   error: 'x-error-bin',
@@ -47,6 +49,10 @@ const transportCodes: Partial<Record<status, ErrorCode>> = {
   [status.CANCELLED]: 'cancelled',
   [status.UNAUTHENTICATED]: 'internal',
 };
+
+/** Whether a failure came from the server, and not from the way to it. */
+export const hasAnswered = ({ code, metadata }: GrpcError): boolean =>
+  !(code in transportCodes) || (metadata?.get(headers.error).length ?? 0) > 0;
 
 interface WireError {
   code: unknown;

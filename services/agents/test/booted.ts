@@ -76,7 +76,7 @@ export function asCaller<T>(caller: Partial<Principal>, work: () => T, idempoten
     admin: false,
     ...caller,
   };
-  return withCall({ requestId: 'test', principal, deadlineMs: Date.now() + 20_000, idempotency }, work);
+  return withCall({ requestId: 'test', principal, expiresAt: performance.now() + 20_000, idempotency }, work);
 }
 
 /** A body that creates an agent. */

@@ -86,5 +86,5 @@ export function asCaller<T>(caller: Partial<Principal>, work: () => T, idempoten
     admin: true,
     ...caller,
   };
-  return withCall({ requestId: 'test', principal, deadlineMs: Date.now() + 20_000, idempotency }, work);
+  return withCall({ requestId: 'test', principal, expiresAt: performance.now() + 20_000, idempotency }, work);
 }

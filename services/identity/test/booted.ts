@@ -45,7 +45,8 @@ export async function boot(settings: Readonly<Record<string, string>> = {}): Pro
     config,
     gateway,
     operator,
-    as: (principal, work, idempotency) => withCall({ requestId: 'test', principal, deadlineMs: Date.now() + 20_000, idempotency }, work),
+    as: (principal, work, idempotency) =>
+      withCall({ requestId: 'test', principal, expiresAt: performance.now() + 20_000, idempotency }, work),
     async stop() {
       gateway.close();
       operator.close();

@@ -19,7 +19,6 @@ import { attachChannels, type ReadRow } from './store/read.ts';
 const batchItems = 200;
 /** While one waits for the ledger, others load and commit. */
 const batchesOut = 1;
-const callerToleranceMs = 500;
 
 /** An answer that somebody waits for from now on. */
 export interface Started {
@@ -210,7 +209,7 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
 }
 
 /** Nobody waits any more for one whose caller was told that it took too long. */
-const isAwaited = ({ question }: Candidate) => Date.now() <= question.callerDeadline + callerToleranceMs;
+const isAwaited = ({ question }: Candidate) => performance.now() <= question.callerExpiresAt;
 
 const dispatchedOf = (row: AcceptedRow, message: Acceptable | undefined) =>
   row.state === 'dispatched' && message ? [{ ...row, dispatches: 1, apart: false, traceparent: message.traceparent }] : [];

@@ -15,7 +15,7 @@ export interface Question extends Asked {
   readonly requestId: string;
   readonly traceparent: string;
   /** When its caller is told that it took too long, by the machine's clock. */
-  readonly callerDeadline: number;
+  readonly callerExpiresAt: number;
 }
 
 export interface Decision {

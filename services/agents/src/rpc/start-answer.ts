@@ -13,7 +13,7 @@ export const startAnswer = ({ answers, now }: Pick<AgentsContext, 'answers' | 'n
   allow: services('gateway'),
   async handle({ items }, call) {
     checkItems(items);
-    const outcomes = await decideEach(items, (item) => answers.acceptance.add(toQuestion(item, now(), call.deadlineMs)));
+    const outcomes = await decideEach(items, (item) => answers.acceptance.add(toQuestion(item, now(), call.expiresAt)));
     return { results: outcomes.map((outcome) => ('code' in outcome ? { refusal: refusalMessage(outcome) } : toResult(outcome))) };
   },
 });
@@ -34,7 +34,7 @@ const toResult = (outcome: StartOutcome) =>
         },
       };
 
-function toQuestion({ principal, ...item }: Item, now: number, callerDeadline: number): Question {
+function toQuestion({ principal, ...item }: Item, now: number, callerExpiresAt: number): Question {
   // The second lock: the gateway has asked before.
   if (!principal?.scopes.includes('agents:chat')) throw new ServiceError('insufficient_scope');
   return {
@@ -53,7 +53,7 @@ function toQuestion({ principal, ...item }: Item, now: number, callerDeadline: n
     idempotencyFingerprint: checkText(item.idempotencyFingerprint, 'idempotency_fingerprint', 0),
     requestId: checkText(item.requestId, 'request_id', 0),
     traceparent: checkText(item.traceparent, 'traceparent', 0),
-    callerDeadline,
+    callerExpiresAt,
   };
 }
 

@@ -66,7 +66,7 @@ afterAll(async () => {
   await database?.drop();
 }, 60_000);
 
-const asCaller = <T>(work: () => T): T => withCall({ requestId: 'test', principal, deadlineMs: Date.now() + 20_000 }, work);
+const asCaller = <T>(work: () => T): T => withCall({ requestId: 'test', principal, expiresAt: performance.now() + 20_000 }, work);
 
 async function activeAgent(): Promise<string> {
   const { agent } = await asCaller(() =>

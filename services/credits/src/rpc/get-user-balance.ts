@@ -25,5 +25,5 @@ async function decide({ store, ledgers, queue, now }: CreditsContext, tenant: Te
   const users = await findUsers(store.sql, tenant, new Set([read.userId]));
   const { results, ledger: changed } = runBatch({ ledger, users, holds: new Map(), remembered: new Map() }, now(), [read]);
   const [result] = results;
-  return result && changed === null ? result : await queue.submit(tenant, read, call.deadlineMs - Date.now());
+  return result && changed === null ? result : await queue.submit(tenant, read, call.expiresAt - performance.now());
 }

@@ -49,7 +49,7 @@ export async function decideItems<Item>(
 ): Promise<(Extract<Result, { ok: true }> | RefusalMessage)[]> {
   if (items.length > maxItems)
     throw new ServiceError('invalid_request', { message: `At most ${maxItems} items in a call.`, param: 'items' });
-  const limit = Math.min(limitMs, call.deadlineMs - Date.now());
+  const limit = Math.min(limitMs, call.expiresAt - performance.now());
   return await Promise.all(
     items.map(async (item) => {
       try {

@@ -126,7 +126,7 @@ function callContext(route: Route, exchange: Exchange, principal: Principal | un
   return {
     requestId,
     principal,
-    deadlineMs: Date.now() + deadlineMs,
+    expiresAt: performance.now() + deadlineMs,
     // Who asked for an effect gets it, whether or not they wait for the answer.
     signal: route.method === 'GET' ? abortedWithClient(exchange) : undefined,
     idempotency: idempotent ? idempotencyKey(request.get('idempotency-key'), principal, route.method, request.path, input.body) : undefined,

@@ -11,7 +11,7 @@ const limitMs = 5_000;
 export function createStandings(agents: Client<'agents'>, logger: Logger): (key: AnswerKey) => Promise<Standing> {
   const ask = async (keys: AnswerKey[]): Promise<Standing[]> => {
     // A batch is nobody's request in particular.
-    const context = { requestId: randomUUID(), deadlineMs: Date.now() + limitMs };
+    const context = { requestId: randomUUID(), expiresAt: performance.now() + limitMs };
     const { results } = await withCall(context, () => agents.readAnswers({ items: keys }));
     return results;
   };

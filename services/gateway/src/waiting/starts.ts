@@ -17,7 +17,7 @@ const maxCharacters = 2_000_000;
 export function createStarts(agents: Agents): (item: StartItem) => Promise<StartedAnswer> {
   const send = async (items: StartItem[]): Promise<(StartedAnswer | Error)[]> => {
     // A batch is nobody's request in particular: callers, keys and traces travel in its items.
-    const context = { requestId: randomUUID(), deadlineMs: Date.now() + limitMs };
+    const context = { requestId: randomUUID(), expiresAt: performance.now() + limitMs };
     try {
       const { results } = await withCall(context, () => agents.startAnswer({ items }));
       return results.map(outcome);

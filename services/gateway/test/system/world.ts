@@ -94,7 +94,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     },
     inOrganization({ id }, work) {
       const principal: Principal = { organizationId: id, environment: 'live', userId: '', credentialId: '', scopes: [], admin: true };
-      return withCall({ requestId: randomUUID(), principal, deadlineMs: Date.now() + 20_000 }, work);
+      return withCall({ requestId: randomUUID(), principal, expiresAt: performance.now() + 20_000 }, work);
     },
     async stop() {
       operator.close();

@@ -16,7 +16,7 @@ const callLimitMs = 10_000;
 /** What an operator does to an organization is done in that organization's name. */
 const inOrganization = <T>(organizationId: string, work: () => T): T => {
   const principal = { organizationId, environment: 'live', userId: '', credentialId: '', scopes: [], admin: true } as const;
-  return withCall({ requestId: randomUUID(), principal, deadlineMs: Date.now() + callLimitMs }, work);
+  return withCall({ requestId: randomUUID(), principal, expiresAt: performance.now() + callLimitMs }, work);
 };
 
 export function userCommands(program: Command, run: Run): void {

@@ -154,7 +154,7 @@ export function question(now: number, more: Partial<Question> = {}): Question {
     idempotencyFingerprint: '',
     requestId: 'req_1',
     traceparent: '',
-    callerDeadline: Date.now() + 10_000,
+    callerExpiresAt: performance.now() + 10_000,
     ...more,
   };
 }

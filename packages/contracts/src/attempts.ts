@@ -1,0 +1,175 @@
+import type { Replica, ReplicaSet } from './replicas.ts';
+import { ServiceError } from './service-error.ts';
+
+/** A replica that has answered nothing for so long is asked for its health. */
+const suspectAfterMs = 150;
+/** One that has still answered nothing is silent: another replica is asked as well. */
+const silentAfterMs = 300;
+/** One that answers others, and not this call, may only be busy. */
+const slowAfterMs = 1_000;
+const mostAttempts = 3;
+const retryPausesMs = [50, 150];
+
+/** Calls may be duplicated for a replica's slowness no more often than one in ten, and 50 at once. */
+const budgetSize = 50;
+const budgetPerCall = 0.1;
+
+export type Done = (error: ServiceError | null, response?: object) => void;
+
+export interface Call {
+  /** Sends it to one replica. `done` is called once; cancelling calls it as well. */
+  readonly send: (replica: Replica, done: Done) => { cancel(): void };
+  readonly replicas: ReplicaSet;
+  readonly budget: DuplicateBudget;
+  /** By the monotonic clock. */
+  readonly expiresAt: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Keeps slow replicas from doubling the load that makes them slow. */
+export class DuplicateBudget {
+  #left = budgetSize;
+
+  earn(): void {
+    this.#left = Math.min(budgetSize, this.#left + budgetPerCall);
+  }
+
+  spend(): boolean {
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+}
+
+/** Sends a call to one replica, once. */
+export async function callOnce({ replicas, send, signal }: Call): Promise<object> {
+  const replica = await pickReplica(replicas);
+  if (signal?.aborted) throw new ServiceError('cancelled');
+  return await new Promise((resolve, reject) => {
+    const abort = () => sent.cancel();
+    const sent = send(replica, (error, response) => {
+      signal?.removeEventListener('abort', abort);
+      if (error) reject(error);
+      else resolve(response as object);
+    });
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/**
+ * Sends an idempotent call to one replica, and to another when the first fails to serve or gives no answer in time. The first
+ * answer counts and cancels the rest.
+ */
+export async function callRepeatedly(call: Call): Promise<object> {
+  const replica = await pickReplica(call.replicas);
+  if (call.signal?.aborted) throw new ServiceError('cancelled');
+  return await new Promise((resolve, reject) => {
+    new RepeatedCall(call, (error, response) => (error ? reject(error) : resolve(response as object))).start(replica);
+  });
+}
+
+async function pickReplica(replicas: ReplicaSet): Promise<Replica> {
+  const replica = await replicas.pick();
+  if (!replica) throw new ServiceError('unavailable', { cause: new Error('every replica has as many calls in flight as it may') });
+  return replica;
+}
+
+interface Attempt {
+  readonly replica: Replica;
+  readonly sentAt: number;
+  cancel(): void;
+}
+
+class RepeatedCall {
+  readonly #call: Call;
+  readonly #done: Done;
+  readonly #tried: Replica[] = [];
+  readonly #open = new Set<Attempt>();
+  readonly #abort = () => this.#end(new ServiceError('cancelled'));
+  #attempts = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  constructor(call: Call, done: Done) {
+    this.#call = call;
+    this.#done = done;
+    call.signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  start(replica: Replica): void {
+    this.#attempts += 1;
+    this.#tried.push(replica);
+    const attempt: Attempt = { replica, sentAt: performance.now(), cancel: () => sent.cancel() };
+    this.#open.add(attempt);
+    const sent = this.#call.send(replica, (error, response) => {
+      this.#open.delete(attempt);
+      if (this.#ended) return;
+      if (error) this.#failed(error);
+      else this.#end(null, response);
+    });
+    this.#wait(attempt, suspectAfterMs);
+  }
+
+  #wait(attempt: Attempt, afterMs: number): void {
+    clearTimeout(this.#timer);
+    const leftMs = attempt.sentAt + afterMs - performance.now();
+    this.#timer = setTimeout(() => this.#unanswered(attempt, afterMs), leftMs);
+  }
+
+  /** The last replica asked has not answered this call. */
+  #unanswered(attempt: Attempt, afterMs: number): void {
+    const { replica, sentAt } = attempt;
+    const isHeard = replica.heardAt >= sentAt;
+    if (afterMs === suspectAfterMs) {
+      if (!isHeard) this.#call.replicas.check(replica);
+      this.#wait(attempt, silentAfterMs);
+    } else if (isHeard && afterMs < slowAfterMs) {
+      this.#wait(attempt, slowAfterMs);
+    } else {
+      if (!isHeard && replica.state === 'serving') replica.state = 'silent';
+      // Another replica may come back while this one is waited for.
+      if (!this.#startAnother(() => this.#call.budget.spend())) this.#wait(attempt, afterMs + slowAfterMs);
+    }
+  }
+
+  #failed(error: ServiceError): void {
+    if (!isPassing(error, this.#call.expiresAt)) this.#end(error);
+    else if (!this.#startAnother(() => true) && this.#open.size === 0) this.#retryLater(error);
+  }
+
+  #startAnother(mayStart: () => boolean): boolean {
+    const another = this.#attempts < mostAttempts ? this.#call.replicas.pickAnother(this.#tried) : undefined;
+    if (!another || !mayStart()) return false;
+    this.start(another);
+    return true;
+  }
+
+  /** Every replica was asked and none could say: after a pause, any of them. */
+  #retryLater(error: ServiceError): void {
+    clearTimeout(this.#timer);
+    const pauseMs = retryPausesMs[this.#attempts - 1];
+    if (pauseMs === undefined || performance.now() + pauseMs >= this.#call.expiresAt) this.#end(error);
+    else this.#timer = setTimeout(() => void this.#retry(error), pauseMs);
+  }
+
+  async #retry(error: ServiceError): Promise<void> {
+    const replica = await this.#call.replicas.pick();
+    if (this.#ended) return;
+    if (replica) this.start(replica);
+    else this.#end(error);
+  }
+
+  #end(error: ServiceError | null, response?: object): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#call.signal?.removeEventListener('abort', this.#abort);
+    for (const attempt of this.#open) attempt.cancel();
+    if (!error) this.#call.budget.earn();
+    this.#done(error, response);
+  }
+}
+
+/** Another replica may answer: this one is away, or refused what had been under way for too long. */
+const isPassing = ({ code }: ServiceError, expiresAt: number) =>
+  code === 'unavailable' || (code === 'deadline_exceeded' && performance.now() < expiresAt);

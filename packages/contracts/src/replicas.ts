@@ -1,0 +1,135 @@
+import { withTimeout } from '@agent-service/runtime';
+import { type ChannelCredentials, type ChannelOptions, connectivityState, Client as GrpcClient } from '@grpc/grpc-js';
+import type { Addresses } from './addresses.ts';
+import { ServiceError } from './service-error.ts';
+
+const checkEveryMs = 500;
+const resolveEveryMs = 5_000;
+const resolveLimitMs = 2_000;
+const mostInFlight = 1_000;
+
+/** One process that serves a service, over a connection of its own. */
+export interface Replica {
+  readonly target: string;
+  readonly channel: GrpcClient;
+  /** Calls that it has not answered yet: its own, so that a silent replica takes no other's place. */
+  inFlight: number;
+  /** When it last answered anything, by the monotonic clock. */
+  heardAt: number;
+  /** `away` and `silent` end with the next answer, `not serving` with the next health check. */
+  state: 'serving' | 'not serving' | 'silent' | 'away';
+  isChecking: boolean;
+}
+
+export interface ReplicaSetOptions {
+  readonly addresses: Addresses;
+  readonly credentials: ChannelCredentials;
+  readonly options: ChannelOptions;
+  /** Asks a replica for its health and sets its state; never rejects. */
+  readonly check: (replica: Replica) => Promise<void>;
+}
+
+/** The replicas of one service, as one calling process knows them. */
+export class ReplicaSet {
+  readonly #settings: ReplicaSetOptions;
+  #replicas: Replica[] = [];
+  #starting: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #resolvedAt = Number.NEGATIVE_INFINITY;
+  #turn = 0;
+  #isClosed = false;
+
+  constructor(settings: ReplicaSetOptions) {
+    this.#settings = settings;
+  }
+
+  /** The replica that a call should go to; undefined where all of them have been tried. Rejects when none is known. */
+  async pick(tried: readonly Replica[] = []): Promise<Replica | undefined> {
+    if (this.#replicas.length === 0) await (this.#starting ??= this.#start().finally(() => (this.#starting = undefined)));
+    return this.#best(tried, 0);
+  }
+
+  /** Another replica that is known to serve. */
+  pickAnother(tried: readonly Replica[]): Replica | undefined {
+    return this.#best(tried, ranks.serving);
+  }
+
+  heard(replica: Replica): void {
+    replica.heardAt = performance.now();
+    if (replica.state === 'silent' || replica.state === 'away') replica.state = 'serving';
+  }
+
+  /** Asks a replica for its health, unless it is being asked. */
+  check(replica: Replica): void {
+    if (replica.isChecking || this.#isClosed) return;
+    replica.isChecking = true;
+    void this.#settings.check(replica).finally(() => (replica.isChecking = false));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const { channel } of this.#replicas) channel.close();
+  }
+
+  async #start(): Promise<void> {
+    await this.#resolve();
+    this.#timer ??= setInterval(() => this.#look(), checkEveryMs).unref();
+    for (const replica of this.#replicas) this.check(replica);
+  }
+
+  #look(): void {
+    for (const replica of this.#replicas) this.check(replica);
+    const isDue = performance.now() - this.#resolvedAt > resolveEveryMs;
+    // What is known stays in use while the names cannot be resolved.
+    if (this.#settings.addresses.mayChange && isDue) this.#resolve().catch(() => undefined);
+  }
+
+  async #resolve(): Promise<void> {
+    this.#resolvedAt = performance.now();
+    const { addresses } = this.#settings;
+    const targets = await withTimeout(addresses.resolve(), resolveLimitMs, () => new Error(`no address within ${resolveLimitMs} ms`)).catch(
+      (cause: unknown) => Promise.reject(new ServiceError('unavailable', { cause })),
+    );
+    if (this.#isClosed) throw new ServiceError('unavailable', { cause: new Error('the client is closed') });
+    const gone = this.#replicas.filter(({ target }) => !targets.includes(target));
+    const known = this.#replicas.filter(({ target }) => targets.includes(target));
+    const added = targets.filter((target) => !known.some((replica) => replica.target === target));
+    this.#replicas = [...known, ...added.map((target) => this.#open(target))];
+    // Calls under way end first: closing a channel only keeps new ones out.
+    for (const { channel } of gone) channel.close();
+  }
+
+  #open(target: string): Replica {
+    const { credentials, options, addresses } = this.#settings;
+    const named = addresses.hostName ? { 'grpc.ssl_target_name_override': addresses.hostName } : {};
+    const channel = new GrpcClient(target, credentials, { ...options, ...named });
+    return { target, channel, inFlight: 0, heardAt: 0, state: 'serving', isChecking: false };
+  }
+
+  /** The best rank first, of those the least loaded, of those each in turn. */
+  #best(tried: readonly Replica[], lowestRank: number): Replica | undefined {
+    const count = this.#replicas.length;
+    this.#turn = (this.#turn + 1) % Math.max(1, count);
+    let best: Replica | undefined;
+    let bestRank = lowestRank - 1;
+    for (let offset = 0; offset < count; offset += 1) {
+      const replica = this.#replicas[(this.#turn + offset) % count] as Replica;
+      if (tried.includes(replica) || replica.inFlight >= mostInFlight) continue;
+      const rank = rankOf(replica);
+      if (rank < lowestRank || rank < bestRank || (best && rank === bestRank && replica.inFlight >= best.inFlight)) continue;
+      best = replica;
+      bestRank = rank;
+    }
+    return best;
+  }
+}
+
+const ranks = { silent: 0, away: 1, 'not serving': 2, serving: 3 } as const;
+const connectedRank = 4;
+
+/** A replica that does not serve is still better than none: it says itself what is wrong. */
+function rankOf({ state, channel }: Replica): number {
+  if (state !== 'serving') return ranks[state];
+  return channel.getChannel().getConnectivityState(false) === connectivityState.READY ? connectedRank : ranks.serving;
+}
