@@ -1,4 +1,5 @@
 import { type Call, type Caller, operatorService } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import { boundChanges } from './audit-bounds.ts';
 import { newId } from './ids.ts';
 import { type OutboxMessage, writeOutbox } from './outbox.ts';
@@ -72,7 +73,7 @@ export function auditMessage({ actor, target, changes = {}, at, ...rest }: Audit
 /** Leaves an audit entry in the same transaction as the effect; identity appends it to the organization's chain. */
 export async function writeAudit(sql: Sql, call: Call, event: AuditEvent): Promise<void> {
   const actor = event.actor ?? actorOf(call.caller);
-  const entry = auditMessage({ ...event, actor, outcome: 'success', requestId: call.requestId, at: Date.now() });
+  const entry = auditMessage({ ...event, actor, outcome: 'success', requestId: call.requestId, at: processClock.now() });
   await writeOutbox(sql, 'audit', [entry]);
 }
 

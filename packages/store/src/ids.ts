@@ -1,3 +1,4 @@
+import { processClock } from '@agent-service/runtime/clock';
 import { monotonicFactory } from 'ulid';
 
 /** What an identifier names, readable in its first letters. */
@@ -21,4 +22,4 @@ export type IdPrefix =
 const next = monotonicFactory();
 
 /** A new identifier; those made later in one process sort later. */
-export const newId = (prefix: IdPrefix, nowMs: number = Date.now()): string => `${prefix}_${next(nowMs).toLowerCase()}`;
+export const newId = (prefix: IdPrefix, nowMs: number = processClock.now()): string => `${prefix}_${next(nowMs).toLowerCase()}`;

@@ -14,7 +14,7 @@ import { startSweeps } from './sweeps.ts';
 const schema = 'agents';
 
 /** Composes the service; answers with its gRPC port. */
-export async function start(process: ProcessContext, config: AgentsConfig, now: () => number = Date.now): Promise<number> {
+export async function start(process: ProcessContext, config: AgentsConfig, now: () => number = process.clock.now): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const base = await createBase(process, config, now);
   const context = { ...base, answers: await createAnswers(process, base) };

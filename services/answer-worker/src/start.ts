@@ -59,10 +59,10 @@ export interface Composed {
 export async function composeContext(
   process: ProcessContext,
   config: AnswerWorkerConfig,
-  { now = Date.now, renewEveryMs = usualRenewalMs, apart }: Timing & { readonly apart: boolean },
+  { now = process.clock.now, renewEveryMs = usualRenewalMs, apart }: Timing & { readonly apart: boolean },
 ): Promise<Composed> {
   const models = createModels(process, await readModelsFile(config.MODELS_FILE), { env: config.environment });
-  const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'answer-worker', config });
+  const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'answer-worker', config, clock: process.clock.follow() });
   process.onStop('agents client', async () => agents.close());
   process.health.addCheck('agents', () => agents.checkHealth());
   const redis = await openRedis(process, config);

@@ -18,7 +18,7 @@ const waitingAtMost = 10_000;
 const connectionsForOthers = 3;
 
 /** Composes the service; answers with its gRPC port. */
-export async function start(process: ProcessContext, config: CreditsConfig, now: () => number = Date.now): Promise<number> {
+export async function start(process: ProcessContext, config: CreditsConfig, now: () => number = process.clock.now): Promise<number> {
   const prices = await readPrices(config.MODELS_FILE);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities: [] });

@@ -31,7 +31,7 @@ const authenticateTimeoutMs = 1_000;
 
 /** Composes the service; answers with its HTTP port. */
 export async function start(process: ProcessContext, config: GatewayConfig): Promise<number> {
-  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'gateway', config });
+  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'gateway', config, clock: process.clock.follow() });
   process.onStop('identity client', async () => identity.close());
   process.health.addCheck('identity', () => identity.checkHealth());
   const credits = createClient('credits', { address: config.CREDITS_ADDRESS, as: 'gateway', config });

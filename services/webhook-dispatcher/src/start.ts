@@ -11,7 +11,12 @@ const drainMs = 3_000;
 
 /** Composes the process. */
 export async function start(process: ProcessContext, config: DispatcherConfig): Promise<void> {
-  const webhooks = createClient('webhooks', { address: config.WEBHOOKS_ADDRESS, as: 'webhook-dispatcher', config });
+  const webhooks = createClient('webhooks', {
+    address: config.WEBHOOKS_ADDRESS,
+    as: 'webhook-dispatcher',
+    config,
+    clock: process.clock.follow(),
+  });
   process.onStop('webhooks client', async () => webhooks.close());
   process.health.addCheck('webhooks', () => webhooks.checkHealth());
   const extraAuthorities = config.WEBHOOK_CA_FILE && (await readFile(config.WEBHOOK_CA_FILE, 'utf8'));

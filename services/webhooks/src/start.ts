@@ -16,7 +16,7 @@ import { startSweeps } from './sweeps.ts';
 const schema = 'webhooks';
 
 /** Composes the service; answers with its gRPC port. */
-export async function start(process: ProcessContext, config: WebhooksConfig, now: () => number = Date.now): Promise<number> {
+export async function start(process: ProcessContext, config: WebhooksConfig, now: () => number = process.clock.now): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities: [] });
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'webhooks', config });

@@ -1,3 +1,4 @@
+import { processClock } from '@agent-service/runtime';
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Breaker } from './breaker.ts';
 import { limitCall } from './call-limit.ts';
@@ -53,7 +54,7 @@ export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: Endp
         meters.aborted(name, duration());
         throw signal.reason;
       }
-      const failure = limit.expired ? new ModelFailure('timeout') : classify(cause, Date.now());
+      const failure = limit.expired ? new ModelFailure('timeout') : classify(cause, processClock.now());
       meters.failed(name, duration(), failure);
       throw failure;
     } finally {

@@ -1,3 +1,4 @@
+import { processClock } from '@agent-service/runtime';
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -85,5 +86,5 @@ function collect({ onText, onProgress }: StepListener) {
 /** A stream whose end came without the provider's word was cut; the SDK calls that an invalid response. */
 function streamedFailure(error: unknown): ModelFailure {
   if (InvalidResponseDataError.isInstance(error) && error.data === undefined) return new ModelFailure('cut');
-  return classifyStreamed(error, Date.now());
+  return classifyStreamed(error, processClock.now());
 }

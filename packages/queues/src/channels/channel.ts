@@ -8,7 +8,7 @@ import { keepSubscribed } from './subscription.ts';
 
 export interface Channel {
   readonly name: string;
-  /** Until when news may have been lost (Date.now, ms), 0 if it never was: what was awaited then should be read back. */
+  /** Until when news may have been lost (by the process's clock, ms), 0 if it never was: what was awaited then should be read back. */
   readonly lastGapAt: number;
 }
 
@@ -29,7 +29,7 @@ export async function openChannel<Message>(
   function receive(text: string): void {
     try {
       const [publisher, number, messages] = JSON.parse(text) as Parcel<Message>;
-      if (missing(publisher, number)) lastGapAt = Date.now();
+      if (missing(publisher, number)) lastGapAt = process.clock.now();
       onMessages(messages as Message[]);
     } catch (cause) {
       faults.inc({ queue: prefix, kind: 'other' });
@@ -42,14 +42,14 @@ export async function openChannel<Message>(
     receive,
     beat: () => Promise.all(publishAll(redis.commands, [{ channel: name, text: '' }])),
     onGap: () => {
-      lastGapAt = Date.now();
+      lastGapAt = process.clock.now();
     },
   });
   await subscription.first(startLimitMs);
   return {
     name,
     get lastGapAt() {
-      return subscription.hears ? lastGapAt : Date.now();
+      return subscription.hears ? lastGapAt : process.clock.now();
     },
   };
 }

@@ -29,7 +29,6 @@ export interface AuthenticatorOptions {
   readonly ask: (tokens: readonly string[]) => Promise<Verdict[]>;
   /** A clock that never goes back, in milliseconds. */
   readonly now?: () => number;
-  readonly wallClock?: () => number;
 }
 
 export interface Authenticator {
@@ -43,7 +42,7 @@ export interface Authenticator {
  * Keeps identity's verdict on a token, good or bad, for one second counted from before it was asked. So a verdict is never
  * older than a second however slow the answer was, and a revoked token is dead everywhere when the revocation answers.
  */
-export function createAuthenticator({ ask, now = () => performance.now(), wallClock = Date.now }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator({ ask, now = () => performance.now() }: AuthenticatorOptions): Authenticator {
   const leases = new LRUCache<string, Lease>({ max: maxLeases });
   const pending = new Map<string, Promise<Lease>>();
   const batcher = createBatcher<string, Lease>({
@@ -86,7 +85,7 @@ export function createAuthenticator({ ask, now = () => performance.now(), wallCl
     async authenticate(token) {
       if (!couldBeOurs(token)) throw new ServiceError('invalid_token');
       const { verdict } = await currentLease(idOf(token), token);
-      return accept(verdict, wallClock());
+      return accept(verdict, now());
     },
     knows(token) {
       const verdict = leases.peek(idOf(token))?.verdict;

@@ -1,10 +1,11 @@
+import { processClock } from '@agent-service/runtime';
 import { type Decision, type Policy, remaining, type Standing } from './limiter.ts';
 import { windowMs } from './window.ts';
 
 const policyTexts = new WeakMap<Policy, string>();
 
 /** The limits as headers, names and values in turn: the IETF draft's for every limit, and X-RateLimit-* for the nearest. */
-export function limitHeaders({ standings }: Decision, nowMs: number = Date.now()): string[] {
+export function limitHeaders({ standings }: Decision, nowMs: number = processClock.now()): string[] {
   const nearest = standings.reduce((least, standing) => (remaining(standing) < remaining(least) ? standing : least));
   return [
     'RateLimit-Policy',

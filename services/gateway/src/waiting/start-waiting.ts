@@ -25,7 +25,7 @@ export interface Waiting {
 
 /** Opens this process's reply channel and the waiting room behind it. */
 export async function startWaiting(process: ProcessContext, { agents, redis, waitMs }: WaitingParts): Promise<Waiting> {
-  const now = Date.now;
+  const { now } = process.clock;
   const read = createStandings(agents, process.logger);
   // The room is there before the channel, which may deliver while it is being opened.
   let lastGapAt = () => 0;

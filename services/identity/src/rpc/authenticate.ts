@@ -1,4 +1,5 @@
 import { type Principal, type RpcOf, services } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import type { IdentityContext } from '../context.ts';
 import type { Claims } from '../domain/claims.ts';
 import { type Credential, credentialsById, keysByHash } from '../store/credentials.ts';
@@ -6,6 +7,7 @@ import { type Credential, credentialsById, keysByHash } from '../store/credentia
 interface Authenticated {
   principal: Omit<Principal, 'scopes'> & { scopes: string[] };
   expiresAtMs: number;
+  expiresInMs?: number;
 }
 
 type Answer = Authenticated | { refusal: 'invalid_token' | 'token_expired' | 'token_revoked' };
@@ -71,5 +73,6 @@ function fromClaims(claims: Claims, credential: Credential | undefined): Answer 
       role: credential.role,
     },
     expiresAtMs: claims.exp * 1_000,
+    expiresInMs: claims.exp * 1_000 - processClock.now(),
   };
 }

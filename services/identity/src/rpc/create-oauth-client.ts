@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Call, operators, type Role, type RpcOf, scopesOfRole } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import { newId, type Transaction, writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { makeClientSecret } from '../domain/client-secret.ts';
@@ -26,7 +27,7 @@ export const createOauthClient = ({ store, keyedHash, auditRelay }: IdentityCont
         userId: user,
         secretHash: keyedHash(clientSecret),
         scopes: clientScopes,
-        createdAt: new Date(),
+        createdAt: new Date(processClock.now()),
         revokedAt: null,
       });
       await transaction.em.flush();

@@ -1,4 +1,5 @@
 import { operators, type RpcOf } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import { newId, writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { addKey } from '../store/add-key.ts';
@@ -13,7 +14,7 @@ export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityCon
     const organizationId = newId('org');
     const address = email === '' ? '' : checkEmail(email);
     const created = await store.transaction(async (transaction) => {
-      transaction.em.create(Organization, { id: organizationId, name: checkName(name), createdAt: new Date() });
+      transaction.em.create(Organization, { id: organizationId, name: checkName(name), createdAt: new Date(processClock.now()) });
       await transaction.em.flush();
       await writeAudit(transaction.sql, call, {
         action: 'organization.created',

@@ -1,4 +1,5 @@
 import { type Call, callers, type Principal, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import { isViolation, once, type Transaction, writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import {
@@ -46,7 +47,7 @@ async function change({ em, sql }: Transaction, call: Call, events: UserEvents, 
   const user = await em.findOne(User, { organizationId, id: userId });
   if (!user) throw new ServiceError('not_found');
   const before = { kind: user.kind, role: user.role, status: user.status };
-  em.assign(user, { ...changes, updatedAt: new Date() });
+  em.assign(user, { ...changes, updatedAt: new Date(processClock.now()) });
   checkRights(call.tenant, userId, before, user, othersRemain);
   await flush(em);
   const isEnd = endsCredentials(before, user);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Call, type Environment, makeApiKey, type Role, ServiceError, scopesOfRole } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import { isViolation, newId, type Transaction, writeAudit } from '@agent-service/store';
 import { randomText } from '../domain/client-secret.ts';
 import type { KeyedHash } from '../tokens/keyed-hash.ts';
@@ -29,7 +30,7 @@ export async function addKey(
   const keyId = newId('key');
   const scopes = key.scopes.length > 0 ? [...key.scopes] : [...scopesOfRole({ role, environment: key.environment })];
   const hint = `${apiKey.slice(0, 12)}…${apiKey.slice(-4)}`;
-  em.create(ApiKey, { ...key, id: keyId, hash: keyedHash(apiKey), hint, scopes, createdAt: new Date(), revokedAt: null });
+  em.create(ApiKey, { ...key, id: keyId, hash: keyedHash(apiKey), hint, scopes, createdAt: new Date(processClock.now()), revokedAt: null });
   try {
     await em.flush();
   } catch (cause) {

@@ -1,4 +1,5 @@
 import { type Call, ServiceError } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import { isViolation, newId, type Transaction, writeAudit } from '@agent-service/store';
 import type { Role } from '../domain/user-rules.ts';
 import { User } from './entities.ts';
@@ -13,7 +14,7 @@ interface NewUser {
 
 /** Registers a user in an organization; both environments see them. */
 export async function addUser({ em, sql }: Transaction, call: Call, { organizationId, name, email, role, kind }: NewUser) {
-  const createdAt = new Date();
+  const createdAt = new Date(processClock.now());
   const id = newId('usr', createdAt.getTime());
   em.create(User, { organizationId, id, kind, name, email, role, status: 'active', createdAt, updatedAt: createdAt });
   try {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Call } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 
@@ -26,7 +27,7 @@ export async function issueAccessToken(
   bearer: Bearer,
 ): Promise<IssuedToken> {
   const expiresIn = bearer.ttlSeconds ?? tokenTtlSeconds;
-  const issuedAt = Math.floor(Date.now() / 1_000);
+  const issuedAt = Math.floor(processClock.now() / 1_000);
   const jti = randomUUID();
   const accessToken = await signingKeys.sign({
     iss: signingKeys.issuer,

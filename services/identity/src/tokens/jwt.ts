@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { processClock } from '@agent-service/runtime';
 import jwt from 'jsonwebtoken';
 import { type Claims, isClaims } from '../domain/claims.ts';
 
@@ -12,7 +13,7 @@ export const signClaims = (claims: Claims, kid: string, key: KeyObject): string 
 export function verifyToken(token: string, issuer: string, key: KeyObject | undefined): Verdict {
   if (!key) return { refusal: 'invalid_token' };
   try {
-    const payload = jwt.verify(token, key, { algorithms: [algorithm], issuer });
+    const payload = jwt.verify(token, key, { algorithms: [algorithm], issuer, clockTimestamp: processClock.now() / 1_000 });
     return isClaims(payload) ? { claims: payload } : { refusal: 'invalid_token' };
   } catch (cause) {
     return { refusal: cause instanceof jwt.TokenExpiredError ? 'token_expired' : 'invalid_token' };

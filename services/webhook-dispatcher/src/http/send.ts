@@ -1,3 +1,4 @@
+import { processClock } from '@agent-service/runtime';
 import type { Dispatcher } from 'undici';
 import { type FailureReason, failureReason } from '../domain/failure-reason.ts';
 import { retryAfterMs } from '../domain/retry-after.ts';
@@ -37,7 +38,7 @@ export async function send(agent: Dispatcher, sending: Sending, stopping: AbortS
   try {
     const { status, retryAfter, body } = await posting.posted;
     const text = utf8.decode(body).slice(0, kept);
-    return { kind: 'answered', status, body: text, retryAfterMs: retryAfterMs(retryAfter, Date.now()), durationMs: duration() };
+    return { kind: 'answered', status, body: text, retryAfterMs: retryAfterMs(retryAfter, processClock.now()), durationMs: duration() };
   } catch (cause) {
     if (stopping.aborted) return { kind: 'stopped' };
     return { kind: 'unanswered', reason: overdue ? 'timeout' : failureReason(cause), durationMs: duration() };
@@ -54,7 +55,7 @@ function requestOf({ url, eventId, body, secrets }: Sending): Dispatcher.Dispatc
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'Agent-Service-Webhooks/1',
-    ...signatureHeaders({ eventId, body, secrets, nowMs: Date.now() }),
+    ...signatureHeaders({ eventId, body, secrets, nowMs: processClock.now() }),
   };
   return { origin, path: `${pathname}${search}`, method: 'POST', headers, body };
 }

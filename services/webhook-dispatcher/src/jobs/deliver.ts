@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@agent-service/contracts';
 import type { DeliveriesJob } from '@agent-service/queues';
-import { createBatcher, type ProcessContext } from '@agent-service/runtime';
+import { createBatcher, type ProcessContext, processClock } from '@agent-service/runtime';
 import type { Dispatcher } from 'undici';
 import { type Sent, send } from '../http/send.ts';
 
@@ -59,7 +59,7 @@ export function createDeliver({ process, webhooks, agent }: DeliverOptions): (jo
     const { organizationId, deliveryId } = key.delivery;
     const begun = await begin.add(key);
     if (!begun) return;
-    if (begun.attempt === 1) waited.observe((Date.now() - Number(begun.receivedAtMs)) / 1000);
+    if (begun.attempt === 1) waited.observe((processClock.now() - Number(begun.receivedAtMs)) / 1000);
     const sent = await send(agent, begun, stopping);
     const outcome = labelOf(sent);
     attempts.inc({ outcome });
