@@ -121,7 +121,7 @@ class RepeatedCall {
     const { replica, sentAt } = attempt;
     const isHeard = replica.heardAt >= sentAt;
     if (afterMs === suspectAfterMs) {
-      if (!isHeard) this.#call.replicas.check(replica);
+      if (!isHeard) void this.#call.replicas.check(replica);
       this.#wait(attempt, silentAfterMs);
     } else if (isHeard && afterMs < slowAfterMs) {
       this.#wait(attempt, slowAfterMs);

@@ -48,6 +48,7 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
     credentials: clientCredentials(config),
     options: channelOptions,
     check: (replica) => checkReplica(replicas, replica, clock),
+    isCheckedFirst: clock !== undefined,
   });
   const identity = new CallerIdentity(as, createSigner(config.SERVICE_SECRET));
   const calling: Calling = { replicas, budget: new DuplicateBudget(), identity, name: randomUUID() };

@@ -27,6 +27,8 @@ export interface ReplicaSetOptions {
   readonly options: ChannelOptions;
   /** Asks a replica for its health and sets its state; never rejects. */
   readonly check: (replica: Replica) => Promise<void>;
+  /** Whether the first call waits for the first checks, as one must whose answer is compared with the clock that they set. */
+  readonly isCheckedFirst: boolean;
 }
 
 /** The replicas of one service, as one calling process knows them. */
@@ -37,6 +39,7 @@ export class ReplicaSet {
   #timer: NodeJS.Timeout | undefined;
   #resolvedAt = Number.NEGATIVE_INFINITY;
   #turn = 0;
+  #isStarted = false;
   #isClosed = false;
 
   constructor(settings: ReplicaSetOptions) {
@@ -45,7 +48,7 @@ export class ReplicaSet {
 
   /** The replica that a call should go to; undefined where all of them have been tried. Rejects when none is known. */
   async pick(tried: readonly Replica[] = []): Promise<Replica | undefined> {
-    if (this.#replicas.length === 0) await (this.#starting ??= this.#start().finally(() => (this.#starting = undefined)));
+    if (!this.#isStarted) await (this.#starting ??= this.#start().finally(() => (this.#starting = undefined)));
     return this.#best(tried, 0);
   }
 
@@ -60,10 +63,11 @@ export class ReplicaSet {
   }
 
   /** Asks a replica for its health, unless it is being asked. */
-  check(replica: Replica): void {
+  async check(replica: Replica): Promise<void> {
     if (replica.isChecking || this.#isClosed) return;
     replica.isChecking = true;
-    void this.#settings.check(replica).finally(() => (replica.isChecking = false));
+    await this.#settings.check(replica);
+    replica.isChecking = false;
   }
 
   close(): void {
@@ -75,11 +79,13 @@ export class ReplicaSet {
   async #start(): Promise<void> {
     await this.#resolve();
     this.#timer ??= setInterval(() => this.#look(), checkEveryMs).unref();
-    for (const replica of this.#replicas) this.check(replica);
+    const checks = Promise.all(this.#replicas.map((replica) => this.check(replica)));
+    if (this.#settings.isCheckedFirst) await checks;
+    this.#isStarted = true;
   }
 
   #look(): void {
-    for (const replica of this.#replicas) this.check(replica);
+    for (const replica of this.#replicas) void this.check(replica);
     const isDue = performance.now() - this.#resolvedAt > resolveEveryMs;
     // What is known stays in use while the names cannot be resolved.
     if (this.#settings.addresses.mayChange && isDue) this.#resolve().catch(() => undefined);

@@ -43,7 +43,7 @@ let supervised: Promise<void> | undefined;
 let workerDeaths = 0;
 
 const config = { SERVICE_SECRET: [secret] };
-const asCaller = <T>(work: () => T): T => withCall({ requestId: 'test', principal, deadlineMs: Date.now() + 20_000 }, work);
+const asCaller = <T>(work: () => T): T => withCall({ requestId: 'test', principal, expiresAt: performance.now() + 20_000 }, work);
 
 beforeAll(async () => {
   [database, redis] = await Promise.all([testDatabase(), ownRedis()]);

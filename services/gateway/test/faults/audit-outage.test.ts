@@ -73,7 +73,7 @@ test('25 agents with wide scopes made while identity is away: afterwards every e
   const request = { systemPrompt: 'Answer.', dataScope: { tables, readOnly: true } };
   const ids: string[] = [];
   for (let index = 0; index < agentsMade; index += 1) {
-    const context = { requestId: `wide-${index}`, principal: caller, deadlineMs: Date.now() + 20_000 };
+    const context = { requestId: `wide-${index}`, principal: caller, expiresAt: performance.now() + 20_000 };
     const { agent } = await withCall(context, () => agents.createAgent({ ...request, name: `Wide ${index}` }));
     ids.push(agent?.id ?? '');
   }
