@@ -4,8 +4,8 @@ import { z } from 'zod';
 const keyBytes = 32;
 const isKey = (key: string) => /^[A-Za-z0-9+/_-]+={0,2}$/.test(key) && Buffer.from(key, 'base64').length === keyBytes;
 
-/** `1:<base64 of 32 bytes>,2:…`; the highest version seals, all open. */
-const encryptionKeys = z
+/** `1:<base64 of 32 bytes>,2:…`; the highest version is the one to use for what is new. */
+export const versionedKeys = z
   .string()
   .transform((value) => value.split(',').map((entry) => entry.trim().split(':')))
   .refine(
@@ -17,7 +17,7 @@ const encryptionKeys = z
 
 /** Settings of every service that keeps sealed values. */
 export const encryptionSettings = {
-  ENCRYPTION_KEYS: encryptionKeys,
+  ENCRYPTION_KEYS: versionedKeys,
   /** How long a process only opens with a new key before it seals with it, so that by then every replica has the key. */
   ENCRYPTION_KEY_AHEAD_SECONDS: setting.integer(600, 0, 86_400),
 };

@@ -3,7 +3,7 @@ export { boundChangesJson } from './audit-bounds.ts';
 export { type Cipher, createCipher } from './cipher.ts';
 export { keyVersionIndex, type SealedPlace, sealedColumn } from './cipher-places.ts';
 export { openCipher } from './cipher-rotation.ts';
-export { encryptionSettings } from './cipher-settings.ts';
+export { encryptionSettings, versionedKeys } from './cipher-settings.ts';
 export { type Cursors, createCursors, type Page } from './cursors.ts';
 export { outboxMethods } from './dead-letters.ts';
 export { type EventPayload, eventSettings, openEventRelay, relayEvents, writeEvents } from './events.ts';

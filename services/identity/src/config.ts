@@ -1,6 +1,6 @@
 import { serverSettings } from '@agent-service/contracts';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { databaseSettings, encryptionSettings, eventSettings } from '@agent-service/store';
+import { databaseSettings, encryptionSettings, eventSettings, versionedKeys } from '@agent-service/store';
 import { z } from 'zod';
 
 const schema = z.object({
@@ -11,6 +11,8 @@ const schema = z.object({
   ...eventSettings,
   KEY_HASH_SECRET: setting.secret(),
   CURSOR_SECRET: setting.secret(),
+  /** Version 1 is made from KEY_HASH_SECRET. */
+  AUDIT_KEYS: versionedKeys.refine((keys) => Math.min(...keys.keys()) > 1, 'must have versions from 2 on').optional(),
   TOKEN_TTL_SECONDS: setting.integer(3_600, 300, 86_400),
   TOKEN_ISSUER: setting.text().default('agent-service'),
   SIGNING_KEY_DAYS: setting.integer(90, 1, 3_650),

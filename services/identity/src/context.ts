@@ -1,4 +1,5 @@
 import type { Cursors, Relay, Store } from '@agent-service/store';
+import type { AuditKeys } from './domain/audit-chain.ts';
 import type { UserEvents } from './store/user-events.ts';
 import type { KeyedHash } from './tokens/keyed-hash.ts';
 import type { SigningKeys } from './tokens/signing-keys.ts';
@@ -10,6 +11,7 @@ export interface IdentityContext {
   readonly keyedHash: KeyedHash;
   readonly signingKeys: SigningKeys;
   readonly auditRelay: Relay;
+  readonly auditKeys: AuditKeys;
   readonly events: UserEvents;
   readonly tokenTtlSeconds: number;
 }

@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto';
 import { serve } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
 import {
@@ -12,8 +13,10 @@ import {
 } from '@agent-service/store';
 import type { IdentityConfig } from './config.ts';
 import type { IdentityContext } from './context.ts';
+import type { AuditKeys } from './domain/audit-chain.ts';
 import { implementation } from './rpc/index.ts';
 import { type AuditRecord, appendAudit } from './store/audit-append.ts';
+import { signOldChains } from './store/audit-sign-chains.ts';
 import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
 import { createUserEvents } from './store/user-events.ts';
@@ -28,6 +31,8 @@ const sweepEveryMs = 60_000;
 export async function start(process: ProcessContext, config: IdentityConfig): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities });
+  const auditKeys = auditKeysOf(config);
+  await signOldChains(store, auditKeys);
   const signingKeys = await openSigningKeys(process, store, await openCipher(process, store, config, [sealedKeys]), {
     issuer: config.TOKEN_ISSUER,
     rotateAfterDays: config.SIGNING_KEY_DAYS,
@@ -38,6 +43,7 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     deliver: (messages) =>
       appendAudit(
         store,
+        auditKeys,
         messages.map((message) => message.payload),
       ),
   });
@@ -48,8 +54,15 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     keyedHash: createKeyedHash(config.KEY_HASH_SECRET),
     signingKeys,
     auditRelay,
+    auditKeys,
     events: createUserEvents(openEventRelay(process, store, config, 'identity')),
     tokenTtlSeconds: config.TOKEN_TTL_SECONDS,
   };
   return serve(process, config, 'identity', implementation(context));
+}
+
+/** Of its own for the audit log: what is made from one secret for two purposes must not be the same. */
+function auditKeysOf({ KEY_HASH_SECRET, AUDIT_KEYS }: IdentityConfig): AuditKeys {
+  const derived = Buffer.from(hkdfSync('sha256', KEY_HASH_SECRET, '', 'agent-service audit chain 1', 32));
+  return new Map([[1, derived], ...(AUDIT_KEYS ?? [])]);
 }

@@ -38,6 +38,8 @@ function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
     revokeSigningKey: nothing,
     appendAuditEntries: nothing,
     verifyAuditChain: nothing,
+    listAuditAnchors: nothing,
+    checkAuditAnchors: nothing,
     getOrganization: nothing,
     createOrganization: nothing,
     createKey: nothing,

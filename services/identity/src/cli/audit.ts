@@ -1,29 +1,116 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { z } from 'zod';
+import type { Connection } from './connection.ts';
 import { group } from './group.ts';
 import type { Run } from './run.ts';
 
+/** A call verifies for some seconds and says how to go on. */
 const verifyLimitMs = 30_000;
+const anchorsAtOnce = 200;
+const everyOrganization = 'all';
+
+const anchor = z.strictObject({
+  organization: z.string(),
+  sequence: z.number().int().positive(),
+  hash: z.string(),
+  at: z.string(),
+  key_version: z.number().int(),
+  mac: z.string(),
+});
+const anchorsFile = z.object({ anchors: z.array(anchor) });
+type Anchor = z.output<typeof anchor>;
+
+type Identity = Connection['identity'];
+type Verified = Awaited<ReturnType<Identity['verifyAuditChain']>>;
+
+const shown = (fault: Verified['faults'][number]) => ({
+  organization_id: fault.organizationId,
+  sequence: Number(fault.sequence),
+  reason: fault.reason,
+});
+type Fault = ReturnType<typeof shown>;
+
+/** The command lists what is wrong and fails. */
+function reported<Result extends { faults: readonly Fault[] }>(result: Result): Result {
+  if (result.faults.length > 0) process.exitCode = 2;
+  return result;
+}
 
 export function auditCommands(program: Command, run: Run): void {
   const verb = group(program, 'audit', 'The audit log');
-  verb('verify', 'recompute the hash chain and name what is off')
-    .option('--organization <id>', 'one organization; all of them unless given', '')
-    .action(({ organization }: { organization: string }) =>
+  verb('verify', 'recompute the hash chains and name what is off')
+    .option('--organization <id>', 'one organization; all of them unless given', everyOrganization)
+    .option('--anchors <file>', 'prove as well that the chains contain these anchors')
+    .action(({ organization, anchors }: { organization: string; anchors?: string }) =>
       run(async ({ identity }) => {
-        const { organizations, entries, faults } = await identity.verifyAuditChain(
-          { organizationId: organization },
-          { timeoutMs: verifyLimitMs },
-        );
-        if (faults.length > 0) process.exitCode = 2;
-        return {
-          organizations: Number(organizations),
-          entries: Number(entries),
-          faults: faults.map((fault) => ({
-            organization_id: fault.organizationId,
-            sequence: Number(fault.sequence),
-            reason: fault.reason,
-          })),
-        };
+        const kept = anchors === undefined ? undefined : readAnchors(anchors, organization);
+        const verified = await verify(identity, organization);
+        if (kept === undefined) return reported(verified);
+        const faults = [...verified.faults, ...(await check(identity, kept))];
+        return reported({ ...verified, anchors: kept.length, faults });
       }),
     );
+  verb('anchor', 'export the signed ends of the chains, to be kept where this system can not change them')
+    .requiredOption('--organization <id>', 'one organization, or "all"')
+    .option('--out <file>', 'a new file; printed unless given')
+    .action(({ organization, out }: { organization: string; out?: string }) =>
+      run(async ({ identity }) => {
+        const { anchors, faults } = await exportAnchors(identity, organization);
+        if (out === undefined) return reported({ anchors, faults });
+        // An earlier export is evidence: it is not replaced.
+        writeFileSync(out, `${JSON.stringify({ anchors }, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
+        return reported({ file: out, anchors: anchors.length, faults });
+      }),
+    );
+}
+
+const idOf = (organization: string): string => (organization === everyOrganization ? '' : organization);
+
+async function verify(identity: Identity, organization: string) {
+  let [organizations, entries, cursor] = [0, 0, ''];
+  let isAppendOnly: boolean;
+  const faults: Fault[] = [];
+  do {
+    const part = await identity.verifyAuditChain({ organizationId: idOf(organization), cursor }, { timeoutMs: verifyLimitMs });
+    organizations += Number(part.organizations);
+    entries += Number(part.entries);
+    faults.push(...part.faults.map(shown));
+    isAppendOnly = part.appendOnly;
+    cursor = part.nextCursor;
+  } while (cursor !== '');
+  return { organizations, entries, append_only_role: isAppendOnly, faults };
+}
+
+async function exportAnchors(identity: Identity, organization: string) {
+  const anchors: Anchor[] = [];
+  const faults: Fault[] = [];
+  let after = '';
+  do {
+    const page = await identity.listAuditAnchors({ organizationId: idOf(organization), after });
+    for (const { organizationId, sequence, keyVersion, hash, at, mac } of page.anchors)
+      anchors.push({ organization: organizationId, sequence: Number(sequence), hash, at, key_version: keyVersion, mac });
+    faults.push(...page.faults.map(shown));
+    after = page.nextAfter;
+  } while (after !== '');
+  return { anchors, faults };
+}
+
+function readAnchors(file: string, organization: string): Anchor[] {
+  const result = anchorsFile.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  if (!result.success) throw new Error(`${file} does not hold anchors as "audit anchor" writes them.`);
+  return result.data.anchors.filter((each) => organization === everyOrganization || each.organization === organization);
+}
+
+async function check(identity: Identity, anchors: readonly Anchor[]): Promise<Fault[]> {
+  const faults: Fault[] = [];
+  for (let start = 0; start < anchors.length; start += anchorsAtOnce) {
+    const part = anchors.slice(start, start + anchorsAtOnce).map(({ organization, key_version, ...rest }) => ({
+      ...rest,
+      organizationId: organization,
+      keyVersion: key_version,
+    }));
+    faults.push(...(await identity.checkAuditAnchors({ anchors: part })).faults.map(shown));
+  }
+  return faults;
 }

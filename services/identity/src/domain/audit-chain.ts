@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 export interface AuditFacts {
   readonly id: string;
@@ -15,11 +15,30 @@ export interface AuditFacts {
   readonly changesJson: string;
 }
 
+/** Keys that the database does not hold, by version. The highest version signs, all verify. */
+export type AuditKeys = ReadonlyMap<number, Buffer>;
+
+/** The version of entries from before there were keys: a plain hash, which anybody can recompute. */
+export const unkeyedVersion = 0;
+
+export const newestVersion = (keys: AuditKeys): number => Math.max(...keys.keys());
+
 /** The hash before the first entry. */
 export const chainStart = '0'.repeat(64);
 
-/** The hash of an entry covers the one before it, so that no entry can be changed, removed or inserted unseen. */
-export function chainHash(previous: string, organizationId: string, sequence: number, facts: AuditFacts): string {
+export interface ChainPosition {
+  readonly organizationId: string;
+  readonly sequence: number;
+}
+
+/** The hash of an entry covers the one before it. Undefined where the version's key is not configured. */
+export function entryHash(
+  keys: AuditKeys,
+  version: number,
+  previous: string,
+  { organizationId, sequence }: ChainPosition,
+  facts: AuditFacts,
+): string | undefined {
   const content = [
     previous,
     organizationId,
@@ -37,5 +56,38 @@ export function chainHash(previous: string, organizationId: string, sequence: nu
     facts.requestId,
     facts.changesJson,
   ];
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+  if (version === unkeyedVersion) return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+  return mac(keys, version, ['entry', ...content]);
+}
+
+export interface ChainHead extends ChainPosition {
+  /** Of the entry with this sequence, which is also the number of entries. */
+  readonly hash: string;
+}
+
+/** Proves that the chain had this end: without it, a chain that was cut would be a whole one. */
+export const headMac = (keys: AuditKeys, version: number, { organizationId, sequence, hash }: ChainHead): string | undefined =>
+  mac(keys, version, ['head', organizationId, sequence, hash]);
+
+export interface Anchor extends ChainHead {
+  readonly at: string;
+}
+
+/** Proves that this service has exported the anchor. */
+export const anchorMac = (keys: AuditKeys, version: number, { organizationId, sequence, hash, at }: Anchor): string | undefined =>
+  mac(keys, version, ['anchor', organizationId, sequence, hash, at]);
+
+function mac(keys: AuditKeys, version: number, content: readonly unknown[]): string | undefined {
+  const key = keys.get(version);
+  return (
+    key &&
+    createHmac('sha256', key)
+      .update(JSON.stringify([version, ...content]))
+      .digest('hex')
+  );
+}
+
+export function isSameMac(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -3,6 +3,7 @@ import { outboxMethods } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { appendAuditEntries } from './append-audit-entries.ts';
 import { authenticate } from './authenticate.ts';
+import { checkAuditAnchors } from './check-audit-anchors.ts';
 import { createKey } from './create-key.ts';
 import { createOauthClient } from './create-oauth-client.ts';
 import { createOrganization } from './create-organization.ts';
@@ -12,6 +13,7 @@ import { getUser } from './get-user.ts';
 import { issueClientToken } from './issue-client-token.ts';
 import { issueToken } from './issue-token.ts';
 import { listAdministrators } from './list-administrators.ts';
+import { listAuditAnchors } from './list-audit-anchors.ts';
 import { listAuditEntries } from './list-audit-entries.ts';
 import { listSigningKeys } from './list-signing-keys.ts';
 import { listUsers } from './list-users.ts';
@@ -26,6 +28,8 @@ import { verifyAuditChain } from './verify-audit-chain.ts';
 export const implementation = (context: IdentityContext): Implementation<'identity'> => ({
   appendAuditEntries: appendAuditEntries(context),
   authenticate: authenticate(context),
+  checkAuditAnchors: checkAuditAnchors(context),
+  listAuditAnchors: listAuditAnchors(context),
   createKey: createKey(context),
   createOauthClient: createOauthClient(context),
   createOrganization: createOrganization(context),

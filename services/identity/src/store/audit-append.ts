@@ -1,5 +1,5 @@
 import { boundChangesJson, type Sql, type Store } from '@agent-service/store';
-import { type AuditFacts, chainHash, chainStart } from '../domain/audit-chain.ts';
+import { type AuditFacts, type AuditKeys, chainStart, entryHash, headMac, newestVersion } from '../domain/audit-chain.ts';
 
 /** An entry on its way into the chain of its organization. */
 export interface AuditRecord extends AuditFacts {
@@ -13,32 +13,35 @@ interface Chain {
 }
 
 /** Appends entries to the chains of their organizations; an entry that is already there is passed over. */
-export async function appendAudit(store: Store, records: readonly AuditRecord[]): Promise<void> {
+export async function appendAudit(store: Store, keys: AuditKeys, records: readonly AuditRecord[]): Promise<void> {
   for (const [organizationId, group] of Map.groupBy(records, (record) => record.organizationId)) {
-    await store.transaction(({ sql }) => appendToChain(sql, organizationId, group));
+    await store.transaction(({ sql }) => appendToChain(sql, keys, organizationId, group));
   }
 }
 
-async function appendToChain(sql: Sql, organizationId: string, records: readonly AuditRecord[]): Promise<void> {
+async function appendToChain(sql: Sql, keys: AuditKeys, organizationId: string, records: readonly AuditRecord[]): Promise<void> {
   const chain = await lockChain(sql, organizationId);
   const fresh = await withoutKnown(sql, organizationId, records);
   if (fresh.length === 0) return;
+  const version = newestVersion(keys);
   let sequence = Number(chain.length);
   let head = chain.head;
   // Bounded where it is written too, but not by the versions before.
   const rows = fresh.map(({ changesJson, ...rest }) => {
     const record = { ...rest, changesJson: boundChangesJson(changesJson) };
     sequence += 1;
-    head = chainHash(head, organizationId, sequence, record);
+    head = entryHash(keys, version, head, { organizationId, sequence }, record) ?? '';
     chain.counts[record.environment] = (chain.counts[record.environment] ?? 0) + 1;
-    return { ...record, sequence, hash: head };
+    return { ...record, sequence, hash: head, version };
   });
   await insert(sql, organizationId, rows);
-  await sql('update audit_chains set length = $2, head = $3, counts = $4 where organization_id = $1', [
+  await sql('update audit_chains set length = $2, head = $3, counts = $4, key_version = $5, mac = $6 where organization_id = $1', [
     organizationId,
     sequence,
     head,
     JSON.stringify(chain.counts),
+    version,
+    headMac(keys, version, { organizationId, sequence, hash: head }),
   ]);
 }
 
@@ -61,13 +64,13 @@ async function withoutKnown(sql: Sql, organizationId: string, records: readonly 
 async function insert(
   sql: Sql,
   organizationId: string,
-  rows: readonly (AuditRecord & { sequence: number; hash: string })[],
+  rows: readonly (AuditRecord & { sequence: number; hash: string; version: number })[],
 ): Promise<void> {
   await sql(
-    `insert into audit_entries (organization_id, sequence, id, environment, created_at, actor_type, actor_id, actor_key_id, action, target_type, target_id, outcome, request_id, changes_json, hash)
-     select $1, sequence, id, environment, "createdAt", "actorType", "actorId", "actorKeyId", action, "targetType", "targetId", outcome, "requestId", "changesJson", hash
+    `insert into audit_entries (organization_id, sequence, id, environment, created_at, actor_type, actor_id, actor_key_id, action, target_type, target_id, outcome, request_id, changes_json, hash, key_version)
+     select $1, sequence, id, environment, "createdAt", "actorType", "actorId", "actorKeyId", action, "targetType", "targetId", outcome, "requestId", "changesJson", hash, version
      from jsonb_to_recordset($2::jsonb) as entry(sequence bigint, id text, environment text, "createdAt" timestamptz, "actorType" text, "actorId" text, "actorKeyId" text,
-       action text, "targetType" text, "targetId" text, outcome text, "requestId" text, "changesJson" text, hash text)`,
+       action text, "targetType" text, "targetId" text, outcome text, "requestId" text, "changesJson" text, hash text, version integer)`,
     [organizationId, JSON.stringify(rows)],
   );
 }

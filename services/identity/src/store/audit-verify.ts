@@ -1,7 +1,7 @@
 import { isoTime, type Sql } from '@agent-service/store';
-import { type AuditFacts, chainHash, chainStart } from '../domain/audit-chain.ts';
+import { type AuditFacts, type AuditKeys, chainStart, entryHash, headMac, isSameMac, unkeyedVersion } from '../domain/audit-chain.ts';
 
-const pageSize = 1_000;
+const pageSize = 200;
 
 export interface ChainFault {
   organizationId: string;
@@ -9,40 +9,115 @@ export interface ChainFault {
   reason: string;
 }
 
+/** How far the verification of one chain has come; small enough to travel in a cursor. */
+export interface ChainWalk {
+  readonly organizationId: string;
+  /** Of the last entry that was verified, with its hash and its key's version. */
+  readonly sequence: number;
+  readonly previous: string;
+  readonly version: number;
+  /** The end that the chain had when the walk began. */
+  readonly length: number;
+  readonly head: string;
+  /** What is wrong with that end; empty for nothing. */
+  readonly headFault: string;
+}
+
+interface HeadRow {
+  length: string | null;
+  head: string | null;
+  version: number | null;
+  mac: string | null;
+  newest: string | null;
+  isOld: boolean;
+}
+
+// One statement, so that the chain and its newest entry are of one moment.
+const headStatement = `
+  select chain.length, chain.head, chain.key_version as version, chain.mac,
+    (select max(sequence) from audit_entries where organization_id = $1) as newest,
+    exists (select 1 from organizations where id = $1 and created_at < now() - interval '1 hour') as "isOld"
+  from (select $1::text as id) as organization left join audit_chains as chain on chain.organization_id = organization.id`;
+
+/** Begins at the first entry; undefined where the organization has no chain and needs none yet. */
+export async function beginWalk(sql: Sql, keys: AuditKeys, organizationId: string): Promise<ChainWalk | undefined> {
+  const [row] = await sql<HeadRow>(headStatement, [organizationId]);
+  if (!row || (row.length === null && row.newest === null && !row.isOld)) return undefined;
+  const head = { length: Number(row.length ?? 0), head: row.head ?? chainStart };
+  const headFault = headFaultOf(keys, organizationId, row);
+  return { organizationId, sequence: 0, previous: chainStart, version: unkeyedVersion, ...head, headFault };
+}
+
+function headFaultOf(keys: AuditKeys, organizationId: string, { length, head, version, mac, newest }: HeadRow): string {
+  if (length === null || head === null) return 'the chain is missing';
+  if (version === null || mac === null) return 'the head of the chain is not signed';
+  const expected = headMac(keys, version, { organizationId, sequence: Number(length), hash: head });
+  if (expected === undefined) return `AUDIT_KEYS has no version ${version}`;
+  if (!isSameMac(expected, mac)) return 'the head of the chain does not match its signature';
+  return Number(newest ?? 0) === Number(length) ? '' : 'the chain does not end with its newest entry';
+}
+
 interface EntryRow extends AuditFacts {
   sequence: string;
   hash: string;
+  version: number;
 }
 
-const columns = `sequence, hash, id, environment, created_at as "createdAt", actor_type as "actorType", actor_id as "actorId", actor_key_id as "actorKeyId", action,
-  target_type as "targetType", target_id as "targetId", outcome, request_id as "requestId", changes_json as "changesJson"`;
+const page = `
+  select sequence, hash, key_version as version, id, environment, created_at as "createdAt", actor_type as "actorType", actor_id as "actorId",
+    actor_key_id as "actorKeyId", action, target_type as "targetType", target_id as "targetId", outcome, request_id as "requestId",
+    changes_json as "changesJson"
+  from audit_entries where organization_id = $1 and sequence > $2 and sequence <= $3 order by sequence limit ${pageSize}`;
 
-/** Recomputes one organization's chain up to the head it had at the beginning, a page at a time. */
-export async function verifyChain(sql: Sql, organizationId: string): Promise<{ entries: number; fault?: ChainFault }> {
-  const [chain] = await sql<{ length: string; head: string }>('select length, head from audit_chains where organization_id = $1', [
-    organizationId,
-  ]);
-  const length = Number(chain?.length ?? 0);
-  let previous = chainStart;
-  let sequence = 0;
-  const fault = (reason: string) => ({ entries: sequence, fault: { organizationId, sequence: sequence + 1, reason } });
-  while (sequence < length) {
-    const rows = await sql<EntryRow>(
-      `select ${columns} from audit_entries where organization_id = $1 and sequence > $2 and sequence <= $3 order by sequence limit ${pageSize}`,
-      [organizationId, sequence, length],
-    );
-    if (rows.length === 0) return fault('the entry is missing');
-    for (const row of rows) {
-      if (Number(row.sequence) !== sequence + 1) return fault('the entry is missing');
-      previous = chainHash(previous, organizationId, sequence + 1, { ...row, createdAt: isoTime(row.createdAt) });
-      if (previous !== row.hash) return fault('the entry does not match its hash');
-      sequence += 1;
-    }
+export interface WalkStep {
+  readonly walk: ChainWalk;
+  readonly isDone: boolean;
+  readonly fault?: ChainFault;
+}
+
+/** Recomputes the next page of a chain, up to the end that it had when the walk began. */
+export async function stepWalk(sql: Sql, keys: AuditKeys, begun: ChainWalk): Promise<WalkStep> {
+  const { organizationId, length } = begun;
+  const rows = await sql<EntryRow>(page, [organizationId, begun.sequence, length]);
+  let walk = begun;
+  for (const row of rows) {
+    const reason = entryFault(keys, walk, row);
+    if (reason) return { walk, isDone: true, fault: { organizationId, sequence: walk.sequence + 1, reason } };
+    walk = { ...walk, sequence: walk.sequence + 1, previous: row.hash, version: row.version };
   }
-  return previous === (chain?.head ?? chainStart) ? { entries: sequence } : fault('the last entry is not the head of the chain');
+  if (walk.sequence < length && rows.length > 0) return { walk, isDone: false };
+  const fault = (sequence: number, reason: string) => ({ walk, isDone: true, fault: { organizationId, sequence, reason } });
+  if (walk.sequence < length) return fault(walk.sequence + 1, 'the entry is missing');
+  if (walk.previous !== walk.head) return fault(length + 1, 'the last entry is not the head of the chain');
+  return walk.headFault ? fault(length + 1, walk.headFault) : { walk, isDone: true };
 }
 
-export async function auditedOrganizations(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ id: string }>('select organization_id as id from audit_chains order by organization_id');
-  return rows.map((row) => row.id);
+function entryFault(keys: AuditKeys, { organizationId, sequence, previous, version }: ChainWalk, row: EntryRow): string {
+  if (Number(row.sequence) !== sequence + 1) return 'the entry is missing';
+  if (row.version === unkeyedVersion && version !== unkeyedVersion) return 'an entry without a key follows one with a key';
+  const facts = { ...row, createdAt: isoTime(row.createdAt) };
+  const expected = entryHash(keys, row.version, previous, { organizationId, sequence: sequence + 1 }, facts);
+  if (expected === undefined) return `AUDIT_KEYS has no version ${row.version}`;
+  return isSameMac(expected, row.hash) ? '' : 'the entry does not match its hash';
+}
+
+/** The next organization that has entries, a chain, or existed long enough to need one; found by one step into each index. */
+export async function nextOrganization(sql: Sql, after: string): Promise<string | undefined> {
+  const [row] = await sql<{ id: string | null }>(
+    `select min(id) as id from (
+       (select organization_id as id from audit_chains where organization_id > $1 order by organization_id limit 1) union all
+       (select organization_id from audit_entries where organization_id > $1 order by organization_id limit 1) union all
+       (select id from organizations where id > $1 order by id limit 1)) as next`,
+    [after],
+  );
+  return row?.id ?? undefined;
+}
+
+/** Whether the role of this process can only read and add entries, so that nothing that runs in it can change the log. */
+export async function isAppendOnly(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ separated: boolean }>(
+    `select not pg_has_role(current_user, relowner, 'member') and not has_table_privilege(oid, 'update, delete, truncate, trigger') as separated
+     from pg_class where oid = 'audit_entries'::regclass`,
+  );
+  return row?.separated ?? false;
 }

@@ -1,0 +1,293 @@
+import { createHash } from 'node:crypto';
+import { type Client, createClient } from '@agent-service/contracts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client as Database } from 'pg';
+import { chainStart, entryHash } from '../src/domain/audit-chain.ts';
+import { type Booted, boot } from './booted.ts';
+
+let identity: Booted;
+let agents: Client<'identity'>;
+let database: Database;
+
+beforeAll(async () => {
+  identity = await boot();
+  agents = createClient('identity', { address: identity.address, as: 'agents', config: identity.config });
+  database = new Database({ connectionString: identity.url });
+  await database.connect();
+  await database.query('set search_path = identity');
+});
+
+afterAll(async () => {
+  agents.close();
+  await database.end();
+  await identity.stop();
+});
+
+const append = (organizationId: string, count: number, from = 0) =>
+  agents.appendAuditEntries({
+    entries: Array.from({ length: count }, (_, index) => ({
+      id: `e${String(from + index).padStart(5, '0')}`,
+      organizationId,
+      environment: 'live',
+      createdAt: '2026-03-01T10:00:00.000Z',
+      actor: { type: 'user', id: 'usr_a', keyId: 'key_a' },
+      action: 'agent.created',
+      target: { type: 'agent', id: `agt_${from + index}` },
+      outcome: 'success',
+      requestId: 'r',
+      changesJson: '{"name":"x"}',
+    })),
+  });
+
+const faultsOf = async (organizationId: string) => {
+  const { faults } = await identity.operator.verifyAuditChain({ organizationId });
+  return faults.map(({ sequence, reason }) => `${sequence}: ${reason}`);
+};
+
+/** As the database's administrator, who can write everything and does not have the key. */
+async function tamper(...statements: string[]): Promise<void> {
+  const all = ['alter table audit_entries disable trigger all', ...statements, 'alter table audit_entries enable trigger all'];
+  for (const statement of all) await database.query(statement);
+}
+
+/** Puts another end in place of the chain's, as whoever cuts it must. */
+const newHead = (organizationId: string) => `
+  update audit_chains set length = newest.sequence, head = newest.hash from (
+    select sequence, hash from audit_entries where organization_id = '${organizationId}' order by sequence desc limit 1) as newest
+  where organization_id = '${organizationId}'`;
+
+interface Row {
+  sequence: string;
+  at: Date;
+  [name: string]: unknown;
+}
+
+/** Writes the chain anew with the hashes that everybody can compute. */
+async function recomputeUnkeyed(organizationId: string): Promise<void> {
+  const { rows } = await database.query<Row>('select * from audit_entries where organization_id = $1 order by sequence', [organizationId]);
+  let previous = chainStart;
+  const statements: string[] = [];
+  for (const row of rows) {
+    const text = (name: string) => String(row[name]);
+    const facts = {
+      id: text('id'),
+      createdAt: (row['created_at'] as Date).toISOString(),
+      environment: text('environment'),
+      actorType: text('actor_type'),
+      actorId: 'usr_forged',
+      actorKeyId: text('actor_key_id'),
+      action: text('action'),
+      targetType: text('target_type'),
+      targetId: text('target_id'),
+      outcome: text('outcome'),
+      requestId: text('request_id'),
+      changesJson: text('changes_json'),
+    };
+    previous = entryHash(new Map(), 0, previous, { organizationId, sequence: Number(row.sequence) }, facts) ?? '';
+    statements.push(
+      `update audit_entries set actor_id = 'usr_forged', key_version = 0, hash = '${previous}' where organization_id = '${organizationId}' and sequence = ${row.sequence}`,
+    );
+  }
+  await tamper(...statements, newHead(organizationId));
+}
+
+describe('what the administrator of the database changes is found', () => {
+  const at = (organizationId: string, condition: string) => `where organization_id = '${organizationId}' and ${condition}`;
+  const cases: Record<string, [(organizationId: string) => string[], string]> = {
+    'a changed entry': [
+      (id) => [`update audit_entries set changes_json = '{}' ${at(id, 'sequence = 3')}`],
+      '3: the entry does not match its hash',
+    ],
+    'a removed entry': [(id) => [`delete from audit_entries ${at(id, 'sequence = 3')}`], '3: the entry is missing'],
+    'the last entry removed': [(id) => [`delete from audit_entries ${at(id, 'sequence = 5')}`], '5: the entry is missing'],
+    'the chain cut, with a new head': [
+      (id) => [`delete from audit_entries ${at(id, 'sequence > 3')}`, newHead(id)],
+      '4: the head of the chain does not match its signature',
+    ],
+    'the chain cut, with an unsigned head': [
+      (id) => [
+        `delete from audit_entries ${at(id, 'sequence > 3')}`,
+        newHead(id),
+        `update audit_chains set mac = null, key_version = null ${at(id, 'true')}`,
+      ],
+      '4: the head of the chain is not signed',
+    ],
+    'a head before the last entry': [
+      (id) => [`update audit_chains set length = 4, head = (select hash from audit_entries ${at(id, 'sequence = 4')}) ${at(id, 'true')}`],
+      '5: the head of the chain does not match its signature',
+    ],
+    'two entries swapped': [
+      (id) => [
+        `update audit_entries set sequence = sequence + 100 ${at(id, 'sequence in (2, 3)')}`,
+        `update audit_entries set sequence = 105 - sequence ${at(id, 'sequence > 100')}`,
+      ],
+      '2: the entry does not match its hash',
+    ],
+    'an entry behind the head': [
+      (id) => [
+        `insert into audit_entries select organization_id, 6, 'new', environment, created_at, actor_type, actor_id, actor_key_id, action,
+        target_type, target_id, outcome, request_id, changes_json, hash, key_version from audit_entries ${at(id, 'sequence = 5')}`,
+      ],
+      '6: the chain does not end with its newest entry',
+    ],
+    'an entry without a key behind one with a key': [
+      (id) => [`update audit_entries set key_version = 0 ${at(id, 'sequence = 4')}`],
+      '4: an entry without a key follows one with a key',
+    ],
+    'the row of the chain removed': [(id) => [`delete from audit_chains ${at(id, 'true')}`], '1: the chain is missing'],
+  };
+  test.each(Object.entries(cases))('%s', async (name, [statements, expected]) => {
+    const organizationId = `org_${name.replaceAll(' ', '_')}`;
+    await append(organizationId, 5);
+    expect(await faultsOf(organizationId)).toEqual([]);
+    await tamper(...statements(organizationId));
+    expect(await faultsOf(organizationId)).toEqual([expected]);
+  });
+
+  test('all hashes computed anew without the key', async () => {
+    await append('org_recomputed', 5);
+    await recomputeUnkeyed('org_recomputed');
+    expect(await faultsOf('org_recomputed')).toEqual(['6: the head of the chain does not match its signature']);
+  });
+
+  test('a whole log removed, of an organization that is older than an hour', async () => {
+    const { organizationId } = await identity.operator.createOrganization({ name: 'Removed' });
+    while ((await database.query('select 1 from audit_entries where organization_id = $1', [organizationId])).rowCount !== 4)
+      await database.query('select pg_sleep(0.01)');
+    await tamper(
+      `delete from audit_entries where organization_id = '${organizationId}'`,
+      `delete from audit_chains where organization_id = '${organizationId}'`,
+      `update organizations set created_at = now() - interval '2 hours' where id = '${organizationId}'`,
+    );
+    expect(await faultsOf(organizationId)).toEqual(['1: the chain is missing']);
+    const { faults } = await identity.operator.verifyAuditChain({});
+    expect(faults.map((fault) => fault.organizationId)).toContain(organizationId);
+  });
+});
+
+describe('anchors', () => {
+  const check = async (anchors: Parameters<typeof identity.operator.checkAuditAnchors>[0]['anchors']) =>
+    (await identity.operator.checkAuditAnchors({ anchors: anchors ?? [] })).faults.map(({ sequence, reason }) => `${sequence}: ${reason}`);
+
+  test('a chain that is put back to an earlier state, signature included, is found by an anchor alone', async () => {
+    await append('org_anchored', 5);
+    const { rows } = await database.query("select * from audit_chains where organization_id = 'org_anchored'");
+    await append('org_anchored', 5, 5);
+    const { anchors } = await identity.operator.listAuditAnchors({ organizationId: 'org_anchored' });
+    expect(anchors).toMatchObject([{ organizationId: 'org_anchored', sequence: '10', keyVersion: 1 }]);
+    await append('org_anchored', 5, 10);
+    expect(await check(anchors)).toEqual([]);
+
+    const [earlier] = rows;
+    await tamper(
+      "delete from audit_entries where organization_id = 'org_anchored' and sequence > 5",
+      `update audit_chains set length = 5, head = '${earlier.head}', mac = '${earlier.mac}', counts = '{"live":5}' where organization_id = 'org_anchored'`,
+    );
+    expect(await faultsOf('org_anchored')).toEqual([]);
+    expect(await check(anchors)).toEqual(['10: the entry of the anchor is missing']);
+    await append('org_anchored', 7, 20);
+    expect(await faultsOf('org_anchored')).toEqual([]);
+    expect(await check(anchors)).toEqual(['10: the chain does not contain the anchor']);
+  });
+
+  test('an anchor that was changed is refused, and a chain with a false head gets none', async () => {
+    await append('org_changed_anchor', 3);
+    const { anchors } = await identity.operator.listAuditAnchors({ organizationId: 'org_changed_anchor' });
+    expect(await check(anchors.map((anchor) => ({ ...anchor, at: '2020-01-01T00:00:00.000Z' })))).toEqual([
+      '3: the anchor does not match its signature',
+    ]);
+    expect(await check(anchors.map((anchor) => ({ ...anchor, keyVersion: 9 })))).toEqual(['3: AUDIT_KEYS has no version 9']);
+    await tamper("delete from audit_entries where organization_id = 'org_changed_anchor' and sequence = 3", newHead('org_changed_anchor'));
+    const { anchors: none, faults } = await identity.operator.listAuditAnchors({ organizationId: 'org_changed_anchor' });
+    expect(none).toEqual([]);
+    expect(faults).toMatchObject([{ organizationId: 'org_changed_anchor', sequence: '2' }]);
+  });
+});
+
+describe('chains from before there were keys', () => {
+  /** What version 0001 of the schema left: plain hashes, no signature. */
+  async function leaveOldChain(organizationId: string, length: number): Promise<void> {
+    let previous = chainStart;
+    for (let sequence = 1; sequence <= length; sequence += 1) {
+      const content = [
+        previous,
+        organizationId,
+        sequence,
+        `old${sequence}`,
+        '2026-01-01T00:00:00.000Z',
+        'live',
+        'user',
+        'u',
+        'k',
+        'a',
+        't',
+        'i',
+        'success',
+        'r',
+        '{}',
+      ];
+      previous = createHash('sha256').update(JSON.stringify(content)).digest('hex');
+      await database.query(
+        `insert into audit_entries (organization_id, sequence, id, environment, created_at, actor_type, actor_id, actor_key_id, action, target_type,
+           target_id, outcome, request_id, changes_json, hash, key_version)
+         values ($1, $2, $3, 'live', '2026-01-01T00:00:00Z', 'user', 'u', 'k', 'a', 't', 'i', 'success', 'r', '{}', $4, 0)`,
+        [organizationId, sequence, `old${sequence}`, previous],
+      );
+    }
+    await database.query('insert into audit_chains (organization_id, length, head) values ($1, $2, $3)', [
+      organizationId,
+      length,
+      previous,
+    ]);
+    await database.query('insert into audit_unsigned_chains values ($1)', [organizationId]);
+  }
+
+  test('are signed at the next start, go on with keyed entries, and keep their entries from then on', async () => {
+    await leaveOldChain('org_old', 4);
+    const again = await boot({ DATABASE_URL: identity.url, AUDIT_KEYS: `2:${Buffer.alloc(32, 9).toString('base64')}` });
+    try {
+      const verify = async () =>
+        (await again.operator.verifyAuditChain({ organizationId: 'org_old' })).faults.map(
+          ({ sequence, reason }) => `${sequence}: ${reason}`,
+        );
+      expect(await verify()).toEqual([]);
+      const newer = createClient('identity', { address: again.address, as: 'agents', config: again.config });
+      await newer.appendAuditEntries({
+        entries: [{ id: 'n1', organizationId: 'org_old', environment: 'live', createdAt: '2026-03-01T10:00:00Z' }],
+      });
+      newer.close();
+      const { rows } = await database.query("select key_version from audit_entries where organization_id = 'org_old' order by sequence");
+      expect(rows.map((row) => row.key_version)).toEqual([0, 0, 0, 0, 2]);
+      expect(await verify()).toEqual([]);
+      expect(await faultsOf('org_old')).toEqual(['5: AUDIT_KEYS has no version 2']);
+      await tamper("update audit_entries set actor_id = 'x' where organization_id = 'org_old' and sequence = 2");
+      expect(await verify()).toEqual(['2: the entry does not match its hash']);
+    } finally {
+      await again.stop();
+    }
+  });
+
+  test('an older replica, which knows no keys, can not add to them meanwhile', async () => {
+    const old = `insert into audit_entries (organization_id, sequence, id, environment, created_at, actor_type, actor_id, actor_key_id, action,
+      target_type, target_id, outcome, request_id, changes_json, hash) values ('org_mixed', 1, 'x', '', now(), '', '', '', '', '', '', '', '', '', '')`;
+    await expect(database.query(old)).rejects.toThrow('key_version');
+  });
+});
+
+test('a long chain is verified page by page, over as many calls as it takes', async () => {
+  for (let from = 0; from < 1_000; from += 250) await append('org_long', 250, from);
+  const found = { calls: 0, organizations: 0, entries: 0, faults: 0 };
+  let cursor = '';
+  do {
+    const part = await identity.operator.verifyAuditChain({ organizationId: 'org_long', cursor, maxMs: 1 });
+    found.calls += 1;
+    found.organizations += Number(part.organizations);
+    found.entries += Number(part.entries);
+    found.faults += part.faults.length;
+    // Of this test alone: its role owns the tables.
+    expect(part.appendOnly).toBe(false);
+    cursor = part.nextCursor;
+  } while (cursor !== '');
+  expect(found).toMatchObject({ organizations: 1, entries: 1_000, faults: 0 });
+  expect(found.calls).toBeGreaterThan(1);
+});
