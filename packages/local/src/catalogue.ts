@@ -40,7 +40,16 @@ export const catalogue: readonly CatalogueEntry[] = [
     redis: false,
     secrets: ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
     needs: ['webhooks'],
-    settings: [...database, ...encryption, ...events, 'TOKEN_TTL_SECONDS', 'TOKEN_ISSUER', 'SIGNING_KEY_DAYS', 'SIGNING_KEY_AHEAD_SECONDS'],
+    settings: [
+      ...database,
+      ...encryption,
+      ...events,
+      'TOKEN_TTL_SECONDS',
+      'TOKEN_ISSUER',
+      'SIGNING_KEY_DAYS',
+      'SIGNING_KEY_AHEAD_SECONDS',
+      'AUDIT_KEYS',
+    ],
   },
   {
     name: 'credits',

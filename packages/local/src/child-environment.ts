@@ -64,7 +64,7 @@ function modelKeyNames(file: string | undefined): string[] {
 }
 
 /** A models file must not be able to name a secret of ours. */
-const isOwnSecret = (name: string) => (secretNames as readonly string[]).includes(name) || /(_URL|_PASSWORD)$/.test(name);
+const isOwnSecret = (name: string) => (secretNames as readonly string[]).includes(name) || /(_URL|_PASSWORD|^AUDIT_KEYS)$/.test(name);
 
 function portSetting(entry: CatalogueEntry, port: number | undefined): Record<string, string> {
   if (port === undefined) return {};
