@@ -1,4 +1,4 @@
-import { createProcess } from '@agent-service/runtime';
+import { createProcess, createSlowTenants } from '@agent-service/runtime';
 import { openStore } from '@agent-service/store';
 import { readCreditsConfig } from '../../../services/credits/src/config.ts';
 import type { Operation } from '../../../services/credits/src/domain/operations.ts';
@@ -29,7 +29,13 @@ export async function startInProcess(databaseUrl: string, summary: string): Prom
   const running = await createProcess('credits', config, async (process) => {
     const store = await openStore(process, config, { schema: 'credits', entities: [] });
     const ledgers = createLedgers({ store, partitions: createPartitions(store), now: Date.now, events: false });
-    return createLedgerQueue({ commit: ledgers.commit, maxItems: 500, maxWaiting: 10_000, tenantsAtOnce: 7 });
+    return createLedgerQueue({
+      commit: ledgers.commit,
+      maxItems: 500,
+      maxWaiting: 10_000,
+      tenantsAtOnce: 5,
+      slow: createSlowTenants({ slots: 2 }),
+    });
   });
   const queue = running.started;
   const submit = async (operation: Operation) => {

@@ -7,6 +7,7 @@ export { formatTableScope, parseTableScope, type TableScope } from './data-scope
 export { type ErrorCode, type ErrorType, errorCodes, isErrorCode } from './error-codes.ts';
 export { type EventType, eventTypes, isEventType } from './event-types.ts';
 export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';
+export { judgeCall } from './judge-call.ts';
 export { callers, callersAndOperators, operators, type Policy, services } from './policy.ts';
 export { type Caller, type Environment, operatorService, type Principal, type Role } from './principal.ts';
 export { allScopes, cutToRole, isScope, type Scope, scopes, scopesOfRole } from './scopes.ts';

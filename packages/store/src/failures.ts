@@ -1,4 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
+import type { FailureKind } from '@agent-service/runtime';
 
 interface DriverFailure {
   code?: string;
@@ -21,6 +22,21 @@ export function translateFailure(cause: unknown): unknown {
   const { code, message } = failureOf(cause);
   const temporary = passing.test(code ?? '') || passingMessage.test(message ?? '');
   return temporary ? new ServiceError('unavailable', { cause }) : cause;
+}
+
+const timedOut = new Set(['57014', '55P03']);
+const mayPassAgain = new Set(['40P01', '40001']);
+
+/**
+ * What a batch's failed statement says about its items. A statement or lock that timed out is one item's or one tenant's fault, and
+ * not the database's absence; of transactions that wait for each other one is ended, and may pass the second time.
+ */
+export function judgeStatement(cause: unknown): FailureKind {
+  const code = failureOf(cause instanceof ServiceError ? cause.cause : cause).code ?? '';
+  if (timedOut.has(code)) return 'slow';
+  if (mayPassAgain.has(code)) return 'retry';
+  const isAway = cause instanceof ServiceError && ['unavailable', 'deadline_exceeded', 'cancelled'].includes(cause.code);
+  return isAway ? 'all' : 'item';
 }
 
 /** Whether the statement failed because of this constraint. */

@@ -7,7 +7,7 @@ export { encryptionSettings, versionedKeys } from './cipher-settings.ts';
 export { type Cursors, createCursors, type Page } from './cursors.ts';
 export { outboxMethods } from './dead-letters.ts';
 export { type EventPayload, eventSettings, openEventRelay, relayEvents, writeEvents } from './events.ts';
-export { isViolation } from './failures.ts';
+export { isViolation, judgeStatement } from './failures.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { type IdPrefix, newId } from './ids.ts';
 export { migrate, migration } from './migrations.ts';

@@ -7,7 +7,8 @@ import { inTransaction, type Transaction } from './transaction.ts';
 
 const connectLimitMs = 3_000;
 const statementLimitMs = 10_000;
-const lockLimitMs = 5_000;
+/** Shorter than any caller waits for an answer. */
+const defaultLockLimitMs = 1_000;
 /** A frozen process keeps the locks of its transaction no longer than others wait for them. */
 const idleInTransactionLimitMs = 1_000;
 
@@ -24,9 +25,11 @@ export interface Store {
 export interface StoreOptions {
   schema: string;
   entities: (EntityClass<AnyEntity> | EntitySchema)[];
+  /** How long a statement waits for a lock. */
+  lockLimitMs?: number;
 }
 
-const sessionOptions = (schema: string) =>
+const sessionOptions = (schema: string, lockLimitMs: number) =>
   [
     `search_path=${schema}`,
     `statement_timeout=${statementLimitMs}`,
@@ -41,7 +44,11 @@ const sessionOptions = (schema: string) =>
     .join(' ');
 
 /** Connects to the schema of one service; every wait on it is bounded. Closed with the process. */
-export async function openStore(process: ProcessContext, config: DatabaseConfig, { schema, entities }: StoreOptions): Promise<Store> {
+export async function openStore(
+  process: ProcessContext,
+  config: DatabaseConfig,
+  { schema, entities, lockLimitMs = defaultLockLimitMs }: StoreOptions,
+): Promise<Store> {
   const orm = await MikroORM.init({
     clientUrl: config.DATABASE_URL,
     schema,
@@ -50,7 +57,7 @@ export async function openStore(process: ProcessContext, config: DatabaseConfig,
     logger: (message) => process.logger.warn({ event: 'orm', message }),
     pool: { min: 0, max: config.DATABASE_POOL_MAX, idleTimeoutMillis: 60_000 },
     driverOptions: {
-      options: sessionOptions(schema),
+      options: sessionOptions(schema, lockLimitMs),
       application_name: `agent-service ${process.name}`,
       connectionTimeoutMillis: connectLimitMs,
       query_timeout: statementLimitMs + 2_000,

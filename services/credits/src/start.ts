@@ -1,5 +1,5 @@
 import { createClient, serve } from '@agent-service/contracts';
-import type { ProcessContext } from '@agent-service/runtime';
+import { createSlowTenants, type ProcessContext } from '@agent-service/runtime';
 import { createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
 import type { CreditsConfig } from './config.ts';
 import type { CreditsContext } from './context.ts';
@@ -16,12 +16,16 @@ const operationsAtOnce = 500;
 const waitingAtMost = 10_000;
 /** Connections that batches leave for reads and for requests with a transaction of their own. */
 const connectionsForOthers = 3;
+/** Of the batches' connections, those that tenants get whose batches timed out lately. */
+const connectionsOfSlow = 2;
+/** Shorter than a hold may take, so that its caller hears of the lock and not of the limit. */
+const lockLimitMs = 700;
 
 /** Composes the service; answers with its gRPC port. */
 export async function start(process: ProcessContext, config: CreditsConfig, now: () => number = process.clock.now): Promise<number> {
   const prices = await readPrices(config.MODELS_FILE);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
-  const store = await openStore(process, config, { schema, entities: [] });
+  const store = await openStore(process, config, { schema, entities: [], lockLimitMs });
   const partitions = createPartitions(store);
   const eventRelay = openEventRelay(process, store, config, 'credits');
   const ledgers = createLedgers({ store, partitions, now, events: config.WEBHOOKS_ENABLED, onEvents: () => eventRelay?.nudge() });
@@ -35,7 +39,8 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
       commit: ledgers.commit,
       maxItems: operationsAtOnce,
       maxWaiting: waitingAtMost,
-      tenantsAtOnce: Math.max(1, config.DATABASE_POOL_MAX - connectionsForOthers),
+      tenantsAtOnce: Math.max(1, config.DATABASE_POOL_MAX - connectionsForOthers - connectionsOfSlow),
+      slow: createSlowTenants({ slots: connectionsOfSlow }),
     }),
     prices,
     cursors: createCursors(config.CURSOR_SECRET),

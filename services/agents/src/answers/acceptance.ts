@@ -1,14 +1,12 @@
-import { ServiceError } from '@agent-service/contracts';
 import { type Batcher, createBatcher } from '@agent-service/runtime';
-import { newId } from '@agent-service/store';
+import { judgeStatement, newId } from '@agent-service/store';
 import { timeOf } from '../domain/answers/ids.ts';
 import { acceptanceLimitMs, keyKeptMs } from '../domain/answers/times.ts';
 import { createAdmissions, type Decision, type Question } from './admissions.ts';
-import { onceMoreAfterDeadlock } from './deadlocks.ts';
 import { firstOfEach } from './first-of-each.ts';
 import { type HoldOutcome, holdAll, type Refusal } from './hold.ts';
-import { type AnswerKey, byKey, nameOf } from './key.ts';
-import { togetherOrAlone } from './one-by-one.ts';
+import { byKey, nameOf } from './key.ts';
+import { isolation } from './lanes.ts';
 import type { Parts } from './parts.ts';
 import { readInSteps } from './reading.ts';
 import type { Releases } from './release.ts';
@@ -17,8 +15,6 @@ import { forgetKeys, openLinesFor } from './store/load.ts';
 import { attachChannels, type ReadRow } from './store/read.ts';
 
 const batchItems = 200;
-/** While one waits for the ledger, others load and commit. */
-const batchesOut = 1;
 
 /** An answer that somebody waits for from now on. */
 export interface Started {
@@ -34,6 +30,8 @@ export type StartOutcome = { readonly started: Started } | { readonly refusal: R
 
 export type Acceptance = Batcher<Question, StartOutcome>;
 
+type Outcomes = Map<Question, StartOutcome | Error>;
+
 interface Candidate {
   readonly question: Question;
   readonly tier: string;
@@ -45,9 +43,10 @@ const refused = (code: Refusal['code']): StartOutcome => ({ refusal: { code } })
 export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
   const { process, store, limits, jobs, metrics, now } = parts;
   const admissions = createAdmissions(store.sql, limits, now);
+  const perhapsHeld = new WeakSet<Question>();
 
   async function run(questions: Question[]): Promise<(StartOutcome | Error)[]> {
-    const outcomes = new Map<Question, StartOutcome>();
+    const outcomes: Outcomes = new Map();
     // Of several that get in each other's way one goes first; the others then find what became of it.
     let rest: readonly Question[] = questions;
     while (rest.length > 0) {
@@ -58,15 +57,16 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
     return questions.map((question) => outcomes.get(question) ?? new Error('a message came back without an outcome'));
   }
 
-  async function startAll(questions: readonly Question[]): Promise<Map<Question, StartOutcome>> {
+  async function startAll(questions: readonly Question[]): Promise<Outcomes> {
     const lookedAt = performance.now();
     const decisions = await admissions.decide(questions);
     const outcomes = await conclude(decisions);
     const candidates = decisions.flatMap(({ question, admission, tier }) => (admission.kind === 'admit' ? [{ question, tier }] : []));
     await prepare(decisions);
+    for (const { question } of candidates) perhapsHeld.add(question);
     const held = await holdAll(parts, candidates.map(toHoldable));
     for (const [index, candidate] of candidates.entries()) refuseUnheld(outcomes, candidate, held[index]);
-    const paid = candidates.filter((_, index) => held[index]?.held);
+    const paid = candidates.filter((_, index) => isHeld(held[index]));
     const inTime = performance.now() - lookedAt < acceptanceLimitMs ? paid.filter(isAwaited) : [];
     const accepted = await commit(inTime);
     for (const started of accepted.values()) outcomes.set(started.question, started.outcome);
@@ -92,21 +92,18 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
     );
   }
 
-  function refuseUnheld(outcomes: Map<Question, StartOutcome>, { question }: Candidate, hold: HoldOutcome | undefined): void {
-    if (!hold || hold.held) return;
-    outcomes.set(question, { refusal: hold.refusal });
-    if (hold.perhaps) releases.disown([question]);
+  function refuseUnheld(outcomes: Outcomes, { question }: Candidate, hold: HoldOutcome | Error | undefined): void {
+    if (hold instanceof Error) outcomes.set(question, hold);
+    else if (hold && !hold.held) {
+      outcomes.set(question, { refusal: hold.refusal });
+      if (hold.perhaps) releases.disown([question]);
+    }
   }
 
   async function commit(candidates: readonly Candidate[]): Promise<Map<string, { question: Question; outcome: StartOutcome }>> {
     const messages = candidates.map(toAcceptable);
     const known = byKey(messages);
-    const rows = await togetherOrAlone(messages, (some) => acceptMessages(store.sql, some, limits, now()), failedAlone).catch(
-      (cause: unknown): AcceptedRow[] => {
-        process.logger.warn({ event: 'accepting_failed', answers: messages.length, err: cause });
-        return [];
-      },
-    );
+    const rows = await accept(messages);
     jobs.add(rows.flatMap((row) => dispatchedOf(row, known.get(nameOf(row)))));
     return new Map(
       rows.flatMap((row) => {
@@ -118,13 +115,31 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
     );
   }
 
-  /** Most likely an Idempotency-Key that was taken meanwhile; what follows tells. */
-  function failedAlone({ id, organizationId }: AnswerKey, cause: unknown): void {
-    process.logger.warn({ event: 'accepting_failed', answer_id: id, organization_id: organizationId, err: cause });
+  /** None where the database is away, or where the only message's Idempotency-Key was taken meanwhile; what follows tells. */
+  async function accept(messages: readonly Acceptable[]): Promise<AcceptedRow[]> {
+    if (messages.length === 0) return [];
+    try {
+      return await acceptMessages(store.sql, messages, limits, now());
+    } catch (cause) {
+      const kind = judgeStatement(cause);
+      if (kind !== 'all' && (messages.length > 1 || kind !== 'item')) throw cause;
+      process.logger.warn({ event: 'accepting_failed', answers: messages.length, answer_id: messages[0]?.id, err: cause });
+      return [];
+    }
+  }
+
+  function failed(questions: readonly Question[], cause: unknown): void {
+    releases.disown(questions.filter((question) => perhapsHeld.has(question)));
+    process.logger.warn({
+      event: 'accepting_failed',
+      answers: questions.length,
+      organization_id: questions[0]?.organizationId,
+      err: cause,
+    });
   }
 
   /** Those that were held and yet not accepted: something has changed meanwhile, or nobody knows whether they were. */
-  async function explain(outcomes: Map<Question, StartOutcome>, candidates: readonly Candidate[]): Promise<void> {
+  async function explain(outcomes: Outcomes, candidates: readonly Candidate[]): Promise<void> {
     if (candidates.length === 0) return;
     const questions = candidates.map(({ question }) => question);
     // An accepted answer's hold is known by its row and stays.
@@ -155,7 +170,7 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
     if (attached.length === 0) return new Map();
     // Before they are looked at: whoever ends one of them from here on tells this channel too.
     const listeners = attached.map(({ key }) => key);
-    await onceMoreAfterDeadlock(() => attachChannels(store.sql, listeners));
+    await attachChannels(store.sql, listeners);
     const rows = byKey(
       await readInSteps(
         store.sql,
@@ -201,22 +216,13 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
     attached: false,
   });
 
-  return createBatcher({
-    run: (questions: Question[]) => run(questions).catch(failAll(questions)),
-    maxItems: batchItems,
-    concurrency: batchesOut,
-  });
+  return createBatcher({ run, maxItems: batchItems, onFailure: failed, ...isolation<Question>(parts) });
 }
+
+const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== undefined && !(hold instanceof Error) && hold.held;
 
 /** Nobody waits any more for one whose caller was told that it took too long. */
 const isAwaited = ({ question }: Candidate) => performance.now() <= question.callerExpiresAt;
 
 const dispatchedOf = (row: AcceptedRow, message: Acceptable | undefined) =>
   row.state === 'dispatched' && message ? [{ ...row, dispatches: 1, apart: false, traceparent: message.traceparent }] : [];
-
-const failAll =
-  (questions: readonly Question[]) =>
-  (cause: unknown): (StartOutcome | Error)[] => {
-    const failure = ServiceError.from(cause);
-    return questions.map(() => failure);
-  };

@@ -1,5 +1,5 @@
-import type { ProcessContext } from '@agent-service/runtime';
-import { type Sql, startSweep } from '@agent-service/store';
+import { createBatcher, createSlowTenants, type ProcessContext } from '@agent-service/runtime';
+import { judgeStatement, type Sql, startSweep } from '@agent-service/store';
 import type { AgentsBase } from '../base.ts';
 import { type Acceptance, createAcceptance } from './acceptance.ts';
 import { failAnswersOfAgent, failRestOfAgent } from './agent-deletion.ts';
@@ -13,7 +13,8 @@ import type { Duty } from './duty.ts';
 import { createEnder, type Ender } from './ender.ts';
 import { type FailedAttempt, failAttempts } from './failing.ts';
 import { createAnswerJobs } from './jobs.ts';
-import type { AnswerKey, AttemptKey, TenantKey } from './key.ts';
+import { type AnswerKey, type AttemptKey, byKey, nameOf, type TenantKey } from './key.ts';
+import { isolation } from './lanes.ts';
 import { createAnswerMetrics } from './metrics.ts';
 import type { Parts } from './parts.ts';
 import { readWhole } from './reading.ts';
@@ -61,6 +62,9 @@ const eachHalfMinute = 30_000;
 const eachMinute = 60_000;
 const eachHour = 3_600_000;
 const eachQuarterMinute = 15_000;
+/** Of the process's connections, as many as slow tenants may keep busy. */
+const batchesOfSlow = 3;
+const leasesABatch = 1_000;
 
 export async function createAnswers(process: ProcessContext, base: AgentsBase): Promise<Answers> {
   const { answers, parts } = composeAnswers(process, base);
@@ -75,7 +79,8 @@ export function composeAnswers(process: ProcessContext, base: AgentsBase): { ans
   const metrics = createAnswerMetrics(process);
   const jobs = createAnswerJobs(base, background);
   const announcer = createAnnouncer(process, base, metrics);
-  const parts: Parts = { ...base, process, background, metrics, jobs, announcer };
+  const slowTenants = createSlowTenants({ slots: batchesOfSlow });
+  const parts: Parts = { ...base, process, background, metrics, jobs, announcer, slowTenants };
   const dispatcher = createDispatcher(parts);
   const releases = createReleases(parts);
   const ender = createEnder(parts, dispatcher, releases);
@@ -105,18 +110,44 @@ function forCallers(parts: Parts, ender: Ender, releases: Releases) {
 function forWorkers(parts: Parts, ender: Ender, settling: Duty<Settling>) {
   const { store, metrics, jobs, now } = parts;
   const completion = createCompletion(parts, settling);
+  const renewals = createBatcher<AttemptKey, boolean>({ run: renew, maxItems: leasesABatch, ...isolation<AttemptKey>(parts) });
+  const returns = createBatcher<AttemptKey, void>({ run: handBack, maxItems: leasesABatch, ...isolation<AttemptKey>(parts) });
+
+  const losses = createBatcher<AttemptKey, void>({ run: loseLeases, maxItems: leasesABatch, ...isolation<AttemptKey>(parts) });
+
+  async function loseLeases(attempts: AttemptKey[]): Promise<undefined[]> {
+    await redispatchOrFail({ ...parts, ender }, await takeFromDead(store.sql, attempts, now()));
+    return attempts.map(() => undefined);
+  }
+
+  async function renew(attempts: AttemptKey[]): Promise<boolean[]> {
+    const kept = byKey(await renewLeases(store.sql, attempts, now()));
+    return attempts.map((attempt) => kept.get(nameOf(attempt))?.attempt === attempt.attempt);
+  }
+
+  async function handBack(attempts: AttemptKey[]): Promise<undefined[]> {
+    const again = await handBackAnswers(store.sql, attempts, now());
+    if (again.length > 0) metrics.redispatched('returned', again.length);
+    jobs.add(again);
+    return attempts.map(() => undefined);
+  }
+
   return {
     beginning: createBeginning(parts, ender),
-    renew: (attempts: readonly AttemptKey[]) => renewLeases(store.sql, attempts, now()),
+    async renew(attempts: readonly AttemptKey[]) {
+      const outcomes = await Promise.allSettled(attempts.map((attempt) => renewals.add(attempt)));
+      const away = outcomes.find((outcome) => outcome.status === 'rejected' && judgeStatement(outcome.reason) === 'all');
+      if (away?.status === 'rejected') throw away.reason;
+      // A lease that could not be renewed for a lock is not lost: the worker asks again.
+      return attempts.filter((_, index) => outcomes[index]?.status === 'rejected' || outcomes[index]?.value);
+    },
     complete: (result: Result) => completion.add(result),
     fail: (attempts: readonly FailedAttempt[]) => failAttempts(parts, ender, attempts),
     async handBack(attempts: readonly AttemptKey[]) {
-      const again = await handBackAnswers(store.sql, attempts, now());
-      if (again.length > 0) metrics.redispatched('returned', again.length);
-      jobs.add(again);
+      await Promise.all(attempts.map((attempt) => returns.add(attempt)));
     },
     async loseLeases(attempts: readonly AttemptKey[]) {
-      await redispatchOrFail({ ...parts, ender }, await takeFromDead(store.sql, attempts, now()));
+      await Promise.all(attempts.map((attempt) => losses.add(attempt)));
     },
   };
 }

@@ -4,12 +4,12 @@ import { questionIdOf, timeOf } from '../domain/answers/ids.ts';
 import { clockToleranceMs } from '../domain/answers/times.ts';
 import { type Ender, failed, failureOf } from './ender.ts';
 import { byKey, nameOf } from './key.ts';
+import { isolation } from './lanes.ts';
 import type { Parts } from './parts.ts';
 import { type BegunRow, beginAnswers, type Claim, stillInHand } from './store/begin.ts';
 import { loadHistories, type Turn } from './store/history.ts';
 
 const batchItems = 200;
-const batchesOut = 1;
 
 export type BeginOutcome =
   | { readonly begun: BegunRow; readonly history: readonly Turn[] }
@@ -18,7 +18,8 @@ export type BeginOutcome =
 export type Beginning = Batcher<Claim, BeginOutcome>;
 
 /** Gives answers to workers: one attempt each, with everything that it needs. */
-export function createBeginning({ store, now }: Parts, ender: Ender): Beginning {
+export function createBeginning(parts: Parts, ender: Ender): Beginning {
+  const { store, now } = parts;
   async function run(claims: Claim[]): Promise<BeginOutcome[]> {
     const rows = await beginAnswers(store.sql, unique(claims), now());
     const orphans = rows.filter(({ systemPrompt }) => systemPrompt === null);
@@ -46,7 +47,7 @@ export function createBeginning({ store, now }: Parts, ender: Ender): Beginning 
     await ender.end(rows.map((row) => failed(row, failureOf('agent_deleted'))));
   }
 
-  return createBatcher({ run, maxItems: batchItems, concurrency: batchesOut });
+  return createBatcher({ run, maxItems: batchItems, ...isolation<Claim>(parts) });
 }
 
 /** A statement changes a row once: of two claims for one answer the first is asked. */

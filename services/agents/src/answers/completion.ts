@@ -3,12 +3,11 @@ import { type Batcher, createBatcher } from '@agent-service/runtime';
 import { timeOf } from '../domain/answers/ids.ts';
 import type { Duty } from './duty.ts';
 import { type AttemptKey, byKey, nameOf } from './key.ts';
-import { togetherOrAlone } from './one-by-one.ts';
+import { isolation } from './lanes.ts';
 import type { Parts } from './parts.ts';
 import { loadStandings, type Result, type Settling, type Standing, storeResults } from './store/complete.ts';
 
 const batchItems = 200;
-const batchesOut = 1;
 
 /** Undefined: the end was taken. */
 export type EndRefusal = { readonly code: ErrorCode } | undefined;
@@ -19,7 +18,7 @@ export function createCompletion(parts: Parts, settling: Duty<Settling>): Batche
 
   async function run(results: Result[]): Promise<EndRefusal[]> {
     const newest = byKey(results.toSorted((a, b) => a.attempt - b.attempt));
-    const rows = await togetherOrAlone([...newest.values()], (some) => storeResults(store.sql, some, now()), failedAlone);
+    const rows = await storeResults(store.sql, [...newest.values()], now());
     const stored = byKey(rows);
     settling.add(rows.flatMap((row) => joined(row, newest.get(nameOf(row)))));
     const others = results.filter((result) => stored.get(nameOf(result))?.attempt !== result.attempt);
@@ -30,11 +29,12 @@ export function createCompletion(parts: Parts, settling: Duty<Settling>): Batche
     });
   }
 
-  function failedAlone({ id, organizationId }: Result, cause: unknown): void {
-    process.logger.error({ event: 'storing_failed', answer_id: id, organization_id: organizationId, err: cause });
+  function onFailure([first, ...rest]: Result[], cause: unknown): void {
+    const { id, organizationId } = first as Result;
+    process.logger.error({ event: 'storing_failed', answer_id: id, organization_id: organizationId, more: rest.length, err: cause });
   }
 
-  return createBatcher({ run, maxItems: batchItems, concurrency: batchesOut });
+  return createBatcher({ run, maxItems: batchItems, onFailure, ...isolation<Result>(parts) });
 }
 
 const joined = (row: Awaited<ReturnType<typeof storeResults>>[number], result: Result | undefined): Settling[] =>

@@ -1,6 +1,6 @@
 import { createBatcher } from '@agent-service/runtime';
-import { onceMoreAfterDeadlock } from './deadlocks.ts';
 import type { TenantKey } from './key.ts';
+import { isolation } from './lanes.ts';
 import type { Parts } from './parts.ts';
 import { dispatchNext, tenantsHeldUp } from './store/dispatch.ts';
 import type { EndedRow } from './store/end-paid.ts';
@@ -16,8 +16,9 @@ export interface Dispatcher {
   closeMissed(): Promise<number>;
 }
 
-export function createDispatcher({ store, limits, jobs, background, now }: Parts): Dispatcher {
-  const batcher = createBatcher<TenantKey, void>({ run: dispatch, maxItems: tenantsAtOnce });
+export function createDispatcher(parts: Parts): Dispatcher {
+  const { store, limits, jobs, background, now } = parts;
+  const batcher = createBatcher<TenantKey, void>({ run: dispatch, maxItems: tenantsAtOnce, ...isolation<TenantKey>(parts) });
 
   async function dispatch(tenants: TenantKey[]): Promise<undefined[]> {
     await round(unique(tenants));
@@ -26,7 +27,7 @@ export function createDispatcher({ store, limits, jobs, background, now }: Parts
 
   /** A line that had to be waited for may hold more than the statement could see: then once more. */
   async function round(tenants: readonly TenantKey[], rounds = 1): Promise<void> {
-    const rows = await onceMoreAfterDeadlock(() => dispatchNext(store.sql, tenants, limits.inFlight, now()));
+    const rows = await dispatchNext(store.sql, tenants, limits.inFlight, now());
     jobs.add(rows);
     const missed = rows.filter((row) => row.missed > 0);
     if (missed.length > 0 && rounds < mostRounds) await round(unique(missed), rounds + 1);
@@ -40,7 +41,7 @@ export function createDispatcher({ store, limits, jobs, background, now }: Parts
     },
     async closeMissed() {
       const tenants = await tenantsHeldUp(store.sql, limits.inFlight, tenantsAtOnce);
-      if (tenants.length > 0) await round(tenants);
+      await Promise.all(tenants.map((tenant) => batcher.add(tenant)));
       return tenants.length;
     },
   };

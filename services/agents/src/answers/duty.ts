@@ -1,6 +1,7 @@
-import { createBatcher, type ProcessContext } from '@agent-service/runtime';
+import { createBatcher, type ProcessContext, type SlowTenants } from '@agent-service/runtime';
 import type { Background } from './background.ts';
 import { type AnswerKey, nameOf } from './key.ts';
+import { isolation } from './lanes.ts';
 
 /** What is owed elsewhere for answers: done at once, tried again for a while, and then left for the sweep. */
 export interface Duty<Item extends AnswerKey> {
@@ -15,32 +16,29 @@ export interface DutyOptions<Item> {
   name: string;
   background: Background;
   process: Pick<ProcessContext, 'logger' | 'stopping'>;
-  /** Whether each is done with. */
-  perform: (items: Item[]) => Promise<boolean[]>;
+  slowTenants: SlowTenants;
+  /** Whether each is done with; an Error where it is to be tried alone. */
+  perform: (items: Item[]) => Promise<(boolean | Error)[]>;
 }
 
 const maxItems = 200;
-const batchesOut = 1;
 /** Together shorter than the time after which a sweep takes it up. */
 const pausesMs = [250, 750, 2_000, 4_000];
 
-export function createDuty<Item extends AnswerKey>({ name, process, background, perform }: DutyOptions<Item>): Duty<Item> {
+export function createDuty<Item extends AnswerKey>({ name, process, background, slowTenants, perform }: DutyOptions<Item>): Duty<Item> {
   const inHand = new Set<string>();
   let waiting: (() => void)[] = [];
-  const batcher = createBatcher<Item, boolean>({ run: attempt, maxItems, concurrency: batchesOut });
+  const batcher = createBatcher<Item, boolean>({ run: perform, maxItems, onFailure, ...isolation<Item>({ slowTenants }) });
 
-  async function attempt(items: Item[]): Promise<boolean[]> {
-    try {
-      return await perform(items);
-    } catch (cause) {
-      process.logger.warn({ event: 'duty_failed', duty: name, answers: items.length, err: cause });
-      return items.map(() => false);
-    }
+  function onFailure(items: Item[], cause: unknown): void {
+    const [first] = items;
+    const at = { answers: items.length, answer_id: first?.id, organization_id: first?.organizationId };
+    process.logger.warn({ event: 'duty_failed', duty: name, ...at, err: cause });
   }
 
   async function see(item: Item): Promise<void> {
     for (const pauseMs of [...pausesMs, 0]) {
-      const done = await batcher.add(item);
+      const done = await batcher.add(item).catch(() => false);
       if (done || process.stopping.aborted) return;
       await pause(pauseMs, process.stopping);
     }

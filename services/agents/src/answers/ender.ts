@@ -1,14 +1,17 @@
 import { type ErrorCode, errorCodes } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
+import { createBatcher } from '@agent-service/runtime';
+import { judgeStatement, type Sql } from '@agent-service/store';
 import { timeOf } from '../domain/answers/ids.ts';
 import type { Ended } from './announcer.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { type AnswerKey, byKey, nameOf } from './key.ts';
+import { isolation } from './lanes.ts';
 import { toMessage } from './message.ts';
-import { togetherOrAlone } from './one-by-one.ts';
 import type { Parts } from './parts.ts';
 import type { Releases } from './release.ts';
 import { endUnpaid, type Unpaid, type UnpaidRow } from './store/end-unpaid.ts';
+
+const batchItems = 500;
 
 export interface Failure {
   readonly code: string;
@@ -51,7 +54,10 @@ export const cancelled = (key: AnswerKey): Unpaid => ({
 
 const bare = ({ organizationId, environment, id }: AnswerKey) => ({ organizationId, environment, id, createdAt: timeOf(id) ?? 0 });
 
-export function createEnder({ process, store, announcer, jobs, now }: Parts, dispatcher: Dispatcher, releases: Releases): Ender {
+export function createEnder(parts: Parts, dispatcher: Dispatcher, releases: Releases): Ender {
+  const { process, store, announcer, jobs, now } = parts;
+  const batcher = createBatcher<Unpaid, UnpaidRow | undefined>({ run, maxItems: batchItems, onFailure, ...isolation<Unpaid>(parts) });
+
   function follow(rows: readonly UnpaidRow[], asked: ReadonlyMap<string, Unpaid>): void {
     announcer.ended(
       rows.flatMap((row) => {
@@ -64,15 +70,26 @@ export function createEnder({ process, store, announcer, jobs, now }: Parts, dis
     dispatcher.afterEnds(rows);
   }
 
+  async function run(answers: Unpaid[]): Promise<(UnpaidRow | undefined)[]> {
+    // A statement changes a row once: of two ends of one answer the first is tried.
+    const asked = byKey(answers.toReversed());
+    const rows = await endUnpaid(store.sql, [...asked.values()], now());
+    follow(rows, asked);
+    const ended = byKey(rows);
+    return answers.map((answer) => (asked.get(nameOf(answer)) === answer ? ended.get(nameOf(answer)) : undefined));
+  }
+
+  function onFailure([first, ...rest]: Unpaid[], cause: unknown): void {
+    const { id, organizationId } = first as Unpaid;
+    process.logger.error({ event: 'ending_failed', answer_id: id, organization_id: organizationId, more: rest.length, err: cause });
+  }
+
+  /** Throws where the database is away; an answer that can not be ended is not among what comes back. */
   async function end(answers: readonly Unpaid[]): Promise<UnpaidRow[]> {
-    const rows = await togetherOrAlone(
-      answers,
-      (some) => endUnpaid(store.sql, some, now()),
-      ({ id, organizationId }, cause) =>
-        process.logger.error({ event: 'ending_failed', answer_id: id, organization_id: organizationId, err: cause }),
-    );
-    follow(rows, byKey(answers));
-    return rows;
+    const outcomes = await Promise.allSettled(answers.map((answer) => batcher.add(answer)));
+    const away = outcomes.find((outcome) => outcome.status === 'rejected' && judgeStatement(outcome.reason) === 'all');
+    if (away?.status === 'rejected') throw away.reason;
+    return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value] : []));
   }
 
   return {

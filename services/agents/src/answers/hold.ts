@@ -1,4 +1,5 @@
 import { type ErrorCode, isErrorCode } from '@agent-service/contracts';
+import { callByTenant, tenantName } from '@agent-service/runtime';
 import { detached } from './detached.ts';
 import type { AnswerKey } from './key.ts';
 import type { Parts } from './parts.ts';
@@ -22,18 +23,20 @@ export type HoldOutcome = { readonly held: true } | { readonly held: false; read
 
 const decided = new Set<ErrorCode>(['user_limit_reached', 'credits_exhausted', 'invalid_request', 'hold_released', 'idempotency_conflict']);
 
-/** Sets aside what answers may cost at most. */
-export async function holdAll(
-  { credits, process }: Pick<Parts, 'credits' | 'process'>,
-  items: readonly Holdable[],
-): Promise<HoldOutcome[]> {
-  if (items.length === 0) return [];
+type HoldParts = Pick<Parts, 'credits' | 'process' | 'slowTenants'>;
+
+/** Sets aside what answers may cost at most. An Error stands for a ledger that the other tenants do not wait for. */
+export const holdAll = (parts: HoldParts, items: readonly Holdable[]): Promise<(HoldOutcome | Error)[]> =>
+  callByTenant(items, (some) => holdOfTenant(parts, some));
+
+async function holdOfTenant({ credits, process, slowTenants }: HoldParts, items: readonly Holdable[]): Promise<HoldOutcome[]> {
   const ask = async (some: readonly Holdable[]) => {
     const { results } = await detached(limitMs, () => credits.hold({ items: some.map(holdItem) }));
     return some.map((_, index) => outcomeOf(results[index]?.refusal));
   };
   try {
     const outcomes = await ask(items);
+    if (items[0] && outcomes.includes(unknown)) slowTenants.add(tenantName(items[0]));
     return await askAgain(items, outcomes, ask);
   } catch (cause) {
     process.logger.warn({ event: 'hold_failed', answers: items.length, err: cause });

@@ -1,4 +1,4 @@
-import type { ProcessContext } from '@agent-service/runtime';
+import type { ProcessContext, SlowTenants } from '@agent-service/runtime';
 import type { AgentsBase } from '../base.ts';
 import type { Announcer } from './announcer.ts';
 import type { Background } from './background.ts';
@@ -12,4 +12,6 @@ export interface Parts extends Pick<AgentsBase, 'store' | 'credits' | 'limits' |
   readonly metrics: AnswerMetrics;
   readonly jobs: AnswerJobs;
   readonly announcer: Announcer;
+  /** Those whose locks, statements or ledgers timed out lately. */
+  readonly slowTenants: SlowTenants;
 }

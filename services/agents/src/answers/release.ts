@@ -1,3 +1,4 @@
+import { callByTenant } from '@agent-service/runtime';
 import { detached } from './detached.ts';
 import { createDuty, type Duty } from './duty.ts';
 import type { AnswerKey } from './key.ts';
@@ -14,23 +15,26 @@ export interface Releases {
 }
 
 /** Frees the holds of what nobody pays for. */
-export function createReleases({ process, background, store, credits, now }: Parts): Releases {
-  const duty = createDuty<AnswerKey>({ name: 'releasing holds', process, background, perform: release });
-  const disowning = createDuty<AnswerKey>({ name: 'disowning holds', process, background, perform: disownAll });
+export function createReleases({ process, background, store, credits, slowTenants, now }: Parts): Releases {
+  const duty = createDuty<AnswerKey>({ name: 'releasing holds', process, background, slowTenants, perform: release });
+  const disowning = createDuty<AnswerKey>({ name: 'disowning holds', process, background, slowTenants, perform: disownAll });
 
   async function disownAll(holds: AnswerKey[]): Promise<boolean[]> {
     duty.add(await disownHolds(store.sql, holds, now()));
     return holds.map(() => true);
   }
 
-  async function release(answers: AnswerKey[]): Promise<boolean[]> {
-    const { results } = await detached(limitMs, () => credits.release({ items: answers.map(releaseItem) }));
-    const done = answers.map((answer, index) => isReleased(answer, results[index]?.refusal?.code));
-    await forgetReleased(
-      store.sql,
-      answers.filter((_, index) => done[index]),
-      now(),
-    );
+  async function release(answers: AnswerKey[]): Promise<(boolean | Error)[]> {
+    const results = await callByTenant(answers, async (some) => {
+      const { results } = await detached(limitMs, () => credits.release({ items: some.map(releaseItem) }));
+      return some.map((_, index) => results[index] ?? {});
+    });
+    const done = answers.map((answer, index) => {
+      const result = results[index];
+      return result instanceof Error ? result : isReleased(answer, result?.refusal?.code);
+    });
+    const released = answers.filter((_, index) => done[index] === true);
+    if (released.length > 0) await forgetReleased(store.sql, released, now());
     return done;
   }
 

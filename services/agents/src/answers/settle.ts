@@ -1,3 +1,4 @@
+import { callByTenant, tenantName } from '@agent-service/runtime';
 import { newId } from '@agent-service/store';
 import { detached } from './detached.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -5,7 +6,6 @@ import { createDuty, type Duty } from './duty.ts';
 import type { Ender } from './ender.ts';
 import { byKey, nameOf } from './key.ts';
 import { toMessage } from './message.ts';
-import { togetherOrAlone } from './one-by-one.ts';
 import type { Parts } from './parts.ts';
 import type { Settling } from './store/complete.ts';
 import { endPaid, type Paid } from './store/end-paid.ts';
@@ -13,6 +13,11 @@ import { endPaid, type Paid } from './store/end-paid.ts';
 const limitMs = 6_000;
 /** Nobody can say yet whether they were charged. */
 const passing = new Set(['unavailable', 'deadline_exceeded', 'cancelled', 'internal']);
+
+interface SettleResult {
+  readonly charged?: number | null;
+  readonly refusal?: { readonly code: string } | null;
+}
 
 interface Charged {
   readonly answer: Settling;
@@ -23,27 +28,32 @@ interface Charged {
 export function createSettling(parts: Parts, dispatcher: Dispatcher, ender: Ender): Duty<Settling> {
   const { process, background, store, credits, metrics, announcer, now } = parts;
 
-  async function settle(answers: Settling[]): Promise<boolean[]> {
+  async function settle(answers: Settling[]): Promise<(boolean | Error)[]> {
     const startedAt = performance.now();
-    const { results } = await detached(limitMs, () => credits.settle({ items: answers.map(settleItem) }));
-    const outcomes = answers.map((answer, index) => ({ answer, result: results[index] }));
-    const unpayable = outcomes.filter(({ result }) => result?.refusal && !passing.has(result.refusal.code));
-    for (const { answer, result } of unpayable) refused(answer, result?.refusal?.code ?? '');
-    const charged = outcomes.flatMap(({ answer, result }) =>
-      result && !result.refusal ? [{ answer, paid: toPaid(answer, result.charged ?? 0) }] : [],
-    );
+    const results = await callByTenant(answers, settleOfTenant);
+    const outcomes = answers.map((answer, index) => ({ answer, result: results[index] as SettleResult | Error }));
+    const told = outcomes.flatMap(({ answer, result }) => (result instanceof Error ? [] : [{ answer, result }]));
+    const unpayable = told.filter(({ result }) => result.refusal && !passing.has(result.refusal.code));
+    for (const { answer, result } of unpayable) refused(answer, result.refusal?.code ?? '');
+    const charged = told.flatMap(({ answer, result }) => (result.refusal ? [] : [{ answer, paid: toPaid(answer, result.charged ?? 0) }]));
     await Promise.all([end(charged), ender.unpayable(unpayable.map(({ answer }) => answer))]);
     for (const _ of charged) metrics.settled(performance.now() - startedAt);
-    return outcomes.map(({ result }) => result !== undefined && !passing.has(result.refusal?.code ?? ''));
+    return outcomes.map(({ result }) => (result instanceof Error ? result : !passing.has(result.refusal?.code ?? '')));
+  }
+
+  async function settleOfTenant(answers: readonly Settling[]): Promise<SettleResult[]> {
+    const { results } = await detached(limitMs, () => credits.settle({ items: answers.map(settleItem) }));
+    const [first] = answers;
+    if (first && results.some(({ refusal }) => refusal?.code === 'unavailable')) parts.slowTenants.add(tenantName(first));
+    return answers.map((_, index) => results[index] ?? { refusal: { code: 'internal' } });
   }
 
   async function end(charged: readonly Charged[]): Promise<void> {
     const all = byKey(charged.map(({ answer, paid }) => ({ ...answer, paid })));
-    const rows = await togetherOrAlone(
+    if (charged.length === 0) return;
+    const rows = await endPaid(
+      store.sql,
       charged.map(({ paid }) => paid),
-      (paid) => endPaid(store.sql, paid),
-      (paid, cause) =>
-        process.logger.error({ event: 'ending_failed', answer_id: paid.id, organization_id: paid.organizationId, err: cause }),
     );
     announcer.ended(
       rows.flatMap((row) => {
@@ -65,7 +75,7 @@ export function createSettling(parts: Parts, dispatcher: Dispatcher, ender: Ende
     process.logger.error({ event: 'settle_refused', answer_id: id, organization_id: organizationId, code });
   }
 
-  return createDuty<Settling>({ name: 'settling', process, background, perform: settle });
+  return createDuty<Settling>({ name: 'settling', process, background, slowTenants: parts.slowTenants, perform: settle });
 }
 
 const settleItem = (answer: Settling) => ({

@@ -1,7 +1,5 @@
-import { ServiceError } from '@agent-service/contracts';
 import { newId, type Sql } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { onceMoreAfterDeadlock } from '../../src/answers/deadlocks.ts';
 import { readInSteps } from '../../src/answers/reading.ts';
 import { dispatchNext } from '../../src/answers/store/dispatch.ts';
 import { endOverdueHolds, forgetOldKeys, moveOnDue, takeUpReleases, takeUpSettlements } from '../../src/answers/sweeps.ts';
@@ -282,7 +280,7 @@ test('answers are read few at a time, and too many words for one message are ref
   await expect(rig.answers.read(keys)).rejects.toMatchObject({ code: 'internal' });
 });
 
-test('waiting answers are sent on in the order of their keys, and a deadlock is tried once more', async () => {
+test('waiting answers are sent on in the order of their keys', async () => {
   const ids = [await start(), await start(), await start(), await start(), await start()];
   await rig.sql('update answer_lines set in_flight = 0, waiting = 3');
   // Somebody holds the second waiting one: who comes in key order has the first by then, and has not touched the third.
@@ -299,15 +297,6 @@ test('waiting answers are sent on in the order of their keys, and a deadlock is 
   });
   expect(await wentOn).toHaveLength(3);
   await rig.sql('update answer_lines set in_flight = 5, waiting = 0');
-
-  let runs = 0;
-  const run = async () => {
-    runs += 1;
-    if (runs % 3 !== 0) throw new ServiceError('unavailable', { cause: { code: '40P01' } });
-    return runs;
-  };
-  await expect(onceMoreAfterDeadlock(run)).rejects.toMatchObject({ code: 'unavailable' });
-  expect([runs, await onceMoreAfterDeadlock(run)]).toEqual([2, 3]);
 });
 
 test('an answer that is handed back goes to the next worker at once', async () => {

@@ -1,6 +1,5 @@
-import { type Client, isErrorCode, ServiceError } from '@agent-service/contracts';
+import { type Client, isErrorCode, judgeCall, ServiceError } from '@agent-service/contracts';
 import { createBatcher } from '@agent-service/runtime';
-import { inHalves } from './in-halves.ts';
 
 type Agents = Client<'agents'>;
 type Request<Method extends keyof Agents> = Agents[Method] extends (request: infer Given, ...rest: never[]) => unknown ? Given : never;
@@ -55,19 +54,19 @@ export interface Taking {
 }
 
 export function createAnswersApi(agents: Agents, { workerChannel, apart }: Taking): AnswersApi {
-  const begins = batched<ItemOf<'beginAnswer'>, BegunAnswer>(beginsACall, async (items) => {
+  const begins = batched<ItemOf<'beginAnswer'> & { answer: AnswerKey }, BegunAnswer>(beginsACall, ofAnswer, async (items) => {
     const { results } = await agents.beginAnswer({ items: [...items], workerChannel });
     return results.map(({ begun, refusal }) => begun ?? refused(refusal));
   });
-  const completes = batched<Completion, void>(endsACall, async (items) => {
+  const completes = batched<Completion, void>(endsACall, ofAttempt, async (items) => {
     const { results } = await agents.completeAnswer({ items: [...items] });
     return results.map(({ refusal }) => (refusal ? refused(refusal) : undefined));
   });
-  const fails = batched<Failing, void>(endsACall, async (items) => {
+  const fails = batched<Failing, void>(endsACall, ofAttempt, async (items) => {
     const { results } = await agents.failAnswer({ items: [...items] });
     return results.map(({ refusal }) => (refusal ? refused(refusal) : undefined));
   });
-  const returns = batched<AttemptKey, void>(returnsACall, async (keys) => {
+  const returns = batched<AttemptKey, void>(returnsACall, ofAnswer, async (keys) => {
     await agents.returnAnswers({ answers: [...keys] }, { timeoutMs: handBackTimeoutMs });
     return keys.map(() => undefined);
   });
@@ -86,8 +85,16 @@ export function createAnswersApi(agents: Agents, { workerChannel, apart }: Takin
   };
 }
 
-function batched<Item, Result>(maxItems: number, call: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>) {
-  return createBatcher<Item, Result>({ run: (items) => inHalves(items, call), maxItems, concurrency: callsAtOnce });
+const ofAnswer = ({ answer }: { answer: AnswerKey }) => answer;
+const ofAttempt = ({ answer }: AttemptOf) => answer.answer;
+
+/** A call carries one tenant's items, so that a tenant that agents is slow for keeps no other waiting. */
+function batched<Item, Result>(
+  maxItems: number,
+  of: (item: Item) => AnswerKey,
+  run: (items: readonly Item[]) => Promise<(Result | Error)[]>,
+) {
+  return createBatcher<Item, Result>({ run, maxItems, concurrency: callsAtOnce, judge: judgeCall, tenants: { of, lanes: 'each' } });
 }
 
 function refused(refusal: { code: string } | null | undefined): ServiceError {

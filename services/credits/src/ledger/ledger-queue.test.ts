@@ -1,4 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
+import { createSlowTenants } from '@agent-service/runtime';
 import { describe, expect, test } from '@jest/globals';
 import type { Operation } from '../domain/operations.ts';
 import type { Result } from '../domain/results.ts';
@@ -21,6 +22,7 @@ function ledger(options: Partial<LedgerQueueOptions> = {}) {
     maxItems: 10,
     maxWaiting: 100,
     tenantsAtOnce: 2,
+    slow: createSlowTenants({ slots: 1 }),
     ...options,
   });
   const submit = (organizationId: string, id: string, limitMs = 5_000) => queue.submit(tenant(organizationId), release(id), limitMs);
@@ -57,7 +59,7 @@ describe('the queue of a ledger', () => {
     await Promise.all(all);
   });
 
-  test('a batch that fails is run again one by one, so that only the faulty operation fails', async () => {
+  test('a batch that fails is run again by halves, so that only the faulty operation fails', async () => {
     const seen: string[][] = [];
     const { submit } = ledger({
       commit: async (_tenant, operations) => {
@@ -68,7 +70,7 @@ describe('the queue of a ledger', () => {
     });
     const outcomes = await Promise.allSettled([submit('a', '1'), submit('a', 'bad'), submit('a', '2')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(seen).toEqual([['1', 'bad', '2'], ['1'], ['bad'], ['2']]);
+    expect(seen).toEqual([['1', 'bad', '2'], ['1', 'bad'], ['1'], ['bad'], ['2']]);
   });
 
   test('a database that is away is asked once a batch, not once an operation', async () => {
@@ -85,6 +87,27 @@ describe('the queue of a ledger', () => {
       'unavailable',
     ]);
     expect(seen).toEqual([['1', '2']]);
+  });
+
+  test('a ledger whose commits time out fails alone, and from then on such ledgers have their own few places', async () => {
+    const away = new ServiceError('unavailable', { cause: { code: '55P03' } });
+    const { commits, submit } = ledger();
+    const locked = ['a', 'b'].map((organization) => submit(organization, organization).catch((cause: unknown) => cause));
+    await settle();
+    for (const { end } of commits) end(away);
+    expect(await Promise.all(locked)).toEqual([away, away]);
+    // Both ledgers are still locked, and yet only one of them holds a place, and none of the healthy ones'.
+    const again = ['a', 'b'].map((organization) => submit(organization, `${organization}2`).catch((cause: unknown) => cause));
+    await settle();
+    const healthy = [submit('c', 'c'), submit('d', 'd')];
+    await settle();
+    expect(commits.slice(2).map(({ ids }) => ids)).toEqual([['a2'], ['c'], ['d']]);
+    for (const { end } of commits.slice(3)) end();
+    await Promise.all(healthy);
+    commits[2]?.end();
+    await settle();
+    commits[5]?.end();
+    expect(await Promise.all(again)).toEqual([done, done]);
   });
 
   test('an operation whose caller has been told that it failed is never run', async () => {

@@ -1,9 +1,9 @@
 import { ServiceError } from '@agent-service/contracts';
-import { type Batcher, createBatcher, withTimeout } from '@agent-service/runtime';
+import { createBatcher, type SlowTenants, withTimeout } from '@agent-service/runtime';
+import { judgeStatement } from '@agent-service/store';
 import type { Operation } from '../domain/operations.ts';
 import type { Result } from '../domain/results.ts';
 import { nameOf, type Tenant } from '../domain/tenant.ts';
-import { createSlots } from './slots.ts';
 
 /** Turns concurrent operations of one tenant into one transaction. */
 export interface LedgerQueue {
@@ -20,85 +20,58 @@ export interface LedgerQueueOptions {
   maxItems: number;
   /** Operations of one tenant that may wait; more are refused at once. */
   maxWaiting: number;
-  /** Tenants that commit in parallel. */
+  /** Tenants that commit in parallel, beside those whose commits timed out lately. */
   tenantsAtOnce: number;
+  slow: SlowTenants;
 }
 
 interface Entry {
+  tenant: Tenant;
   operation: Operation;
   /** Nobody waits for it any more: by the monotonic clock. */
   expiresAt: number;
 }
 
-interface Line {
-  batcher: Batcher<Entry, Result>;
-  waiting: number;
-}
-
 const expired = () => new ServiceError('unavailable', { message: 'The ledger took too long. Try again in a moment.' });
 const crowded = () => new ServiceError('unavailable', { message: 'Too many operations wait for this ledger. Try again in a moment.' });
 
-export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce }: LedgerQueueOptions): LedgerQueue {
-  const lines = new Map<string, Line>();
-  const slots = createSlots(tenantsAtOnce);
+export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce, slow }: LedgerQueueOptions): LedgerQueue {
+  const waiting = new Map<string, number>();
+  const batcher = createBatcher<Entry, Result>({
+    run,
+    maxItems,
+    judge: judgeStatement,
+    tenants: { of: ({ tenant }) => tenant, lanes: 'each', most: tenantsAtOnce, slow },
+  });
 
-  async function run(tenant: Tenant, entries: Entry[]): Promise<(Result | Error)[]> {
-    const outcomes = await slots.run(async () => {
-      // What nobody waits for any more changes nothing: its caller was told so.
-      const live = entries.filter(({ expiresAt }) => expiresAt > performance.now());
-      const results = live.length === 0 ? [] : await commitAll(tenant, live);
-      return new Map(live.map((entry, index) => [entry, results[index] as Result | Error]));
-    });
+  async function run(entries: Entry[]): Promise<(Result | Error)[]> {
+    // An operation whose caller was told that it failed changes nothing.
+    const live = entries.filter(({ expiresAt }) => expiresAt > performance.now());
+    const [first] = live;
+    const operations = live.map(({ operation }) => operation);
+    const results = first ? await commit(first.tenant, operations) : [];
+    const outcomes = new Map(live.map((entry, index) => [entry, results[index]]));
     return entries.map((entry) => outcomes.get(entry) ?? expired());
   }
 
-  /** One transaction for all, or, when that fails for another reason than an absent database, one for each. */
-  async function commitAll(tenant: Tenant, entries: readonly Entry[]): Promise<(Result | Error)[]> {
+  async function enqueue(entry: Entry): Promise<Result> {
+    const name = nameOf(entry.tenant);
+    const count = waiting.get(name) ?? 0;
+    if (count >= maxWaiting) throw crowded();
+    waiting.set(name, count + 1);
     try {
-      return await commit(
-        tenant,
-        entries.map(({ operation }) => operation),
-      );
-    } catch (cause) {
-      if (entries.length === 1 || (cause instanceof ServiceError && cause.code === 'unavailable')) throw cause;
-      const results: (Result | Error)[] = [];
-      for (const { operation } of entries) results.push(await commitAlone(tenant, operation));
-      return results;
-    }
-  }
-
-  async function commitAlone(tenant: Tenant, operation: Operation): Promise<Result | Error> {
-    try {
-      const [result] = await commit(tenant, [operation]);
-      return result ?? new Error('an operation came back without a result');
-    } catch (cause) {
-      return cause instanceof Error ? cause : new Error(String(cause));
-    }
-  }
-
-  function lineOf(key: string, tenant: Tenant): Line {
-    const known = lines.get(key) ?? { batcher: createBatcher({ run: (entries) => run(tenant, entries), maxItems }), waiting: 0 };
-    lines.set(key, known);
-    return known;
-  }
-
-  async function enqueue(tenant: Tenant, entry: Entry): Promise<Result> {
-    const key = nameOf(tenant);
-    const line = lineOf(key, tenant);
-    if (line.waiting >= maxWaiting) throw crowded();
-    line.waiting += 1;
-    try {
-      return await line.batcher.add(entry);
+      return await batcher.add(entry);
     } finally {
-      line.waiting -= 1;
-      if (line.waiting === 0) lines.delete(key);
+      const left = (waiting.get(name) ?? 1) - 1;
+      if (left === 0) waiting.delete(name);
+      else waiting.set(name, left);
     }
   }
 
   return {
     submit(tenant, operation, limitMs) {
-      const entry: Entry = { operation, expiresAt: performance.now() + limitMs };
-      return withTimeout(enqueue(tenant, entry), limitMs, () => {
+      const entry: Entry = { tenant, operation, expiresAt: performance.now() + limitMs };
+      return withTimeout(enqueue(entry), limitMs, () => {
         // A timer may fire a little before its time by the other clock; what the caller is told decides.
         entry.expiresAt = Number.NEGATIVE_INFINITY;
         return expired();

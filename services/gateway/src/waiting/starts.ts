@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Client, isErrorCode, ServiceError, withCall } from '@agent-service/contracts';
+import { type Client, isErrorCode, judgeCall, ServiceError, withCall } from '@agent-service/contracts';
 import { createBatcher } from '@agent-service/runtime';
 
 type Agents = Client<'agents'>;
@@ -13,42 +13,30 @@ const limitMs = 5_000;
 /** A call carries 8 MB, and a character takes up to three bytes; the rest is for what else an item has. */
 const maxCharacters = 2_000_000;
 
-/** Hands messages to agents, many in one call. Answers with what was accepted, or throws what was refused. */
+/** Hands messages to agents, many of a tenant in one call. Answers with what was accepted, or throws what was refused. */
 export function createStarts(agents: Agents): (item: StartItem) => Promise<StartedAnswer> {
   const send = async (items: StartItem[]): Promise<(StartedAnswer | Error)[]> => {
     // A batch is nobody's request in particular: callers, keys and traces travel in its items.
     const context = { requestId: randomUUID(), expiresAt: performance.now() + limitMs };
-    try {
-      const { results } = await withCall(context, () => agents.startAnswer({ items }));
-      return results.map(outcome);
-    } catch (cause) {
-      return items.map(() => ServiceError.from(cause));
-    }
+    const { results } = await withCall(context, () => agents.startAnswer({ items }));
+    return results.map(outcome);
   };
   const batcher = createBatcher<StartItem, StartedAnswer>({
+    run: send,
     maxItems,
     concurrency,
-    run: async (items) => (await Promise.all(inParts(items).map(send))).flat(),
+    judge: judgeCall,
+    sizeOf: ({ message, contextJson }) => message.length + contextJson.length,
+    maxSize: maxCharacters,
+    tenants: { of: tenantOf, lanes: 'each' },
   });
-  return (item) => batcher.add(item);
+  return (item) => batcher.add(item).catch((cause: unknown) => Promise.reject(ServiceError.from(cause)));
 }
 
-/** Parts that fit into one call each. */
-export function inParts(items: readonly StartItem[]): StartItem[][] {
-  const parts: StartItem[][] = [];
-  let room = 0;
-  for (const item of items) {
-    const size = item.message.length + item.contextJson.length;
-    const part = parts.at(-1);
-    if (part && size <= room) part.push(item);
-    else {
-      parts.push([item]);
-      room = maxCharacters;
-    }
-    room -= size;
-  }
-  return parts;
-}
+const tenantOf = ({ principal }: StartItem) => ({
+  organizationId: principal?.organizationId ?? '',
+  environment: principal?.environment ?? '',
+});
 
 function outcome({ started, refusal }: Result): StartedAnswer | Error {
   if (started) return started;

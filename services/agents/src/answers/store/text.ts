@@ -15,17 +15,32 @@ export const inState = (state: State): string => `state collate "C" = '${state}'
 
 export const allowing = (event: Event): string => listed(statesThatAllow(event));
 
-/** The items of a batch as a relation named `items`: one parameter, whatever their number. */
-export const items = (columns: string): string => `items as materialized (select * from json_to_recordset($1::json) as item(${columns}))`;
+/** Where tenants share a statement, one tenant's locked row keeps the others waiting; alone it may wait longer. */
+const sharedLockLimitMs = 200;
+const ownLockLimitMs = 1_000;
+
+const limited = (selection: string): string => `
+  given as materialized (${selection}),
+  items as materialized (
+    select * from given
+    where (
+      select set_config('lock_timeout', case when min(organization_id || ' ' || environment) = max(organization_id || ' ' || environment)
+        then '${ownLockLimitMs}' else '${sharedLockLimitMs}' end, true) from given) is not null)`;
+
+/**
+ * The items of a batch as a relation named `items`: one parameter, whatever their number. Reading it limits what the statement waits
+ * for a lock.
+ */
+export const items = (columns: string): string => limited(`select * from json_to_recordset($1::json) as item(${columns})`);
 
 /**
  * Items that are only there to be looked up by key. The condition holds for all of them: it has the planner expect hardly any, and so
  * take the key's index for them, although it plans while the tables are small and keeps its plan when they are not.
  */
-export const sought = (columns: string): string => `
-  items as materialized (
+export const sought = (columns: string): string =>
+  limited(`
     select * from json_to_recordset($1::json) as item(${columns})
-    where (organization_id, environment) is not distinct from (organization_id, environment))`;
+    where (organization_id, environment) is not distinct from (organization_id, environment)`);
 
 /** Columns of every item: whose it is, and which. */
 export const keyColumns = 'organization_id text, environment text, id text';
