@@ -100,3 +100,20 @@ test('ended holds and old operations go after seven days, grants stay', async ()
   expect(late).toMatchObject({ ok: false, code: 'hold_not_found' });
   expect(await proveAll(credits.store)).toEqual([]);
 });
+
+test('an account that can not be turned keeps no other of its tenant and page from turning', async () => {
+  const tenant: Tenant = { organizationId: 'org_faulty', environment: 'live' };
+  const march = Date.UTC(2026, 2, 1, 0, 10);
+  await endow(tenant, 20);
+  await credits.store.sql(`create function refuse_turn() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
+  await credits.store.sql(
+    `create trigger refused before update on user_accounts for each row when (new.organization_id = 'org_faulty' and new.user_id = 'usr_7')
+     execute function refuse_turn()`,
+  );
+  credits.clock.now = march;
+  const turn = createMonthTurner({ ...credits, now: () => credits.clock.now });
+  for (let step = 0; step < 10; step += 1) await turn();
+  const left = await credits.store.sql('select organization_id as id, user_id as "userId" from user_accounts where month < 2026 * 12 + 2');
+  expect(left).toEqual([{ id: 'org_faulty', userId: 'usr_7' }]);
+  await credits.store.sql('drop function refuse_turn cascade');
+});

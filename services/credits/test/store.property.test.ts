@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Operation } from '../src/domain/operations.ts';
+import type { Operation, Usage } from '../src/domain/operations.ts';
 import type { Tenant } from '../src/domain/tenant.ts';
-import { anyHistory, type Round, START } from '../src/domain/testing/histories.ts';
+import { anyHistory, type Round, START, topHistory } from '../src/domain/testing/histories.ts';
 import { LedgerInMemory } from '../src/domain/testing/ledger-in-memory.ts';
 import type { Ledgers } from '../src/ledger/ledgers.ts';
 import { proveAll } from './faults.ts';
@@ -32,6 +32,47 @@ test(
   },
   limitMs,
 );
+
+test(
+  'amounts up to the largest are kept as the kernel in memory keeps them',
+  async () => {
+    const property = fc.asyncProperty(topHistory, async (history) => {
+      tenants += 1;
+      await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history, () => credits.ledgers);
+    });
+    await fc.assert(property, { seed, numRuns: runs });
+    expect(await proveAll(credits.store)).toEqual([]);
+  },
+  limitMs,
+);
+
+test('the largest limit is carried over, held and charged', async () => {
+  const tenant: Tenant = { organizationId: 'org_top', environment: 'live' };
+  const top = 2_000_000_000;
+  const usage: Usage = {
+    agentId: 'agt_1',
+    agentName: 'Sales',
+    conversationId: 'conv_1',
+    tier: 'Fast',
+    inputTokens: 1,
+    outputTokens: 1,
+    querySummary: '',
+  };
+  const { ledgers, store, clock } = credits;
+  clock.now = START;
+  await ledgers.commit(tenant, [
+    { kind: 'grant', id: 'g', amount: 2 * top },
+    { kind: 'allocate', id: 'a', userId: 'usr_a', monthlyLimit: top, rollover: true },
+  ]);
+  clock.now = START + 31 * 86_400_000;
+  const results = await ledgers.commit(tenant, [
+    { kind: 'hold', id: 'h', userId: 'usr_a', amount: top, deadline: clock.now },
+    { kind: 'settle', id: 'h', amount: top, usage },
+  ]);
+  expect(results).toMatchObject([{ ok: true }, { ok: true, charge: top }]);
+  expect((await contentsOf(tenant)).users).toEqual([`usr_a ${top} 0 ${top} ${top}`]);
+  expect(await proveAll(store)).toEqual([]);
+});
 
 test(
   'two processes that take turns answer as one, whatever each believes to know from its last turn',

@@ -1,7 +1,6 @@
-import type { Logger } from '@agent-service/runtime';
-import type { Store } from '@agent-service/store';
+import { createBatcher, type Logger } from '@agent-service/runtime';
+import { judgeStatement, type Store } from '@agent-service/store';
 import { monthOf } from '../domain/month.ts';
-import { nameOf } from '../domain/tenant.ts';
 import { listUnturned, type UnturnedAccount } from '../store/sweeps.ts';
 import type { Ledgers } from './ledgers.ts';
 
@@ -17,32 +16,31 @@ export interface TurnMonthsOptions {
 
 /**
  * Brings accounts that nobody met into the current month, a bounded number a step, whatever the size of the organization.
- * A step goes on where the one before ended, so that a tenant whose turn fails keeps no other waiting.
+ * A step goes on where the one before ended; an account whose turn fails keeps no other from its own.
  */
 export function createMonthTurner({ store, ledgers, logger, now }: TurnMonthsOptions): () => Promise<number> {
   let after: UnturnedAccount | undefined;
 
-  async function turn(accounts: UnturnedAccount[]): Promise<number> {
-    const [first] = accounts;
-    if (!first) return 0;
-    try {
-      await ledgers.commit(
-        first,
-        accounts.map(({ userId }) => ({ kind: 'turn', userId })),
-      );
-      return accounts.length;
-    } catch (cause) {
-      logger.error({ event: 'month_turn_failed', organization_id: first.organizationId, environment: first.environment, err: cause });
-      return 0;
-    }
-  }
+  const batcher = createBatcher<UnturnedAccount, true>({
+    run: async (accounts) => {
+      const operations = accounts.map(({ userId }) => ({ kind: 'turn' as const, userId }));
+      if (accounts[0]) await ledgers.commit(accounts[0], operations);
+      return accounts.map(() => true);
+    },
+    maxItems: accountsAtOnce,
+    judge: judgeStatement,
+    tenants: { of: (account) => account, lanes: 'each', most: 1 },
+    onFailure([first, ...rest], cause) {
+      const { organizationId, environment, userId } = first as UnturnedAccount;
+      const account = { organization_id: organizationId, environment, user_id: userId };
+      logger.error({ event: 'month_turn_failed', ...account, more: rest.length, err: cause });
+    },
+  });
 
   return async () => {
     const found = await listUnturned(store.sql, monthOf(now()), after, accountsAtOnce);
     after = found.length === accountsAtOnce ? found.at(-1) : undefined;
-    let turned = 0;
-    const tenants = Map.groupBy(found, nameOf);
-    for (const accounts of tenants.values()) turned += await turn(accounts);
-    return turned;
+    const outcomes = await Promise.allSettled(found.map((account) => batcher.add(account)));
+    return outcomes.filter(({ status }) => status === 'fulfilled').length;
   };
 }

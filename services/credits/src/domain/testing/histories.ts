@@ -90,5 +90,33 @@ function rounds(change: fc.Arbitrary<Operation>): fc.Arbitrary<Round[]> {
 /** Any history, clocks that disagree by a minute included. */
 export const anyHistory: fc.Arbitrary<Round[]> = rounds(anySettings);
 
+/** So that the largest monthly limit is the largest there may be. */
+const topScale = 25_000_000;
+
+function scaled(operation: Operation): Operation {
+  switch (operation.kind) {
+    case 'hold':
+    case 'settle':
+    case 'grant':
+      return { ...operation, amount: operation.amount * topScale };
+    case 'allocate':
+      return { ...operation, monthlyLimit: operation.monthlyLimit * topScale };
+    case 'settings': {
+      const changes = Object.entries(operation.changes).map(([name, value]) => [
+        name,
+        typeof value === 'number' ? value * topScale : value,
+      ]);
+      return { ...operation, changes: Object.fromEntries(changes) };
+    }
+    default:
+      return operation;
+  }
+}
+
+/** Any history, with amounts up to the largest. */
+export const topHistory: fc.Arbitrary<Round[]> = anyHistory.map((history) =>
+  history.map(({ later, operations }) => ({ later, operations: operations.map(scaled) })),
+);
+
 /** Histories whose outcome may not depend on how they are cut into batches. */
 export const divisibleHistory: fc.Arbitrary<Round[]> = rounds(ampleSettings);
