@@ -131,6 +131,7 @@ describe('a message that is waited for', () => {
         idempotencyFingerprint: expect.stringMatching(/^[\w-]{43}$/),
         requestId: 'req-1',
         traceparent: '',
+        timeLeftMs: expect.any(Number),
       },
     ]);
     await post();

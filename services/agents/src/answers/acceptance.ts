@@ -222,7 +222,7 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
 const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== undefined && !(hold instanceof Error) && hold.held;
 
 /** Nobody waits any more for one whose caller was told that it took too long. */
-const isAwaited = ({ question }: Candidate) => performance.now() <= question.callerExpiresAt;
+const isAwaited = ({ question }: Candidate) => performance.now() <= question.callerExpiresAt && !question.hasLeft();
 
 const dispatchedOf = (row: AcceptedRow, message: Acceptable | undefined) =>
   row.state === 'dispatched' && message ? [{ ...row, dispatches: 1, apart: false, traceparent: message.traceparent }] : [];

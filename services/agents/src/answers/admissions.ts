@@ -16,6 +16,8 @@ export interface Question extends Asked {
   readonly traceparent: string;
   /** When its caller is told that it took too long, by the machine's clock. */
   readonly callerExpiresAt: number;
+  /** Whether its caller has gone away. */
+  readonly hasLeft: () => boolean;
 }
 
 export interface Decision {

@@ -1,4 +1,4 @@
-import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { StartOutcome } from '../answers/acceptance.ts';
 import type { Question } from '../answers/admissions.ts';
 import { checkEnvironment, checkId } from '../answers/key.ts';
@@ -13,7 +13,7 @@ export const startAnswer = ({ answers, now }: Pick<AgentsContext, 'answers' | 'n
   allow: services('gateway'),
   async handle({ items }, call) {
     checkItems(items);
-    const outcomes = await decideEach(items, (item) => answers.acceptance.add(toQuestion(item, now(), call.expiresAt)));
+    const outcomes = await decideEach(items, (item) => answers.acceptance.add(toQuestion(item, now(), call)));
     return { results: outcomes.map((outcome) => ('code' in outcome ? { refusal: refusalMessage(outcome) } : toResult(outcome))) };
   },
 });
@@ -34,9 +34,14 @@ const toResult = (outcome: StartOutcome) =>
         },
       };
 
-function toQuestion({ principal, ...item }: Item, now: number, callerExpiresAt: number): Question {
+/** When the caller is told that it took too long: the gateway says how much time a message has left, beside that of the call. */
+const expiryOf = ({ timeLeftMs }: Pick<Item, 'timeLeftMs'>, call: Call) =>
+  Math.min(call.expiresAt, timeLeftMs > 0 ? performance.now() + timeLeftMs : Number.POSITIVE_INFINITY);
+
+function toQuestion({ principal, ...item }: Item, now: number, call: Call): Question {
   // The second lock: the gateway has asked before.
   if (!principal?.scopes.includes('agents:chat')) throw new ServiceError('insufficient_scope');
+  const { signal } = call;
   return {
     organizationId: checkId(principal.organizationId, 'organization_id'),
     environment: checkEnvironment(principal.environment),
@@ -53,7 +58,8 @@ function toQuestion({ principal, ...item }: Item, now: number, callerExpiresAt: 
     idempotencyFingerprint: checkText(item.idempotencyFingerprint, 'idempotency_fingerprint', 0),
     requestId: checkText(item.requestId, 'request_id', 0),
     traceparent: checkText(item.traceparent, 'traceparent', 0),
-    callerExpiresAt,
+    callerExpiresAt: expiryOf(item, call),
+    hasLeft: () => signal.aborted,
   };
 }
 

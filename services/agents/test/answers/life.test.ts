@@ -187,3 +187,13 @@ test('the same id again is the same message, alone and at once', async () => {
   expect(rig.ledger.holds.get(asked.id)).toMatchObject({ ended: 1, state: 'settled' });
   expect(agentId).toBe('agt_1');
 });
+
+test('a message whose caller left before it was accepted is not accepted, and its hold is given back', async () => {
+  const asked = question(rig.clock.now, { hasLeft: () => true });
+  expect(await rig.answers.acceptance.add(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  await until(
+    () => rig.ledger.holds.get(asked.id)?.state,
+    (state) => state === 'released',
+  );
+  expect(await rig.sql('select 1 from messages where id = $1', [asked.id])).toEqual([]);
+});

@@ -66,7 +66,7 @@ export const sendMessage = route({
     const { headers, params, call, gone } = request;
     const question = questionOf(request);
     if (prefersAsync(headers.Prefer)) {
-      const data = toMessage(await answers.accept(question, call));
+      const data = toMessage(await answers.accept(question, call, gone()));
       return reply(
         { data },
         { status: 202, headers: ['Location', place(params.agent_id, data.id), 'Preference-Applied', 'respond-async'] },

@@ -4,7 +4,7 @@ import { traceHeaders } from '@agent-service/runtime';
 import { newId } from '@agent-service/store/ids';
 import { AnswerStream } from './answer-stream.ts';
 import { failureOf, notThereYet, removed } from './failures.ts';
-import type { StartedAnswer, StartItem } from './starts.ts';
+import type { Start, StartedAnswer, StartItem } from './starts.ts';
 import type { AnswerKey, Standing, Waiter, Waits } from './waits.ts';
 
 /** What somebody asks an agent. */
@@ -27,13 +27,15 @@ export interface Answers {
   /** Until the answer is there, with a limit. */
   wait(question: Question, call: CallContext, gone: AbortSignal): Promise<AnswerMessage>;
   /** Until it is accepted, and answers with how it stands then. */
-  accept(question: Question, call: CallContext): Promise<AnswerMessage>;
+  accept(question: Question, call: CallContext, gone: AbortSignal): Promise<AnswerMessage>;
   /** Until it is accepted; the rest comes by the stream. */
   stream(question: Question, call: CallContext, gone: AbortSignal): Promise<StreamedAnswer>;
 }
 
 export interface AnswersParts {
-  readonly start: (item: StartItem) => Promise<StartedAnswer>;
+  readonly start: (start: Start) => Promise<StartedAnswer>;
+  /** Ends an answer without a charge, if it has no result yet; never fails. */
+  readonly cancel: (agentId: string, answerId: string, call: CallContext) => Promise<void>;
   readonly read: (key: AnswerKey) => Promise<Standing>;
   readonly waits: Waits;
   /** Where this process listens for replies. */
@@ -42,17 +44,29 @@ export interface AnswersParts {
   readonly now: () => number;
 }
 
+/** How long a message may take to be accepted. */
+const startWithinMs = 10_000;
 /** Beyond the answer's deadline, for the word that it has passed. */
 const deadlineGraceMs = 10_000;
 
 type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'gone' | 'left' };
 
-export function createAnswers({ start, read, waits, replyChannel, waitMs, now }: AnswersParts): Answers {
+export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs, now }: AnswersParts): Answers {
+  /**
+   * Sends the message, unless its caller leaves before. Who leaves while it is being accepted has been told nothing of it: it is
+   * cancelled, but for one with an Idempotency-Key, whose caller comes back to it.
+   */
+  async function startFor(gone: AbortSignal, item: StartItem, call: CallContext): Promise<StartedAnswer> {
+    const started = await start({ item, gone, expiresAt: performance.now() + startWithinMs });
+    if (gone.aborted && !started.attached && !call.idempotency) await cancel(item.agentId as string, started.answerId, call);
+    return started;
+  }
+
   /** Begins to listen, sends the message, and says since when and how long to wait. */
-  async function begin(item: StartItem, call: CallContext, waiter: Waiter, until: (started: StartedAnswer) => number) {
+  async function begin(gone: AbortSignal, item: StartItem, call: CallContext, waiter: Waiter, until: (started: StartedAnswer) => number) {
     const wait = waits.open(keyOf(principalOf(call), item.answerId as string), waiter);
     try {
-      const started = await start(item);
+      const started = await startFor(gone, item, call);
       if (started.attached) call.onReplayed?.();
       wait.accepted(started.answerId, until(started), started.attached);
       return { started, wait };
@@ -73,14 +87,14 @@ export function createAnswers({ start, read, waits, replyChannel, waitMs, now }:
         end: (reason) => resolve({ reason }),
       };
       const item = itemOf(question, call, replyChannel, false);
-      const { started, wait } = await begin(item, call, waiter, () => now() + waitMs);
+      const { started, wait } = await begin(gone, item, call, waiter, () => now() + waitMs);
       const end = await promise;
       wait.close();
       return messageOf(end, started);
     },
-    async accept(question, call) {
+    async accept(question, call, gone) {
       const item = itemOf(question, call, '', false);
-      const started = await start(item);
+      const started = await startFor(gone, item, call);
       if (!started.attached) return queued(question, started);
       call.onReplayed?.();
       const { message } = await read(keyOf(principalOf(call), started.answerId));
@@ -91,7 +105,7 @@ export function createAnswers({ start, read, waits, replyChannel, waitMs, now }:
       const stream = new AnswerStream({ requestId: call.requestId, now });
       const item = itemOf(question, call, replyChannel, true);
       const until = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
-      const { started, wait } = await begin(item, call, stream, until);
+      const { started, wait } = await begin(gone, item, call, stream, until);
       const close = () => wait.close();
       gone.addEventListener('abort', close, { once: true });
       stream.onClose(close);

@@ -1,6 +1,6 @@
-import type { Client } from '@agent-service/contracts';
+import { type CallContext, type Client, withCall } from '@agent-service/contracts';
 import { openChannel, type RedisConnections, type Reply } from '@agent-service/queues';
-import type { ProcessContext } from '@agent-service/runtime';
+import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { type Answers, createAnswers } from './answers.ts';
 import { createStandings } from './standings.ts';
 import { createStarts } from './starts.ts';
@@ -8,6 +8,7 @@ import { Waits } from './waits.ts';
 
 const tickMs = 200;
 const drainMs = 8_000;
+const cancelLimitMs = 5_000;
 /** What the process allows for it. */
 export const waitingDrainLimitMs = 9_000;
 
@@ -39,7 +40,28 @@ export async function startWaiting(process: ProcessContext, { agents, redis, wai
   }, tickMs);
   process.onStop('waiting', async () => clearInterval(timer));
   return {
-    answers: createAnswers({ start: createStarts(agents), read, waits, replyChannel: channel.name, waitMs, now }),
+    answers: createAnswers({
+      start: createStarts(agents),
+      cancel: createCancel(agents, process.logger),
+      read,
+      waits,
+      replyChannel: channel.name,
+      waitMs,
+      now,
+    }),
     stop: () => waits.drain(drainMs),
   };
 }
+
+/** What fails here only costs the organization an answer that nobody reads. */
+const createCancel =
+  (agents: Client<'agents'>, logger: Logger) =>
+  async (agentId: string, messageId: string, { requestId, principal }: CallContext): Promise<void> => {
+    try {
+      await withCall({ requestId, principal, expiresAt: performance.now() + cancelLimitMs }, () =>
+        agents.cancelAnswer({ agentId, messageId }),
+      );
+    } catch (cause) {
+      logger.warn({ event: 'cancelling_failed', answer_id: messageId, err: cause });
+    }
+  };

@@ -13,27 +13,73 @@ const limitMs = 5_000;
 /** A call carries 8 MB, and a character takes up to three bytes; the rest is for what else an item has. */
 const maxCharacters = 2_000_000;
 
+/** A message on its way to agents. */
+export interface Start {
+  readonly item: StartItem;
+  /** Aborted when its caller has left: what was not sent by then is not sent at all. */
+  readonly gone: AbortSignal;
+  /** When its caller is told that it took too long, by `performance.now()`. */
+  readonly expiresAt: number;
+}
+
 /** Hands messages to agents, many of a tenant in one call. Answers with what was accepted, or throws what was refused. */
-export function createStarts(agents: Agents): (item: StartItem) => Promise<StartedAnswer> {
-  const send = async (items: StartItem[]): Promise<(StartedAnswer | Error)[]> => {
+export function createStarts(agents: Agents): (start: Start) => Promise<StartedAnswer> {
+  const send = async (starts: Start[]): Promise<(StartedAnswer | Error)[]> => {
+    const now = performance.now();
+    const items = starts.map(({ item, expiresAt }) => ({ ...item, timeLeftMs: Math.ceil(expiresAt - now) }));
+    const everyone = whenAllHaveLeft(starts);
     // A batch is nobody's request in particular: callers, keys and traces travel in its items.
-    const context = { requestId: randomUUID(), expiresAt: performance.now() + limitMs };
-    const { results } = await withCall(context, () => agents.startAnswer({ items }));
-    return results.map(outcome);
+    const context = { requestId: randomUUID(), expiresAt: now + limitMs, signal: everyone.signal };
+    try {
+      const { results } = await withCall(context, () => agents.startAnswer({ items }));
+      return results.map(outcome);
+    } finally {
+      everyone.forget();
+    }
   };
-  const batcher = createBatcher<StartItem, StartedAnswer>({
-    run: send,
+  const batcher = createBatcher<Start, StartedAnswer>({
+    // While agents was slow they have waited here.
+    run: async (starts) => {
+      const refusals = starts.map(refusalOf);
+      const sent = starts.filter((_, index) => refusals[index] === undefined);
+      const outcomes = sent.length > 0 ? await send(sent) : [];
+      let next = 0;
+      return refusals.map((refusal) => refusal ?? (outcomes[next++] as StartedAnswer | Error));
+    },
     maxItems,
     concurrency,
     judge: judgeCall,
-    sizeOf: ({ message, contextJson }) => message.length + contextJson.length,
+    sizeOf: ({ item: { message, contextJson } }) => message.length + contextJson.length,
     maxSize: maxCharacters,
     tenants: { of: tenantOf, lanes: 'each' },
   });
-  return (item) => batcher.add(item).catch((cause: unknown) => Promise.reject(ServiceError.from(cause)));
+  return (start) => batcher.add(start).catch((cause: unknown) => Promise.reject(ServiceError.from(cause)));
 }
 
-const tenantOf = ({ principal }: StartItem) => ({
+/** Why the message is not sent any more. */
+function refusalOf({ gone, expiresAt }: Start): ServiceError | undefined {
+  if (gone.aborted) return new ServiceError('cancelled');
+  return performance.now() >= expiresAt ? new ServiceError('deadline_exceeded') : undefined;
+}
+
+/** A signal that is aborted when nobody is left of these, whose call can then be cancelled. */
+function whenAllHaveLeft(starts: readonly Start[]): { readonly signal: AbortSignal; forget(): void } {
+  const abort = new AbortController();
+  let left = starts.length;
+  const leave = () => {
+    left -= 1;
+    if (left === 0) abort.abort();
+  };
+  for (const { gone } of starts) gone.addEventListener('abort', leave, { once: true });
+  return {
+    signal: abort.signal,
+    forget: () => {
+      for (const { gone } of starts) gone.removeEventListener('abort', leave);
+    },
+  };
+}
+
+const tenantOf = ({ item: { principal } }: Start) => ({
   organizationId: principal?.organizationId ?? '',
   environment: principal?.environment ?? '',
 });

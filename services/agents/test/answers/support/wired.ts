@@ -155,6 +155,7 @@ export function question(now: number, more: Partial<Question> = {}): Question {
     requestId: 'req_1',
     traceparent: '',
     callerExpiresAt: performance.now() + 10_000,
+    hasLeft: () => false,
     ...more,
   };
 }

@@ -1,0 +1,153 @@
+import { testRedis } from '@agent-service/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { answerMessage, pending, type ReplySender, replySender, type StartItem, started, usualAgents } from './support/agents-peer.ts';
+import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
+import { type Answer, ask } from './support/http.ts';
+import { type Peer, startPeer } from './support/peer.ts';
+import { until } from './support/until.ts';
+
+const token = apiKey('m');
+const path = '/v1/agents/agt_1/messages';
+/** How many calls with messages a gateway has out. */
+const callsAtOnce = 4;
+
+let peer: Peer;
+let gateway: Gateway;
+let replies: ReplySender;
+beforeAll(async () => {
+  peer = await startPeer();
+  admit(peer, { [token]: caller('m') });
+  const redisUrl = (await testRedis()).url;
+  gateway = await startGateway(peer, redisUrl, { RATE_LIMIT_MESSAGES_PER_MINUTE: '100000' });
+  replies = await replySender(redisUrl);
+});
+afterAll(async () => {
+  await replies.stop();
+  await gateway.stop();
+  await peer.stop();
+});
+afterEach(() => void Object.assign(peer.agents, usualAgents()));
+
+const post = (message: string): Promise<Answer> => ask(gateway.url, path, { method: 'POST', token, json: { message } });
+
+/** Agents that says nothing of a message until it is let go, and whose answers come at once then. */
+function slowAgents() {
+  const arrived: StartItem[] = [];
+  const gates = new Map<string, PromiseWithResolvers<void>>();
+  const gateOf = (message: string) => {
+    const gate = gates.get(message) ?? Promise.withResolvers<void>();
+    gates.set(message, gate);
+    return gate;
+  };
+  peer.agents.start = async (item) => {
+    arrived.push(item);
+    await gateOf(item.message ?? '').promise;
+    setImmediate(() =>
+      replies.send(item.replyChannel ?? '', { kind: 'ended', id: item.answerId ?? '', message: answerMessage(item.answerId ?? '') }),
+    );
+    return started(item.answerId ?? '');
+  };
+  peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
+  const cancelled: string[] = [];
+  peer.agents.cancelAnswer = async ({ messageId }) => {
+    cancelled.push(messageId);
+    return {};
+  };
+  const hasArrived = (message: string) => until(() => arrived.some((item) => item.message === message));
+  return { arrived, cancelled, hasArrived, letGo: (...messages: string[]) => messages.map((message) => gateOf(message).resolve()) };
+}
+
+/** Sends messages, each in a call of its own, until no further call goes out. */
+async function fillCalls({ hasArrived }: ReturnType<typeof slowAgents>) {
+  const messages = Array.from({ length: callsAtOnce }, (_, n) => `filling ${n}`);
+  const answers: Promise<Answer>[] = [];
+  for (const message of messages) {
+    answers.push(post(message));
+    await hasArrived(message);
+  }
+  return { messages, answers };
+}
+
+/** A message whose caller can leave; that is over when the gateway has seen the connection end. */
+function leaving(headers: Record<string, string> = {}) {
+  const abort = new AbortController();
+  const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers };
+  const sent = fetch(`${gateway.url}${path}`, { method: 'POST', headers: own, body: '{"message":"left"}', signal: abort.signal });
+  sent.catch(() => undefined);
+  return {
+    async leave() {
+      const before = await left();
+      abort.abort();
+      await expect(sent).rejects.toThrow();
+      return async () => until(async () => (await left()) > before);
+    },
+  };
+}
+
+/** Requests whose callers left, as the gateway has counted them. */
+async function left(): Promise<number> {
+  const metric = await gateway.process.metrics.registry.getSingleMetricAsString('http_server_seconds');
+  return [...metric.matchAll(/_count.*status="499".* (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** The gateway has read what was sent to it, and the ends of connections too. */
+const settled = async () => {
+  for (let n = 0; n < 25; n += 1) await ask(gateway.url, '/livez');
+};
+
+describe('who leaves before the message is accepted', () => {
+  test.each<Record<string, string>>([{}, { prefer: 'respond-async' }, { accept: 'text/event-stream' }, { 'idempotency-key': 'left' }])(
+    'and before it was sent: it is not sent, %j',
+    async (headers) => {
+      const agents = slowAgents();
+      const filling = await fillCalls(agents);
+      const caller = leaving(headers);
+      await settled();
+      const isOver = await caller.leave();
+      await settled();
+      agents.letGo(...filling.messages, 'left', 'after');
+      for (const answer of filling.answers) expect((await answer).status).toBe(200);
+      await isOver();
+      expect((await post('after')).status).toBe(200);
+      expect(agents.arrived.map(({ message }) => message)).toEqual([...filling.messages, 'after']);
+    },
+  );
+
+  test('and alone in its call: the call ends, whatever agents is at', async () => {
+    const agents = slowAgents();
+    const caller = leaving();
+    await agents.hasArrived('left');
+    await (await caller.leave())();
+    expect(agents.cancelled).toEqual([]);
+    agents.letGo('left');
+  });
+
+  test.each<Record<string, string>>([{}, { 'idempotency-key': 'kept' }])(
+    'and after it was sent with others: it is cancelled, unless its caller comes back to it, %j',
+    async (headers) => {
+      const agents = slowAgents();
+      const filling = await fillCalls(agents);
+      const caller = leaving(headers);
+      const together = post('together');
+      await settled();
+      agents.letGo(...filling.messages);
+      await agents.hasArrived('left');
+      const isOver = await caller.leave();
+      await settled();
+      agents.letGo('left', 'together');
+      expect((await together).status).toBe(200);
+      await isOver();
+      const id = agents.arrived.find(({ message }) => message === 'left')?.answerId;
+      expect(agents.cancelled).toEqual('idempotency-key' in headers ? [] : [id]);
+    },
+  );
+});
+
+test('how long a message may still be accepted travels with it', async () => {
+  const agents = slowAgents();
+  agents.letGo('short');
+  expect((await post('short')).status).toBe(200);
+  const { timeLeftMs = 0 } = agents.arrived[0] ?? {};
+  expect(timeLeftMs).toBeGreaterThan(5_000);
+  expect(timeLeftMs).toBeLessThanOrEqual(10_000);
+});
