@@ -119,6 +119,7 @@ describe('a message that is waited for', () => {
           credentialId: 'key_m',
           scopes: expect.any(Array),
           admin: true,
+          role: '',
         },
         answerId: expect.stringMatching(/^msg_[0-9a-z]{26}$/),
         agentId: 'agt_1',
