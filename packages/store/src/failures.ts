@@ -24,6 +24,12 @@ export function translateFailure(cause: unknown): unknown {
   return temporary ? new ServiceError('unavailable', { cause }) : cause;
 }
 
+/** Data, constraints, conflicts, raised errors, timeouts of locks and statements: anything else may be the connection or its prepared statements. */
+const ownFault = /^(22...|23...|40...|P0001|55P03|57014)$/;
+
+/** Whether the statement failed by its own fault, so that the next one on its connection need not. */
+export const leavesConnectionUsable = (cause: unknown): boolean => ownFault.test(failureOf(cause).code ?? '');
+
 const timedOut = new Set(['57014', '55P03']);
 const mayPassAgain = new Set(['40P01', '40001']);
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Pool, PoolClient } from 'pg';
-import { translateFailure } from './failures.ts';
+import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import { leavesConnectionUsable, translateFailure } from './failures.ts';
 
 /** Runs one statement with `$1` parameters and answers with its rows. */
 export type Sql = <Row extends object>(statement: string, values?: readonly unknown[]) => Promise<Row[]>;
@@ -14,13 +14,35 @@ function nameOf(statement: string): string {
   return name;
 }
 
-/** Statements on the pool are each a transaction by itself; on a client they belong to the client's. */
-export function createSql(connection: Pool | PoolClient): Sql {
+/** Statements of the transaction that the client is in. */
+export function createSql(client: Pick<PoolClient, 'query'>): Sql {
   return async <Row extends object>(text: string, values: readonly unknown[] = []) => {
     try {
-      return (await connection.query<Row>({ name: nameOf(text), text, values: [...values] })).rows;
+      return (await client.query<Row>({ name: nameOf(text), text, values: [...values] })).rows;
     } catch (cause) {
       throw translateFailure(cause);
     }
   };
+}
+
+/** Statements that are each a transaction by itself. A connection whose statement failed by its own fault goes back to the pool. */
+export const createPoolSql = (pool: Pool): Sql => createSql({ query: (query: QueryConfig) => runOnPool(pool, query) } as PoolClient);
+
+/** The pool's own `query` closes the connection of every failed statement, so that a tenant's timeouts cost all others connections. */
+async function runOnPool(pool: Pool, query: QueryConfig): Promise<QueryResult> {
+  const client = await pool.connect();
+  let isBroken = false;
+  const onLost = () => {
+    isBroken = true;
+  };
+  client.once('error', onLost);
+  try {
+    return await client.query(query);
+  } catch (cause) {
+    isBroken ||= !leavesConnectionUsable(cause);
+    throw cause;
+  } finally {
+    client.removeListener('error', onLost);
+    client.release(isBroken);
+  }
 }

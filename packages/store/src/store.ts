@@ -2,13 +2,13 @@ import type { ClockSampler, ProcessContext } from '@agent-service/runtime';
 import { type AnyEntity, type EntityClass, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { DatabaseConfig } from './settings.ts';
-import { createSql, type Sql } from './sql.ts';
+import { createPoolSql, type Sql } from './sql.ts';
 import { inTransaction, type Transaction } from './transaction.ts';
 
 const connectLimitMs = 3_000;
 const statementLimitMs = 10_000;
 /** Shorter than any caller waits for an answer. */
-const defaultLockLimitMs = 1_000;
+const defaultLockLimitMs = 1_500;
 /** A frozen process keeps the locks of its transaction no longer than others wait for them. */
 const idleInTransactionLimitMs = 1_000;
 
@@ -66,7 +66,7 @@ export async function openStore(
   });
   process.onStop('database', () => orm.close(true));
   const pool = (await orm.em.getConnection().getNativeClient()) as Pool;
-  const sql = createSql(pool);
+  const sql = createPoolSql(pool);
   const clock = process.clock.follow();
   const look = () => sampleTime(sql, clock);
   process.health.addCheck('database', look);

@@ -38,6 +38,39 @@ describe('migrations', () => {
   });
 });
 
+describe('a failed statement of the pool', () => {
+  const backend = async () => (await store.sql<{ pid: number }>('select pg_backend_pid() as pid'))[0]?.pid;
+
+  test('leaves its connection usable when it failed by its own fault', async () => {
+    await store.sql('insert into things (id) values ($1)', ['there']);
+    const failing: [string, unknown[]][] = [
+      ['insert into things (id) values ($1)', ['there']],
+      ['select 1 / $1::integer as quotient', [0]],
+      ["select set_config('statement_timeout', '20', false)", []],
+      ['select pg_sleep(20)', []],
+      ["select set_config('statement_timeout', '10000', false)", []],
+    ];
+    const before = await backend();
+    for (const [statement, values] of failing) await store.sql(statement, values).catch(() => undefined);
+    expect(await backend()).toBe(before);
+    await store.transaction(async ({ sql }) => {
+      const other = await backend();
+      await sql('select 1 from things where id = $1 for update', ['there']);
+      await expect(store.sql('select 1 from things for update nowait')).rejects.toMatchObject({ code: 'unavailable' });
+      expect(await backend()).toBe(other);
+    });
+    await store.sql('delete from things');
+  });
+
+  test('takes its connection along when that is lost', async () => {
+    const before = await backend();
+    await expect(store.sql('select pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await backend()).not.toBe(before);
+    await expect(store.sql('select * from missing')).rejects.toThrow('missing');
+    expect(await store.sql('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+});
+
 describe('transactions', () => {
   test('what throws leaves no trace', async () => {
     const work = store.transaction(async ({ sql }) => {

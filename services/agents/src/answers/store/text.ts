@@ -17,7 +17,7 @@ export const allowing = (event: Event): string => listed(statesThatAllow(event))
 
 /** Where tenants share a statement, one tenant's locked row keeps the others waiting; alone it may wait longer. */
 const sharedLockLimitMs = 200;
-const ownLockLimitMs = 1_000;
+const ownLockLimitMs = 1_500;
 
 const limited = (selection: string): string => `
   given as materialized (${selection}),
