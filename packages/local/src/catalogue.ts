@@ -9,6 +9,8 @@ export interface CatalogueEntry {
   readonly kind: 'grpc' | 'http' | 'worker';
   /** Whether it owns a schema of the database. */
   readonly database: boolean;
+  /** Whether it runs with another role than the one that owns its schema, which it then migrates as DATABASE_OWNER_URL. */
+  readonly runtimeRole?: boolean;
   readonly redis: boolean;
   /** The only secrets it gets. */
   readonly secrets: readonly SecretName[];
@@ -37,6 +39,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     entry: 'services/identity/src/main.ts',
     kind: 'grpc',
     database: true,
+    runtimeRole: true,
     redis: false,
     secrets: ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
     needs: ['webhooks'],

@@ -11,6 +11,7 @@ export interface ChildEnvironmentOptions {
   readonly operator: Readonly<NodeJS.ProcessEnv>;
   readonly secrets: Secrets;
   readonly databaseUrl: string | undefined;
+  readonly databaseOwnerUrl: string | undefined;
   readonly redisUrl: string;
   readonly compileCache: string;
 }
@@ -31,7 +32,7 @@ const ofEveryProcess = [
 
 /** All that a process is told: of the operator's environment and of our settings only what its entry in the catalogue asks for. */
 export function childEnvironment(options: ChildEnvironmentOptions): Record<string, string> {
-  const { instance, operator, secrets, databaseUrl, redisUrl, compileCache } = options;
+  const { instance, operator, secrets, databaseUrl, databaseOwnerUrl, redisUrl, compileCache } = options;
   const { entry } = instance;
   return {
     NODE_COMPILE_CACHE: compileCache,
@@ -40,6 +41,7 @@ export function childEnvironment(options: ChildEnvironmentOptions): Record<strin
     OPS_PORT: String(instance.opsPort),
     ...portSetting(entry, instance.port),
     ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
+    ...(databaseOwnerUrl === undefined ? {} : { DATABASE_OWNER_URL: databaseOwnerUrl }),
     ...(entry.redis ? { REDIS_URL: redisUrl } : {}),
     ...Object.fromEntries(entry.secrets.map((name) => [name, secrets.settings[name]])),
     ...Object.fromEntries(entry.needs.map((service) => [`${settingName(service)}_ADDRESS`, targetOf(service, options.instances)])),

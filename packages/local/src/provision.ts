@@ -12,7 +12,9 @@ const tookTooLong = '57014';
 
 export interface ProvisionOptions {
   readonly services: readonly string[];
-  readonly password: (service: string) => string;
+  /** Those of them that run with a role of their own, which does not own their schema. */
+  readonly runtimeRoles?: readonly string[];
+  readonly password: (name: string) => string;
   /** How long one statement may take, waiting for others' locks included. */
   readonly limitMs?: number;
 }
@@ -20,8 +22,17 @@ export interface ProvisionOptions {
 /** The URL with which each service reaches its own schema. */
 export type DatabaseUrls = Readonly<Record<string, string>>;
 
+interface MadeRoles {
+  readonly urls: DatabaseUrls;
+  /** With which those services migrate that do not own their schema. */
+  readonly ownerUrls: DatabaseUrls;
+}
+
+/** Under which the password of a service's runtime role is kept. */
+export const runtimeRoleName = (service: string): string => `${service}-runtime`;
+
 /** On a server of our own: one database for the system, closed to everybody but the services' roles. */
-export async function provisionOwnServer(adminUrl: string, options: ProvisionOptions): Promise<{ adminUrl: string; urls: DatabaseUrls }> {
+export async function provisionOwnServer(adminUrl: string, options: ProvisionOptions): Promise<{ adminUrl: string } & MadeRoles> {
   await asAdministrator(adminUrl, options, async (client) => {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [databaseName]);
     if (rowCount === 0) await client.query(`create database ${databaseName}`);
@@ -29,18 +40,15 @@ export async function provisionOwnServer(adminUrl: string, options: ProvisionOpt
   });
   const ours = new URL(adminUrl);
   ours.pathname = `/${databaseName}`;
-  const urls = await asAdministrator(ours.href, options, async (client) => {
+  const made = await asAdministrator(ours.href, options, async (client) => {
     await client.query('revoke all on schema public from public');
     return await makeRoles(client, ours.href, options);
   });
-  return { adminUrl: ours.href, urls };
+  return { adminUrl: ours.href, ...made };
 }
 
 /** In somebody's database: schemas of our own and nothing else. Where its role may not make roles, that one role serves all. */
-export async function provisionGivenDatabase(
-  url: string,
-  options: ProvisionOptions,
-): Promise<{ urls: DatabaseUrls; note: string | undefined }> {
+export async function provisionGivenDatabase(url: string, options: ProvisionOptions): Promise<MadeRoles & { note: string | undefined }> {
   return await asAdministrator(url, options, async (client) => {
     const rights = await rightsOf(client);
     if (rights.version < oldestVersion)
@@ -51,10 +59,10 @@ export async function provisionGivenDatabase(
       throw new LocalError(
         `DATABASE_URL: the role "${rights.role}" may not create schemas in this database. Grant it: grant create on database "${rights.database}" to "${rights.role}"`,
       );
-    if (rights.may_create_roles) return { urls: await makeRoles(client, url, options), note: undefined };
+    if (rights.may_create_roles) return { ...(await makeRoles(client, url, options)), note: undefined };
     for (const service of options.services) await client.query(`create schema if not exists ${client.escapeIdentifier(service)}`);
     const urls = Object.fromEntries(options.services.map((service) => [service, withSearchPath(url, service)]));
-    return { urls, note: `DATABASE_URL's role "${rights.role}" may not create roles: all services use it, each with a schema of its own.` };
+    return { urls, ownerUrls: {}, note: noRoles(rights.role) };
   });
 }
 
@@ -75,22 +83,33 @@ async function rightsOf(client: Client): Promise<Rights> {
   return rows[0] as Rights;
 }
 
+const noRoles = (role: string) =>
+  `DATABASE_URL's role "${role}" may not create roles: all services use it, each with a schema of its own. It owns the audit log, too, and could change it.`;
+
 /** One role a service with a schema of its own. Roles belong to the whole server, so their names begin with the database's. */
-async function makeRoles(client: Client, url: string, { services, password }: ProvisionOptions): Promise<DatabaseUrls> {
+async function makeRoles(client: Client, url: string, { services, runtimeRoles = [], password }: ProvisionOptions): Promise<MadeRoles> {
   const urls: Record<string, string> = {};
+  const ownerUrls: Record<string, string> = {};
   await client.query('begin');
   await client.query('select pg_advisory_xact_lock($1)', [advisoryLock]);
   const { rows } = await client.query<{ name: string }>('select current_database()::text as name');
   const database = rows[0]?.name as string;
-  for (const service of services) {
-    const role = roleName(database, service);
-    await makeRole(client, { database, service, role, password: password(service) });
+  const makeOne = async (service: string, name: string): Promise<string> => {
+    const role = roleName(database, name);
+    await makeRole(client, { database, service, role, password: password(name) });
     const own = new URL(url);
-    [own.username, own.password] = [encodeURIComponent(role), encodeURIComponent(password(service))];
-    urls[service] = own.href;
+    [own.username, own.password] = [encodeURIComponent(role), encodeURIComponent(password(name))];
+    return own.href;
+  };
+  for (const service of services) {
+    urls[service] = await makeOne(service, service);
+    await ownSchema(client, service, roleName(database, service));
+    if (!runtimeRoles.includes(service)) continue;
+    ownerUrls[service] = urls[service];
+    urls[service] = await makeOne(service, runtimeRoleName(service));
   }
   await client.query('commit');
-  return urls;
+  return { urls, ownerUrls };
 }
 
 interface ServiceRole {
@@ -109,6 +128,10 @@ async function makeRole(client: Client, { database, service, role, password }: S
   // A schema can be given only to a role that one is a member of; superusers are members of all.
   await client.query(`grant ${roleId} to current_user`);
   await client.query(`grant connect on database ${databaseId} to ${roleId}`);
+}
+
+async function ownSchema(client: Client, service: string, role: string): Promise<void> {
+  const [schema, roleId] = [service, role].map((name) => client.escapeIdentifier(name));
   await client.query(`create schema if not exists ${schema} authorization ${roleId}`);
 }
 

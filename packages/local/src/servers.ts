@@ -22,16 +22,22 @@ export interface Database {
   /** The administrator's URL of the system's database. */
   readonly adminUrl: string;
   readonly urls: DatabaseUrls;
+  /** Of services that do not run with the role that owns their schema. */
+  readonly ownerUrls: DatabaseUrls;
 }
 
 /** The database that DATABASE_URL names, else one of our own; with a schema for each service. */
-export async function bringUpDatabase({ settings, secrets, report, run }: ServerContext, services: readonly string[]): Promise<Database> {
-  const options = { services, password: secrets.databasePassword };
+export async function bringUpDatabase(
+  { settings, secrets, report, run }: ServerContext,
+  services: readonly string[],
+  runtimeRoles: readonly string[],
+): Promise<Database> {
+  const options = { services, runtimeRoles, password: secrets.databasePassword };
   if (settings.DATABASE_URL) {
     await checkDatabase(settings.DATABASE_URL);
-    const { urls, note } = await provisionGivenDatabase(settings.DATABASE_URL, options);
+    const { urls, ownerUrls, note } = await provisionGivenDatabase(settings.DATABASE_URL, options);
     if (note) report(note);
-    return { adminUrl: settings.DATABASE_URL, urls };
+    return { adminUrl: settings.DATABASE_URL, urls, ownerUrls };
   }
   const spec = await preparePostgres({
     folder: clusterFolder(settings.DATA_DIR),

@@ -22,9 +22,10 @@ export interface ServicesOptions {
 /** Starts those processes of the plan that are asked for, all at once, and waits until every one is ready. */
 export function startServices({ instances, database, settings, stack, ...given }: ServicesOptions) {
   const compileCache = join(settings.DATA_DIR, 'compile-cache');
+  const databaseUrlsOf = (name: string) => ({ databaseUrl: database.urls[name], databaseOwnerUrl: database.ownerUrls[name] });
   const start = (instance: Instance) => {
     const { entry, name, opsPort } = instance;
-    const env = childEnvironment({ ...given, instance, instances, compileCache, databaseUrl: database.urls[entry.name] });
+    const env = childEnvironment({ ...given, instance, instances, compileCache, ...databaseUrlsOf(entry.name) });
     return stack.run(nodeProcess({ name, entry: resolve(repositoryRoot, entry.entry), workingFolder: repositoryRoot, env, opsPort }));
   };
   return async (what: string, wanted: (entry: CatalogueEntry) => boolean): Promise<void> => {

@@ -4,6 +4,7 @@ import { LocalError } from './local-error.ts';
 import { endpointsOf, type Instance, planInstances } from './plan.ts';
 import { isFree } from './ports.ts';
 import type { ManagedProcess } from './processes/managed.ts';
+import { runtimeRoleName } from './provision.ts';
 import { openRegistry } from './registry.ts';
 import { parseReplicas } from './replicas.ts';
 import { repositoryRoot } from './root.ts';
@@ -58,10 +59,14 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
     signal?.throwIfAborted();
     await refuseTakenPorts(catalogue, settings);
     const owners = catalogue.filter(({ database }) => database).map(({ name }) => name);
-    const secrets = loadSecrets(settings.DATA_DIR, owners, env);
+    const runtimeRoles = catalogue.filter(({ runtimeRole }) => runtimeRole).map(({ name }) => name);
+    const secrets = loadSecrets(settings.DATA_DIR, [...owners, ...runtimeRoles.map(runtimeRoleName)], env);
     const instances = await planInstances(catalogue, replicas, { PORT: settings.PORT, PORTAL_PORT: settings.PORTAL_PORT });
     const context = { settings, secrets, report, run: stack.run };
-    const [database, redisUrl] = await stack.together('PostgreSQL and Redis', [bringUpDatabase(context, owners), bringUpRedis(context)]);
+    const [database, redisUrl] = await stack.together('PostgreSQL and Redis', [
+      bringUpDatabase(context, owners, runtimeRoles),
+      bringUpRedis(context),
+    ]);
     const endpoints = { ...endpointsOf(instances), postgres: database.adminUrl, redis: redisUrl };
     registry.publishEndpoints(endpoints);
     const system: LocalSystem = {

@@ -56,6 +56,23 @@ describe('servers that the operator names', () => {
     await expect(query(urls['identity'] ?? '', 'create schema more')).rejects.toThrow('permission denied for database');
   });
 
+  test('a service may run with a role that does not own its schema', async () => {
+    const { urls, ownerUrls } = await provisionGivenDatabase(database.url, {
+      services: ['split'],
+      runtimeRoles: ['split'],
+      password: (name) => `password-of-${name}`,
+    });
+    await query(ownerUrls['split'] ?? '', 'create table owned (id int)');
+    await expect(query(urls['split'] ?? '', 'select * from owned')).rejects.toThrow('owned');
+    await expect(query(urls['split'] ?? '', 'create table split.more (id int)')).rejects.toThrow('permission denied for schema split');
+    expect(
+      await query(
+        urls['split'] ?? '',
+        "select pg_has_role(current_user, relowner, 'member') as member from pg_class where relname = 'owned'",
+      ),
+    ).toEqual([{ member: false }]);
+  });
+
   test('a lock that somebody holds is not waited for without end', async () => {
     const holder = new Client({ connectionString: database.url });
     await holder.connect();

@@ -16,6 +16,7 @@ export { deadLettersTable, type OutboxMessage, outboxTable, writeOutbox } from '
 export { type Parameters, parameters } from './parameters.ts';
 export { type Relay, type RelayOptions, startRelay } from './relay.ts';
 export { relayAudit } from './relay-audit.ts';
+export { grantRuntimeRole } from './runtime-role.ts';
 export { type DatabaseConfig, databaseSettings } from './settings.ts';
 export type { Sql } from './sql.ts';
 export { openStore, type Store } from './store.ts';

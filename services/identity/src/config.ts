@@ -9,6 +9,8 @@ const schema = z.object({
   ...databaseSettings,
   ...encryptionSettings,
   ...eventSettings,
+  /** Owns the schema and migrates it, so that the role of DATABASE_URL can only add to the audit log. */
+  DATABASE_OWNER_URL: setting.url('postgres:', 'postgresql:').optional(),
   KEY_HASH_SECRET: setting.secret(),
   CURSOR_SECRET: setting.secret(),
   /** Version 1 is made from KEY_HASH_SECRET. */

@@ -3,6 +3,7 @@ import { serve } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
 import {
   createCursors,
+  grantRuntimeRole,
   migrate,
   openCipher,
   openEventRelay,
@@ -17,6 +18,7 @@ import type { AuditKeys } from './domain/audit-chain.ts';
 import { implementation } from './rpc/index.ts';
 import { type AuditRecord, appendAudit } from './store/audit-append.ts';
 import { signOldChains } from './store/audit-sign-chains.ts';
+import { isAppendOnly } from './store/audit-verify.ts';
 import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
 import { createUserEvents } from './store/user-events.ts';
@@ -29,10 +31,11 @@ const sweepEveryMs = 60_000;
 
 /** Composes the service; answers with its gRPC port. */
 export async function start(process: ProcessContext, config: IdentityConfig): Promise<number> {
-  await migrate({ url: config.DATABASE_URL, schema, migrations });
+  await prepareSchema(config);
   const store = await openStore(process, config, { schema, entities });
   const auditKeys = auditKeysOf(config);
   await signOldChains(store, auditKeys);
+  if (!(await isAppendOnly(store.sql))) process.logger.warn({ event: 'audit_log_not_separated', setting: 'DATABASE_OWNER_URL' });
   const signingKeys = await openSigningKeys(process, store, await openCipher(process, store, config, [sealedKeys]), {
     issuer: config.TOKEN_ISSUER,
     rotateAfterDays: config.SIGNING_KEY_DAYS,
@@ -59,6 +62,18 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     tokenTtlSeconds: config.TOKEN_TTL_SECONDS,
   };
   return serve(process, config, 'identity', implementation(context));
+}
+
+/** With a role that owns the schema, the one that the service runs with can add audit entries and change none. */
+async function prepareSchema({ DATABASE_URL, DATABASE_OWNER_URL }: IdentityConfig): Promise<void> {
+  await migrate({ url: DATABASE_OWNER_URL ?? DATABASE_URL, schema, migrations });
+  if (DATABASE_OWNER_URL === undefined) return;
+  const restricted = {
+    audit_entries: ['select', 'insert'],
+    audit_unsigned_chains: ['select', 'delete'],
+    migrations: ['select'],
+  } as const;
+  await grantRuntimeRole({ ownerUrl: DATABASE_OWNER_URL, runtimeUrl: DATABASE_URL, schema, restricted });
 }
 
 /** Of its own for the audit log: what is made from one secret for two purposes must not be the same. */

@@ -274,6 +274,40 @@ describe('chains from before there were keys', () => {
   });
 });
 
+test('with a role that owns nothing the service works, and can not change its log', async () => {
+  const role = `${new URL(identity.url).pathname.slice(1)}_runtime`;
+  await database.query(`create role ${role} login password 'runtime'`);
+  const url = new URL(identity.url);
+  [url.username, url.password] = [role, 'runtime'];
+  const apart = await boot({ DATABASE_URL: url.href, DATABASE_OWNER_URL: identity.url });
+  const runtime = new Database({ connectionString: url.href });
+  await runtime.connect();
+  try {
+    const { organizationId } = await apart.operator.createOrganization({ name: 'Apart' });
+    const entries = async () => Number((await apart.operator.verifyAuditChain({ organizationId })).entries);
+    while ((await entries()) < 4) await database.query('select pg_sleep(0.01)');
+    expect(await apart.operator.verifyAuditChain({ organizationId })).toMatchObject({ appendOnly: true, entries: '4', faults: [] });
+    await runtime.query('set search_path = identity');
+    // PostgreSQL warns that nothing was granted.
+    await runtime.query(`grant update on audit_entries to ${role}`);
+    const refused = {
+      "update audit_entries set action = 'x'": 'permission denied',
+      'delete from audit_entries': 'permission denied',
+      'truncate audit_entries': 'permission denied',
+      'alter table audit_entries disable trigger all': 'must be owner',
+      'drop table audit_entries': 'must be owner',
+      "insert into audit_unsigned_chains values ('org_a')": 'permission denied',
+      'delete from migrations': 'permission denied',
+      [`set role ${new URL(identity.url).username}`]: 'permission denied',
+    };
+    for (const [statement, reason] of Object.entries(refused)) await expect(runtime.query(statement)).rejects.toThrow(reason);
+  } finally {
+    await runtime.end();
+    await apart.stop();
+    await database.query(`drop owned by ${role}`);
+  }
+});
+
 test('a long chain is verified page by page, over as many calls as it takes', async () => {
   for (let from = 0; from < 1_000; from += 250) await append('org_long', 250, from);
   const found = { calls: 0, organizations: 0, entries: 0, faults: 0 };
