@@ -3,17 +3,24 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const folder = new URL('./', import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, folder), 'utf8');
-const files = readdirSync(folder)
-  .filter((name) => /^\d\d-.*\.sql$/.test(name))
-  .sort();
+const filesLike = (pattern: RegExp): string[] =>
+  readdirSync(folder)
+    .filter((name) => pattern.test(name))
+    .sort();
+const files = filesLike(/^\d\d-.*\.sql$/);
+const statementsIn = (names: readonly string[]): string[] =>
+  names.flatMap((name) =>
+    read(name)
+      .split(/;\n/)
+      .map((text) => text.trim())
+      .filter(Boolean),
+  );
 
 /** Analytic statements as analysts write them; what the gates allow was chosen after them. */
-export const honestStatements: readonly string[] = files.flatMap((name) =>
-  read(name)
-    .split(/;\n/)
-    .map((text) => text.trim())
-    .filter(Boolean),
-);
+export const honestStatements: readonly string[] = statementsIn(files);
+
+/** Longer analyses, written after the binder: windows, rollups, LATERAL, recursion, date series, JSON, full-text search. */
+export const analyses: readonly string[] = statementsIn(filesLike(/^analysis-.*\.sql$/));
 
 export const corpusHash: string = createHash('sha256').update(files.map(read).join('')).digest('hex');
 
