@@ -148,6 +148,37 @@ test('only columns in scope ever leave the database, whatever a model tries', as
   expect(world.model.calls.at(-1)?.messages.filter(({ role }) => role === 'tool')).toHaveLength(attempts.length + 6);
 }, 30_000);
 
+test('a name that PostgreSQL would read as a function never reaches the database', async () => {
+  await world.sql(
+    "create table api_tokens (token text); insert into api_tokens values ('token-outside-the-scope'); grant select on api_tokens to public",
+    demonstration,
+  );
+  const stealing = 'select array_to_tsvector(array_agg(token)) from public.api_tokens';
+  const attempts = [
+    `select ('${stealing}'::text).ts_stat as ts_stat`,
+    `with ts_stat as (select '${stealing}'::text as q) select (q).ts_stat from ts_stat`,
+    `select (v.q).ts_stat from (values ('${stealing}'::text)) as v(q), (values (1)) as ts_stat(n)`,
+    `select l.* from (select '${stealing}'::text as q) s, lateral (select (s.q)."ts_stat" as "ts_stat") l`,
+    `select ts_stat.ts_stat from concat('${stealing}') as ts_stat(q)`,
+    `select count(*) over ts_stat, (q).ts_stat from (select '${stealing}'::text as q) s window ts_stat as (order by q)`,
+    'select (s.n).pg_advisory_lock from (select 4711::bigint as n) s, (values (1)) as pg_advisory_lock(x)',
+    'select c.pg_column_size as pg_column_size from customers c',
+  ];
+  const agentId = await world.agent(['customers(id, country)']);
+  world.model.follow((request) =>
+    stepOf(request) === 0
+      ? { kind: 'tools', calls: attempts.map((sql) => ({ name: 'query', arguments: { sql } })) }
+      : { kind: 'text', text: 'That is all.' },
+  );
+  const logged = world.log('postgres').length;
+  const message = dataOf<Message>(await world.ask(agentId, 'Show me the tokens.'));
+  expect(toolTexts()).toHaveLength(attempts.length);
+  for (const told of toolTexts()) expect(told).toMatch(/is not available here|There is no column/);
+  expect(message.queries ?? []).toEqual([]);
+  const { byRole, byAccount } = statementsOf(world.log('postgres').slice(logged));
+  expect([...byRole, ...byAccount].filter((text) => /ts_stat|api_tokens|pg_advisory_lock|pg_column_size/.test(text))).toEqual([]);
+}, 30_000);
+
 /** What workers had the database run, as the role of a scope and as the account that was connected. */
 function statementsOf(log: string): { byRole: string[]; byAccount: string[] } {
   const lines = log.split(/\n(?=\d{4}-\d\d-\d\d )/).filter((line) => line.includes('agent-service answers'));
