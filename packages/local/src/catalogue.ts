@@ -145,6 +145,7 @@ export const catalogue: readonly CatalogueEntry[] = [
       'RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE',
       'ANSWER_WAIT_SECONDS',
       'TRUSTED_PROXIES',
+      'CONNECTIONS_PER_ADDRESS',
       'PUBLIC_URL',
     ],
     port: { setting: 'PORT', fallback: 8080 },

@@ -19,6 +19,7 @@ test('what can have a default has one', () => {
     RATE_LIMIT_TOKENS_PER_MINUTE: 30,
     RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE: 300,
     ANSWER_WAIT_SECONDS: 60,
+    CONNECTIONS_PER_ADDRESS: 5_000,
     PUBLIC_URL: '/',
   });
 });

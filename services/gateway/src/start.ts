@@ -7,11 +7,12 @@ import { askIdentity } from './auth/ask-identity.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { GatewayConfig } from './config.ts';
 import { createApp } from './http/app.ts';
+import { limitConnections } from './http/connection-limit.ts';
 import { createObserver } from './http/observer.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createResponder } from './http/responder.ts';
 import { createHttpServer } from './http/server.ts';
-import { clientAddress, countedAddress } from './limits/client-address.ts';
+import { clientAddress, countedAddress, isTrustedProxy } from './limits/client-address.ts';
 import { createFailedAuthentications } from './limits/failed-authentications.ts';
 import { createLastingLimiter } from './limits/lasting-limiter.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -76,6 +77,13 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   const served = webhooks ? everyRoute : routes;
   const pages = [livez, readyz(process.health), openapi(served, config.PUBLIC_URL), ...docs];
   const server = createHttpServer(createApp({ routes: served, pages, pipeline, respond }));
+  const refusals = process.metrics.counter('connections_refused_total', 'Connections of addresses that have too many', []);
+  limitConnections(server, {
+    perAddress: config.CONNECTIONS_PER_ADDRESS,
+    countedBy: (peer) =>
+      isTrustedProxy(peer, config.TRUSTED_PROXIES) ? undefined : countedAddress(clientAddress(peer, undefined, config.TRUSTED_PROXIES)),
+    onRefused: () => refusals.inc(),
+  });
   const port = await listen(server, config.HOST, config.PORT);
   process.onStop('http server', () => closeServer(server));
   // First of all: what waits holds connections, and the server would wait for them.

@@ -27,6 +27,8 @@ const parserCodes: Record<string, ErrorCode> = {
 export function createHttpServer(listener: RequestListener): Server {
   // A missing Host header is nothing to us, and Node's own answer to it has no body.
   const server = createServer({ maxHeaderSize, keepAliveTimeout, headersTimeout, requestTimeout, requireHostHeader: false }, listener);
+  // Node would drop the rest unseen, a second Authorization among them; requests with many are refused.
+  server.maxHeadersCount = 0;
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuseBytes(socket as Socket, cause));
   // Without this, Node closes the connection and says nothing.
   server.on('connect', (_request, socket) => refuse(socket, new ServiceError('method_not_allowed'), [`Allow: ${methods}`]));

@@ -6,8 +6,12 @@ const once: readonly string[] = ['Authorization', 'Idempotency-Key'];
 const lowerCase = once.map((name) => name.toLowerCase());
 const lengths = new Set(once.map(({ length }) => length));
 
+/** No caller needs as many; reading each costs as much as its bytes. */
+const maxHeaders = 200;
+
 /** Refuses a request that two parts of a system could read differently. */
 export function checkUnambiguous({ rawHeaders, headers }: IncomingMessage): void {
+  if (rawHeaders.length > 2 * maxHeaders) throw new ServiceError('headers_too_large', { message: `Send at most ${maxHeaders} headers.` });
   let seen = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;

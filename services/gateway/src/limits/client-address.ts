@@ -19,6 +19,12 @@ function addEntry(trusted: BlockList, entry: string): void {
 
 const family = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
+/** Whether this peer is believed about the addresses of others. */
+export function isTrustedProxy(peer: string, trusted: BlockList): boolean {
+  const address = plain(peer);
+  return isIP(address) !== 0 && trusted.check(address, family(address));
+}
+
 /** More proxies than any request passes. */
 const maxHops = 32;
 
@@ -26,7 +32,7 @@ const maxHops = 32;
 export function clientAddress(peer: string, forwardedFor: string | undefined, trusted: BlockList): string {
   let address = plain(peer);
   const hops = forwardedFor?.split(',').slice(-maxHops) ?? [];
-  while (isIP(address) !== 0 && trusted.check(address, family(address))) {
+  while (isTrustedProxy(address, trusted)) {
     const hop = plain(hops.pop()?.trim() ?? '');
     if (isIP(hop) === 0) return address;
     address = hop;

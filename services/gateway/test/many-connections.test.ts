@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { testRedis } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
+import { ask, sendRaw } from './support/http.ts';
+import { type Peer, startPeer } from './support/peer.ts';
+import { until } from './support/until.ts';
+
+const token = apiKey('a');
+let peer: Peer;
+let limited: Gateway;
+let behindProxy: Gateway;
+beforeAll(async () => {
+  peer = await startPeer();
+  admit(peer, { [token]: caller('a') });
+  const { url } = await testRedis();
+  limited = await startGateway(peer, url, { CONNECTIONS_PER_ADDRESS: '3' });
+  behindProxy = await startGateway(peer, url, { CONNECTIONS_PER_ADDRESS: '3', TRUSTED_PROXIES: '127.0.0.0/8' });
+});
+afterAll(async () => {
+  await limited.stop();
+  await behindProxy.stop();
+  await peer.stop();
+});
+
+async function dial(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+test('an address has so many connections and no more, and a closed one makes room', async () => {
+  const held = [await dial(limited.port), await dial(limited.port), await dial(limited.port)];
+  await expect(ask(limited.url, '/livez')).rejects.toThrow();
+  held[0]?.destroy();
+  await until(() =>
+    ask(limited.url, '/livez').then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  );
+  for (const socket of held) socket.destroy();
+});
+
+test('a trusted proxy has as many as it needs', async () => {
+  const held = await Promise.all(Array.from({ length: 10 }, () => dial(behindProxy.port)));
+  expect((await ask(behindProxy.url, '/livez')).status).toBe(200);
+  for (const socket of held) socket.destroy();
+});
+
+test('more headers than any caller needs are refused, and none of them is dropped unseen', async () => {
+  const headers = (count: number) => Array.from({ length: count }, (_, index) => `x${index}: 1\r\n`).join('');
+  const get = (more: string) => sendRaw(behindProxy.port, `GET /v1/users HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${more}\r\n`);
+  expect(await get(`Authorization: Bearer ${token}\r\n${headers(190)}`)).toMatch(/^HTTP\/1.1 200 /);
+  expect(await get(`Authorization: Bearer ${token}\r\n${headers(200)}`)).toMatch(/^HTTP\/1.1 431 /);
+  expect(await get(`Authorization: Bearer ${token}\r\n${'a:\r\n'.repeat(2_100)}Authorization: Bearer other\r\n`)).toMatch(
+    /^HTTP\/1.1 431 /,
+  );
+});
