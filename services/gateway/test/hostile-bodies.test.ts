@@ -101,6 +101,9 @@ describe('a hostile body', () => {
     expectError(answer, 400, 'invalid_request');
     expect(answer.body.error.param).toBe('__proto__');
     expect(({} as Record<string, unknown>)['conversation_id']).toBeUndefined();
+    const inner = await send(['POST', '/v1/agents/agt_1/messages'], '{"message":"Hi","context":{"page":{"__proto__":{"a":1}}}}');
+    expectError(inner, 400, 'invalid_request');
+    expect(inner.body.error.param).toBe('context.page.__proto__');
   });
 });
 

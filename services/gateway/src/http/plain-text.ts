@@ -4,7 +4,8 @@ import { fieldPath } from './field-path.ts';
 type Path = readonly (string | number)[];
 
 /**
- * Refuses what no field may hold: NUL and lone surrogates, which PostgreSQL and UTF-8 can't carry, in values and names alike.
+ * Refuses what no field may hold: NUL and lone surrogates, which PostgreSQL and UTF-8 can't carry, in values and names alike, and
+ * the name __proto__, which code that copies objects drops or takes for their prototype.
  * Reading the body has bounded how deep and how large the value is.
  */
 export function checkText(value: unknown): void {
@@ -18,6 +19,10 @@ function findFault(value: unknown, path: Path): FieldError | undefined {
       ? undefined
       : { param: fieldPath(path), message: 'The text holds a NUL character or half of a surrogate pair. Send valid Unicode text.' };
   if (typeof value !== 'object' || value === null) return undefined;
+  if (Object.hasOwn(value, '__proto__')) {
+    const param = fieldPath([...path, '__proto__']);
+    return { param, message: `${param} is not known here; remove it.` };
+  }
   if (Array.isArray(value)) return firstFault(value.entries(), path);
   return (
     findFault(
