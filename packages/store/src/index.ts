@@ -11,7 +11,7 @@ export { isViolation, judgeStatement } from './failures.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { type IdPrefix, newId } from './ids.ts';
 export { migrate, migration } from './migrations.ts';
-export { createMonthPartitions, type Partitions } from './month-partitions.ts';
+export { createMonthPartitions, monthOf, type Partitions, startOfMonth } from './month-partitions.ts';
 export { deadLettersTable, type OutboxMessage, outboxTable, writeOutbox } from './outbox.ts';
 export { type Parameters, parameters } from './parameters.ts';
 export { type Relay, type RelayOptions, startRelay } from './relay.ts';

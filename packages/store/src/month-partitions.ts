@@ -5,6 +5,11 @@ import type { Store } from './store.ts';
 export interface Partitions {
   /** Resolves when the months around this instant have theirs. Costs nothing once they are known. */
   ensure(now: number): Promise<void>;
+  /**
+   * Drops those that ended longer ago than this, each in a transaction that gives way to others, and answers with their names. The
+   * database's clock must agree: a process whose clock is ahead drops nothing early.
+   */
+  drop(now: number, keptMs: number): Promise<string[]>;
 }
 
 /** Which months besides that of the instant have to be there, in months from it. */
@@ -12,13 +17,15 @@ export interface Around {
   readonly before: number;
   /** At least one: by its turn every process has it, whatever their clocks say. */
   readonly after: number;
+  /** How full new pages are made; less leaves room for rows that change. */
+  readonly fillfactor?: number;
 }
 
-export function createMonthPartitions(store: Store, table: string, { before, after }: Around): Partitions {
+export function createMonthPartitions(store: Store, table: string, { before, after, fillfactor = 100 }: Around): Partitions {
   const known = new Set<number>();
   async function make(month: number): Promise<void> {
     if (known.has(month)) return;
-    await store.transaction(({ sql }) => makePartition(sql, table, month));
+    await store.transaction(({ sql }) => makePartition(sql, table, month, fillfactor));
     known.add(month);
   }
   return {
@@ -26,19 +33,50 @@ export function createMonthPartitions(store: Store, table: string, { before, aft
       const month = monthOf(now);
       for (let each = month - before; each <= month + after; each += 1) if (!known.has(each)) await make(each);
     },
+    async drop(now, keptMs) {
+      const old = await endedBefore(store.sql, table, now, keptMs);
+      for (const name of old) await store.transaction(({ sql }) => dropPartition(sql, name));
+      return old;
+    },
   };
 }
 
 /** Months counted from year 0. */
-const monthOf = (time: number): number => new Date(time).getUTCFullYear() * 12 + new Date(time).getUTCMonth();
-const startOf = (month: number): string => new Date(Date.UTC(Math.floor(month / 12), month % 12, 1)).toISOString();
+export const monthOf = (time: number): number => new Date(time).getUTCFullYear() * 12 + new Date(time).getUTCMonth();
+/** The first instant of a month, as text. */
+export const startOfMonth = (month: number): string => new Date(Date.UTC(Math.floor(month / 12), month % 12, 1)).toISOString();
+
+const bound = 'pg_get_expr(child.relpartbound, child.oid)';
+const children = `pg_inherits join pg_class child on child.oid = inhrelid where inhparent = $1::regclass`;
+/** The end of a partition, which is not part of it. */
+const end = `substring(${bound} from 'TO \\(''([^'']+)''\\)')::timestamptz`;
 
 /** Attached and not created in place, because that would wait for every writer and hold them all off meanwhile. */
-async function makePartition(sql: Sql, table: string, month: number): Promise<void> {
-  const name = `${table}_${startOf(month).slice(0, 7).replace('-', '_')}`;
+async function makePartition(sql: Sql, table: string, month: number, fillfactor: number): Promise<void> {
+  const name = `${table}_${startOfMonth(month).slice(0, 7).replace('-', '_')}`;
   await sql('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${name} partition`]);
-  const [existing] = await sql('select 1 from pg_inherits where inhparent = $1::regclass and inhrelid = to_regclass($2)', [table, name]);
+  // A table that became partitioned later has a first partition, for all that was there.
+  const [existing] = await sql(
+    `select 1 from ${children} and (inhrelid = to_regclass($2)
+       or (${bound} like 'FOR VALUES FROM (MINVALUE)%' and ${end} > $3::timestamptz))`,
+    [table, name, startOfMonth(month)],
+  );
   if (existing) return;
-  await sql(`create table ${name} (like ${table} including all)`);
-  await sql(`alter table ${table} attach partition ${name} for values from ('${startOf(month)}') to ('${startOf(month + 1)}')`);
+  await sql(`create table ${name} (like ${table} including all) with (fillfactor = ${fillfactor})`);
+  await sql(`alter table ${table} attach partition ${name} for values from ('${startOfMonth(month)}') to ('${startOfMonth(month + 1)}')`);
+}
+
+async function endedBefore(sql: Sql, table: string, now: number, keptMs: number): Promise<string[]> {
+  const rows = await sql<{ name: string }>(
+    `select inhrelid::regclass::text as name from ${children}
+       and ${end} <= least($2::timestamptz, now()) - $3::float8 * interval '1 millisecond' order by 1`,
+    [table, new Date(now).toISOString(), keptMs],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** The lock of the whole table is asked for briefly: whoever uses the table waits behind it. */
+async function dropPartition(sql: Sql, name: string): Promise<void> {
+  await sql(`set local lock_timeout = '500ms'`);
+  await sql(`drop table if exists ${name}`);
 }

@@ -1,0 +1,102 @@
+import { Client } from 'pg';
+
+/** One run of a statement. */
+export interface StatementRun {
+  readonly statement: string;
+  /** Rows that its scans read, those included that they left out again. */
+  readonly rowsRead: number;
+  /** The plan, a line a node. */
+  readonly plan: string;
+}
+
+type Sql = <Row extends object>(statement: string, values?: readonly unknown[]) => Promise<Row[]>;
+
+/** A store over one connection that records how its statements run. */
+export interface RecordingStore {
+  readonly sql: Sql;
+  transaction<T>(work: (transaction: { readonly sql: Sql }) => Promise<T>): Promise<T>;
+  /** What ran meanwhile. */
+  record(work: () => Promise<unknown>): Promise<StatementRun[]>;
+  end(): Promise<void>;
+}
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  Plans?: PlanNode[];
+}
+
+const quiet = [
+  `load 'auto_explain'`,
+  'set auto_explain.log_min_duration = 0',
+  'set auto_explain.log_analyze = on',
+  'set auto_explain.log_timing = off',
+  'set auto_explain.log_format = json',
+  `set auto_explain.log_level = 'notice'`,
+  'set plan_cache_mode = force_generic_plan',
+  'set random_page_cost = 1.1',
+  'set jit = off',
+];
+
+/**
+ * Statements are prepared once, as services prepare them, and planned for whatever their parameters are: what runs first over empty
+ * tables keeps the plan that was made for those.
+ */
+export async function recordingStore(url: string, schema: string): Promise<RecordingStore> {
+  const client = new Client({ connectionString: url, options: `-c search_path=${schema} -c timezone=UTC` });
+  await client.connect();
+  for (const statement of quiet) await client.query(statement);
+  const names = new Map<string, string>();
+  let runs: StatementRun[] = [];
+  client.on('notice', ({ message = '' }) => {
+    const json = message.slice(message.indexOf('{'));
+    if (!message.startsWith('duration:') || json === message) return;
+    const { 'Query Text': statement, Plan: plan } = JSON.parse(json) as { 'Query Text': string; Plan: PlanNode };
+    runs.push({ statement, rowsRead: rowsReadBy(plan), plan: drawn(plan) });
+  });
+  const sql: Sql = async <Row extends object>(text: string, values: readonly unknown[] = []) => {
+    const name = names.get(text) ?? `s${names.size}`;
+    names.set(text, name);
+    return (await client.query<Row>({ name, text, values: [...values] })).rows;
+  };
+  return {
+    sql,
+    async transaction(work) {
+      await client.query('begin');
+      try {
+        const result = await work({ sql });
+        await client.query('commit');
+        return result;
+      } catch (cause) {
+        await client.query('rollback');
+        throw cause;
+      }
+    },
+    async record(work) {
+      runs = [];
+      await work();
+      return runs;
+    },
+    end: () => client.end(),
+  };
+}
+
+const isScan = (node: PlanNode) => node['Node Type'].endsWith('Scan') && (node['Relation Name'] ?? node['Index Name']) !== undefined;
+
+function rowsReadBy(node: PlanNode): number {
+  const own = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+  const below = (node.Plans ?? []).reduce((sum, child) => sum + rowsReadBy(child), 0);
+  return below + (isScan(node) ? Math.round(own * node['Actual Loops']) : 0);
+}
+
+function drawn(node: PlanNode, depth = 0): string {
+  const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '', 'Actual Rows': rows, 'Actual Loops': loops } = node;
+  const removed = node['Rows Removed by Filter'] ?? 0;
+  const line = `${'  '.repeat(depth)}${type} ${table} ${index} rows=${rows} removed=${removed} loops=${loops}`;
+  return [line, ...(node.Plans ?? []).map((child) => drawn(child, depth + 1))].join('\n');
+}
