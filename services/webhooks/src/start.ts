@@ -10,6 +10,7 @@ import { createMailer } from './mail/mailer.ts';
 import { createNotifier } from './mail/notifier.ts';
 import { implementation } from './rpc/index.ts';
 import { migrations } from './store/migrations/index.ts';
+import { createMonths } from './store/months.ts';
 import { sealedPlaces } from './store/sealed-places.ts';
 import { startSweeps } from './sweeps.ts';
 
@@ -19,6 +20,8 @@ const schema = 'webhooks';
 export async function start(process: ProcessContext, config: WebhooksConfig, now: () => number = process.clock.now): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities: [] });
+  const months = createMonths(store);
+  await months.ensure(now());
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'webhooks', config });
   process.onStop('identity client', async () => identity.close());
   const jobs = createProducer(process, await openRedis(process, config), 'deliveries');
@@ -29,6 +32,7 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
     logger: process.logger,
     cipher: await openCipher(process, store, config, sealedPlaces),
     cursors: createCursors(config.CURSOR_SECRET),
+    months,
     auditRelay: relayAudit(process, store, identity),
     lines: createLines({ process, store, jobs, now }),
     refusalOfUrl: (url) => refusalOfTarget(url, allowed, resolve),

@@ -1,6 +1,5 @@
 import type { ServiceError } from '@agent-service/contracts';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { removeOldDeliveries } from '../src/store/removal.ts';
 import { type Booted, boot, query } from './booted.ts';
 import { asCaller } from './clients.ts';
 import { until } from './until.ts';
@@ -173,15 +172,3 @@ test('however many wait for one endpoint, its lane holds 16 of them, and 4 while
     (await webhooks.dispatcher.beginDelivery({ items: failed.map(({ delivery, dispatch }) => ({ delivery, dispatch })) })).results,
   ).toEqual(failed.map(() => ({ begun: null })));
 }, 30_000);
-
-test('what is older than thirty days goes, and the totals with it', async () => {
-  const endpointId = await created();
-  await receive('evt_old');
-  await query(webhooks.databaseUrl, "update deliveries set created_at = created_at - interval '31 days' where endpoint_id = $1", [
-    endpointId,
-  ]);
-  const sql = <Row extends object>(statement: string, values: readonly unknown[] = []) =>
-    query<Row>(webhooks.databaseUrl, statement, [...values]);
-  expect(await removeOldDeliveries(sql, clock, 100)).toBe(1);
-  expect(await deliveriesOf(endpointId)).toEqual({ deliveries: [], page: { total: '0', nextCursor: '' } });
-});

@@ -7,6 +7,8 @@ export interface WebhookEvent extends Tenant {
   readonly id: string;
   readonly type: string;
   readonly createdAt: string;
+  /** The first day of the month in which it was made. */
+  readonly month: string;
   /** What receivers get, byte for byte. */
   readonly body: string;
 }

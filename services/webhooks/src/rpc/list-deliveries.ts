@@ -4,7 +4,7 @@ import type { WebhooksContext } from '../context.ts';
 import { countDeliveriesOf, listDeliveries as selectDeliveries } from '../store/deliveries.ts';
 import { toDelivery } from './messages.ts';
 
-export const listDeliveries = ({ store, cursors }: WebhooksContext): RpcOf<'webhooks', 'listDeliveries'> => ({
+export const listDeliveries = ({ store, cursors, now }: WebhooksContext): RpcOf<'webhooks', 'listDeliveries'> => ({
   allow: callers({ scope: 'webhooks:read' }),
   async handle({ endpointId, page }, call) {
     const { organizationId, environment } = call.tenant;
@@ -12,9 +12,10 @@ export const listDeliveries = ({ store, cursors }: WebhooksContext): RpcOf<'webh
     const limit = page?.limit || 20;
     const binding = ['webhook deliveries', organizationId, environment, endpointId];
     const start = cursors.decode(binding, page?.cursor ?? '');
+    const at = now();
     const [rows, total] = await Promise.all([
-      selectDeliveries(store.sql, tenant, endpointId, start?.after, limit),
-      countDeliveriesOf(store.sql, tenant, endpointId),
+      selectDeliveries(store.sql, tenant, endpointId, { after: start?.after, limit, now: at }),
+      countDeliveriesOf(store.sql, tenant, endpointId, at),
     ]);
     if (total === undefined) throw new ServiceError('not_found');
     const last = rows.length > limit ? rows[limit - 1] : undefined;

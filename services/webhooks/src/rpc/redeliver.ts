@@ -3,15 +3,17 @@ import { newId, once, writeAudit } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import { addDelivery, findRepeatable } from '../store/deliveries.ts';
 import { lockEndpoint } from '../store/endpoints.ts';
+import { deliveriesKeptMs } from '../store/months.ts';
 import { countDeliveries } from '../store/receive.ts';
-import { deliveriesKeptMs } from '../store/removal.ts';
+
 import { toDelivery } from './messages.ts';
 
-export const redeliver = ({ store, lines, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'redeliver'> => ({
+export const redeliver = ({ store, months, lines, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'redeliver'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId, deliveryId }, call) {
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
+    await months.ensure(now());
     const response = await once(store, call, async ({ sql }) => {
       const at = now();
       const endpoint = await lockEndpoint(sql, tenant, endpointId);

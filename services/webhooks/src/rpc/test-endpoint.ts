@@ -8,11 +8,12 @@ import { countDeliveries } from '../store/receive.ts';
 import { toTimestamp } from '../store/time.ts';
 import { toDelivery } from './messages.ts';
 
-export const testEndpoint = ({ store, lines, now }: WebhooksContext): RpcOf<'webhooks', 'testEndpoint'> => ({
+export const testEndpoint = ({ store, months, lines, now }: WebhooksContext): RpcOf<'webhooks', 'testEndpoint'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId }, call) {
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
+    await months.ensure(now());
     const response = await once(store, call, async ({ sql }) => {
       const endpoint = await lockEndpoint(sql, tenant, endpointId);
       if (!endpoint) throw new ServiceError('not_found');

@@ -2,7 +2,7 @@ import type { Sql } from '@agent-service/store';
 import type { Outcome } from '../domain/outcome.ts';
 import { attemptOf } from './end.ts';
 import { distinctEndpoints, type EndpointKey, endpointColumns } from './keys.ts';
-import type { Armed } from './line.ts';
+import { type Armed, atPlaceOf } from './line.ts';
 import { toMs, toTimestamp } from './time.ts';
 
 /** How far behind an endpoint's last_delivery_at may be, so that a busy one is not written with every delivery. */
@@ -33,14 +33,14 @@ export function saveDelivered(sql: Sql, jobs: readonly DeliveredJob[], now: numb
      from jsonb_to_recordset($1::jsonb) as item (position integer, organization_id text, environment text, id text, dispatch integer,
        attempt jsonb, response_status integer, response_body text)
      cross join lateral (
-       select ctid as place, endpoint_id from deliveries
+       select tableoid as part, ctid as place, endpoint_id from deliveries
        where organization_id = item.organization_id and environment = item.environment and id = item.id
          and state = 'armed' and dispatch = item.dispatch offset 0) as found
      cross join lateral (
        select last_delivery_at from endpoints
        where organization_id = item.organization_id and environment = item.environment and id = found.endpoint_id
          and status = 'healthy' and first_failure_at is null offset 0) as endpoint
-     where delivery.ctid = found.place
+     where ${atPlaceOf('found')}
      returning item.position, delivery.organization_id as "organizationId", delivery.environment, delivery.endpoint_id as "endpointId",
        endpoint.last_delivery_at as "lastDeliveryAt"`,
     [JSON.stringify(jobs.map((job) => recordOf(job, now))), toTimestamp(now)],

@@ -1,6 +1,7 @@
 import type { Page, Sql } from '@agent-service/store';
 import type { Tenant } from '../domain/tenant.ts';
 import type { AttemptRecord } from './end.ts';
+import { firstShown, nameOfMonth } from './months.ts';
 import { toTimestamp } from './time.ts';
 
 export interface DeliveryRow {
@@ -20,32 +21,33 @@ export interface DeliveryRow {
 const columns = `id, event_id as "eventId", event_type as "eventType", state, attempts, response_status as "responseStatus",
   response_body as "responseBody", due_at as "dueAt", created_at as "createdAt", ended_at as "endedAt", redelivery_of as "redeliveryOf"`;
 
-/** Undefined where there is no such endpoint. */
+/** How many deliveries of the months that are shown; undefined where there is no such endpoint. */
 export async function countDeliveriesOf(
   sql: Sql,
   { organizationId, environment }: Tenant,
   endpointId: string,
+  now: number,
 ): Promise<number | undefined> {
   const [row] = await sql<{ deliveries: string }>(
-    'select deliveries from endpoints where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null',
-    [organizationId, environment, endpointId],
+    `select coalesce((select sum(counted::bigint) from jsonb_each_text(deliveries_by_month) as each (month, counted) where month >= $4), 0) as deliveries
+     from endpoints where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
+    [organizationId, environment, endpointId, firstShown(now).name],
   );
   return row && Number(row.deliveries);
 }
 
-/** Newest first; one row more than asked for tells that there is a further page. */
+/** Newest first, of the months that are shown; one row more than asked for tells that there is a further page. */
 export function listDeliveries(
   sql: Sql,
   { organizationId, environment }: Tenant,
   endpointId: string,
-  after: Page['after'] | undefined,
-  limit: number,
+  { after, limit, now }: { after: Page['after'] | undefined; limit: number; now: number },
 ): Promise<DeliveryRow[]> {
-  const seek = after ? 'and (created_at, id) < ($5::timestamptz, $6)' : '';
+  const seek = after ? 'and (created_at, id) < ($6::timestamptz, $7)' : '';
   return sql<DeliveryRow>(
-    `select ${columns} from deliveries where organization_id = $1 and environment = $2 and endpoint_id = $3 ${seek}
+    `select ${columns} from deliveries where organization_id = $1 and environment = $2 and endpoint_id = $3 and created_at >= $5 ${seek}
      order by created_at desc, id desc limit $4`,
-    [organizationId, environment, endpointId, limit + 1, ...(after ?? [])],
+    [organizationId, environment, endpointId, limit + 1, firstShown(now).start, ...(after ?? [])],
   );
 }
 
@@ -93,12 +95,13 @@ export async function addTestEvent(
   { organizationId, environment }: Tenant,
   { id, type, body, at }: { id: string; type: string; body: string; at: number },
 ): Promise<void> {
-  await sql('insert into events (organization_id, environment, id, type, body, received_at) values ($1, $2, $3, $4, $5, $6)', [
+  await sql('insert into events (organization_id, environment, id, type, body, received_at, month) values ($1, $2, $3, $4, $5, $6, $7)', [
     organizationId,
     environment,
     id,
     type,
     body,
     toTimestamp(at),
+    `${nameOfMonth(at)}-01`,
   ]);
 }

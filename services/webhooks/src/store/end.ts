@@ -6,7 +6,7 @@ import type { Tenant } from '../domain/tenant.ts';
 import { asRecords, jobRecords } from './begin.ts';
 import { type HealthColumns, toHealth } from './endpoints.ts';
 import type { EndpointKey } from './keys.ts';
-import type { Armed } from './line.ts';
+import { type Armed, atPlaceOf } from './line.ts';
 import { toMsOrNull, toTimestamp } from './time.ts';
 
 export interface InHand extends EndpointKey, DeliveryInHand {
@@ -87,9 +87,9 @@ export async function saveEnded(sql: Sql, ended: readonly EndedDelivery[], now: 
      from jsonb_to_recordset($1::jsonb) as item (organization_id text, environment text, id text, state text, due_at timestamptz,
        attempts_made integer, last_failure_at timestamptz, attempt jsonb, response_status integer, response_body text)
      cross join lateral (
-       select ctid as place from deliveries
+       select tableoid as part, ctid as place from deliveries
        where organization_id = item.organization_id and environment = item.environment and id = item.id offset 0) as locked
-     where delivery.ctid = locked.place
+     where ${atPlaceOf('locked')}
      returning delivery.id, delivery.dispatch`,
     [JSON.stringify(ended.map((each) => recordOf(each, now))), toTimestamp(now)],
   );

@@ -26,6 +26,13 @@ export interface WithJobs extends EndpointKey {
 }
 
 /**
+ * The row of `delivery` at the place that another relation names by `part` and `place`. The condition that always holds has the planner
+ * expect few places, and so look each up instead of reading whole partitions, whatever it knows of their size.
+ */
+export const atPlaceOf = (found: string): string =>
+  `delivery.tableoid = ${found}.part and delivery.ctid = ${found}.place and (${found}.part, ${found}.place) is not distinct from (${found}.part, ${found}.place)`;
+
+/**
  * Takes what is due out of the lines of these endpoints, oldest first, for as long as their lanes have room. Lanes are counted
  * without a lock: two replicas that do this at the same moment may fill a lane twice, and it empties again. Rows that are locked
  * here are written by their place, since a join by key reads the whole table wherever statistics are missing or old.
@@ -34,23 +41,27 @@ export function armLines(sql: Sql, endpoints: readonly WithJobs[], now: number):
   return sql<ArmedBy>(
     `with lanes as (
        select endpoint.organization_id, endpoint.environment, endpoint.id,
-         case when endpoint.first_failure_at is null then wanted.shared else wanted.own end as job, coalesce(endpoint.void_before, '-infinity') as void_before,
+         case when endpoint.first_failure_at is null then wanted.shared else wanted.own end as job,
+         coalesce(endpoint.void_before, '-infinity') as void_before,
          case when endpoint.first_failure_at is null then ${laneWidth} else ${narrowLaneWidth} end - (
            select count(*) from deliveries as delivery
            where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
              and delivery.endpoint_id = endpoint.id and delivery.state = 'armed' and delivery.ended_at is null) as room
        from unnest($1::text[], $2::text[], $3::text[], $6::text[], $7::text[]) as wanted (organization_id, environment, id, shared, own)
-       join endpoints as endpoint using (organization_id, environment, id)
-       where endpoint.active and endpoint.deleted_at is null
-     ), line as (
-       select found.place, lanes.job from lanes cross join lateral (
-         select delivery.ctid as place from deliveries as delivery
+       cross join lateral (
+         select * from endpoints
+         where organization_id = wanted.organization_id and environment = wanted.environment and id = wanted.id
+           and active and deleted_at is null offset 0) as endpoint
+     ), line as materialized (
+       select found.part, found.place, lanes.job from lanes cross join lateral (
+         select delivery.tableoid as part, delivery.ctid as place from deliveries as delivery
          where delivery.organization_id = lanes.organization_id and delivery.environment = lanes.environment
            and delivery.endpoint_id = lanes.id and delivery.state = 'waiting' and delivery.ended_at is null and delivery.due_at <= $4
            and delivery.created_at > lanes.void_before
-         order by delivery.due_at, delivery.id limit greatest(lanes.room, 0) for update skip locked) as found
+         order by delivery.due_at limit greatest(lanes.room, 0) for update skip locked) as found
      )
-     update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5, job = line.job from line where delivery.ctid = line.place
+     update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5, job = line.job from line
+     where ${atPlaceOf('line')}
      returning delivery.organization_id as "organizationId", delivery.environment, delivery.id as "deliveryId", delivery.dispatch, delivery.job`,
     [
       ...endpointColumns(endpoints),

@@ -1,6 +1,7 @@
 import { newId, type Sql } from '@agent-service/store';
 import type { WebhookEvent } from '../domain/event.ts';
 import { distinctEndpoints, type EndpointKey, endpointColumns } from './keys.ts';
+import { firstShown, nameOfMonth } from './months.ts';
 import { toTimestamp } from './time.ts';
 
 /** How long after its arrival a delivery is looked after that nobody has taken out of the line. */
@@ -64,14 +65,16 @@ async function addEvents(sql: Sql, events: readonly WebhookEvent[], now: number)
   const byKey = new Map(events.map((event) => [textOf(event), event]));
   const rows = [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event);
   const added = await sql<{ organizationId: string; environment: WebhookEvent['environment']; id: string }>(
-    `insert into events (organization_id, environment, id, type, body, received_at)
-     select event.organization_id, event.environment, event.id, event.type, event.body, $6
-     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) as event (organization_id, environment, id, type, body)
+    `insert into events (organization_id, environment, id, month, type, body, received_at)
+     select event.organization_id, event.environment, event.id, event.month, event.type, event.body, $7
+     from unnest($1::text[], $2::text[], $3::text[], $4::date[], $5::text[], $6::text[])
+       as event (organization_id, environment, id, month, type, body)
      on conflict do nothing returning organization_id as "organizationId", environment, id`,
     [
       rows.map(({ organizationId }) => organizationId),
       rows.map(({ environment }) => environment),
       rows.map(({ id }) => id),
+      rows.map(({ month }) => month),
       rows.map(({ type }) => type),
       rows.map(({ body }) => body),
       toTimestamp(now),
@@ -109,9 +112,11 @@ export async function countDeliveries(sql: Sql, deliveries: readonly EndpointKey
          on endpoint.organization_id = made.organization_id and endpoint.environment = made.environment and endpoint.id = made.endpoint_id
        order by 1, 2, 3 for no key update of endpoint
      )
-     update endpoints as endpoint set deliveries = endpoint.deliveries + locked.deliveries,
-       look_at = least(endpoint.look_at, $4)
+     update endpoints as endpoint set look_at = least(endpoint.look_at, $4),
+       deliveries_by_month = jsonb_build_object($5::text, locked.deliveries + coalesce((endpoint.deliveries_by_month ->> $5)::bigint, 0)) || coalesce((
+         select jsonb_object_agg(month, counted) from jsonb_each(endpoint.deliveries_by_month) as each (month, counted)
+         where month >= $6 and month <> $5), '{}')
      from locked where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`,
-    [...endpointColumns(deliveries), toTimestamp(now + forgottenMs)],
+    [...endpointColumns(deliveries), toTimestamp(now + forgottenMs), nameOfMonth(now), firstShown(now).name],
   );
 }

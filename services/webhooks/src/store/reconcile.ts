@@ -1,6 +1,6 @@
 import type { Sql } from '@agent-service/store';
 import { distinctEndpoints, type EndpointKey, endpointColumns } from './keys.ts';
-import { type ArmedBy, believedMs } from './line.ts';
+import { type ArmedBy, atPlaceOf, believedMs } from './line.ts';
 import { toTimestamp } from './time.ts';
 
 export interface ArmedRow extends ArmedBy, EndpointKey {}
@@ -8,10 +8,12 @@ export interface ArmedRow extends ArmedBy, EndpointKey {}
 /** A bounded number whose jobs have not been taken up for a while; they are believed in for another while. */
 export function takeDoubtful(sql: Sql, now: number, limit: number): Promise<ArmedRow[]> {
   return sql<ArmedRow>(
-    `update deliveries set look_at = $2
-     where ctid = any(array(
-       select ctid from deliveries where look_at <= $1 order by look_at limit $3 for update skip locked))
-     returning organization_id as "organizationId", environment, endpoint_id as "endpointId", id as "deliveryId", dispatch, job`,
+    `with doubtful as materialized (
+       select tableoid as part, ctid as place from deliveries where look_at <= $1 order by look_at limit $3 for update skip locked)
+     update deliveries as delivery set look_at = $2 from doubtful
+     where ${atPlaceOf('doubtful')}
+     returning delivery.organization_id as "organizationId", delivery.environment, delivery.endpoint_id as "endpointId",
+       delivery.id as "deliveryId", delivery.dispatch, delivery.job`,
     [toTimestamp(now), toTimestamp(now + believedMs), limit],
   );
 }
