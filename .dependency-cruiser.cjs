@@ -19,7 +19,7 @@ module.exports = {
     {
       name: 'only-tests-use-the-testkit',
       severity: 'error',
-      from: { pathNot: '(\\.test\\.ts$|/test/|^bench/|^packages/testkit/)' },
+      from: { pathNot: '(\\.test\\.ts$|/test/|^test/|^bench/|^packages/testkit/)' },
       to: { path: '^packages/testkit/' },
     },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },

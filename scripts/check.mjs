@@ -9,7 +9,7 @@ const run = (command, ...args) => spawnSync(`node_modules/.bin/${command}`, args
 
 /** dependency-cruiser exits 0 when it understood nothing, so the number of modules it saw is part of the check. */
 function boundaries() {
-  const folders = ['packages', 'services', 'bench'].filter((folder) => existsSync(folder));
+  const folders = ['packages', 'services', 'bench', 'test'].filter((folder) => existsSync(folder));
   const result = run('depcruise', '--config', '.dependency-cruiser.cjs', '--output-type', 'json', ...folders);
   if (!result.stdout) return { status: 1, output: result.stderr };
   const { summary } = JSON.parse(result.stdout);

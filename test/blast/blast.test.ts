@@ -1,0 +1,84 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { summarize } from '@agent-service/testkit';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { faultyReplicas } from './faulty-replicas.ts';
+import { hostileCallers } from './hostile-callers.ts';
+import type { Misbehaviour } from './misbehaviour.ts';
+import { type SteadyResult, startSteadyTraffic } from './steady-traffic.ts';
+import { type BlastWorld, startBlastWorld, steadyContent } from './world.ts';
+
+/** BLAST=long: as long as in the faults that were seen; the short form shows the same in a few seconds each. */
+const durationMs = process.env['BLAST'] === 'long' ? 14_000 : 4_000;
+const perSecond = 15;
+const acceptedWithinMs = 1_500;
+const answeredWithinMs = 60_000;
+
+let world: BlastWorld;
+let accepted = 0;
+
+beforeAll(async () => {
+  world = await startBlastWorld();
+}, 120_000);
+afterAll(() => world?.stop(), 60_000);
+
+/** Sends the steady tenant's messages while the work goes on. */
+async function steadyDuring(work: () => Promise<void>): Promise<SteadyResult> {
+  const traffic = startSteadyTraffic({ url: world.system.url, ...world.steady, perSecond });
+  await work().catch(async (cause: unknown) => {
+    await traffic.stop();
+    throw cause;
+  });
+  const result = await traffic.stop();
+  accepted += result.messageIds.length;
+  return result;
+}
+
+/** The messages that have no answer from the tenant's own data when the time is over. */
+async function untilAnswered(messageIds: readonly string[]): Promise<string[]> {
+  const client = new Client({ connectionString: world.databaseUrl });
+  await client.connect();
+  try {
+    const end = performance.now() + answeredWithinMs;
+    for (;;) {
+      const { rows } = await client.query<{ id: string }>(
+        `select id from unnest($1::text[]) as sent (id)
+         where not exists (select 1 from agents.messages m where m.id = sent.id and m.status = 'completed' and m.content = $2)`,
+        [messageIds, steadyContent],
+      );
+      if (rows.length === 0 || performance.now() > end) return rows.map(({ id }) => id);
+      await pause(100);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+const misbehaviours: readonly Misbehaviour[] = [...hostileCallers, ...faultyReplicas];
+
+describe.each(misbehaviours.map((one) => [one.name, one] as const))('%s', (_name, misbehaviour) => {
+  test('and the other tenant does not notice', async () => {
+    const { samples, messageIds } = await steadyDuring(() => misbehaviour.run(world, durationMs));
+    const { sent, failures, p99 } = summarize(samples);
+    process.stdout.write(`${misbehaviour.name}: ${sent} sent, p99 ${Math.round(p99)} ms\n`);
+    expect(sent).toBeGreaterThan((durationMs / 1000) * perSecond * 0.8);
+    expect(failures).toEqual([]);
+    expect(p99).toBeLessThan(acceptedWithinMs);
+    expect(await untilAnswered(messageIds)).toEqual([]);
+  }, 180_000);
+});
+
+test('every message of the other tenant was charged once, and ledger and audit log are whole', async () => {
+  const client = new Client({ connectionString: world.databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<{ count: string; conversations: string }>(
+    'select count(*), count(distinct conversation_id) as conversations from credits.usage_records where organization_id = $1',
+    [world.steady.organizationId],
+  );
+  await client.end();
+  expect(rows).toEqual([{ count: String(accepted), conversations: String(accepted) }]);
+  for (const { organizationId } of [world.steady, world.hostile]) {
+    expect((await world.operators.credits.verifyLedger({ organizationId })).faults).toEqual([]);
+    expect(await world.operators.identity.verifyAuditChain({ organizationId })).toMatchObject({ faults: [] });
+  }
+}, 120_000);

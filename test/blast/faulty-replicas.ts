@@ -1,0 +1,66 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client } from 'pg';
+import { type Misbehaviour, repeatFor } from './misbehaviour.ts';
+import type { BlastWorld } from './world.ts';
+
+function processOf({ system }: BlastWorld, name: string) {
+  const process = system.processes.get(name);
+  if (!process) throw new Error(`there is no process ${name}`);
+  return process;
+}
+
+/** SIGSTOP: its connections stay open and nothing answers on them. */
+const frozenReplica = (name: string): Misbehaviour => ({
+  name: `one of two replicas of ${name} is frozen`,
+  async run(world, durationMs) {
+    const frozen = processOf(world, `${name}-2`);
+    frozen.kill('SIGSTOP');
+    try {
+      await pause(durationMs);
+    } finally {
+      frozen.kill('SIGCONT');
+    }
+    await pause(1_000);
+  },
+});
+
+const killedWorker: Misbehaviour = {
+  name: 'an answer kills its worker, three times',
+  async run(world, durationMs) {
+    await repeatFor(durationMs, 1, async (index) => {
+      if (index < 3) processOf(world, 'answer-worker-2').kill('SIGKILL');
+      await world.sendHostileMessage(`Poison ${index}`);
+      await pause(durationMs / 4);
+    });
+  },
+};
+
+/** Holds row locks of the hostile tenant in a session of another program, while the tenant goes on sending. */
+const lockedRow = (table: string): Misbehaviour => ({
+  name: `a row of ${table} that belongs to one tenant stays locked`,
+  async run(world, durationMs) {
+    const session = new Client({ connectionString: world.databaseUrl });
+    await session.connect();
+    await world.sendHostileMessage('Makes the row');
+    try {
+      await session.query('begin');
+      await session.query(`select 1 from ${table} where organization_id = $1 for update`, [world.hostile.organizationId]);
+      await repeatFor(durationMs, 8, (index) => world.sendHostileMessage(`Locked ${index}`).then(() => pause(100)));
+    } finally {
+      await session.query('rollback');
+      await session.end();
+    }
+  },
+});
+
+export const faultyReplicas: readonly Misbehaviour[] = [
+  frozenReplica('agents'),
+  frozenReplica('credits'),
+  frozenReplica('identity'),
+  frozenReplica('answer-worker'),
+  killedWorker,
+  lockedRow('credits.ledgers'),
+  lockedRow('credits.user_accounts'),
+  lockedRow('agents.answer_lines'),
+  lockedRow('agents.agents'),
+];
