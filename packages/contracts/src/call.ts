@@ -2,7 +2,7 @@ import type { ServerUnaryCall } from '@grpc/grpc-js';
 import type { CallContext, IdempotencyKey } from './call-context.ts';
 import type { Caller, Principal } from './principal.ts';
 import { ServiceError } from './service-error.ts';
-import { readIdempotency } from './wire.ts';
+import { headers, readIdempotency, text } from './wire.ts';
 
 const longestMs = 30_000;
 
@@ -10,6 +10,7 @@ const longestMs = 30_000;
 export class Call implements CallContext {
   readonly caller: Caller;
   readonly requestId: string;
+  readonly voucher: string | undefined;
   readonly expiresAt: number;
   /** Only for the handler itself: what it calls in turn is another effect with an id of its own. */
   readonly requestedOnce: IdempotencyKey | undefined;
@@ -23,6 +24,7 @@ export class Call implements CallContext {
     this.#grpc = grpc;
     this.caller = caller;
     this.requestId = requestId;
+    this.voucher = text(grpc.metadata, headers.voucher);
     this.requestedOnce = readIdempotency(grpc.metadata);
     const leftMs = Number(grpc.getDeadline()) - Date.now() - ageMs;
     this.expiresAt = performance.now() + Math.min(leftMs, longestMs);

@@ -37,6 +37,8 @@ const definitions: Record<ServiceName, Definition> = {
   webhooks: { file: 'agentservice/v1/webhooks.proto', service: 'WebhooksService', outbox: true },
 };
 
+export const serviceNames = Object.keys(definitions) as ServiceName[];
+
 const defaultTimeoutMs = 5_000;
 
 const protoFolder = fileURLToPath(new URL('../../../proto', import.meta.url));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ClockSampler, inSpan, traceHeaders } from '@agent-service/runtime';
-import { type ServiceError as GrpcError, Metadata, type MethodDefinition } from '@grpc/grpc-js';
+import { type ClientUnaryCall, type ServiceError as GrpcError, Metadata, type MethodDefinition } from '@grpc/grpc-js';
 import { context, SpanKind } from '@opentelemetry/api';
 import { readTarget } from './addresses.ts';
 import { type Call, callOnce, callRepeatedly, type Done, DuplicateBudget } from './attempts.ts';
@@ -10,13 +10,13 @@ import { channelOptions } from './channel-options.ts';
 import { clientCredentials } from './credentials.ts';
 import { checkReplica } from './health-check.ts';
 import { isRead, isRepeatable, uncapitalize } from './methods.ts';
-import type { Caller, Principal } from './principal.ts';
 import { type Replica, ReplicaSet } from './replicas.ts';
 import { ServiceError } from './service-error.ts';
+import { openServiceKeys } from './service-keys.ts';
 import type { ClientConfig } from './settings.ts';
-import { type CallerSigner, createSigner } from './signed-caller.ts';
+import { CallSigner } from './signed-caller.ts';
 import type { CallOptions, Client } from './types.ts';
-import { fromGrpcError, hasAnswered, headers, text, writeIdempotency } from './wire.ts';
+import { challengeOf, fromGrpcError, hasAnswered, headers, idempotencyText, text, writeIdempotency } from './wire.ts';
 
 export interface ClientOptions {
   /** A gRPC target: `dns:///identity:50051`, `ipv4:10.0.0.1:50051,10.0.0.2:50051`. Every address is a replica. */
@@ -34,7 +34,7 @@ type Method = MethodDefinition<object, object>;
 interface Calling {
   readonly replicas: ReplicaSet;
   readonly budget: DuplicateBudget;
-  readonly identity: CallerIdentity;
+  readonly signer: CallSigner;
   /** Under this name a server knows how long our calls are usually under way. */
   readonly name: string;
 }
@@ -45,13 +45,13 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
   const methods = Object.entries(service) as [string, Method][];
   const replicas: ReplicaSet = new ReplicaSet({
     addresses: readTarget(address),
-    credentials: clientCredentials(config),
+    credentials: clientCredentials(config, address),
     options: channelOptions,
     check: (replica) => checkReplica(replicas, replica, clock),
     isCheckedFirst: clock !== undefined,
   });
-  const identity = new CallerIdentity(as, createSigner(config.SERVICE_SECRET));
-  const calling: Calling = { replicas, budget: new DuplicateBudget(), identity, name: randomUUID() };
+  const signer = new CallSigner(openServiceKeys(config, as), as, name);
+  const calling: Calling = { replicas, budget: new DuplicateBudget(), signer, name: randomUUID() };
 
   const call = (methodName: string, method: Method) => {
     const longestMs = timeoutOf(name, methodName);
@@ -76,77 +76,80 @@ async function checkHealth(replicas: ReplicaSet, name: string, clock: ClockSampl
   throw new ServiceError('unavailable', { message: `${name} is not serving` });
 }
 
-/** Remembers one caller object a principal, so that its signature can be reused. */
-class CallerIdentity {
-  readonly #own: Caller;
-  readonly #signer: CallerSigner;
-  readonly #callers = new WeakMap<Principal, Caller>();
-
-  constructor(service: string, signer: CallerSigner) {
-    this.#own = { service };
-    this.#signer = signer;
-  }
-
-  signed(principal: Principal | undefined): string {
-    if (!principal) return this.#signer.sign(this.#own);
-    const caller = this.#callers.get(principal) ?? { service: this.#own.service, principal };
-    this.#callers.set(principal, caller);
-    return this.#signer.sign(caller);
-  }
-}
-
 function unary(calling: Calling, method: Method, request: object, timeoutMs: number): Promise<object> {
   const inherited = currentCall();
   const expiresAt = Math.min(performance.now() + timeoutMs, inherited?.expiresAt ?? Number.POSITIVE_INFINITY);
   if (expiresAt <= performance.now()) return Promise.reject(new ServiceError('deadline_exceeded'));
   return inSpan(method.path, SpanKind.CLIENT, context.active(), () => {
+    const sending: Sending = {
+      method,
+      body: method.requestSerialize(request),
+      expiresAt,
+      inherited,
+      requestId: inherited?.requestId ?? randomUUID(),
+    };
     const call: Call = {
       replicas: calling.replicas,
       budget: calling.budget,
       expiresAt,
       signal: inherited?.signal,
-      send: (replica, done) => send(calling, replica, method, request, { expiresAt, inherited }, done),
+      send: (replica, done) => send(calling, replica, sending, done),
     };
     return isRepeatable(method) ? callRepeatedly(call) : callOnce(call);
   });
 }
 
-function outgoing({ identity, name }: Calling, method: Method, inherited: CallContext | undefined): Metadata {
+interface Sending {
+  readonly method: Method;
+  readonly body: Buffer;
+  readonly expiresAt: number;
+  readonly inherited: CallContext | undefined;
+  readonly requestId: string;
+}
+
+function outgoing({ signer, name }: Calling, { challenge }: Replica, { method, body, inherited, requestId }: Sending): Metadata {
   const metadata = new Metadata();
-  metadata.set(headers.caller, identity.signed(inherited?.principal));
-  metadata.set(headers.requestId, inherited?.requestId ?? randomUUID());
+  metadata.set(headers.requestId, requestId);
   for (const [header, value] of Object.entries(traceHeaders())) metadata.set(header, value);
-  if (isRead(method)) return metadata;
-  metadata.set(headers.sent, `${name} ${Math.round(performance.now())}`);
-  if (inherited?.idempotency) writeIdempotency(metadata, inherited.idempotency);
+  if (!isRead(method)) {
+    metadata.set(headers.sent, `${name} ${Math.round(performance.now())}`);
+    if (inherited?.idempotency) writeIdempotency(metadata, inherited.idempotency);
+  }
+  const call = { path: method.path, challenge, requestId, idempotency: idempotencyText(metadata), body };
+  const { caller, voucher } = signer.sign(call, inherited?.principal, inherited?.voucher);
+  metadata.set(headers.caller, caller);
+  if (voucher) metadata.set(headers.voucher, voucher);
   return metadata;
 }
 
-interface Sending {
-  readonly expiresAt: number;
-  readonly inherited: CallContext | undefined;
-}
+const asIs = (bytes: Buffer): Buffer => bytes;
 
-function send(calling: Calling, replica: Replica, method: Method, request: object, { expiresAt, inherited }: Sending, done: Done) {
-  const { replicas } = calling;
+function send(calling: Calling, replica: Replica, sending: Sending, done: Done) {
+  const { method, body, expiresAt, inherited } = sending;
+  let mayRepeat = true;
   const answered = (error: GrpcError | null, response?: object) => {
+    const challenge = error && mayRepeat ? challengeOf(error) : undefined;
+    if (challenge !== undefined) {
+      // It did nothing: the replica started a moment ago, or was not heard of for a while.
+      mayRepeat = false;
+      replica.challenge = challenge;
+      call = request();
+      return;
+    }
     replica.inFlight -= 1;
-    if (!error || hasAnswered(error)) replicas.heard(replica);
+    if (!error || hasAnswered(error)) calling.replicas.heard(replica);
     if (error) done(fromGrpcError(error));
     else done(null, response);
   };
+  const request = (): ClientUnaryCall => {
+    // The library counts from the time of day, and sends what is left of it.
+    const deadline = Date.now() + (expiresAt - performance.now());
+    const metadata = outgoing(calling, replica, sending);
+    const sent = replica.channel.makeUnaryRequest(method.path, asIs, method.responseDeserialize, body, metadata, { deadline }, answered);
+    if (inherited?.onReplayed) sent.on('status', ({ metadata: trailer }) => text(trailer, headers.replayed) && inherited.onReplayed?.());
+    return sent;
+  };
   replica.inFlight += 1;
-  // The library counts from the time of day, and sends what is left of it.
-  const deadline = Date.now() + (expiresAt - performance.now());
-  const call = replica.channel.makeUnaryRequest(
-    method.path,
-    method.requestSerialize,
-    method.responseDeserialize,
-    request,
-    outgoing(calling, method, inherited),
-    { deadline },
-    answered,
-  );
-  if (inherited?.onReplayed) call.on('status', ({ metadata: trailer }) => text(trailer, headers.replayed) && inherited.onReplayed?.());
+  let call = request();
   return { cancel: () => call.cancel() };
 }

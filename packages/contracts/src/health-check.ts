@@ -21,10 +21,10 @@ export function checkReplica(replicas: ReplicaSet, replica: Replica, clock: Cloc
     };
     const options = { deadline: Date.now() + checkLimitMs };
     const call = replica.channel.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service: '' }, options, done);
-    if (!clock) return;
     call.on('metadata', (metadata) => {
+      replica.challenge = text(metadata, headers.challenge) ?? replica.challenge;
       const peerMs = Number(text(metadata, headers.time));
-      if (Number.isFinite(peerMs)) clock.sample(peerMs, beganAt, performance.now());
+      if (Number.isFinite(peerMs)) clock?.sample(peerMs, beganAt, performance.now());
     });
   });
 }

@@ -1,7 +1,7 @@
 export { isWellFormedApiKey, makeApiKey } from './api-key.ts';
 export type { Call } from './call.ts';
 export { type CallContext, currentCall, type IdempotencyKey, withCall } from './call-context.ts';
-export type { ServiceName } from './catalogue.ts';
+export { type ServiceName, serviceNames } from './catalogue.ts';
 export { type ClientOptions, createClient } from './client.ts';
 export { formatTableScope, parseTableScope, type TableScope } from './data-scope.ts';
 export { type ErrorCode, type ErrorType, errorCodes, isErrorCode } from './error-codes.ts';
@@ -13,5 +13,6 @@ export { type Caller, type Environment, operatorService, type Principal, type Ro
 export { allScopes, cutToRole, isScope, type Scope, scopes, scopesOfRole } from './scopes.ts';
 export { serve } from './server.ts';
 export { type FieldError, invalidFields, ServiceError } from './service-error.ts';
+export { serviceKeysOf } from './service-keys.ts';
 export { type ClientConfig, clientSettings, type ServerConfig, serverSettings } from './settings.ts';
 export type { CallOptions, Client, Implementation, Rpc, RpcOf } from './types.ts';

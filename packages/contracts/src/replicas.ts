@@ -19,6 +19,8 @@ export interface Replica {
   /** `away` and `silent` end with the next answer, `not serving` with the next health check. */
   state: 'serving' | 'not serving' | 'silent' | 'away';
   isChecking: boolean;
+  /** What calls of this replica are signed under; empty until it has said. */
+  challenge: string;
 }
 
 export interface ReplicaSetOptions {
@@ -110,7 +112,7 @@ export class ReplicaSet {
     const { credentials, options, addresses } = this.#settings;
     const named = addresses.hostName ? { 'grpc.ssl_target_name_override': addresses.hostName } : {};
     const channel = new GrpcClient(target, credentials, { ...options, ...named });
-    return { target, channel, inFlight: 0, heardAt: 0, state: 'serving', isChecking: false };
+    return { target, channel, inFlight: 0, heardAt: 0, state: 'serving', isChecking: false, challenge: '' };
   }
 
   /** The best rank first, of those the least loaded, of those each in turn. */

@@ -1,14 +1,15 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { Metadata, type Server, type ServerUnaryCall, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
+import type { Challenges } from './challenges.ts';
 import { headers } from './wire.ts';
 
 const healthEveryMs = 1_000;
 
 type Check = (call: ServerUnaryCall<unknown, unknown>, callback: unknown) => void;
 
-/** Publishes the process's own readiness as gRPC health, for balancers and for services that depend on it, and with it the time. */
-export function serveHealth({ health, clock, onStop }: ProcessContext, server: Server): void {
+/** Publishes the process's own readiness as gRPC health, for balancers and for services that depend on it, and with it the time and the challenge that calls are signed under. */
+export function serveHealth({ health, clock, onStop }: ProcessContext, server: Server, challenges: Challenges): void {
   const published = new HealthImplementation({ '': 'NOT_SERVING' });
   published.addToServer({
     addService(definition: ServiceDefinition, implementation: UntypedServiceImplementation) {
@@ -16,6 +17,7 @@ export function serveHealth({ health, clock, onStop }: ProcessContext, server: S
       const check: Check = (call, callback) => {
         const metadata = new Metadata();
         metadata.set(headers.time, String(clock.now()));
+        metadata.set(headers.challenge, challenges.present);
         call.sendMetadata(metadata);
         answer(call, callback);
       };

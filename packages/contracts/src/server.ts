@@ -1,27 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { inSpan, type Logger, type Metrics, type ProcessContext, remoteContext } from '@agent-service/runtime';
-import { Metadata, Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
+import { Metadata, Server, type ServerUnaryCall, type ServiceDefinition, type sendUnaryData } from '@grpc/grpc-js';
 import { SpanKind } from '@opentelemetry/api';
 import { Call } from './call.ts';
 import { CallAges } from './call-ages.ts';
 import { withCall } from './call-context.ts';
 import { loadService, type ServiceName } from './catalogue.ts';
+import { Challenges } from './challenges.ts';
 import { serverOptions } from './channel-options.ts';
 import { serverCredentials } from './credentials.ts';
-import { isRead, uncapitalize } from './methods.ts';
+import { isRead, isRepeatable, uncapitalize } from './methods.ts';
 import { enforce } from './policy.ts';
+import type { Caller } from './principal.ts';
 import { serveHealth } from './server-health.ts';
 import { ServiceError } from './service-error.ts';
+import { openServiceKeys } from './service-keys.ts';
 import type { ServerConfig } from './settings.ts';
-import { type CallerVerifier, createVerifier } from './signed-caller.ts';
+import { CallVerifier } from './signed-caller.ts';
 import type { Implementation, Rpc } from './types.ts';
-import { headers, text, toGrpcError } from './wire.ts';
+import { headers, idempotencyText, staleCallError, text, toGrpcError } from './wire.ts';
 
 const drainLimitMs = 8_000;
 
 /** What is checked of every call before its handler runs. */
 interface Gate {
-  readonly verifier: CallerVerifier;
+  readonly verifier: CallVerifier;
+  readonly challenges: Challenges;
   readonly ages: CallAges;
 }
 
@@ -32,6 +36,8 @@ interface Observer {
 
 interface Method {
   name: string;
+  path: string;
+  isRepeatable: boolean;
   rpc: Rpc<object, object>;
   /** Reads are told by whoever asked for them, in the event of the request; here only when somebody looks closer. */
   logLevel: 'debug' | 'info';
@@ -52,7 +58,8 @@ export async function serve<Name extends ServiceName>(
   implementation: Implementation<Name>,
 ): Promise<number> {
   const server = new Server(serverOptions);
-  const gate: Gate = { verifier: createVerifier(config.SERVICE_SECRET), ages: new CallAges() };
+  const verifier = new CallVerifier(openServiceKeys(config, name), name);
+  const gate: Gate = { verifier, challenges: new Challenges(), ages: new CallAges() };
   const observer: Observer = {
     logger: process.logger,
     seconds: process.metrics.seconds('grpc_server_seconds', 'Duration of gRPC calls served', ['method', 'code']),
@@ -62,10 +69,14 @@ export async function serve<Name extends ServiceName>(
   const handlers = Object.entries(service).map(([name, definition]) => {
     const rpc = rpcs[uncapitalize(name)];
     if (!rpc) throw new Error(`${name} is not implemented`);
-    return [name, handler({ name, rpc, logLevel: isRead(definition) ? 'debug' : 'info' }, gate, observer)];
+    const { path } = definition;
+    return [
+      name,
+      handler({ name, path, rpc, isRepeatable: isRepeatable(definition), logLevel: isRead(definition) ? 'debug' : 'info' }, gate, observer),
+    ];
   });
-  server.addService(service, Object.fromEntries(handlers));
-  serveHealth(process, server);
+  server.addService(keepingBodies(service), Object.fromEntries(handlers));
+  serveHealth(process, server, gate.challenges);
 
   const port = await bind(server, `${config.HOST}:${config.GRPC_PORT}`, config);
   process.onStop('grpc server', () => drain(server), drainLimitMs + 1_000);
@@ -84,24 +95,58 @@ function handler(method: Method, gate: Gate, observer: Observer) {
       },
       (cause: unknown) => {
         const error = ServiceError.from(cause);
-        callback(toGrpcError(error), null);
+        callback(cause instanceof StaleCall ? staleCallError(gate.challenges.present) : toGrpcError(error), null);
         observe(observer, method, { requestId, startedAt, error });
       },
     );
   };
 }
 
-async function answer({ name, rpc }: Method, grpc: ServerUnaryCall<object, object>, requestId: string, { verifier, ages }: Gate) {
-  const caller = verifier.verify(text(grpc.metadata, headers.caller) ?? '');
-  if (!caller) throw new ServiceError('service_forbidden', { message: 'The call is not signed by a known service.' });
+async function answer(method: Method, grpc: ServerUnaryCall<object, object>, requestId: string, gate: Gate) {
+  const { name, rpc } = method;
+  const caller = callerOf(method, grpc, gate);
   enforce(rpc.allow, caller);
-  const call = new Call(grpc, caller, requestId, ages.ageOf(text(grpc.metadata, headers.sent)));
+  const call = new Call(grpc, caller, requestId, gate.ages.ageOf(text(grpc.metadata, headers.sent)));
   // What was read after its caller had given up, as after a pause of this process, must not begin.
   if (grpc.cancelled) throw new ServiceError('cancelled');
   call.checkDeadline();
   const parent = remoteContext(text(grpc.metadata, headers.traceparent));
   const response = await withCall(call, () => inSpan(name, SpanKind.SERVER, parent, () => rpc.handle(grpc.request, call)));
   return { response, call };
+}
+
+/** The call was signed by a service, under a challenge that is over or was of another replica. */
+class StaleCall extends Error {}
+
+function callerOf(
+  { path, isRepeatable }: Method,
+  { metadata, request }: ServerUnaryCall<object, object>,
+  { verifier, challenges }: Gate,
+): Caller {
+  const signed = { caller: text(metadata, headers.caller) ?? '', voucher: text(metadata, headers.voucher) ?? '' };
+  const body = bodies.get(request) ?? new Uint8Array();
+  const requestId = text(metadata, headers.requestId) ?? '';
+  const verified = verifier.verify(signed, { path, requestId, idempotency: idempotencyText(metadata), body });
+  if (!verified) throw new ServiceError('service_forbidden', { message: 'The call is not signed by a known service.' });
+  if (!challenges.isGood(verified.challenge)) throw new StaleCall();
+  if (!isRepeatable && !challenges.acceptOnce(verified.challenge, verified.signature))
+    throw new ServiceError('service_forbidden', { message: 'The call was received before.' });
+  return verified.caller;
+}
+
+/** What each request looked like before it was read: signatures cover the bytes. */
+const bodies = new WeakMap<object, Uint8Array>();
+
+function keepingBodies(service: ServiceDefinition): ServiceDefinition {
+  const keeping = (definition: ServiceDefinition[string]) => ({
+    ...definition,
+    requestDeserialize(bytes: Buffer) {
+      const request = definition.requestDeserialize(bytes) as object;
+      bodies.set(request, bytes);
+      return request;
+    },
+  });
+  return Object.fromEntries(Object.entries(service).map(([name, definition]) => [name, keeping(definition)]));
 }
 
 function replayedTrailer(): Metadata {
@@ -127,7 +172,7 @@ function observe({ logger, seconds }: Observer, { name, logLevel }: Method, { re
   });
 }
 
-function bind(server: Server, address: string, config: ServerConfig): Promise<number> {
+function bind(server: Server, address: string, config: ServerConfig & { HOST: string }): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(address, serverCredentials(config), (error, port) => (error ? reject(error) : resolve(port)));
   });

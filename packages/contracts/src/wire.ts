@@ -7,6 +7,10 @@ import { ServiceError } from './service-error.ts';
 /** Names of the metadata that our calls carry. */
 export const headers = {
   caller: 'x-caller',
+  /** The gateway's word for the principal of a call that another service makes. */
+  voucher: 'x-voucher',
+  /** What the next call of this replica must be signed under. */
+  challenge: 'x-challenge',
   requestId: 'x-request-id',
   /** The sender's name and monotonic clock: gRPC counts time from when the server reads the call, which may be long after. */
   sent: 'x-sent',
@@ -31,7 +35,25 @@ function json(metadata: Metadata, name: string): unknown {
 const toJson = (value: unknown) => Buffer.from(JSON.stringify(value));
 
 export const writeIdempotency = (metadata: Metadata, key: IdempotencyKey) => metadata.set(headers.idempotency, toJson(key));
+
+/** The key of an effect as a signature covers it. */
+export function idempotencyText(metadata: Metadata): string {
+  const value = metadata.get(headers.idempotency)[0];
+  return Buffer.isBuffer(value) ? value.toString() : '';
+}
+
 export const readIdempotency = (metadata: Metadata) => json(metadata, headers.idempotency) as IdempotencyKey | undefined;
+
+/** Refuses a call that was signed under no challenge of this process, and says under which the caller may sign it again. */
+export function staleCallError(challenge: string): Partial<GrpcError> {
+  const metadata = new Metadata();
+  metadata.set(headers.challenge, challenge);
+  return { code: status.UNAUTHENTICATED, details: 'The call is not signed under a present challenge.', metadata };
+}
+
+/** The challenge that a refusal names, where that is why the call was refused. */
+export const challengeOf = ({ code, metadata }: GrpcError): string | undefined =>
+  code === status.UNAUTHENTICATED && metadata ? text(metadata, headers.challenge) : undefined;
 
 /** Percent-encoding makes three bytes of one. */
 const maxStatusBytes = 400;

@@ -17,7 +17,8 @@ import {
   services,
   withCall,
 } from '../src/index.ts';
-import { createSigner } from '../src/signed-caller.ts';
+import { openServiceKeys } from '../src/service-keys.ts';
+import { CallSigner } from '../src/signed-caller.ts';
 
 const config = {
   SERVICE_SECRET: ['a-service-secret-that-is-long-enough'],
@@ -142,57 +143,123 @@ describe('what travels with a call', () => {
   });
 });
 
+/** Sends what a test makes up itself; answers with the status and with the challenge of a refusal. */
+class RawCaller {
+  readonly #client: RawClient;
+
+  constructor(port = peer.started) {
+    this.#client = new RawClient(`127.0.0.1:${port}`, credentials.createInsecure());
+  }
+
+  send(name: string, body: Buffer, metadata: Metadata): Promise<{ code: number; challenge: string }> {
+    return new Promise((resolve) => {
+      const path = `/agentservice.v1.IdentityService/${name}`;
+      const options = { deadline: Date.now() + 1_000 };
+      this.#client.makeUnaryRequest(
+        path,
+        (bytes: Buffer) => bytes,
+        () => ({}),
+        body,
+        metadata,
+        options,
+        (error) => resolve({ code: error?.code ?? 0, challenge: String(error?.metadata?.get('x-challenge')[0] ?? '') }),
+      );
+    });
+  }
+
+  async challenge(): Promise<string> {
+    return (await this.send('UpdateUser', updateBody, this.signed('UpdateUser', updateBody, ''))).challenge;
+  }
+
+  signed(name: string, body: Buffer, challenge: string, as = 'gateway'): Metadata {
+    const signer = new CallSigner(openServiceKeys(config, as), as, 'identity');
+    const call = { path: `/agentservice.v1.IdentityService/${name}`, challenge, requestId: 'raw', idempotency: '', body };
+    const metadata = new Metadata();
+    metadata.set('x-request-id', 'raw');
+    metadata.set('x-caller', signer.sign(call, as === 'gateway' ? principal : undefined, undefined).caller);
+    return metadata;
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+const bodyOf = (name: string, request: object): Buffer => {
+  const methods = loadService('identity').service as unknown as Record<string, { requestSerialize: (value: object) => Buffer }>;
+  return methods[name]?.requestSerialize(request) ?? Buffer.alloc(0);
+};
+const updateBody = bodyOf('UpdateUser', { userId: 'x' });
+
 describe('a call that arrives after its caller was told that it took too long', () => {
   test('does nothing', async () => {
-    const raw = new RawClient(`127.0.0.1:${peer.started}`, credentials.createInsecure());
-    const { UpdateUser } = loadService('identity').service as unknown as Record<
-      string,
-      { path: string; requestSerialize: (value: object) => Buffer; responseDeserialize: (bytes: Buffer) => object }
-    >;
-    const ask = (sentAt: number, name = 'sender') => {
-      const metadata = new Metadata();
-      metadata.set('x-caller', createSigner(config.SERVICE_SECRET).sign({ service: 'gateway', principal }));
+    const raw = new RawCaller();
+    const challenge = await raw.challenge();
+    const ask = async (sentAt: number, name = 'sender') => {
+      const metadata = raw.signed('UpdateUser', updateBody, challenge);
       metadata.set('x-sent', `${name} ${sentAt}`);
-      return new Promise((resolve) => {
-        if (!UpdateUser) throw new Error('no UpdateUser');
-        raw.makeUnaryRequest(
-          UpdateUser.path,
-          UpdateUser.requestSerialize,
-          UpdateUser.responseDeserialize,
-          { userId: 'x' },
-          metadata,
-          { deadline: Date.now() + 1_000 },
-          (error) => resolve(error?.code ?? 'done'),
-        );
-      });
+      return (await raw.send('UpdateUser', updateBody, metadata)).code;
     };
     // The sender's clock shows what it likes: only what a call took longer than others of the same sender counts.
     const senderClock = () => performance.now() + 5e9;
-    expect(await ask(senderClock())).toBe('done');
-    expect(await ask(senderClock() - 500)).toBe('done');
+    expect(await ask(senderClock())).toBe(0);
+    expect(await ask(senderClock() - 500)).toBe(0);
     expect(await ask(senderClock() - 2_000)).toBe(4);
-    expect(await ask(senderClock() - 2_000, 'another-sender')).toBe('done');
+    expect(await ask(senderClock() - 2_000, 'another-sender')).toBe(0);
     raw.close();
+  });
+});
+
+describe('a captured call', () => {
+  const forbidden = 7;
+  const stale = 16;
+  let raw: RawCaller;
+  beforeAll(() => {
+    raw = new RawCaller();
+  });
+  afterAll(() => raw.close());
+
+  test('does nothing at another method, with another content, or a second time', async () => {
+    const captured = raw.signed('UpdateUser', updateBody, await raw.challenge());
+    expect((await raw.send('CreateUser', updateBody, captured)).code).toBe(forbidden);
+    expect((await raw.send('UpdateUser', bodyOf('UpdateUser', { userId: 'y' }), captured)).code).toBe(forbidden);
+    const asAnother = captured.clone();
+    asAnother.set('x-idempotency-bin', Buffer.from('{"scope":"s","fingerprint":"f"}'));
+    expect((await raw.send('UpdateUser', updateBody, asAnother)).code).toBe(forbidden);
+    expect((await raw.send('UpdateUser', updateBody, captured)).code).toBe(0);
+    expect((await raw.send('UpdateUser', updateBody, captured)).code).toBe(forbidden);
+  });
+
+  test('does nothing at another replica, or when its challenge is over', async () => {
+    const other = await createProcess('other', config, (process) => serve(process, config as never, 'identity', peerImplementation()));
+    const elsewhere = new RawCaller(other.started);
+    const captured = raw.signed('UpdateUser', updateBody, await raw.challenge());
+    expect((await elsewhere.send('UpdateUser', updateBody, captured)).code).toBe(stale);
+    expect((await raw.send('UpdateUser', updateBody, raw.signed('UpdateUser', updateBody, 'long-ago'))).code).toBe(stale);
+    elsewhere.close();
+    await other.stop();
+  });
+
+  test('of one service is not taken for another’s', async () => {
+    const challenge = await raw.challenge();
+    const create = bodyOf('CreateOrganization', {});
+    expect((await raw.send('CreateOrganization', create, raw.signed('CreateOrganization', create, challenge, 'answer-worker'))).code).toBe(
+      forbidden,
+    );
+    const renamed = raw.signed('CreateOrganization', create, challenge, 'answer-worker');
+    renamed.set('x-caller', String(renamed.get('x-caller')[0]).replace('answer-worker', 'operator'));
+    expect((await raw.send('CreateOrganization', create, renamed)).code).toBe(forbidden);
+    expect((await raw.send('CreateOrganization', create, raw.signed('CreateOrganization', create, challenge, 'operator'))).code).toBe(0);
   });
 });
 
 describe('who may call', () => {
   test('an unsigned call is refused, whatever its metadata claims', async () => {
-    const raw = new RawClient(`127.0.0.1:${peer.started}`, credentials.createInsecure());
-    const { GetUser } = loadService('identity').service as unknown as Record<
-      string,
-      { path: string; requestSerialize: (value: object) => Buffer; responseDeserialize: (bytes: Buffer) => object }
-    >;
+    const raw = new RawCaller();
     const metadata = new Metadata();
-    metadata.set('x-caller', Buffer.from(JSON.stringify({ caller: { service: 'gateway', principal } })).toString('base64url'));
-    const code = await new Promise((resolve) => {
-      if (!GetUser) throw new Error('no GetUser');
-      raw.makeUnaryRequest(GetUser.path, GetUser.requestSerialize, GetUser.responseDeserialize, { userId: 'x' }, metadata, {}, (error) =>
-        resolve(error?.code),
-      );
-    });
+    metadata.set('x-caller', `gateway.${Buffer.from(JSON.stringify(principal)).toString('base64url')}.1.${await raw.challenge()}.x`);
+    expect((await raw.send('GetUser', bodyOf('GetUser', { userId: 'x' }), metadata)).code).toBe(7);
     raw.close();
-    expect(code).toBe(7);
   });
 
   test('a service that the method does not name, and a caller without the scope, are refused', async () => {

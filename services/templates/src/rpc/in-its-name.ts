@@ -5,9 +5,9 @@ import { type Call, withCall } from '@agent-service/contracts';
  * transaction of the agent, and a repeat gets what was kept there.
  */
 export function inItsName<T>(call: Call, work: () => Promise<T>): Promise<T> {
-  const { requestId, principal, expiresAt, requestedOnce: idempotency } = call;
+  const { requestId, principal, voucher, expiresAt, requestedOnce: idempotency } = call;
   const onReplayed = () => {
     call.replayed = true;
   };
-  return withCall({ requestId, principal, expiresAt, idempotency, onReplayed }, work);
+  return withCall({ requestId, principal, voucher, expiresAt, idempotency, onReplayed }, work);
 }
