@@ -12,7 +12,7 @@ export interface CatalogueEntry {
   /** Whether it runs with another role than the one that owns its schema, which it then migrates as DATABASE_OWNER_URL. */
   readonly runtimeRole?: boolean;
   readonly redis: boolean;
-  /** The only secrets it gets. */
+  /** The only secrets it gets, besides the keys of its calls. */
   readonly secrets: readonly SecretName[];
   /** The services it calls: it gets `<NAME>_ADDRESS` of each. */
   readonly needs: readonly string[];
@@ -41,7 +41,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     database: true,
     runtimeRole: true,
     redis: false,
-    secrets: ['SERVICE_SECRET', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
+    secrets: ['KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
     needs: ['webhooks'],
     settings: [
       ...database,
@@ -60,7 +60,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     kind: 'grpc',
     database: true,
     redis: false,
-    secrets: ['SERVICE_SECRET', 'CURSOR_SECRET'],
+    secrets: ['CURSOR_SECRET'],
     needs: ['identity', 'webhooks'],
     settings: [...database, ...events, 'MODELS_FILE'],
   },
@@ -70,7 +70,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     kind: 'grpc',
     database: true,
     redis: true,
-    secrets: ['SERVICE_SECRET', 'CURSOR_SECRET', 'ENCRYPTION_KEYS'],
+    secrets: ['CURSOR_SECRET', 'ENCRYPTION_KEYS'],
     needs: ['identity', 'credits', 'webhooks'],
     settings: [
       ...database,
@@ -88,7 +88,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     kind: 'grpc',
     database: false,
     redis: false,
-    secrets: ['SERVICE_SECRET', 'CURSOR_SECRET'],
+    secrets: ['CURSOR_SECRET'],
     needs: ['agents'],
     settings: ['MODELS_FILE', 'TEMPLATES_DIR'],
   },
@@ -98,7 +98,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     kind: 'worker',
     database: false,
     redis: true,
-    secrets: ['SERVICE_SECRET'],
+    secrets: [],
     needs: ['agents'],
     settings: [...redis, 'MODELS_FILE', 'ANSWER_CONCURRENCY', 'ANSWER_APART_PROCESSES', 'ANSWER_DRAIN_MS', 'DATA_SOURCE_ROLES'],
     models: true,
@@ -110,7 +110,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     kind: 'grpc',
     database: true,
     redis: true,
-    secrets: ['SERVICE_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET'],
+    secrets: ['ENCRYPTION_KEYS', 'CURSOR_SECRET'],
     needs: ['identity'],
     settings: [...database, ...redis, ...encryption, 'WEBHOOK_ALLOWED_NETWORKS', 'SMTP_URL', 'SMTP_FROM'],
     enabledBy: 'WEBHOOKS_ENABLED',
@@ -121,7 +121,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     kind: 'worker',
     database: false,
     redis: true,
-    secrets: ['SERVICE_SECRET'],
+    secrets: [],
     needs: ['webhooks'],
     settings: [...redis, 'WEBHOOK_ALLOWED_NETWORKS', 'WEBHOOK_CA_FILE', 'DELIVERY_JOBS_AT_ONCE'],
     outbound: true,
@@ -133,7 +133,7 @@ export const catalogue: readonly CatalogueEntry[] = [
     kind: 'http',
     database: false,
     redis: true,
-    secrets: ['SERVICE_SECRET'],
+    secrets: [],
     needs: ['identity', 'credits', 'agents', 'templates', 'webhooks'],
     settings: [
       ...redis,

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { serviceKeysOf } from '@agent-service/contracts/service-keys';
 import type { CatalogueEntry } from './catalogue.ts';
 import { readIfPresent } from './files.ts';
 import { type Instance, targetOf } from './plan.ts';
@@ -27,7 +28,7 @@ const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_p
 /** Settings of every process of ours. */
 const ofEveryProcess = [
   ...['LOG_LEVEL', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'DRAIN_DELAY_MS'],
-  ...['GRPC_TLS_CA_FILE', 'GRPC_TLS_CERT_FILE', 'GRPC_TLS_KEY_FILE'],
+  ...['GRPC_TLS_CA_FILE', 'GRPC_TLS_CERT_FILE', 'GRPC_TLS_KEY_FILE', 'GRPC_ALLOW_PLAINTEXT'],
 ];
 
 /** All that a process is told: of the operator's environment and of our settings only what its entry in the catalogue asks for. */
@@ -44,6 +45,12 @@ export function childEnvironment(options: ChildEnvironmentOptions): Record<strin
     ...(databaseOwnerUrl === undefined ? {} : { DATABASE_OWNER_URL: databaseOwnerUrl }),
     ...(entry.redis ? { REDIS_URL: redisUrl } : {}),
     ...Object.fromEntries(entry.secrets.map((name) => [name, secrets.settings[name]])),
+    SERVICE_KEYS: serviceKeysOf(
+      secrets.settings.SERVICE_SECRET.split(/[\s,]+/).filter(Boolean),
+      entry.name,
+      entry.needs,
+      entry.kind === 'grpc',
+    ),
     ...Object.fromEntries(entry.needs.map((service) => [`${settingName(service)}_ADDRESS`, targetOf(service, options.instances)])),
   };
 }
@@ -66,7 +73,7 @@ function modelKeyNames(file: string | undefined): string[] {
 }
 
 /** A models file must not be able to name a secret of ours. */
-const isOwnSecret = (name: string) => (secretNames as readonly string[]).includes(name) || /(_URL|_PASSWORD|^AUDIT_KEYS)$/.test(name);
+const isOwnSecret = (name: string) => ['SERVICE_KEYS', 'AUDIT_KEYS', ...secretNames].includes(name) || /(_URL|_PASSWORD)$/.test(name);
 
 function portSetting(entry: CatalogueEntry, port: number | undefined): Record<string, string> {
   if (port === undefined) return {};

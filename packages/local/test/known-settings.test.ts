@@ -22,7 +22,17 @@ async function settingsOf(entry: string): Promise<string[]> {
 }
 
 test.each(catalogue.map((entry) => [entry.name, entry] as const))('%s is told every setting that its schema knows', async (_, entry) => {
-  const planned = ['HOST', 'OPS_PORT', 'PORT', 'GRPC_PORT', 'DATABASE_URL', 'REDIS_URL', ...entry.secrets];
+  const planned = [
+    'HOST',
+    'OPS_PORT',
+    'PORT',
+    'GRPC_PORT',
+    'DATABASE_URL',
+    'REDIS_URL',
+    'SERVICE_SECRET',
+    'SERVICE_KEYS',
+    ...entry.secrets,
+  ];
   const addresses = entry.needs.map((service) => `${settingName(service)}_ADDRESS`);
   const known = new Set([...namesFor(entry, {}), ...planned, ...addresses]);
   const asked = await settingsOf(entry.entry);

@@ -43,10 +43,10 @@ describe('a running system', () => {
     for (const [name, pid] of Object.entries(pidsIn(system.dataDir))) {
       const told = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
       const names = told.map((entry) => entry.split('=')[0] ?? '');
-      expect([name, names.filter((each) => ['SECRET_OF_OPERATOR', 'NODE_AUTH_TOKEN', 'npm_config_token'].includes(each))]).toEqual([
+      expect([
         name,
-        [],
-      ]);
+        names.filter((each) => ['SECRET_OF_OPERATOR', 'NODE_AUTH_TOKEN', 'npm_config_token', 'SERVICE_SECRET'].includes(each)),
+      ]).toEqual([name, []]);
       expect([name, names.includes('MODEL_API_KEY')]).toEqual([name, name === 'answer-worker']);
       expect([name, names.includes('HTTPS_PROXY')]).toEqual([name, name === 'answer-worker']);
       expect([name, told.filter((entry) => entry.includes('of the operator'))]).toEqual([name, []]);
@@ -63,9 +63,20 @@ describe('a running system', () => {
       ANSWER_WAIT_SECONDS: '7',
       LOG_LEVEL: 'warn',
     });
-    for (const name of ['MODEL_API_KEY', 'DATABASE_URL', 'KEY_HASH_SECRET', 'ENCRYPTION_KEYS', 'CURSOR_SECRET', 'POSTGRES_PASSWORD'])
+    for (const name of [
+      'MODEL_API_KEY',
+      'SERVICE_SECRET',
+      'DATABASE_URL',
+      'KEY_HASH_SECRET',
+      'ENCRYPTION_KEYS',
+      'CURSOR_SECRET',
+      'POSTGRES_PASSWORD',
+    ])
       expect(gateway).not.toHaveProperty(name);
-    expect(identity).toMatchObject({ KEY_HASH_SECRET: 'k'.repeat(40), SERVICE_SECRET: gateway['SERVICE_SECRET'] });
+    expect(identity).toMatchObject({ KEY_HASH_SECRET: 'k'.repeat(40), SERVICE_KEYS: expect.stringMatching(/^identity:/) });
+    expect(gateway['SERVICE_KEYS']).toMatch(/^identity:[\w-]{43}$/);
+    // The gateway's key for identity is not the one that identity derives its callers' keys from.
+    expect(identity['SERVICE_KEYS']).not.toContain(gateway['SERVICE_KEYS']);
     expect(identity).not.toHaveProperty('REDIS_URL');
     expect(identity['ENCRYPTION_KEYS']).toMatch(/^1:[A-Za-z0-9+/]{43}=$/);
     expect(readData(system.dataDir, 'secrets.json')['KEY_HASH_SECRET']).not.toBe('k'.repeat(40));

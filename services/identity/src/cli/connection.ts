@@ -66,6 +66,13 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
   };
 }
 
+/** The operator's secrets: from the settings, else those of the local system. */
+export function readServiceSecrets(env: NodeJS.ProcessEnv): readonly string[] {
+  const local = env.SERVICE_SECRET ? undefined : readJson(join(resolve(env.DATA_DIR || '.data'), 'secrets.json')).SERVICE_SECRET;
+  const { SERVICE_SECRET: secrets = [] } = readConfig(z.object(clientSettings), { ...env, SERVICE_SECRET: env.SERVICE_SECRET || local });
+  return secrets;
+}
+
 function localSettings(dataDir: string): NodeJS.ProcessEnv {
   const endpoints = readJson(join(dataDir, 'endpoints.json'));
   const secrets = readJson(join(dataDir, 'secrets.json'));

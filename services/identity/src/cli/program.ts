@@ -9,6 +9,7 @@ import { organizationCommands } from './organizations.ts';
 import { outboxCommands } from './outbox.ts';
 import { print } from './output.ts';
 import type { Run } from './run.ts';
+import { serviceKeyCommands } from './service-keys.ts';
 import { signingKeyCommands } from './signing-keys.ts';
 import { userCommands } from './users.ts';
 
@@ -31,6 +32,7 @@ export function buildProgram(env: NodeJS.ProcessEnv, connect: () => Connection):
   keyCommands(program, run);
   oauthClientCommands(program, run);
   signingKeyCommands(program, run);
+  serviceKeyCommands(program, env);
   auditCommands(program, run);
   creditCommands(program, run);
   dataSourceCommands(program, run, env);
