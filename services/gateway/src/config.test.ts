@@ -28,7 +28,6 @@ test('every fault is named, and no value is shown', () => {
   const faulty = () =>
     readGatewayConfig({ REDIS_URL: 'http://user:hidden@x', TRUSTED_PROXIES: '10.0.0.0/99', RATE_LIMIT_READS_PER_MINUTE: '0' });
   for (const name of [
-    'SERVICE_SECRET',
     'IDENTITY_ADDRESS',
     'CREDITS_ADDRESS',
     'AGENTS_ADDRESS',
