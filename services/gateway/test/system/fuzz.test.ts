@@ -30,7 +30,7 @@ beforeAll(async () => {
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'api', ...api });
 });
-afterAll(() => world.stop());
+afterAll(() => world.stop(), 60_000);
 
 /** Follows references inside the document. */
 const resolve = (schema: Schema): Schema => {
