@@ -112,7 +112,7 @@ class RepeatedCall {
 
   #wait(attempt: Attempt, afterMs: number): void {
     clearTimeout(this.#timer);
-    const leftMs = attempt.sentAt + afterMs - performance.now();
+    const leftMs = Math.max(0, attempt.sentAt + afterMs - performance.now());
     this.#timer = setTimeout(() => this.#unanswered(attempt, afterMs), leftMs);
   }
 
@@ -128,17 +128,17 @@ class RepeatedCall {
     } else {
       if (!isHeard && replica.state === 'serving') replica.state = 'silent';
       // Another replica may come back while this one is waited for.
-      if (!this.#startAnother(() => this.#call.budget.spend())) this.#wait(attempt, afterMs + slowAfterMs);
+      if (!this.#startAnother('answering', () => this.#call.budget.spend())) this.#wait(attempt, afterMs + slowAfterMs);
     }
   }
 
   #failed(error: ServiceError): void {
     if (!isPassing(error, this.#call.expiresAt)) this.#end(error);
-    else if (!this.#startAnother(() => true) && this.#open.size === 0) this.#retryLater(error);
+    else if (!this.#startAnother('all', () => true) && this.#open.size === 0) this.#retryLater(error);
   }
 
-  #startAnother(mayStart: () => boolean): boolean {
-    const another = this.#attempts < mostAttempts ? this.#call.replicas.pickAnother(this.#tried) : undefined;
+  #startAnother(among: 'all' | 'answering', mayStart: () => boolean): boolean {
+    const another = this.#attempts < mostAttempts ? this.#call.replicas.pickAnother(this.#tried, among) : undefined;
     if (!another || !mayStart()) return false;
     this.start(another);
     return true;
@@ -149,12 +149,11 @@ class RepeatedCall {
     clearTimeout(this.#timer);
     const pauseMs = retryPausesMs[this.#attempts - 1];
     if (pauseMs === undefined || performance.now() + pauseMs >= this.#call.expiresAt) this.#end(error);
-    else this.#timer = setTimeout(() => void this.#retry(error), pauseMs);
+    else this.#timer = setTimeout(() => this.#retry(error), pauseMs);
   }
 
-  async #retry(error: ServiceError): Promise<void> {
-    const replica = await this.#call.replicas.pick();
-    if (this.#ended) return;
+  #retry(error: ServiceError): void {
+    const replica = this.#call.replicas.pickAnother([], 'all');
     if (replica) this.start(replica);
     else this.#end(error);
   }

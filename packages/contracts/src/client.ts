@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ClockSampler, inSpan, traceHeaders } from '@agent-service/runtime';
-import { type ClientUnaryCall, type ServiceError as GrpcError, Metadata, type MethodDefinition } from '@grpc/grpc-js';
+import { type ClientUnaryCall, type ServiceError as GrpcError, Metadata, type MethodDefinition, status } from '@grpc/grpc-js';
 import { context, SpanKind } from '@opentelemetry/api';
 import { readTarget } from './addresses.ts';
 import { type Call, callOnce, callRepeatedly, type Done, DuplicateBudget } from './attempts.ts';
@@ -138,6 +138,7 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
     }
     replica.inFlight -= 1;
     if (!error || hasAnswered(error)) calling.replicas.heard(replica);
+    else if (error.code === status.UNAVAILABLE) replica.state = 'away';
     if (error) done(fromGrpcError(error));
     else done(null, response);
   };

@@ -54,9 +54,9 @@ export class ReplicaSet {
     return this.#best(tried, 0);
   }
 
-  /** Another replica that is known to serve. */
-  pickAnother(tried: readonly Replica[]): Replica | undefined {
-    return this.#best(tried, ranks.serving);
+  /** A replica that has not been tried: any, or only one that answers. */
+  pickAnother(tried: readonly Replica[], among: 'all' | 'answering'): Replica | undefined {
+    return this.#best(tried, among === 'all' ? 0 : ranks['not serving']);
   }
 
   heard(replica: Replica): void {
@@ -117,7 +117,7 @@ export class ReplicaSet {
 
   /** The best rank first, of those the least loaded, of those each in turn. */
   #best(tried: readonly Replica[], lowestRank: number): Replica | undefined {
-    const count = this.#replicas.length;
+    const count = this.#isClosed ? 0 : this.#replicas.length;
     this.#turn = (this.#turn + 1) % Math.max(1, count);
     let best: Replica | undefined;
     let bestRank = lowestRank - 1;

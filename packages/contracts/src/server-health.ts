@@ -5,6 +5,8 @@ import type { Challenges } from './challenges.ts';
 import { headers } from './wire.ts';
 
 const healthEveryMs = 1_000;
+/** Readiness is waited for. */
+const unreadyEveryMs = 200;
 
 type Check = (call: ServerUnaryCall<unknown, unknown>, callback: unknown) => void;
 
@@ -24,13 +26,18 @@ export function serveHealth({ health, clock, onStop }: ProcessContext, server: S
       server.addService(definition, { ...implementation, check });
     },
   } as Server);
+  let timer: NodeJS.Timeout;
+  let isStopped = false;
   const refresh = async () => {
     const { ready } = await health.report();
+    if (isStopped) return;
     published.setStatus('', ready ? 'SERVING' : 'NOT_SERVING');
+    timer = setTimeout(() => void refresh(), ready ? healthEveryMs : unreadyEveryMs);
   };
-  const timer = setInterval(() => void refresh(), healthEveryMs);
+  void refresh();
   onStop('grpc health', async () => {
-    clearInterval(timer);
+    isStopped = true;
+    clearTimeout(timer);
     published.setStatus('', 'NOT_SERVING');
   });
 }

@@ -24,16 +24,8 @@ export function createHealth(): Health {
   let running: Promise<HealthReport> | undefined;
 
   async function runChecks(): Promise<HealthReport> {
-    const faults: Record<string, string> = {};
-    await Promise.all(
-      [...checks].map(async ([name, check]) => {
-        try {
-          await withTimeout(check(), checkLimitMs, () => new Error(`no answer within ${checkLimitMs} ms`));
-        } catch (cause) {
-          faults[name] = cause instanceof Error ? cause.message : String(cause);
-        }
-      }),
-    );
+    const outcomes = await Promise.all([...checks].map(async ([name, check]) => [name, await faultOf(check)] as const));
+    const faults = Object.fromEntries(outcomes.flatMap(([name, fault]) => (fault === undefined ? [] : [[name, fault]])));
     return { ready: Object.keys(faults).length === 0, faults };
   }
 
@@ -48,4 +40,13 @@ export function createHealth(): Health {
       return running;
     },
   };
+}
+
+async function faultOf(check: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await withTimeout(check(), checkLimitMs, () => new Error(`no answer within ${checkLimitMs} ms`));
+    return undefined;
+  } catch (cause) {
+    return cause instanceof Error ? cause.message : String(cause);
+  }
 }

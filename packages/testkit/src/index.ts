@@ -1,4 +1,5 @@
 export { freePort } from '@agent-service/local/ports';
+export { type ClockShifts, clockShifts } from './faults/clock-shifts.ts';
 export { type LoadSample, percentile, type SteadyLoad, steadyLoad, summarize } from './faults/steady-load.ts';
 export { type TestCertificate, type TestCertificateOptions, testAuthority, testCertificate } from './http/certificate.ts';
 export { type CollectedSpan, type SpanCollector, spanCollector } from './http/collector.ts';

@@ -1,0 +1,144 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createProcess, type RunningProcess } from '@agent-service/runtime';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { loadService } from '../src/catalogue.ts';
+import { type Client, type ClientConfig, createClient, type Implementation, serve, services } from '../src/index.ts';
+
+const config = {
+  SERVICE_SECRET: ['a-service-secret-that-is-long-enough'],
+  HOST: '127.0.0.1',
+  GRPC_PORT: 0,
+  OPS_PORT: 0,
+  LOG_LEVEL: 'silent',
+  DRAIN_DELAY_MS: 0,
+} as const;
+
+/** A replica behind a proxy that can stop passing anything on, as a frozen process does, with its connections open. */
+interface TestReplica {
+  readonly port: number;
+  readonly calls: string[];
+  freeze(): void;
+  thaw(): void;
+  stop(): Promise<void>;
+}
+
+async function replica(): Promise<TestReplica> {
+  const calls: string[] = [];
+  const names = Object.keys(loadService('credits').service).map((name) => name.charAt(0).toLowerCase() + name.slice(1));
+  const note = (name: string) => async () => {
+    calls.push(name);
+    return {};
+  };
+  const implementation = Object.fromEntries(names.map((name) => [name, { allow: services('agents', 'gateway'), handle: note(name) }]));
+  const running: RunningProcess<number> = await createProcess('replica', config, (process) =>
+    serve(process, config as never, 'credits', implementation as unknown as Implementation<'credits'>),
+  );
+  const sockets = new Set<Socket>();
+  let isFrozen = false;
+  const proxy: Server = createServer((inward) => {
+    const outward = connect(running.started, '127.0.0.1');
+    for (const [from, to] of [
+      [inward, outward],
+      [outward, inward],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy());
+      from.pipe(to);
+      if (isFrozen) from.pause();
+    }
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (proxy.address() as { port: number }).port,
+    calls,
+    freeze() {
+      isFrozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw() {
+      isFrozen = false;
+      for (const socket of sockets) socket.resume();
+    },
+    async stop() {
+      if (!proxy.listening) return;
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+      await running.stop();
+    },
+  };
+}
+
+let first: TestReplica;
+let second: TestReplica;
+let client: Client<'credits'>;
+
+beforeEach(async () => {
+  [first, second] = await Promise.all([replica(), replica()]);
+  const address = `ipv4:127.0.0.1:${first.port},127.0.0.1:${second.port}`;
+  client = createClient('credits', { address, as: 'agents', config: config as unknown as ClientConfig });
+  // Both are connected and have said that they serve.
+  while (first.calls.length === 0 || second.calls.length === 0) {
+    await client.hold({ items: [] });
+    await pause(10);
+  }
+});
+
+afterEach(async () => {
+  client.close();
+  await Promise.all([first.stop(), second.stop()]);
+});
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const beganAt = performance.now();
+  await work();
+  return performance.now() - beganAt;
+}
+
+test('a silent replica delays an idempotent call by a fraction of its time, is left out, and comes back by itself', async () => {
+  first.freeze();
+  const durations = await Promise.all(Array.from({ length: 20 }, () => timed(() => client.hold({ items: [] }))));
+  expect(Math.max(...durations)).toBeLessThan(850);
+  const [before, later] = [
+    first.calls.length,
+    await timed(() => Promise.all(Array.from({ length: 20 }, () => client.hold({ items: [] })))),
+  ];
+  expect(later).toBeLessThan(280);
+  first.thaw();
+  while (first.calls.length <= before + 10) {
+    await client.hold({ items: [] });
+    await pause(10);
+  }
+});
+
+test('a call that is not idempotent goes to the replica that answers, once the other is known to be silent', async () => {
+  first.freeze();
+  await client.hold({ items: [] });
+  await client.hold({ items: [] });
+  await pause(1_200);
+  const before = second.calls.length;
+  for (let call = 0; call < 10; call += 1) await client.setAllocation({});
+  expect(second.calls.length - before).toBe(10);
+});
+
+test('what a silent replica reads after its deadline does not happen there', async () => {
+  const before = first.calls.length;
+  first.freeze();
+  await Promise.all(Array.from({ length: 20 }, () => client.hold({ items: [] })));
+  // A hold has 900 ms.
+  await pause(1_000);
+  first.thaw();
+  while (first.calls.length === before) {
+    await client.hold({ items: [] });
+    await pause(10);
+  }
+  // Only calls that were made after the thaw have been handled.
+  expect(first.calls.length - before).toBeLessThan(5);
+});
+
+test('a replica that is gone is left at once', async () => {
+  await first.stop();
+  for (let call = 0; call < 20; call += 1) await client.hold({ items: [] });
+  for (let call = 0; call < 20; call += 1) await client.setAllocation({});
+  expect(second.calls.filter((name) => name === 'setAllocation')).toHaveLength(20);
+});

@@ -1,0 +1,28 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { testFolder } from '../infrastructure/test-folder.ts';
+
+interface Signalled {
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Lets a test set the time of day of single processes of a system. */
+export interface ClockShifts {
+  /** What the processes are to be started with. */
+  readonly settings: { readonly NODE_OPTIONS: string };
+  /** From a moment later on the process's own clock is this much ahead; 0 sets it right. */
+  shift(process: Signalled, aheadMs: number): void;
+}
+
+export async function clockShifts(): Promise<ClockShifts> {
+  const file = join(await testFolder(), 'clock-shift');
+  const preload = new URL('shift-clock.ts', import.meta.url);
+  preload.searchParams.set('file', file);
+  return {
+    settings: { NODE_OPTIONS: `--import ${preload.href}` },
+    shift(process, aheadMs) {
+      writeFileSync(file, String(aheadMs));
+      process.kill('SIGUSR2');
+    },
+  };
+}

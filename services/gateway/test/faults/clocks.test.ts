@@ -1,0 +1,120 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createClient, operatorService } from '@agent-service/contracts';
+import { type ClockShifts, clockShifts, send, steadyLoad, summarize, until } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { untilQuiet, withDatabase } from './books.ts';
+import { type FaultyWorld, startFaultyWorld } from './world.ts';
+
+/** FAULTS=long: under load for longer. */
+const shiftedMs = process.env['FAULTS'] === 'long' ? 20_000 : 4_000;
+const perSecond = 8;
+const skewed = ['identity-2', 'credits-2', 'agents-2', 'answer-worker-2', 'gateway-2'];
+const day = 86_400_000;
+
+let world: FaultyWorld;
+let clocks: ClockShifts;
+let token: string;
+const testBeganAt = Date.now() - 1_000;
+beforeAll(async () => {
+  clocks = await clockShifts();
+  const settings = { REPLICAS: 'gateway=2 identity=2 credits=2 agents=2 answer-worker=2', ...clocks.settings };
+  world = await startFaultyWorld({ modelMs: 50, settings });
+  const issued = await send(world.system.url, {
+    method: 'POST',
+    path: '/v1/auth/token',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ api_key: world.key }),
+  });
+  token = issued.json<{ data: { access_token: string } }>().data.access_token;
+}, 120_000);
+afterAll(async () => await world.stop(), 60_000);
+
+async function ask(gateway: string, marker: string): Promise<void> {
+  const answer = await send(gateway, {
+    method: 'POST',
+    path: `/v1/agents/${world.agentId}/messages`,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ message: `Question ${marker}` }),
+  });
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+}
+
+function shift(name: string, aheadMs: number): void {
+  const process = world.system.processes.get(name);
+  if (!process) throw new Error(`there is no process ${name}`);
+  clocks.shift(process, aheadMs);
+}
+
+/** What is wrong with each of the skewed processes, by its own word. */
+async function faultsOf(names: readonly string[]): Promise<string[][]> {
+  const reports = names.map(async (name) => {
+    const response = await fetch(`${world.system.endpoints[`${name}.ops`]}/readyz`);
+    return Object.keys(((await response.json()) as { faults: object }).faults);
+  });
+  return await Promise.all(reports);
+}
+
+/** What a wrong clock would leave behind: times that are not those of this test, and months other than this one. */
+const traces = (url: string) =>
+  withDatabase(url, async (client) => {
+    const wrong = (column: string) => `${column} > now() + interval '2 seconds' or ${column} < $1`;
+    const { rows } = await client.query<Record<string, number>>(
+      `select (select count(*)::integer from agents.messages where conversation_id in (select conversation_id from credits.usage_records)
+                 and (${wrong('created_at')})) as messages,
+              (select count(*)::integer from agents.messages where role = 'assistant' and status <> 'completed') as unanswered,
+              (select count(*)::integer from credits.usage_records where ${wrong('at')}) as usage,
+              (select count(distinct month)::integer from credits.user_accounts) as months,
+              (select count(*)::integer from identity.audit_entries where ${wrong('created_at')}) as audit`,
+      [new Date(testBeganAt)],
+    );
+    return rows[0];
+  });
+
+/** A key that was revoked is refused by both gateways as soon as the revocation has been answered. */
+async function expectRevocationAtOnce(): Promise<void> {
+  const config = { SERVICE_SECRET: [world.system.secrets.SERVICE_SECRET] };
+  const identity = createClient('identity', { as: operatorService, address: world.system.endpoints['identity'] ?? '', config });
+  const { organizationId, userId } = await identity.createOrganization({ name: 'Revoked' });
+  const { keyId, apiKey } = await identity.createKey({ organizationId, userId, environment: 'live' });
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const statuses = () =>
+    Promise.all(world.gateways.map(async (url) => (await send(url, { method: 'GET', path: '/v1/agents', headers })).status));
+  expect(await statuses()).toEqual([200, 200]);
+  await identity.revokeKey({ keyId });
+  expect(await statuses()).toEqual([401, 401]);
+  identity.close();
+}
+
+test.each([
+  { what: '1.2 s', aheadMs: 1_200, isReady: true },
+  { what: '20 s', aheadMs: 20_000, isReady: false },
+  { what: '40 days', aheadMs: 40 * day, isReady: false },
+  { what: '-40 days', aheadMs: -40 * day, isReady: false },
+])(
+  'a replica of each service whose clock is set $what ahead does no harm',
+  async ({ what, aheadMs, isReady }) => {
+    const marker = (index: number) => `q-${1_000 + skewed.length + Math.abs(aheadMs % 997)}-${index}${aheadMs < 0 ? '1' : '0'}`;
+    // A gateway that is not ready gets no requests from outside, and those that it gets nevertheless are answered.
+    const load = steadyLoad(perSecond, (index) => ask(world.gateways[index % 2] as string, marker(index)));
+    await pause(1_000);
+    for (const name of skewed) {
+      shift(name, aheadMs);
+      await pause(100);
+    }
+    await pause(shiftedMs);
+    expect({ what, faults: await faultsOf(skewed) }).toEqual({ what, faults: skewed.map(() => (isReady ? [] : ['clock'])) });
+    expect(await faultsOf(['identity', 'credits', 'agents', 'answer-worker', 'gateway'])).toEqual([[], [], [], [], []]);
+    for (const name of skewed) {
+      shift(name, 0);
+      await pause(100);
+    }
+    await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
+    const { failures } = summarize(await load.stop());
+    expect(failures).toEqual([]);
+    expect([...world.asked.values()].filter((times) => times > 1)).toEqual([]);
+    expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
+    expect((await world.credits.verifyLedger({})).faults).toEqual([]);
+    expect(await traces(world.databaseUrl)).toEqual({ messages: 0, unanswered: 0, usage: 0, months: 1, audit: 0 });
+  },
+  120_000,
+);
