@@ -104,6 +104,7 @@ test.each([
     await pause(shiftedMs);
     expect({ what, faults: await faultsOf(skewed) }).toEqual({ what, faults: skewed.map(() => (isReady ? [] : ['clock'])) });
     expect(await faultsOf(['identity', 'credits', 'agents', 'answer-worker', 'gateway'])).toEqual([[], [], [], [], []]);
+    await expectRevocationAtOnce();
     for (const name of skewed) {
       shift(name, 0);
       await pause(100);
