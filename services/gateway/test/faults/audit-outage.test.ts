@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Principal, withCall } from '@agent-service/contracts';
 import { clientOf } from '@agent-service/local/client-of';
 import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system';
-import { send, testSystem, until } from '@agent-service/testkit';
+import { send, testFolder, testSystem, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 
@@ -111,3 +112,38 @@ test('25 agents with wide scopes made while identity is away: afterwards every e
   expect(await admin('outbox', 'retry', '--service', 'agents', '--id', letter?.id ?? '')).toEqual({ service: 'agents', retried: 1 });
   expect(await admin('audit', 'verify', '--organization', made.organizationId)).toMatchObject({ faults: [], append_only_role: true });
 }, 180_000);
+
+test('anchors that were exported find a log that was cut and signed head and all put back', async () => {
+  const operator = clientOf(system, 'identity', 'operator');
+  const { organizationId } = await operator.createOrganization({ name: 'Anchored' });
+  operator.close();
+  const chain = async () =>
+    (await database.query('select * from identity.audit_chains where organization_id = $1', [organizationId])).rows[0] as
+      | { length: string; head: string; mac: string }
+      | undefined;
+  await until('the first entries', async () => Number((await chain())?.length) === 4);
+  const earlier = await chain();
+  await admin('user', 'create', '--organization', organizationId, '--email', 'a@anchored.example', '--role', 'member');
+  await until('the entry of the new user', async () => Number((await chain())?.length) === 5);
+  const file = join(await testFolder(), 'anchors.json');
+  expect(await admin('audit', 'anchor', '--organization', 'all', '--out', file)).toMatchObject({ file, faults: [] });
+  const proof = ['audit', 'verify', '--organization', organizationId, '--anchors', file];
+  expect(await admin(...proof)).toMatchObject({ organizations: 1, entries: 5, anchors: 1, append_only_role: true, faults: [] });
+  await expect(admin('audit', 'anchor', '--organization', 'all', '--out', file)).rejects.toThrow('EEXIST');
+
+  await database.query('alter table identity.audit_entries disable trigger all');
+  await database.query('delete from identity.audit_entries where organization_id = $1 and sequence = 5', [organizationId]);
+  await database.query('alter table identity.audit_entries enable trigger all');
+  await database.query('update identity.audit_chains set length = $2, head = $3, mac = $4 where organization_id = $1', [
+    organizationId,
+    earlier?.length,
+    earlier?.head,
+    earlier?.mac,
+  ]);
+  expect(await admin('audit', 'verify', '--organization', organizationId)).toMatchObject({ entries: 4, faults: [] });
+  const failed = (await admin(...proof).catch((cause: unknown) => cause)) as { code: number; stdout: string };
+  expect(failed.code).toBe(2);
+  expect(JSON.parse(failed.stdout).faults).toEqual([
+    { organization_id: organizationId, sequence: 5, reason: 'the entry of the anchor is missing' },
+  ]);
+}, 120_000);
