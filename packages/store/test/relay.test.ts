@@ -223,6 +223,8 @@ test('a tenant whose messages time out gets a lane of its own, and those of othe
   await leave('lanes', made('z', 10, 'org_fresh'));
   process.started.nudge();
   await until(() => received.length === 190);
+  // Removed only after they were received.
+  await until(async () => (await left('lanes')).every((id) => id.startsWith('x')));
   expect((await left('lanes')).length).toBe(50);
   isSlow = false;
   await until(async () => (await left('lanes')).length === 0);
