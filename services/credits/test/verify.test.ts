@@ -59,13 +59,13 @@ test('a lost hold is named', async () => {
 test('a changed record is named with every sum that it is part of', async () => {
   const found = await faultsAfter('update usage_records set credits = credits + 1', 'update usage_records set credits = credits - 1');
   expect(found).toEqual([
-    'usr_1: used this month = usage records of the month',
-    'ledger: spent = usage records',
     'usage_by_tier Fast 2026-01-15 (2026-01): credits = usage records',
     'usage_by_user usr_1 Fast 2026-01-15 (2026-01): credits = usage records',
     'usage_by_agent agt_1 Fast 2026-01-15 (2026-01): credits = usage records',
     'usage_by_user_agent usr_1 agt_1 Fast 2026-01-15 (2026-01): credits = usage records',
     'usage_user_days usr_1 2026-01-15 (2026-01): credits = usage records',
+    'usr_1: used this month = usage records of the month',
+    'ledger: spent = usage records',
   ]);
 });
 

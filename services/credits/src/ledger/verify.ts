@@ -1,10 +1,12 @@
 import type { Sql, Store } from '@agent-service/store';
 import type { Discrepancy } from '../domain/equations.ts';
-import type { Month } from '../domain/month.ts';
+import { type Month, monthOf } from '../domain/month.ts';
 import type { Tenant } from '../domain/tenant.ts';
+import { findLedger } from '../store/ledger-rows.ts';
 import { nextTenant } from '../store/tenants.ts';
 import { verifyBooks } from '../store/verify/books.ts';
-import { usageMonths, verifyMonth } from '../store/verify/rollups.ts';
+import { compareMonth, keepMonth, type MonthSums, provenMonths, sumMonth } from '../store/verify/proven-months.ts';
+import { ledgerMonths, verifyMonth } from '../store/verify/rollups.ts';
 import { verifySeen } from '../store/verify/seen.ts';
 
 /** A step's statements may take longer than a caller's: it reads everything that a tenant has. */
@@ -22,21 +24,56 @@ export interface Step {
   faults: Discrepancy[];
 }
 
-/** One bounded step: a tenant's balances, or one month of its usage. Undefined when nothing is left. */
-export async function verifyStep(store: Store, organizationId: string, progress: Progress | undefined): Promise<Step | undefined> {
-  return await inSnapshot(store, async (sql) => {
-    if (progress !== undefined && progress.month !== null) return await nextMonth(sql, progress.tenant, progress.month);
-    const tenant = await nextTenant(sql, organizationId, progress?.tenant);
-    if (tenant === undefined) return undefined;
-    const faults = [...(await verifyBooks(sql, tenant)), ...(await verifySeen(sql, tenant))];
-    return { progress: { tenant, month: 0 }, faults };
-  });
+interface MonthStep extends Step {
+  /** Of a month that is over and was found to be good for the first time. */
+  proven?: { month: Month; sums: ReadonlyMap<string, MonthSums> };
 }
 
-async function nextMonth(sql: Sql, tenant: Tenant, done: Month): Promise<Step> {
-  const month = (await usageMonths(sql, tenant)).find((candidate) => candidate > done);
-  if (month === undefined) return { progress: { tenant, month: null }, faults: [] };
-  return { progress: { tenant, month }, faults: await verifyMonth(sql, tenant, month) };
+/**
+ * One bounded step: a month of a tenant, or its balances when all months are done. A month that is over is proven once and its sums are
+ * kept; a full proof adds up those again as well. Undefined when nothing is left.
+ */
+export async function verifyStep(
+  store: Store,
+  organizationId: string,
+  progress: Progress | undefined,
+  isFull = false,
+): Promise<Step | undefined> {
+  const step = await inSnapshot(store, (sql) => nextStep(sql, organizationId, progress, isFull));
+  if (step?.proven) {
+    const { month, sums } = step.proven;
+    await store.transaction(({ sql }) => keepMonth(sql, step.progress.tenant, month, sums));
+  }
+  return step;
+}
+
+async function nextStep(sql: Sql, organizationId: string, progress: Progress | undefined, isFull: boolean): Promise<MonthStep | undefined> {
+  const isUnderWay = progress !== undefined && progress.month !== null;
+  const tenant = isUnderWay ? progress.tenant : await nextTenant(sql, organizationId, progress?.tenant);
+  if (tenant === undefined) return undefined;
+  const done = isUnderWay ? (progress.month ?? 0) : 0;
+  const [months, proven] = [await ledgerMonths(sql, tenant), await provenMonths(sql, tenant)];
+  const month = months.find((candidate) => candidate > done && (isFull || !proven.has(candidate)));
+  if (month !== undefined) return await proveMonth(sql, tenant, month, { months, proven });
+  return { progress: { tenant, month: null }, faults: [...(await verifyBooks(sql, tenant)), ...(await verifySeen(sql, tenant))] };
+}
+
+async function proveMonth(
+  sql: Sql,
+  tenant: Tenant,
+  month: Month,
+  { months, proven }: { months: readonly Month[]; proven: ReadonlySet<Month> },
+): Promise<MonthStep> {
+  const progress = { tenant, month };
+  const faults = await verifyMonth(sql, tenant, month);
+  const ledger = await findLedger(sql, tenant);
+  // A tenant's time never runs backwards: what is before the month of its last change does not change any more.
+  if (ledger === undefined || month >= monthOf(ledger.updatedAt)) return { progress, faults };
+  const sums = await sumMonth(sql, tenant, month);
+  if (proven.has(month) || month < Math.max(...proven))
+    return { progress, faults: [...faults, ...(await compareMonth(sql, tenant, month, sums))] };
+  const isNext = months.every((earlier) => earlier >= month || proven.has(earlier));
+  return isNext && faults.length === 0 ? { progress, faults, proven: { month, sums } } : { progress, faults };
 }
 
 /** Everything that the work reads is of one instant, so that it holds on a running database. */

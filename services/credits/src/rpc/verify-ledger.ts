@@ -9,14 +9,14 @@ const callLimitMs = 3_000;
 
 export const verifyLedger = ({ store, cursors }: CreditsContext): RpcOf<'credits', 'verifyLedger'> => ({
   allow: operators,
-  async handle({ organizationId, cursor }) {
-    const binding = ['verify', organizationId];
+  async handle({ organizationId, cursor, full }) {
+    const binding = ['verify', organizationId, String(full)];
     const until = performance.now() + callLimitMs;
     const faults: ReturnType<typeof toFault>[] = [];
     let progress = progressOf(cursors.decode(binding, cursor)?.after);
     let tenants = 0;
     for (;;) {
-      const step = await verifyStep(store, organizationId, progress);
+      const step = await verifyStep(store, organizationId, progress, full);
       if (step === undefined) return { tenants, faults, nextCursor: '' };
       progress = step.progress;
       if (progress.month === null) tenants += 1;

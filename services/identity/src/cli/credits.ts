@@ -33,21 +33,22 @@ export function creditCommands(program: Command, run: Run): void {
     );
   verb('verify', 'prove every ledger against its transfers, holds and usage, and name what is off')
     .option('--organization <id>', 'one organization; all of them unless given', '')
-    .action(({ organization }: { organization: string }) =>
+    .option('--full', 'add up the months again that were proven before')
+    .action(({ organization, full = false }: { organization: string; full?: boolean }) =>
       run(async ({ credits }) => {
-        const found = await verify(credits, organization);
+        const found = await verify(credits, organization, full);
         if (found.faults.length > 0) process.exitCode = 2;
         return found;
       }),
     );
 }
 
-async function verify(credits: Connection['credits'], organizationId: string) {
+async function verify(credits: Connection['credits'], organizationId: string, full: boolean) {
   let tenants = 0;
   const faults: Record<string, unknown>[] = [];
   let cursor = '';
   do {
-    const part = await credits.verifyLedger({ organizationId, cursor }, { timeoutMs: verifyLimitMs });
+    const part = await credits.verifyLedger({ organizationId, cursor, full }, { timeoutMs: verifyLimitMs });
     tenants += Number(part.tenants);
     for (const { tenant, account, equation, expected, actual } of part.faults) {
       const { organizationId: organization_id, environment } = tenant ?? {};

@@ -1,25 +1,23 @@
 import type { Sql } from '@agent-service/store';
 import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerBooks, type UserBooks } from '../../domain/equations.ts';
 import type { Tenant } from '../../domain/tenant.ts';
-import { type Place, ROUTES } from '../../domain/transfers.ts';
 import { findLedger } from '../ledger-rows.ts';
 import { toUser, type UserRow, userColumns } from '../load.ts';
+import { net } from './proven-months.ts';
 
 const usersAtOnce = 1_000;
 const faultsAtMost = 100;
 
-/** What a place got less what it gave, by the routes of the domain. */
-function net(place: Place): string {
-  const codes = Object.entries(ROUTES).flatMap(([code, { from, to }]) => {
-    if (to === place) return [`when '${code}' then amount`];
-    return from === place ? [`when '${code}' then -amount`] : [];
-  });
-  return `coalesce(sum(case code ${codes.join(' ')} else 0 end), 0)`;
-}
-
 const startOf = (month: string) => `make_timestamptz((${month}) / 12, (${month}) % 12 + 1, 1, 0, 0, 0, 'UTC')`;
 
-/** Proves one tenant's balances against its transfers, holds and records; the transaction's snapshot keeps them together. */
+/** The first instant that no proven month has. */
+const sinceProven = `(select coalesce(${startOf('max(month) + 1')}, '-infinity') from proven_months where organization_id = $1 and environment = $2)`;
+const ofTenant = 'organization_id = $1 and environment = $2';
+
+/**
+ * Proves one tenant's balances against its transfers, holds and records; the transaction's snapshot keeps them together. Months that
+ * were proven count with their sums.
+ */
 export async function verifyBooks(sql: Sql, tenant: Tenant): Promise<Discrepancy[]> {
   const books = await ledgerBooks(sql, tenant);
   if (books === undefined) return [];
@@ -37,12 +35,16 @@ async function ledgerBooks(sql: Sql, tenant: Tenant): Promise<LedgerBooks | unde
   if (ledger === undefined) return undefined;
   const [sums] = await sql<Record<'pool' | 'spent' | 'outside' | 'used' | 'stray', string>>(
     `select pool, spent, outside,
-       (select coalesce(sum(credits), 0) from usage_records where organization_id = $1 and environment = $2) as used,
+       (select coalesce(sum(credits), 0) from usage_records where ${ofTenant} and at >= ${sinceProven})
+         + (select coalesce(sum(used), 0) from proven_months where ${ofTenant}) as used,
        (select coalesce(sum(amount), 0) from holds where organization_id = $1 and environment = $2 and ended_at is null
           and not exists (select 1 from user_accounts as account where account.organization_id = $1 and account.environment = $2
             and account.user_id = holds.user_id)) as stray
-     from (select ${net('pool')} as pool, ${net('spent')} as spent, ${net('outside')} as outside
-       from transfers where organization_id = $1 and environment = $2) as moved`,
+     from (select sum(pool) as pool, sum(spent) as spent, sum(outside) as outside from (
+       select ${net('pool')} as pool, ${net('spent')} as spent, ${net('outside')} as outside
+       from transfers where ${ofTenant} and at >= ${sinceProven}
+       union all select coalesce(sum(pool), 0), coalesce(sum(spent), 0), coalesce(sum(outside), 0) from proven_months where ${ofTenant}
+     ) as parts) as moved`,
     [tenant.organizationId, tenant.environment],
   );
   return {
@@ -65,8 +67,11 @@ interface UserBooksRow extends UserRow {
 /** One pass over transfers, holds and records for all users. */
 const userBooksStatement = `
    with moved as (
-     select user_id, ${net('user')} as balance, ${net('holds')} as held
-     from transfers where organization_id = $1 and environment = $2 and user_id is not null group by user_id
+     select user_id, sum(balance) as balance, sum(held) as held from (
+       select user_id, ${net('user')} as balance, ${net('holds')} as held
+       from transfers where ${ofTenant} and user_id is not null and at >= ${sinceProven} group by user_id
+       union all select user_id, balance, held from proven_months where ${ofTenant} and user_id <> ''
+     ) as parts group by user_id
    ), opened as (
      select user_id, sum(amount) as amount from holds
      where organization_id = $1 and environment = $2 and ended_at is null group by user_id

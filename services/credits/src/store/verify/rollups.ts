@@ -28,13 +28,15 @@ const toDiscrepancy = ({ account, equation, expected, actual }: FaultRow): Discr
   actual: Number(actual),
 });
 
-/** The months that have records or sums of the tenant, oldest first. */
-export async function usageMonths(sql: Sql, { organizationId, environment }: Tenant): Promise<Month[]> {
+/** The months that have transfers, records or sums of the tenant, oldest first. */
+export async function ledgerMonths(sql: Sql, { organizationId, environment }: Tenant): Promise<Month[]> {
   const rows = await sql<{ month: number }>(
     `select distinct (extract(year from day) * 12 + extract(month from day) - 1)::int as month from (
        select day from usage_by_tier where organization_id = $1 and environment = $2
        union select day from usage_by_user_agent where organization_id = $1 and environment = $2
        union select generate_series(date_trunc('month', min(at)), max(at), '1 month')::date from usage_records
+         where organization_id = $1 and environment = $2
+       union select generate_series(date_trunc('month', min(at)), max(at), '1 month')::date from transfers
          where organization_id = $1 and environment = $2
      ) as days order by month`,
     [organizationId, environment],

@@ -1,0 +1,52 @@
+import { migration } from '@agent-service/store';
+
+const columns = `
+    organization_id text not null,
+    environment text not null,
+    id text not null,
+    code text not null,
+    user_id text,
+    amount bigint not null,
+    at timestamptz(3) not null,
+    primary key (organization_id, environment, at, id),
+    constraint transfers_code_check check (code in ('purchase', 'replenish', 'fill', 'return', 'hold', 'release', 'charge')),
+    constraint transfers_amount_check check (amount > 0),
+    constraint transfers_name_their_user check ((user_id is null) = (code in ('purchase', 'replenish')))`;
+
+// The table that there is becomes the partition of its newest month and of all months before. Processes of the version before
+// insert by the same names. A hold's own key, and not its transfer's, guards against a second one.
+const partition = `
+  do $$
+  declare
+    newest date := date_trunc('month', greatest(now(), (select max(at) from transfers)) at time zone 'UTC');
+    kept text := 'transfers_' || to_char(newest, 'YYYY_MM');
+  begin
+    drop trigger transfers_append_only on transfers;
+    alter table transfers drop constraint transfers_pkey;
+    execute format('alter table transfers rename to %I', kept);
+    create table transfers (${columns}) partition by range (at);
+    execute format('alter table transfers attach partition %I for values from (minvalue) to (%L)', kept,
+      to_char(newest + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00');
+  end $$;
+  create trigger transfers_append_only before update or delete on transfers for each row execute function refuse_change();
+  create trigger transfers_not_truncated before truncate on transfers for each statement execute function refuse_change();
+`;
+
+// What transfers and usage records of a month that is over add up to, for each user and, as user '', for transfers without one.
+const sums = `
+  create table proven_months (
+    organization_id text not null,
+    environment text not null,
+    month integer not null,
+    user_id text not null,
+    balance bigint not null,
+    held bigint not null,
+    pool bigint not null,
+    spent bigint not null,
+    outside bigint not null,
+    used bigint not null,
+    primary key (organization_id, environment, month, user_id)
+  );
+`;
+
+export const transferMonths = migration('0005-transfer-months', partition, sums);

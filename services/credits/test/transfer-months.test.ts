@@ -1,0 +1,104 @@
+import { createProcess } from '@agent-service/runtime';
+import { migrate, openStore } from '@agent-service/store';
+import { testDatabase } from '@agent-service/testkit';
+import { expect, test } from '@jest/globals';
+import { readCreditsConfig } from '../src/config.ts';
+import type { Usage } from '../src/domain/operations.ts';
+import { createLedgers } from '../src/ledger/ledgers.ts';
+import { migrations } from '../src/store/migrations/index.ts';
+import { createPartitions } from '../src/store/partitions.ts';
+import { settingsFor } from './booted.ts';
+import { proveAll } from './faults.ts';
+import { wired } from './wired.ts';
+
+test('a table of transfers with rows becomes a partition, and the next month has one of its own', async () => {
+  const database = await testDatabase();
+  const config = readCreditsConfig(settingsFor(database.url));
+  const before = migrations.findIndex(({ name }) => name === '0005-transfer-months');
+  await migrate({ url: database.url, schema: 'credits', migrations: migrations.slice(0, before) });
+  const tenant = { organizationId: 'org_a', environment: 'live' } as const;
+  let now = Date.now();
+  const running = await createProcess('credits', config, async (process) => {
+    const store = await openStore(process, config, { schema: 'credits', entities: [] });
+    return { store };
+  });
+  const { store } = running.started;
+  const ledgersNow = () => createLedgers({ store, partitions: createPartitions(store), now: () => now, events: false });
+  await store.sql('create table usage_records_here partition of usage_records default');
+  const partitions = { ensure: async () => undefined };
+  await createLedgers({ store, partitions, now: () => now, events: false }).commit(tenant, [
+    { kind: 'grant', id: 'g', amount: 1_000 },
+    { kind: 'hold', id: 'h1', userId: 'usr_a', amount: 5, deadline: now },
+  ]);
+  await store.sql('drop table usage_records_here');
+  await migrate({ url: database.url, schema: 'credits', migrations });
+  await ledgersNow().commit(tenant, [{ kind: 'hold', id: 'h2', userId: 'usr_a', amount: 5, deadline: now }]);
+  now += 32 * 86_400_000;
+  await ledgersNow().commit(tenant, [{ kind: 'hold', id: 'h3', userId: 'usr_a', amount: 5, deadline: now }]);
+  const counts = await store.sql<{ count: string }>('select count(*) from transfers group by tableoid order by min(at)');
+  expect(counts.map(({ count }) => Number(count))).toEqual([4, expect.any(Number)]);
+  for (const change of ['update transfers set amount = 1', 'delete from transfers', 'truncate transfers'])
+    await expect(store.sql(change)).rejects.toThrow('append-only');
+  expect(await proveAll(store)).toEqual([]);
+  await running.stop();
+  await database.drop();
+});
+
+const months = 3;
+/** LONG_LEDGER=300000: that many holds a month, settled. */
+const holdsAMonth = Number(process.env['LONG_LEDGER'] ?? 3_000);
+const january = Date.UTC(2026, 0, 10);
+const usage: Usage = {
+  agentId: 'agt_1',
+  agentName: 'Sales',
+  conversationId: 'conv_1',
+  tier: 'Fast',
+  inputTokens: 1,
+  outputTokens: 1,
+  querySummary: '',
+};
+
+test(
+  'months that are over are proven once, and the full proof finds what was changed in them since',
+  async () => {
+    const credits = await wired(january);
+    const { ledgers, store, clock } = credits;
+    const tenant = { organizationId: 'org_long', environment: 'live' } as const;
+    await ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: 1_000_000_000 }]);
+    const batch = 1_000;
+    for (let month = 0; month < months; month += 1) {
+      clock.now = Date.UTC(2026, month, 10);
+      for (let first = 0; first < holdsAMonth; first += batch) {
+        const ids = Array.from({ length: Math.min(batch, holdsAMonth - first) }, (_, n) => `m${month}_${first + n}`);
+        const userId = `usr_${(first / batch) % 7}`;
+        await ledgers.commit(tenant, [
+          { kind: 'allocate', id: `a${month}_${first}`, userId, monthlyLimit: 10_000_000, rollover: true },
+          ...ids.map((id) => ({ kind: 'hold' as const, id, userId, amount: 4, deadline: clock.now })),
+        ]);
+        await ledgers.commit(
+          tenant,
+          ids.map((id) => ({ kind: 'settle' as const, id, amount: 3, usage })),
+        );
+      }
+    }
+    expect(await proveAll(store)).toEqual([]);
+    const kept = await store.sql<{ month: number }>("select month from proven_months where user_id = '' order by month");
+    expect(kept.map(({ month }) => month - 2026 * 12)).toEqual([0, 1]);
+    expect(await proveAll(store)).toEqual([]);
+    expect(await proveAll(store, true)).toEqual([]);
+
+    await store.sql('alter table transfers disable trigger transfers_append_only');
+    await store.sql(
+      "update transfers set amount = amount + 1 where id in (select id from transfers where code = 'fill' order by at limit 1)",
+    );
+    expect(await proveAll(store)).toEqual([]);
+    expect((await proveAll(store, true)).map(({ account, equation }) => `${account}: ${equation}`)).toEqual([
+      'usr_0 (2026-01): balance of the month = as proven',
+      'usr_0 (2026-01): pool of the month = as proven',
+    ]);
+    await store.sql("update proven_months set spent = spent + 1 where user_id = 'usr_1' and month = 2026 * 12 + 1");
+    expect((await proveAll(store)).map(({ account, equation }) => `${account}: ${equation}`)).toEqual(['ledger: spent = its transfers']);
+    await credits.stop();
+  },
+  60_000 + holdsAMonth * months * 4,
+);
