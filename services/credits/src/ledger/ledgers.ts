@@ -34,7 +34,7 @@ export interface Ledgers {
 
 export interface LedgersOptions {
   store: Store;
-  partitions: Partitions;
+  partitions: Pick<Partitions, 'ensure'>;
   now: () => number;
   /** Milliseconds of a clock that nobody sets. */
   elapsed?: () => number;
