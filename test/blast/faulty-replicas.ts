@@ -24,6 +24,24 @@ const frozenReplica = (name: string): Misbehaviour => ({
   },
 });
 
+/** Times of day only: the monotonic clock goes on as it was. */
+const wrongClock = (aheadMs: number): Misbehaviour => ({
+  name: `one replica of each service has a clock that is ${aheadMs / 1000} s ahead`,
+  async run(world, durationMs) {
+    const skewed = ['identity-2', 'credits-2', 'agents-2', 'answer-worker-2'].map((name) => processOf(world, name));
+    const setClocks = async (ms: number) => {
+      for (const process of skewed) {
+        world.clocks.shift(process, ms);
+        await pause(100);
+      }
+    };
+    await setClocks(aheadMs);
+    await pause(durationMs);
+    await setClocks(0);
+    await pause(1_000);
+  },
+});
+
 const killedWorker: Misbehaviour = {
   name: 'an answer kills its worker, three times',
   async run(world, durationMs) {
@@ -58,6 +76,8 @@ export const faultyReplicas: readonly Misbehaviour[] = [
   frozenReplica('credits'),
   frozenReplica('identity'),
   frozenReplica('answer-worker'),
+  wrongClock(1_200),
+  wrongClock(20_000),
   killedWorker,
   lockedRow('credits.ledgers'),
   lockedRow('credits.user_accounts'),

@@ -5,6 +5,8 @@ import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system';
 import {
   type ChatRequest,
+  type ClockShifts,
+  clockShifts,
   type ModelReply,
   type ScriptedModel,
   scriptedModel,
@@ -26,6 +28,7 @@ export interface Tenant {
 export interface BlastWorld {
   readonly system: LocalSystem;
   readonly model: ScriptedModel;
+  readonly clocks: ClockShifts;
   readonly steady: Tenant;
   readonly hostile: Tenant;
   readonly operators: Operators;
@@ -57,7 +60,8 @@ const monthlyLimit = 50_000_000;
 export async function startBlastWorld(): Promise<BlastWorld> {
   let replyToHostile: (request: ChatRequest) => ModelReply = answerAtOnce;
   const model = await scriptedModel((request) => (isSteady(request) ? answerFromData(request) : replyToHostile(request)));
-  const system = await testSystem(await writeSettings(model), { seed });
+  const clocks = await clockShifts();
+  const system = await testSystem({ ...(await writeSettings(model)), ...clocks.settings }, { seed });
   const connection = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
   const operators: Operators = {
     identity: createClient('identity', { ...connection, address: system.endpoints['identity'] ?? '' }),
@@ -71,6 +75,7 @@ export async function startBlastWorld(): Promise<BlastWorld> {
   const world: BlastWorld = {
     system,
     model,
+    clocks,
     steady,
     hostile,
     operators,
