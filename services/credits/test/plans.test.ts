@@ -1,0 +1,63 @@
+import { migrate } from '@agent-service/store';
+import { type RecordingStore, recordingStore, type StatementRun, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { migrations } from '../src/store/migrations/index.ts';
+import { listOverdueHolds } from '../src/store/overdue-holds.ts';
+import { listUnturned, removeEndedHolds, removeOldOperations } from '../src/store/sweeps.ts';
+
+const rows = 100_000;
+const schema = 'credits';
+const now = Date.now();
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let store: RecordingStore;
+const runs = new Map<string, StatementRun[]>();
+
+const account = { organizationId: 'org_1', environment: 'live', userId: 'usr_5', month: 24_000 } as const;
+
+const steps: Record<string, () => Promise<unknown>> = {
+  removeEndedHolds: () => removeEndedHolds(store.sql, now),
+  removeOldOperations: () => removeOldOperations(store.sql, now),
+  listUnturned: () => listUnturned(store.sql, 24_300, undefined, 200),
+  listUnturnedBehind: () => listUnturned(store.sql, 24_300, account, 200),
+  listOverdueHolds: () => listOverdueHolds(store.sql, now, undefined, 500),
+  listOverdueHoldsBehind: () => listOverdueHolds(store.sql, now, [1_000_000, 'org_1', 'live', 'open_5'], 500),
+};
+
+const grow = [
+  `insert into ledgers (organization_id, environment, auto_replenish, replenish_threshold, replenish_amount, default_monthly_limit, updated_at)
+   values ('org_1', 'live', false, 0, 1, 0, now())`,
+  `insert into user_accounts (organization_id, environment, user_id, balance, held, monthly_limit, carried, used, rollover, month, effective_from, updated_at)
+   select 'org_1', 'live', 'usr_' || n, 0, 0, 0, 0, 0, false, 24000, now(), now() from generate_series(1, ${rows}) n`,
+  `insert into holds (organization_id, environment, id, user_id, amount, deadline, state, charge, created_at, ended_at)
+   select 'org_1', 'live', 'ended_' || n, 'usr_1', 1, to_timestamp(0), 'released', 0, to_timestamp(0), to_timestamp(0) from generate_series(1, ${rows}) n`,
+  `insert into holds (organization_id, environment, id, user_id, amount, deadline, state, charge, created_at)
+   select 'org_1', 'live', 'open_' || n, 'usr_1', 1, to_timestamp(n), 'open', 0, to_timestamp(0) from generate_series(1, ${rows}) n`,
+  `insert into operations select 'org_1', 'live', 'op_' || n, 1, '{"kind":"allocate"}', to_timestamp(0) from generate_series(1, ${rows}) n`,
+];
+
+beforeAll(async () => {
+  database = await testDatabase();
+  await migrate({ url: database.url, schema, migrations });
+  store = await recordingStore(database.url, schema);
+  for (const table of ['holds', 'operations', 'user_accounts']) await store.sql(`alter table ${table} set (autovacuum_enabled = false)`);
+  for (const step of Object.values(steps)) await step();
+  for (const statement of grow) await store.sql(statement);
+  for (const [name, step] of Object.entries(steps)) runs.set(name, await store.record(step));
+  // Statistics have the statements planned again.
+  await store.sql('analyze');
+  for (const [name, step] of Object.entries(steps)) runs.set(name, [...(runs.get(name) ?? []), ...(await store.record(step))]);
+}, 60_000);
+afterAll(async () => {
+  await store?.end();
+  await database?.drop();
+});
+
+test.each(Object.keys(steps))(
+  '%s reads a bounded number of rows of 100,000, planned while the tables were empty or with statistics',
+  (name) => {
+    for (const { statement, rowsRead, plan } of runs.get(name) ?? [])
+      if (rowsRead > 5_000) throw new Error(`${rowsRead} rows\n${statement}\n${plan}`);
+    expect(runs.get(name)?.length).toBeGreaterThan(1);
+  },
+);
