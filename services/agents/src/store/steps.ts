@@ -98,8 +98,9 @@ const keptDays = 7;
 /** Claims of answers that ended long ago, none before the audit log has heard of its end. */
 export async function removeOldSteps(sql: Sql, at: number): Promise<number> {
   const rows = await sql(
-    `delete from answer_steps where ctid in (
-       select ctid from answer_steps where claimed_at < $1 and (finished_at is not null or lost_at is not null) limit 1000)
+    `delete from answer_steps where ctid = any(array(
+       select ctid from answer_steps where claimed_at < $1 and (finished_at is not null or lost_at is not null)
+       order by claimed_at limit 1000 for update skip locked))
      returning 1`,
     [new Date(at - keptDays * 86_400_000)],
   );

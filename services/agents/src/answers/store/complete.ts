@@ -78,9 +78,9 @@ export function storeResults(sql: Sql, results: readonly Result[], now: number):
 
 const takeUp = `
   update answers a set due = ${at(`$1 + ${dutyMs}`)}
-  where (a.organization_id, a.environment, a.id) in (
-    select organization_id, environment, id from answers where ${inState('settling')} and due <= ${at('$1')}
-    order by due limit $2 for update skip locked)
+  where a.ctid = any(array(
+    select ctid from answers where ${inState('settling')} and due <= ${at('$1')}
+    order by due limit $2 for update skip locked))
   returning ${settlingColumns('a')}, a.content, a.content_type as "contentType",
     a.input_tokens as "inputTokens", a.output_tokens as "outputTokens", coalesce(a.queries, '[]') as queries`;
 

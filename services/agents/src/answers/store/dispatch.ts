@@ -9,6 +9,7 @@ export interface DispatchedRow extends Redispatched {
   missed: number;
 }
 
+// The condition that always holds has the planner expect few rows, and so look each up by its key.
 const statement = `
   with ${items('organization_id text, environment text')}, ${lockedLines},
   next as materialized (
@@ -21,13 +22,15 @@ const statement = `
         order by w.id limit greatest(0, $3::integer - line.in_flight)) waiting) a
     where ${afterLines}),
   locked as materialized (
-    select a.organization_id, a.environment, a.id, n.priority from next n join answers a on ${sameKey('a', 'n')}
-    where a.state in ${allowing('dispatch')}
-    order by a.organization_id, a.environment, a.id for update of a),
+    select a.organization_id, a.environment, a.id, n.priority
+    from (select * from next order by organization_id, environment, id) n
+    cross join lateral (
+      select w.organization_id, w.environment, w.id from answers w
+      where ${sameKey('w', 'n')} and w.state in ${allowing('dispatch')} for update) a),
   gone as (
     update answers a set state = 'dispatched', dispatches = a.dispatches + 1, dispatched_at = ${at('$2')}, priority = l.priority,
       due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)
-    from locked l where ${sameKey('a', 'l')}
+    from locked l where ${sameKey('a', 'l')} and (l.organization_id, l.environment) is not distinct from (l.organization_id, l.environment)
     returning a.*),
   counts as (select organization_id, environment, count(*)::integer as went from gone group by 1, 2),
   moved as (

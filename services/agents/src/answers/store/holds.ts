@@ -23,9 +23,9 @@ export const disownHolds = (sql: Sql, keys: readonly AnswerKey[], now: number): 
 
 const takeUp = `
   update answers a set due = ${at(`$1 + ${dutyMs}`)}
-  where (a.organization_id, a.environment, a.id) in (
-    select organization_id, environment, id from answers where ${inState('releasing')} and due <= ${at('$1')}
-    order by due limit $2 for update skip locked)
+  where a.ctid = any(array(
+    select ctid from answers where ${inState('releasing')} and due <= ${at('$1')}
+    order by due limit $2 for update skip locked))
   returning ${keyed('a')}`;
 
 /** Takes over holds that nobody has released in time. */

@@ -83,8 +83,8 @@ export function loadKeys(sql: Sql, asked: readonly (Asked & { readonly idempoten
 }
 
 const outlived = `
-  delete from answer_keys where (organization_id, environment, scope) in (
-    select organization_id, environment, scope from answer_keys where created_at < ${at('$1')} limit 1000 for update skip locked)
+  delete from answer_keys where ctid = any(array(
+    select ctid from answer_keys where created_at < ${at('$1')} order by created_at limit 1000 for update skip locked))
   returning 1`;
 
 /** Forgets a bounded number of keys past their time. */

@@ -1,0 +1,100 @@
+import { migrate, type Store } from '@agent-service/store';
+import { type RecordingStore, recordingStore, type StatementRun, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { takeUpSettling } from '../src/answers/store/complete.ts';
+import { dispatchNext, tenantsHeldUp } from '../src/answers/store/dispatch.ts';
+import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun } from '../src/answers/store/due.ts';
+import { takeUpReleasing } from '../src/answers/store/holds.ts';
+import { removeOldKeys } from '../src/answers/store/load.ts';
+import { createPartitions } from '../src/answers/store/partitions.ts';
+import { takeFromDead } from '../src/answers/store/renew.ts';
+import { removeRemains } from '../src/store/deleted-agents.ts';
+import { tellOrphaned } from '../src/store/lost-steps.ts';
+import { migrations } from '../src/store/migrations/index.ts';
+import { removeOldSteps } from '../src/store/steps.ts';
+
+const rows = 100_000;
+const schema = 'agents';
+const now = Date.now();
+const limit = 1_000;
+const tenant = { organizationId: 'org_1', environment: 'live' } as const;
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let store: RecordingStore;
+const runs = new Map<string, StatementRun[]>();
+
+/** Answers of one tenant, which has one of a hundred. */
+const some = (state: string) =>
+  Array.from({ length: 200 }, (_, n) => ({ ...tenant, id: `msg_${state}_${n * 100 + 1}`, dispatches: 1, attempt: 1 }));
+
+const steps: Record<string, () => Promise<unknown>> = {
+  takeOverdueWaiting: () => takeOverdue(store.sql, 'waiting', limit, now),
+  takeOverdueRunning: () => takeOverdue(store.sql, 'running', limit, now),
+  takeExpired: () => takeExpired(store.sql, limit, now),
+  takeUnbegun: () => takeUnbegun(store.sql, limit, now),
+  redispatchUnbegun: () => redispatchUnbegun(store.sql, some('dispatched'), now),
+  takeFromDead: () => takeFromDead(store.sql, some('running'), now),
+  findStaleJobs: () => findStaleJobs(store.sql, some('dispatched')),
+  takeUpSettling: () => takeUpSettling(store.sql, limit, now),
+  takeUpReleasing: () => takeUpReleasing(store.sql, limit, now),
+  tenantsHeldUp: () => tenantsHeldUp(store.sql, 50, limit),
+  dispatchNext: () => dispatchNext(store.sql, [tenant], 50, now),
+  removeOldKeys: () => removeOldKeys(store.sql, now),
+  removeRemains: () => removeRemains(store as unknown as Store),
+  tellOrphaned: () => tellOrphaned(store.sql, now),
+  removeOldSteps: () => removeOldSteps(store.sql, now),
+};
+
+const answersIn = (state: string) => `
+  insert into answers (organization_id, environment, id, state, due, agent_id, conversation_id, accepted_at, deadline, dispatches, priority,
+    dispatched_at, attempt)
+  select 'org_' || n % 100, 'live', 'msg_${state}_' || n, '${state}', to_timestamp(0), 'agt_1', '${state}' || n, now(),
+    now() + ((n % 2) * 2 - 1) * interval '1 hour', 1, 50, now(), 1 from generate_series(1, ${rows}) n`;
+
+/** Everything is due. */
+const grow = [
+  ...['waiting', 'dispatched', 'running', 'settling', 'releasing'].map(answersIn),
+  `insert into answer_lines (organization_id, environment, waiting, in_flight) select 'org_' || n, 'live', 1000, 0 from generate_series(1, ${rows}) n`,
+  `insert into answer_keys select 'org_a', 'live', 'scope' || n, '', '', to_timestamp(0) from generate_series(1, ${rows}) n`,
+  `insert into deleted_agents (organization_id, environment, id, deleted_at) select 'org_' || n % 100, 'live', 'agt_gone_' || n, now() from generate_series(1, ${rows}) n`,
+  `insert into conversations (organization_id, environment, id, agent_id, user_id, message_count, created_at, last_message_at)
+   select 'org_' || n % 100, 'live', 'conv_' || n, 'agt_gone_' || n % 100, 'usr_1', 2, now(), now() from generate_series(1, ${rows}) n`,
+  `insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content, status)
+   select 'org_' || n % 100, 'live', 'msg_' || n, now(), 'conv_' || n, 'agt_gone_' || n % 100, 'usr_1', 'user', '', 'completed'
+   from generate_series(1, ${rows}) n`,
+  `insert into answer_steps (organization_id, environment, answer_id, step, attempt, claimed_at, description, finished_at)
+   select 'org_a', 'live', 'msg_' || n, 1, 1, to_timestamp(0), '', case when n % 2 = 0 then now() end from generate_series(1, ${rows}) n`,
+];
+
+beforeAll(async () => {
+  database = await testDatabase();
+  await migrate({ url: database.url, schema, migrations });
+  store = await recordingStore(database.url, schema);
+  await createPartitions(store as unknown as Store).ensure(now);
+  for (const { name } of await store.sql<{ name: string }>(
+    `select oid::regclass::text as name from pg_class where relkind = 'r' and relnamespace = '${schema}'::regnamespace`,
+  ))
+    await store.sql(`alter table ${name} set (autovacuum_enabled = false)`);
+  for (const step of Object.values(steps)) await step();
+  for (const statement of grow) await store.sql(statement);
+  for (const [name, step] of Object.entries(steps)) runs.set(name, await store.record(step));
+  // Statistics have the statements planned again.
+  await store.sql('analyze');
+  for (const [name, step] of Object.entries(steps)) runs.set(name, [...(runs.get(name) ?? []), ...(await store.record(step))]);
+}, 240_000);
+afterAll(async () => {
+  await store?.end();
+  await database?.drop();
+});
+
+/** Of a thousand rows each may be compared with half of the answers that its priority counts. */
+const bounds: Record<string, number> = { takeUnbegun: 50_000, takeOverdueRunning: 20_000, takeExpired: 20_000 };
+
+test.each(Object.keys(steps))(
+  '%s reads a bounded number of rows of 100,000, planned while the tables were empty or with statistics',
+  (name) => {
+    for (const { statement, rowsRead, plan } of runs.get(name) ?? [])
+      if (rowsRead > (bounds[name] ?? 10_000)) throw new Error(`${rowsRead} rows\n${statement}\n${plan}`);
+    expect(runs.get(name)?.length).toBeGreaterThan(1);
+  },
+);
