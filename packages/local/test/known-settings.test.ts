@@ -28,6 +28,7 @@ test.each(catalogue.map((entry) => [entry.name, entry] as const))('%s is told ev
     'PORT',
     'GRPC_PORT',
     'DATABASE_URL',
+    'DATABASE_OWNER_URL',
     'REDIS_URL',
     'SERVICE_SECRET',
     'SERVICE_KEYS',
