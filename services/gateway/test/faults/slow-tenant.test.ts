@@ -4,12 +4,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { type Organization, startWorld, type World } from '../system/world.ts';
 
-/** FAULTS=long: the full 10 s of every fault, and the 99th percentile instead of the 95th. */
+/** FAULTS=long: the full 10 s of every fault, and the target itself: the 99th percentile, 300 ms above calm, on a machine of its own. */
 const long = process.env['FAULTS'] === 'long';
 const faultMs = long ? 10_000 : 5_000;
 const percentile = long ? 0.99 : 0.95;
 const everyMs = 1_000 / 15;
-const addedMs = 300;
+const addedMs = long ? 300 : 1_000;
 
 interface Sent {
   readonly status: number;
