@@ -31,9 +31,9 @@ function createVisitor(): Visitor {
   });
 
   function node(wrapped: unknown, depth: number): void {
-    const [entry, ...more] = isTree(wrapped) ? Object.entries(wrapped) : [];
-    if (entry === undefined || more.length > 0) throw new Refusal('This statement has a form that is not supported.');
-    fieldsIn(entry[0], entry[1], depth);
+    const [kind, ...more] = isTree(wrapped) ? Object.keys(wrapped) : [];
+    if (kind === undefined || more.length > 0) throw new Refusal('This statement has a form that is not supported.');
+    fieldsIn(kind, (wrapped as Tree)[kind], depth);
   }
 
   function fieldsIn(kind: string, fields: unknown, depth: number): void {
@@ -42,24 +42,28 @@ function createVisitor(): Visitor {
     const shapes = grammar.get(kind);
     if (shapes === undefined || !isTree(fields)) throw new Refusal(`${describe(kind)} is not supported.`);
     checks.get(kind)?.(fields);
-    for (const [field, value] of Object.entries(fields)) {
-      if (!isPosition(field)) check(shapes.get(field), value, `${describe(kind)} (${field})`, depth + 1);
+    for (const field in fields) {
+      if (!isPosition(field) && !check(shapes.get(field), fields[field], depth + 1))
+        throw new Refusal(`${describe(kind)} (${field}) is not supported.`);
     }
   }
 
-  function check(shape: Shape | undefined, value: unknown, what: string, depth: number): void {
-    if (shape === undefined) throw new Refusal(`${what} is not supported.`);
+  /** Whether the value has this shape; what it holds is refused where it is wrong. */
+  function check(shape: Shape | undefined, value: unknown, depth: number): boolean {
+    if (shape === undefined) return false;
+    if (shape === 'value') return isPlainValue(value);
+    if (shape === 'nodes') return nodesIn(value, depth);
     if (shape === 'node') node(value, depth);
-    else if (shape === 'nodes') nodesIn(value, what, depth);
-    else if (shape === 'value') requireValue(value, what);
     else if ('plain' in shape) fieldsIn(shape.plain, value, depth);
-    else if (!shape.among.includes(value as string)) throw new Refusal(`${what} is not supported.`);
+    else return shape.among.includes(value as string);
+    return true;
   }
 
   /** An absent element is written as an empty object. */
-  function nodesIn(value: unknown, what: string, depth: number): void {
-    if (!Array.isArray(value)) throw new Refusal(`${what} is not supported.`);
+  function nodesIn(value: unknown, depth: number): boolean {
+    if (!Array.isArray(value)) return false;
     for (const item of value) if (!isEmpty(item)) node(item, depth);
+    return true;
   }
 
   return { node };
@@ -67,11 +71,9 @@ function createVisitor(): Visitor {
 
 const isEmpty = (item: unknown): boolean => isTree(item) && Object.keys(item).length === 0;
 
-/** Plain values, or the value object of a constant. */
-function requireValue(value: unknown, what: string): void {
-  const inner = isTree(value) ? Object.values(value) : [value];
-  if (inner.some((one) => typeof one === 'object')) throw new Refusal(`${what} is not supported.`);
-}
+/** A plain value, or the value object of a constant. */
+const isPlainValue = (value: unknown): boolean =>
+  isTree(value) ? Object.values(value).every((one) => typeof one !== 'object') : typeof value !== 'object';
 
 type Checks = ReadonlyMap<string, (fields: Tree) => void>;
 

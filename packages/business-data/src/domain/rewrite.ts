@@ -56,8 +56,11 @@ function requireHarmless(node: Tree, kind: string): void {
     throw new Refusal('This statement has a form that is not supported.');
 }
 
-const mapFields = (node: Tree, map: (value: unknown) => unknown): Tree =>
-  Object.fromEntries(Object.entries(node).map(([field, value]) => [field, map(value)]));
+function mapFields(node: Tree, map: (value: unknown) => unknown): Tree {
+  const mapped: Record<string, unknown> = {};
+  for (const field in node) mapped[field] = map(node[field]);
+  return mapped;
+}
 
 /** WITH names are seen by what follows, with RECURSIVE also by themselves and those before; each operand of a UNION sees them too. */
 function rewriteSelect(fields: Tree, outer: Names, anything: Rewrite, scope: ResolvedScope): Tree {

@@ -9,11 +9,15 @@ type Bind = (fields: Tree, place: Place, binder: Binder) => number;
 
 /** Binds every name in an expression, and estimates how long its value may be. */
 export function bindExpression(node: unknown, place: Place, binder: Binder): number {
-  if (Array.isArray(node)) return node.reduce<number>((most, item) => Math.max(most, bindExpression(item, place, binder)), 0);
-  if (!isTree(node)) return 0;
   let size = 0;
+  if (Array.isArray(node)) {
+    for (const item of node) size = Math.max(size, bindExpression(item, place, binder));
+    return size;
+  }
+  if (!isTree(node)) return 0;
   for (const field in node) {
     const value = node[field];
+    if (typeof value !== 'object') continue;
     size = Math.max(size, isKind(field) ? bindKind(field, value, place, binder) : bindExpression(value, place, binder));
   }
   return size;
