@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ResolvedScope } from '../domain/scope.ts';
 import { cancelled, DataFailure } from '../source/failure.ts';
 import type { PassedStatement } from '../sql/gates.ts';
@@ -41,6 +42,9 @@ const usualThreads = 2;
 const usualLimitMs = 3_000;
 const usualWaitMs = 10_000;
 const mostWaitingOfTenant = 500;
+/** V8 ends a thread at its next safe point, which one that runs out of memory may not reach for minutes. */
+const endingMs = 2_000;
+const mostEnding = 2;
 const startPauses = { firstMs: 100, longestMs: 5_000 };
 
 interface Task {
@@ -66,7 +70,7 @@ export function createStatementGate(options: GateOptions = {}): StatementGate {
   const all = new Set<GateThread>();
   const idle = new Set<GateThread>();
   const running = new Map<string, number>();
-  const pauses = new Set<NodeJS.Timeout>();
+  const timers = new Set<NodeJS.Timeout>();
   let ready = 0;
   let runningSuspects = 0;
   let failedStarts = 0;
@@ -89,13 +93,21 @@ export function createStatementGate(options: GateOptions = {}): StatementGate {
     failedStarts = 0;
     count(1);
     void thread.ended.then((cause) => {
-      count(-1);
       // A thread that ends by itself could do so again at once.
-      if (idle.delete(thread)) launchLater(cause);
-      else launch();
+      if (!idle.delete(thread)) return;
+      count(-1);
+      launchLater(cause);
     });
     idle.add(thread);
     dispatch();
+  }
+
+  /** In place of one that must not be used again. It may take long to end, or never do: such threads are few, or no more are started. */
+  async function replace(thread: GateThread): Promise<void> {
+    count(-1);
+    await Promise.race([thread.stop(), pause(endingMs, undefined, { ref: false })]);
+    if (all.size >= threads + mostEnding) await thread.ended;
+    launch();
   }
 
   function launchLater(cause: unknown): void {
@@ -103,11 +115,11 @@ export function createStatementGate(options: GateOptions = {}): StatementGate {
     failedStarts += 1;
     listener.onLost('start', cause);
     const pauseMs = Math.min(startPauses.longestMs, startPauses.firstMs * 2 ** (failedStarts - 1));
-    const pause = setTimeout(() => {
-      pauses.delete(pause);
+    const timer = setTimeout(() => {
+      timers.delete(timer);
       launch();
     }, pauseMs);
-    pauses.add(pause.unref());
+    timers.add(timer.unref());
   }
 
   /** One thread always stays free of what a single tenant, or all tenants under suspicion together, send. */
@@ -136,11 +148,12 @@ export function createStatementGate(options: GateOptions = {}): StatementGate {
     if (left > 0) running.set(tenant, left);
     else running.delete(tenant);
     if (isSuspect) runningSuspects -= 1;
+    if (outcome.kind !== 'lost' && !outcome.isSpent) idle.add(thread);
+    else void replace(thread);
     if (outcome.kind === 'lost') {
       suspects.add(tenant);
       listener.onLost(outcome.reason, outcome.cause);
-    } else if (outcome.isSpent) void thread.stop();
-    else idle.add(thread);
+    }
     listener.onDone(outcome.kind, (performance.now() - begin) / 1000);
     task.finish(outcome);
     dispatch();
@@ -184,13 +197,14 @@ export function createStatementGate(options: GateOptions = {}): StatementGate {
       },
     }),
     async check() {
-      if (ready === 0 && failedStarts > 0) throw new Error('no thread for statements can be started');
+      if (ready === 0 && (failedStarts > 0 || all.size >= threads + mostEnding)) throw new Error('no thread for statements can be started');
     },
     async close() {
       isClosed = true;
-      for (const pause of pauses) clearTimeout(pause);
+      for (const timer of timers) clearTimeout(timer);
       for (const task of queue.drain()) task.finish(busy());
-      await Promise.all([...all].map((thread) => thread.stop()));
+      const ended = Promise.all([...all].map((thread) => thread.stop()));
+      await Promise.race([ended, pause(endingMs, undefined, { ref: false })]);
     },
   };
 }

@@ -28,11 +28,11 @@ export interface ThreadOptions {
 }
 
 /** Above what the deepest text that may come needs, so that no statement meets the end of the stack. */
-const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
 const startLimitMs = 15_000;
 /** A process that was frozen loses one slice of the time limit, not all of it. */
 const slices = 4;
-const mostScopeBytes = 16 * 1024 * 1024;
+const mostScopeBytes = 8 * 1024 * 1024;
 
 export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
   // No arguments of the process and none of its settings, which hold secrets.

@@ -1,0 +1,150 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { until } from '@agent-service/local/waiting';
+import { testFolder } from '@agent-service/testkit';
+import { afterEach, expect, test } from '@jest/globals';
+import { createStatementGate, type GateOptions, type StatementGate } from '../src/gate/statement-gate.ts';
+import { resolveScope } from '../src/scope.ts';
+import { scope } from './support/gate-catalog.ts';
+
+const hostile = new URL('./support/hostile-gate-thread.ts', import.meta.url);
+const open: StatementGate[] = [];
+afterEach(async () => void (await Promise.all(open.splice(0).map((gate) => gate.close()))));
+
+/** A gate with what it reports. */
+function gateOf(options: GateOptions = {}) {
+  const lost: string[] = [];
+  let ready = 0;
+  const gate = createStatementGate({
+    ...options,
+    listener: { onThreads: (count) => void (ready = count), onLost: (reason) => void lost.push(reason), onDone: () => undefined },
+  });
+  open.push(gate);
+  return { gate, lost, ready: () => ready };
+}
+
+const honest = 'select a from t where id = 1';
+const passed = expect.objectContaining({ text: expect.stringMatching(/FROM \( ?SELECT/) });
+const tooMuch = { kind: 'refused', message: expect.stringContaining('too much time or memory') };
+
+const depths: readonly ((count: number) => string)[] = [
+  (count) => `select 1${'+1'.repeat(count)}`,
+  (count) => `select ${'not '.repeat(count / 2)}true`,
+  (count) => `select ${'(select '.repeat(count / 5)}1${')'.repeat(count / 5)}`,
+  (count) => `select ${'abs('.repeat(count / 3)}1${')'.repeat(count / 3)}`,
+  (count) => `select 1${'::int'.repeat(count / 3)}`,
+  (count) => `select 1${' union select 1'.repeat(count / 8)}`,
+  (count) => `select ${'case when '.repeat(count / 12)}true${' then true end'.repeat(count / 12)}`,
+  (count) => `select ${'('.repeat(count)}1${')'.repeat(count)}`,
+];
+
+const statements = Number(process.env['GATE_STATEMENTS'] ?? 600);
+
+test(`of ${statements} statements to one thread, most of them deep, every honest one passes and memory stays flat`, async () => {
+  const { gate, lost } = gateOf({ threads: 1 });
+  const [attacker, honestTenant] = [gate.of('attacker'), gate.of('honest')];
+  let refused = 0;
+  let flatFrom = 0;
+  for (let number = 0; number < statements; number += 1) {
+    const text = depths[number % depths.length]?.(5_000 + (number % 23) * 100) ?? '';
+    const [deep, plain] = await Promise.allSettled([attacker.pass(text, scope), honestTenant.pass(honest, scope)]);
+    if (deep.status === 'rejected') refused += 1;
+    expect(plain).toEqual({ status: 'fulfilled', value: passed });
+    if (number === Math.floor(statements / 3)) flatFrom = process.memoryUsage.rss();
+  }
+  // Parentheses alone make no depth; everything else is refused before it can do harm.
+  expect(refused).toBeGreaterThanOrEqual(Math.floor((statements * 7) / 8));
+  expect(lost).toEqual([]);
+  const grown = process.memoryUsage.rss() - flatFrom;
+  process.stderr.write(`memory grew by ${Math.round(grown / 1024 / 1024)} MB over the last two thirds\n`);
+  expect(grown).toBeLessThan(96 * 1024 * 1024);
+}, 600_000);
+
+test.each([
+  ['loop', 'timeout'],
+  ['eat', 'memory'],
+  ['trap', 'crash'],
+  ['exit', 'crash'],
+])(
+  'a statement that makes its thread %s fails alone, and the thread is replaced',
+  async (fault, reason) => {
+    const { gate, lost, ready } = gateOf({ threads: 1, limitMs: fault === 'loop' ? 1_500 : 30_000, waitMs: 60_000, entry: hostile });
+    const outcomes = await Promise.allSettled([
+      gate.of('attacker').pass(fault, scope),
+      gate.of('attacker').pass(honest, scope),
+      ...Array.from({ length: 20 }, () => gate.of('honest').pass(honest, scope)),
+    ]);
+    expect(outcomes[0]).toMatchObject({ status: 'rejected', reason: tooMuch });
+    for (const outcome of outcomes.slice(1)) expect(outcome).toEqual({ status: 'fulfilled', value: passed });
+    expect(lost).toEqual([reason]);
+    expect(ready()).toBe(1);
+  },
+  60_000,
+);
+
+test('a tenant whose statements use up their time holds one thread at most, and is refused for a while after three', async () => {
+  let now = 0;
+  const { gate } = gateOf({ limitMs: 1_500, waitMs: 60_000, entry: hostile, now: () => now });
+  const attacker = gate.of('attacker');
+  const attacks = Promise.allSettled(Array.from({ length: 3 }, () => attacker.pass('loop', scope)));
+  let isOver = false;
+  void attacks.then(() => (isOver = true));
+  let ran = 0;
+  for (; !isOver; ran += 1) expect(await gate.of(`honest ${ran % 3}`).pass(honest, scope)).toEqual(passed);
+  expect(ran).toBeGreaterThan(50);
+  await expect(attacker.pass(honest, scope)).rejects.toMatchObject({ kind: 'refused', message: expect.stringContaining('a few seconds') });
+  now += 11_000;
+  expect(await attacker.pass(honest, scope)).toEqual(passed);
+}, 60_000);
+
+test('many tenants under suspicion share one thread, and the others go on', async () => {
+  const { gate } = gateOf({ limitMs: 1_000, waitMs: 120_000, entry: hostile });
+  const attackers = Array.from({ length: 4 }, (_, number) => gate.of(`attacker ${number}`));
+  await Promise.allSettled(attackers.map((attacker) => attacker.pass('loop', scope)));
+  const attacks = Promise.allSettled(attackers.map((attacker) => attacker.pass('loop', scope)));
+  let isOver = false;
+  void attacks.then(() => (isOver = true));
+  let ran = 0;
+  for (; !isOver; ran += 1) expect(await gate.of('honest').pass(honest, scope)).toEqual(passed);
+  expect(ran).toBeGreaterThan(50);
+}, 60_000);
+
+test('while no thread can be started it is unready, and it recovers by itself', async () => {
+  const file = join(await testFolder(), 'gate-thread.mjs');
+  await writeFile(file, 'throw new Error("there is no memory left")');
+  const { gate, lost, ready } = gateOf({ threads: 2, waitMs: 60_000, entry: pathToFileURL(file) });
+  expect(await until(() => lost.length >= 4, 30_000, 10)).toBe(true);
+  await expect(gate.check()).rejects.toThrow('no thread');
+  const waiting = gate.of('honest').pass(honest, scope);
+  await writeFile(file, `import ${JSON.stringify(new URL('../src/gate/gate-thread.ts', import.meta.url).href)};`);
+  expect(await waiting).toEqual(passed);
+  await gate.check();
+  expect([new Set(lost), ready() > 0]).toEqual([new Set(['start']), true]);
+  await rm(file);
+}, 60_000);
+
+test('a statement that waits leaves when its caller does, and all that wait end with the gate', async () => {
+  const { gate } = gateOf({ threads: 1, limitMs: 2_000, entry: hostile });
+  const leaving = new AbortController();
+  const first = gate.of('attacker').pass('loop', scope);
+  const left = gate.of('one').pass(honest, scope, leaving.signal);
+  const stays = gate.of('other').pass(honest, scope);
+  leaving.abort(new Error('the caller has left'));
+  await expect(left).rejects.toMatchObject({ kind: 'cancelled' });
+  await Promise.all([gate.close(), expect(first).rejects.toBeDefined(), expect(stays).rejects.toMatchObject({ kind: 'unavailable' })]);
+});
+
+test('a scope is sent to a thread once, and each statement is judged by its own', async () => {
+  const { gate } = gateOf({ threads: 1 });
+  const tenant = gate.of('tenant');
+  const other = resolveScope(
+    { defaultSchema: 'public', tables: scope.tables.map((table) => ({ ...table, name: 'u' })) },
+    { tables: ['u(a)'], readOnly: true },
+  ).scope;
+  for (let round = 0; round < 3; round += 1) {
+    expect((await tenant.pass('select * from t', scope)).tables).toEqual(scope.tables);
+    expect((await tenant.pass('select * from u', other)).tables).toEqual(other.tables);
+    await expect(tenant.pass('select * from t', other)).rejects.toMatchObject({ kind: 'refused' });
+  }
+});
