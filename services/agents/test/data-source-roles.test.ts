@@ -10,7 +10,7 @@ const logged: (readonly [string, string])[] = [];
 const told = (level: string) => (entry: { event: string }) => void logged.push([level, entry.event]);
 const logger = { debug: told('debug'), info: told('info'), warn: told('warn') } as unknown as ProcessContext['logger'];
 const process = { logger, stopping: new AbortController().signal };
-const placeOf = (url: string) => ({ url, ca: '' });
+const placeOf = (url: string) => ({ url, ca: '', allowSuperuser: true });
 
 /** Two servers of one host, which differ by their ports alone. */
 let old: OwnPostgres;

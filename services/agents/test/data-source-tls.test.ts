@@ -20,7 +20,8 @@ afterAll(async () => {
 
 const urlWith = (sslmode?: string) =>
   `postgres://postgres:${password}@localhost:${new URL(server.url).port}/postgres${sslmode === undefined ? '' : `?sslmode=${sslmode}`}`;
-const connect = (url: string, caCertificate = '') => service.operator.connectDataSource({ ...mine, url, caCertificate });
+const connect = (url: string, caCertificate = '') =>
+  service.operator.connectDataSource({ ...mine, url, caCertificate, allowSuperuser: true });
 
 /** What the operator is told, after a look that it is nothing secret. */
 async function refusal(work: Promise<unknown>): Promise<string> {

@@ -44,7 +44,8 @@ const codeOf = async (work: Promise<unknown>): Promise<unknown> =>
   );
 const stored = async () => JSON.stringify((await service.database.query('select * from data_sources')).rows);
 
-const connect = (to: { organizationId: string; environment: string }, url = urlOf()) => service.operator.connectDataSource({ ...to, url });
+const connect = (to: { organizationId: string; environment: string }, url = urlOf(), allowSuperuser = false) =>
+  service.operator.connectDataSource({ ...to, url, allowSuperuser });
 
 test('a database that answers is connected, and everything but its password can be seen again', async () => {
   const mine = tenant();
@@ -111,12 +112,64 @@ test('roles of its scopes stay while a data source leads to the same database, a
   const role = rows[0]?.[0];
   const exists = async () => (await service.database.query('select 1 from pg_roles where rolname = $1', [role])).rows.length === 1;
   expect([String(role).startsWith('agent_scope_'), await exists()]).toEqual([true, true]);
-  await connect(mine, business.url);
-  await connect(mine, business.url);
+  await connect(mine, business.url, true);
+  await connect(mine, business.url, true);
   await service.operator.testDataSource(mine);
   expect(await exists()).toBe(true);
   await service.operator.removeDataSource(mine);
   await until('the role is dropped', async () => !(await exists()));
+});
+
+test('an account with power over its server is refused, unless it is allowed, and whether scopes can have roles is said', async () => {
+  const mine = tenant();
+  const client = new Client({ connectionString: business.url });
+  await client.connect();
+  const refusal = async () =>
+    await connect(mine).then(
+      () => 'connected',
+      ({ code, message }: { code: string; message: string }) => `${code}: ${message}`,
+    );
+  try {
+    await expect(connect(mine, business.url)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('is a superuser'),
+    });
+    for (const power of ['pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program']) {
+      await client.query(`grant ${power} to "${reader()}"`);
+      expect(await refusal()).toContain(`invalid_request: The account of the data source is a member of ${power}.`);
+      await client.query(`revoke ${power} from "${reader()}"`);
+    }
+    const between = `${reader()}_between`;
+    await client.query(`create role "${between}" superuser; grant "${between}" to "${reader()}"; alter role "${reader()}" noinherit`);
+    expect(await refusal()).toContain('is a member of a superuser');
+    await client.query(`alter role "${between}" nosuperuser; grant pg_read_server_files to "${between}"`);
+    expect(await refusal()).toContain('is a member of pg_read_server_files');
+    await client.query(`drop role "${between}"; alter role "${reader()}" inherit`);
+    expect((await connect(mine)).roleGate).toEqual({ active: false, reason: 'the account can not make roles' });
+    await client.query(`alter role "${reader()}" createrole`);
+    expect((await connect(mine)).roleGate).toEqual({ active: true, reason: '' });
+    await client.query('alter table orders enable row level security');
+    expect((await connect(mine)).roleGate).toEqual({ active: true, reason: expect.stringContaining('rows of its own: public.orders') });
+    await client.query(`alter table orders disable row level security; alter role "${reader()}" nocreaterole superuser`);
+    await until(
+      'the account that became a superuser later is refused',
+      async () => (await codeOf(service.operator.testDataSource(mine))) === 'invalid_request',
+    );
+    expect((await connect(mine, undefined, true)).tables).toContain('orders');
+    expect((await service.operator.testDataSource(mine)).tables).toContain('orders');
+  } finally {
+    await client.query(`alter role "${reader()}" nosuperuser nocreaterole inherit; alter table orders disable row level security`);
+    await client.end();
+  }
+});
+
+test('how a connection to another host is encrypted must be said', async () => {
+  const mine = tenant();
+  await expect(connect(mine, 'postgres://reader:secret@db.invalid/erp')).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('sslmode'),
+  });
+  expect(await codeOf(connect(mine, 'postgres://reader:secret@db.invalid/erp?sslmode=require'))).toBe('data_source_unavailable');
 });
 
 test('each change of what is connected stands in the audit log without its password', async () => {
@@ -228,7 +281,12 @@ test('a step is told what the agent may see now, and an older attempt nothing', 
   await connect(mine);
   await asCaller(mine, () => service.gateway.updateAgent({ agentId, dataScope: { tables: { values: ['hr.staff'] } } }));
   expect(await read()).toEqual({ dataScope: { tables: ['hr.staff'], readOnly: true }, sourceVersion: 1 });
-  expect(await service.worker.getDataSource({ answer: attempt() })).toEqual({ url: urlOf(), caCertificate: '', version: 1 });
+  expect(await service.worker.getDataSource({ answer: attempt() })).toEqual({
+    url: urlOf(),
+    caCertificate: '',
+    version: 1,
+    allowSuperuser: false,
+  });
   for (const number of [1, 3]) expect(await codeOf(read(number))).toBe('attempt_superseded');
   await asCaller(mine, () => service.gateway.deleteAgent({ agentId }));
   expect(await codeOf(read())).toBe('attempt_superseded');

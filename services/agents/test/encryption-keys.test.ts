@@ -59,7 +59,7 @@ const codeOf = (work: Promise<unknown>) =>
   );
 
 test('a rotated key seals anew what is stored, is no new version, and then the old key is not needed', async () => {
-  await (await startWith(1)).operator.connectDataSource({ ...mine, url: business.url });
+  await (await startWith(1)).operator.connectDataSource({ ...mine, url: business.url, allowSuperuser: true });
   const before = await rowOf(mine.organizationId);
   expect(before.url_sealed).toMatch(/^1:/);
   const both = await startWith(1, 2);
@@ -83,7 +83,7 @@ test('a URL whose key is gone is told to the operator, and no other tenant notic
     `insert into data_sources (organization_id, environment, url_sealed, version, created_at, updated_at) values ($1, 'live', $2, 4, now(), now())`,
     [lost.organizationId, sealed],
   );
-  await operator.connectDataSource({ ...besides, url: business.url });
+  await operator.connectDataSource({ ...besides, url: business.url, allowSuperuser: true });
   const again = await startWith(2, 3);
   await until('the others are sealed anew', async () => (await rowOf(mine.organizationId)).url_sealed.startsWith('3:'));
   const failure = await again.operator.testDataSource(lost).catch((cause: unknown) => cause);
@@ -96,7 +96,7 @@ test('a URL whose key is gone is told to the operator, and no other tenant notic
   expect(await codeOf(again.operator.testDataSource(besides))).toBe('done');
   expect((await rowOf(lost.organizationId)).url_sealed).toBe(sealed);
   // Connecting again is the way out, as is the key.
-  expect(await codeOf(again.operator.connectDataSource({ ...lost, url: business.url }))).toBe('done');
+  expect(await codeOf(again.operator.connectDataSource({ ...lost, url: business.url, allowSuperuser: true }))).toBe('done');
   expect((await again.operator.testDataSource(lost)).dataSource).toMatchObject({ version: 5 });
 });
 
@@ -105,7 +105,7 @@ test('while others may not have a new key yet, the one in use goes on', async ()
   await until('all is under one key', async () => (await rowOf(mine.organizationId)).url_sealed.startsWith('3:'));
   await stop();
   service = await boot({ settings: { DATABASE_URL: own.url, ENCRYPTION_KEYS: keysOf(3, 4) } });
-  await service.operator.connectDataSource({ ...mine, url: business.url });
+  await service.operator.connectDataSource({ ...mine, url: business.url, allowSuperuser: true });
   const { url_sealed: sealed, version } = await rowOf(mine.organizationId);
   expect(sealed).toMatch(/^3:/);
   // A replica that has only the key of before opens it.

@@ -50,7 +50,7 @@ const done: ModelReply = { kind: 'text', text: 'Done.' };
 async function dispatched(step: ModelReply, count = 1): Promise<void> {
   scene.model.follow(({ messages }) => (messages.some(({ role }) => role === 'tool') ? done : step));
   Object.assign(scene.agents.script, {
-    source: () => ({ url: business.url, caCertificate: '', version: 1 }),
+    source: () => ({ url: business.url, caCertificate: '', version: 1, allowSuperuser: true }),
     authorize: () => ({ dataScope: scope, sourceVersion: 1 }),
     begin: () => ({ dataScope: scope, sourceVersion: 1 }),
   });

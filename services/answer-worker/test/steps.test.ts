@@ -31,7 +31,7 @@ const sql = (text: string) => database.transaction('read write', limits, (run) =
 
 const scope = { tables: ['notes'], readOnly: false };
 const connected = {
-  source: () => ({ url: business.url, caCertificate: '', version: 1 }),
+  source: () => ({ url: business.url, caCertificate: '', version: 1, allowSuperuser: true }),
   authorize: () => ({ dataScope: scope, sourceVersion: 1 }),
 };
 const edit = (id: number): ModelReply => ({

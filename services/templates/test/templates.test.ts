@@ -242,7 +242,9 @@ describe('what a template requires', () => {
     const client = new Client({ connectionString: elsewhere.url });
     await client.connect();
     await client.query('create table orders (id int primary key, total numeric); create table products (id int, sku text, name text)');
-    await world.operator('agents').connectDataSource({ organizationId: us.id, environment: 'live', url: elsewhere.url });
+    await world
+      .operator('agents')
+      .connectDataSource({ organizationId: us.id, environment: 'live', url: elsewhere.url, allowSuperuser: true });
     const refused = await us.act('activate');
     expect([refused.status, errorIn(refused).code]).toEqual([409, 'template_requirements_unmet']);
     expect(errorIn(refused).details).toEqual({ missing_tables: ['customers'], reasons: ['there is no table customers'] });

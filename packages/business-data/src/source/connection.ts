@@ -14,7 +14,7 @@ export interface TlsSettings {
 
 export interface ConnectionSettings {
   readonly url: string;
-  /** What the URL's sslmode says unless given; without either the connection is in clear. Of `verify` it may leave out the name. */
+  /** What the URL's sslmode says unless given; without either only this host is connected to, in clear. Of `verify` it may leave out the name. */
   readonly tls?: TlsSettings;
   readonly poolMax?: number;
   readonly connectTimeoutMs?: number;
@@ -33,6 +33,7 @@ export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, 
   const parsed = parseUrl(url);
   const mode = parsed.searchParams.get('sslmode');
   const host = parsed.searchParams.get('host') ?? decodeURIComponent(parsed.hostname.replace(/^\[(.*)\]$/, '$1'));
+  requireChoice(host, { tls, mode });
   return {
     host,
     port: Number(parsed.port || 5432),
@@ -48,6 +49,15 @@ export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, 
     max: poolMax,
   };
 }
+
+/** Whether a connection over a network is encrypted is for the operator to say, never a default. */
+function requireChoice(host: string, { tls, mode }: { tls: TlsSettings | undefined; mode: string | null }): void {
+  if (tls !== undefined || mode !== null || isLocal(host)) return;
+  const modes = Object.keys(sslModes).join(', ');
+  throw new DataFailure('refused', `The data source is on another host: say in its URL how it is encrypted, with sslmode (${modes}).`);
+}
+
+const isLocal = (host: string): boolean => host.startsWith('/') || /^(localhost|127(\.\d{1,3}){3}|::1)$/i.test(host);
 
 function parseUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;

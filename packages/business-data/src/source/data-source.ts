@@ -2,10 +2,11 @@ import type { ProcessContext } from '@agent-service/runtime';
 import type { Catalog } from '../domain/catalog.ts';
 import type { ResolvedScope } from '../domain/scope.ts';
 import { type ConnectionSettings, poolSettings } from './connection.ts';
+import { DataFailure } from './failure.ts';
 import { createLender, type Lender, type Login } from './lender.ts';
 import { readSurvey, type Survey } from './read-survey.ts';
 import type { RoleNotice } from './roles/role-notice.ts';
-import { createRoles, type Roles } from './roles/roles.ts';
+import { createRoles, obstacleToRoles, type Roles } from './roles/roles.ts';
 import { transactionsAs, transactionsWithin } from './scoped-transactions.ts';
 import type { Transactions } from './transaction.ts';
 
@@ -17,6 +18,8 @@ export interface DataSource extends Transactions {
   catalog(): Promise<Catalog>;
   /** Whether it can be reached and read, now. */
   check(): Promise<{ readonly version: string; readonly durationMs: number }>;
+  /** Whether the database lets us make roles for scopes, and why not. */
+  roleGate(): Promise<RoleGate>;
   close(): Promise<void>;
 }
 
@@ -26,8 +29,16 @@ export interface DataSourceSettings extends ConnectionSettings {
   readonly queueTimeoutMs?: number;
   /** Each scope's statements run under a role of its own. Without it all run as the account. */
   readonly roles?: RoleSettings;
+  /** Refuses an account that can do more to its server than read and write data, now or later. */
+  readonly refuseSuperuser?: boolean;
   /** Counts how often it was connected: what was found out before counts no more. */
   readonly version?: number;
+}
+
+export interface RoleGate {
+  readonly isActive: boolean;
+  /** Why it is not, or for which tables it is not; empty where it always is. */
+  readonly reason: string;
 }
 
 export interface RoleSettings {
@@ -62,7 +73,8 @@ export function createDataSource(settings: DataSourceSettings, listeners: Listen
   const account: Login = { driver };
   const queueTimeoutMs = settings.queueTimeoutMs ?? driver.connectionTimeoutMillis;
   const lender = createLender({ most: driver.max ?? 1, queueTimeoutMs, onLost });
-  const survey = keep(() => lender.lend(account, surveyLimits, readSurvey), settings.catalogMaxAgeMs ?? 30_000);
+  const kept = keep(() => lender.lend(account, surveyLimits, readSurvey), settings.catalogMaxAgeMs ?? 30_000);
+  const survey = settings.refuseSuperuser ? async () => requireHarmless(await kept()) : kept;
   const plain = transactionsAs(lender, account);
   const roles = settings.roles && rolesFor(settings.roles, { url: settings.url, account, lender, survey, onNotice });
   return {
@@ -70,6 +82,7 @@ export function createDataSource(settings: DataSourceSettings, listeners: Listen
     within: (scope) => (roles ? transactionsWithin(lender, roles, scope) : plain),
     catalog: async () => (await survey()).catalog,
     check: () => check(lender, account),
+    roleGate: async () => roleGateOf(await survey(), driver.password),
     close: async () => void (await Promise.all([lender.close(), roles?.close()])),
   };
 }
@@ -78,6 +91,24 @@ const rolesFor = (
   { tenant, now = () => performance.now() }: RoleSettings,
   parts: Omit<Parameters<typeof createRoles>[0], 'tenant' | 'now'>,
 ): Roles => createRoles({ ...parts, tenant, now });
+
+function requireHarmless(survey: Survey): Survey {
+  if (survey.power === undefined) return survey;
+  const text = `The account of the data source ${survey.power}. Connect an account that is not, or allow it with --allow-superuser.`;
+  throw new DataFailure('refused', text);
+}
+
+function roleGateOf(survey: Survey, password: unknown): RoleGate {
+  const obstacle = obstacleToRoles(survey, password);
+  if (obstacle !== undefined) return { isActive: false, reason: obstacle };
+  const byAsker = survey.catalog.tables.filter((table) => survey.isByAsker(table)).map(({ schema, name }) => `${schema}.${name}`);
+  if (byAsker.length === 0) return { isActive: true, reason: '' };
+  const named = byAsker.slice(0, mostNamed).join(', ');
+  const more = byAsker.length > mostNamed ? ` and ${byAsker.length - mostNamed} more` : '';
+  return { isActive: true, reason: `not for scopes with tables that show each account rows of its own: ${named}${more}` };
+}
+
+const mostNamed = 5;
 
 async function check(lender: Lender, account: Login): Promise<{ version: string; durationMs: number }> {
   const begin = performance.now();

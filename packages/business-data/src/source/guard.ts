@@ -56,13 +56,31 @@ export interface Socket {
 /** The types of the driver leave its socket out. */
 export const socketOf = (client: PoolClient): Socket => (client as unknown as { connection: { stream: Socket } }).connection.stream;
 
-/** Whether a connection whose work failed is out of it, and can be lent again. */
-export async function isIdle(client: PoolClient): Promise<boolean> {
+/** Leaves nothing of a session to the next statement, as `discard all` does, which a pooler would run on another connection. */
+const resetText = [
+  'close all',
+  'set session authorization default',
+  'reset role',
+  'reset all',
+  'deallocate all',
+  'unlisten *',
+  'select pg_catalog.pg_advisory_unlock_all()',
+  'discard plans',
+  'discard temp',
+  'discard sequences',
+].join('; ');
+
+/**
+ * Ends what is left of a transaction and resets the session in one round trip: settings, locks, temporary objects, prepared statements,
+ * cursors, subscriptions. False where that fails or takes too long; the connection must then be closed.
+ */
+export async function resetSession(client: PoolClient, settings: readonly string[]): Promise<boolean> {
   try {
-    await withTimeout(client.query('rollback'), graceMs, silent);
+    const isOutside = client.getTransactionStatus() === 'I';
+    await withTimeout(client.query([...(isOutside ? [] : ['rollback']), resetText, ...settings].join('; ')), graceMs, silent);
     return true;
   } catch {
-    // The connection is lost or silent, and its transaction with it: whoever asked gets the first failure, not this one.
+    // The connection is lost or silent: the caller gets its result or its first failure, not this one.
     return false;
   }
 }

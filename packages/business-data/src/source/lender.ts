@@ -1,7 +1,7 @@
 import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { translateFailure, translateRejection } from './database-message.ts';
 import { DataFailure } from './failure.ts';
-import { createGuard, isIdle } from './guard.ts';
+import { createGuard, resetSession } from './guard.ts';
 import type { Lending } from './limits.ts';
 import { createPlaces, type Places } from './places.ts';
 
@@ -112,32 +112,39 @@ async function admitted(connecting: Promise<PoolClient>): Promise<PoolClient> {
 
 const isSpare = ({ idleCount, waitingCount }: Pool): boolean => idleCount > waitingCount;
 
-/** A connection goes back to its pool only when the work has ended by itself: one that had to be left in the middle of something is cut. */
+/**
+ * A connection goes back to its pool only when the work has ended by itself and its session is reset: one that had to be left in the
+ * middle of something is closed.
+ */
 async function guarded<T>(client: PoolClient, limits: Lending, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const guard = createGuard(client, limits);
   const working = noticeLeaving(client).then(() => work(client));
   working.catch(() => undefined);
   try {
-    const result = await Promise.race([working, guard.broken]);
-    client.release(!guard.end());
-    return result;
+    return await Promise.race([working, guard.broken]);
   } catch (cause) {
-    const isUsable = guard.end() && (await isIdle(client));
-    client.release(!isUsable);
     throw guard.reason ?? translateFailure(cause);
+  } finally {
+    const isReset = guard.end() && (await resetSession(client, canNotice.has(client) ? [noticeText] : []));
+    client.release(!isReset);
   }
 }
 
-const prepared = new WeakSet<PoolClient>();
+const asked = new WeakSet<PoolClient>();
+const canNotice = new WeakSet<PoolClient>();
+const noticeText = 'set client_connection_check_interval = 1000';
 
 /**
  * Has the database look each second whether its client is still there, so that a cut connection ends its statement too. Where it can
  * not (before version 14, on some systems), the statement's own time limit does.
  */
 async function noticeLeaving(client: PoolClient): Promise<void> {
-  if (prepared.has(client)) return;
-  prepared.add(client);
-  const text = `do $$ begin perform pg_catalog.set_config('client_connection_check_interval', '1000', false);
-    exception when others then null; end $$`;
-  await client.query(text);
+  if (asked.has(client)) return;
+  asked.add(client);
+  await client.query(`do $$ begin perform pg_catalog.set_config('client_connection_check_interval', '1000', false);
+    exception when others then null; end $$`);
+  const { rows } = await client.query<{ set: string | null }>(
+    `select pg_catalog.current_setting('client_connection_check_interval', true) as set`,
+  );
+  if (rows[0]?.set === '1s') canNotice.add(client);
 }

@@ -3,7 +3,6 @@ import type { Catalog, CatalogEffect, CatalogTable } from '../domain/catalog.ts'
 
 /**
  * All tables and views that are not the system's, in one statement. Partitions are left out: their parent stands for them.
- * Names are qualified throughout, since the search path is whatever the account has.
  */
 const statement = `
 with relations as (
@@ -99,10 +98,23 @@ union all
 select t.nspname, t.relname, 'delete', null, '[]', '[]', coalesce(r.list, '[]')
 from named t left join reached r on r.oid = t.oid where not t.same`;
 
+/** Membership counts whether it is inherited or taken by SET ROLE, and so does what the logged-in account can go back to. */
+const powerStatement = `select case when r.rolsuper then
+      case when r.rolname operator(pg_catalog.=) session_user or r.rolname operator(pg_catalog.=) current_user then 'is a superuser'
+        else 'is a member of a superuser' end
+    else 'is a member of ' operator(pg_catalog.||) r.rolname::pg_catalog.text end
+  from pg_catalog.pg_roles r
+  where (r.rolsuper or r.rolname::pg_catalog.text operator(pg_catalog.=)
+      any (array['pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program']::pg_catalog.text[]))
+    and (pg_catalog.pg_has_role(session_user, r.oid, 'member') or pg_catalog.pg_has_role(current_user, r.oid, 'member'))
+  order by r.rolname operator(pg_catalog.=) session_user desc, r.rolsuper desc, r.rolname limit 1`;
+
 /** What a database holds, and what that means for roles of agents. */
 export interface Survey {
   readonly catalog: Catalog;
   readonly mayMakeRoles: boolean;
+  /** What the account may do beside its data that no agent's database account should: read the server's files, say. */
+  readonly power: string | undefined;
   /** Whether another account would be shown other rows of this table. */
   isByAsker(table: { readonly schema: string; readonly name: string }): boolean;
 }
@@ -115,18 +127,21 @@ export async function readSurvey(client: ClientBase): Promise<Survey> {
 }
 
 async function read(client: ClientBase): Promise<Survey> {
-  const { rows } = await client.query<{ schema: string | null; mayMakeRoles: boolean }>(
-    `select pg_catalog.current_schema() as schema,
+  const { rows } = await client.query<{ schema: string | null; mayMakeRoles: boolean; power: string | null }>(
+    `select pg_catalog.current_schema() as schema, (${powerStatement}) as power,
        not pg_catalog.pg_is_in_recovery()
          and exists (select from pg_catalog.pg_roles where rolname operator(pg_catalog.=) current_user and (rolsuper or rolcreaterole)) as "mayMakeRoles"`,
   );
-  const [{ schema, mayMakeRoles } = { schema: null, mayMakeRoles: false }] = rows;
+  const [{ schema, mayMakeRoles, power } = { schema: null, mayMakeRoles: false, power: null }] = rows;
+  // Only the default schema depends on the path that the account has. From here on nothing of its schemas stands in for the catalog.
+  await client.query('set local search_path = pg_catalog, pg_temp');
   const { rows: found } = await client.query<{ table: CatalogTable; byAsker: boolean }>(statement);
   const { rows: effects } = await client.query<CatalogEffect>(effectsStatement);
   const byAsker = new Set(found.filter((row) => row.byAsker).map(({ table }) => keyOf(table)));
   return {
     catalog: { defaultSchema: schema ?? 'public', tables: found.map(({ table }) => table), effects },
     mayMakeRoles,
+    power: power ?? undefined,
     isByAsker: (table) => byAsker.has(keyOf(table)),
   };
 }

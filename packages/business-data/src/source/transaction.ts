@@ -10,7 +10,7 @@ export type Run = (text: string, values?: readonly (string | null)[]) => Promise
 
 /** Somewhere to run statements. */
 export interface Transactions {
-  /** Runs the work in one transaction within the limits. Reading rolls back, writing commits when the work resolves. */
+  /** Runs the work in one transaction within the limits. Writing commits when the work resolves; reading rolls back with the reset of its session. */
   transaction<T>(access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T>;
 }
 
@@ -42,12 +42,11 @@ async function inTransaction<T>(
 ): Promise<T> {
   await client.query(beginText(access, limits));
   const result = await work((text, values = []) => runLimited(client, text, values, limits));
-  if (socketOf(client).destroyed) {
-    if (access === 'read only') return result;
+  if (socketOf(client).destroyed && access === 'read write')
     throw new DataFailure('failed', 'The result of the change is too large; nothing was changed.');
-  }
-  fate.isCommitting = access === 'read write';
-  await client.query(fate.isCommitting ? 'commit' : 'rollback');
+  if (access === 'read only') return result;
+  fate.isCommitting = true;
+  await client.query('commit');
   return result;
 }
 

@@ -6,15 +6,15 @@ import type { AgentsContext } from '../context.ts';
 import { connectionOf, type Place } from '../sources/place.ts';
 import { sourceFailure } from '../sources/sources.ts';
 import { findDataSource, saveDataSource } from '../store/data-sources.ts';
-import { tableNames, toDataSource } from './data-source-message.ts';
+import { tableNames, toDataSource, toRoleGate } from './data-source-message.ts';
 import { namedTenant } from './data-source-tenant.ts';
 
 export const connectDataSource = ({ store, sources, auditRelay, logger, now }: AgentsContext): RpcOf<'agents', 'connectDataSource'> => ({
   allow: operators,
   async handle(request, call) {
     const tenant = namedTenant(request);
-    const place = { url: request.url, ca: certificate(request.caCertificate) };
-    const tables = await tablesOf(place, (cause) => logger.warn({ event: 'data_source_connection_lost', err: cause }));
+    const place = { url: request.url, ca: certificate(request.caCertificate), allowSuperuser: request.allowSuperuser };
+    const { tables, roleGate } = await lookInto(place, (cause) => logger.warn({ event: 'data_source_connection_lost', err: cause }));
     const { row, before } = await store.transaction(async ({ sql }) => {
       const replaced = await findDataSource(sql, tenant);
       const saved = await saveDataSource(sql, tenant, sources.seal(tenant, place), now());
@@ -23,14 +23,14 @@ export const connectDataSource = ({ store, sources, auditRelay, logger, now }: A
         ...tenant,
         action: 'data_source.connected',
         target: { type: 'data_source', id: `${host}:${port}/${database}` },
-        changes: { host, port, database, user, tls },
+        changes: { host, port, database, user, tls, ...(place.allowSuperuser && { allow_superuser: true }) },
       });
       return { row: saved, before: replaced };
     });
     sources.forget(tenant);
     sources.leave(before, place);
     auditRelay.nudge();
-    return { dataSource: toDataSource(row, place), tables };
+    return { dataSource: toDataSource(row, place), tables, roleGate };
   },
 });
 
@@ -48,11 +48,11 @@ function certificate(pem: string): string {
 }
 
 /** Only a database that answers is connected. */
-async function tablesOf(place: Place, onLost: (cause: unknown) => void): Promise<string[]> {
+async function lookInto(place: Place, onLost: (cause: unknown) => void) {
   try {
     const source = createDataSource({ ...connectionOf(place), poolMax: 1, applicationName: 'agent-service agents' }, onLost);
     try {
-      return tableNames(await source.catalog());
+      return { tables: tableNames(await source.catalog()), roleGate: toRoleGate(await source.roleGate()) };
     } finally {
       await source.close();
     }

@@ -1,4 +1,4 @@
-import type { Catalog } from '@agent-service/business-data';
+import type { Catalog, RoleGate } from '@agent-service/business-data';
 import { isoTime } from '@agent-service/store';
 import { addressOf, type Place } from '../sources/place.ts';
 import type { DataSourceRow } from '../store/data-sources.ts';
@@ -27,6 +27,8 @@ function tlsOf(mode: string | null, ca: string): string {
   if (mode === null || mode === 'disable') return 'off';
   return mode === 'require' ? 'require' : 'verify';
 }
+
+export const toRoleGate = ({ isActive, reason }: RoleGate) => ({ active: isActive, reason });
 
 /** As a data scope names them. */
 export const tableNames = ({ defaultSchema, tables }: Catalog): string[] =>

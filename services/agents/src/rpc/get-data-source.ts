@@ -12,7 +12,7 @@ export const getDataSource = ({ store, sources }: AgentsContext): RpcOf<'agents'
     if (!(await standingOf(store.sql, attempt, false))) throw new ServiceError('attempt_superseded');
     const row = await findDataSource(store.sql, tenant);
     if (!row) throw new ServiceError('not_found', { message: 'No data source is connected.' });
-    const { url, ca } = sources.open(row);
-    return { url, caCertificate: ca, version: row.version };
+    const { url, ca, allowSuperuser } = sources.open(row);
+    return { url, caCertificate: ca, version: row.version, allowSuperuser };
   },
 });

@@ -2,7 +2,7 @@ import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import type { AgentsContext } from '../context.ts';
 import { sourceFailure } from '../sources/sources.ts';
 import { findDataSource } from '../store/data-sources.ts';
-import { tableNames, toDataSource } from './data-source-message.ts';
+import { tableNames, toDataSource, toRoleGate } from './data-source-message.ts';
 import { namedTenant } from './data-source-tenant.ts';
 
 export const testDataSource = ({ store, sources }: AgentsContext): RpcOf<'agents', 'testDataSource'> => ({
@@ -20,6 +20,7 @@ export const testDataSource = ({ store, sources }: AgentsContext): RpcOf<'agents
         serverVersion: version,
         durationMs: Math.round(durationMs),
         tables: tableNames(await source.catalog()),
+        roleGate: toRoleGate(await source.roleGate()),
       };
     } catch (cause) {
       throw sourceFailure(cause);

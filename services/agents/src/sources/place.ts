@@ -1,4 +1,4 @@
-import type { ConnectionSettings } from '@agent-service/business-data';
+import type { DataSourceSettings } from '@agent-service/business-data';
 
 const defaultPort = 5432;
 
@@ -7,10 +7,16 @@ export interface Place {
   readonly url: string;
   /** In PEM; empty for the authorities that everybody knows. */
   readonly ca: string;
+  /** The operator has allowed an account that can do more to its server than read and write data. */
+  readonly allowSuperuser: boolean;
 }
 
 /** As the driver is told; an authority of one's own is named to be looked at. */
-export const connectionOf = ({ url, ca }: Place): ConnectionSettings => (ca === '' ? { url } : { url, tls: { mode: 'verify', ca } });
+export const connectionOf = ({ url, ca, allowSuperuser }: Place): DataSourceSettings => ({
+  url,
+  refuseSuperuser: !allowSuperuser,
+  ...(ca !== '' && { tls: { mode: 'verify', ca } }),
+});
 
 /** The server and the account that the URL names. */
 export function addressOf({ url }: Place) {

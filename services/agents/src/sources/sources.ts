@@ -28,14 +28,15 @@ const few = { poolMax: 2, connectTimeoutMs: 2_000, catalogMaxAgeMs: 2_000, appli
 /** Whoever edits an agent waits no longer for a database that keeps silent. */
 const catalogWaitMs = 2_500;
 const silent = () => new DataFailure('timeout', 'The data source did not say in time which tables it has.');
-const placeSchema = z.object({ url: z.string(), ca: z.string() });
+const placeSchema = z.object({ url: z.string(), ca: z.string(), allowSuperuser: z.boolean().default(false) });
 
 export function createSources(process: ProcessContext, store: Store, cipher: Cipher): Sources {
   const open: DataSources = openDataSources(process);
   const source = (tenant: Tenant, place: Place) => open.get(tenantName(tenant), { ...connectionOf(place), ...few });
   const unseal = (row: DataSourceRow): Place => placeSchema.parse(JSON.parse(unsealed(cipher, row)));
   return {
-    seal: (tenant, { url, ca }) => cipher.encrypt(JSON.stringify({ url, ca }), urlContext(tenant)),
+    seal: (tenant, { url, ca, allowSuperuser }) =>
+      cipher.encrypt(JSON.stringify({ url, ca, ...(allowSuperuser && { allowSuperuser }) }), urlContext(tenant)),
     open: unseal,
     source,
     leave(row, now) {

@@ -18,6 +18,7 @@ interface Known {
   readonly url: string;
   readonly caCertificate: string;
   readonly version: number;
+  readonly allowSuperuser: boolean;
 }
 
 export interface SourceOptions {
@@ -29,10 +30,11 @@ export function createTenantSources(process: ProcessContext, { roles }: SourceOp
   const open = openDataSources(process);
   const known = new Map<string, Known>();
 
-  const connectionOf = (tenant: string, { url, caCertificate: ca, version }: Known): DataSourceSettings => ({
+  const connectionOf = (tenant: string, { url, caCertificate: ca, version, allowSuperuser }: Known): DataSourceSettings => ({
     ...settings,
     url,
     version,
+    refuseSuperuser: !allowSuperuser,
     ...(ca !== '' && { tls: { mode: 'verify', ca } }),
     ...(roles === 'auto' && { roles: { tenant } }),
   });

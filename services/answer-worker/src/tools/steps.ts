@@ -21,7 +21,9 @@ export interface Steps {
   /** Nobody can say whether it was made. */
   maybeChanged(step: number): Promise<void>;
   /** How to reach the tenant's database; undefined where none is connected. */
-  source(): Promise<{ readonly url: string; readonly caCertificate: string; readonly version: number } | undefined>;
+  source(): Promise<
+    { readonly url: string; readonly caCertificate: string; readonly version: number; readonly allowSuperuser: boolean } | undefined
+  >;
 }
 
 /** A change as the audit log is told of it. */

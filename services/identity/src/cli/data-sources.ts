@@ -17,6 +17,7 @@ interface ConnectOptions extends Tenant {
   url?: string;
   urlEnv?: string;
   caFile?: string;
+  allowSuperuser?: boolean;
 }
 
 export function dataSourceCommands(program: Command, run: Run, env: NodeJS.ProcessEnv): void {
@@ -24,21 +25,22 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
   verb('connect', 'connect a PostgreSQL database, in place of the one connected before')
     .requiredOption('--organization <id>')
     .addOption(environmentOption())
-    .option('--url <url>', 'postgres://user:password@host:port/database; ?sslmode=verify-full for TLS')
+    .option('--url <url>', 'postgres://user:password@host:port/database?sslmode=verify-full; sslmode may be left out for this host only')
     .option('--url-env <name>', 'the environment variable that holds the URL, which so stays out of the list of processes')
     .option('--ca-file <path>', "PEM file of the authority that the server's certificate comes from; TLS is then demanded and verified")
-    .action(({ organization, environment, caFile, ...given }: ConnectOptions) =>
+    .option('--allow-superuser', 'connect the account even if it is a superuser or may reach files or programs of its server')
+    .action(({ organization, environment, caFile, allowSuperuser = false, ...given }: ConnectOptions) =>
       run(async ({ identity, agents }) => {
         const url = urlOf(given, env);
         const caCertificate = caFile === undefined ? '' : readFileSync(caFile, 'utf8');
         // Agents keeps what it is given; only identity knows whom there is.
         await identity.getOrganization({ organizationId: organization });
-        const request = { organizationId: organization, environment, url, caCertificate };
-        const { dataSource, tables } = await agents.connectDataSource(request, { timeoutMs: connectLimitMs });
-        return { ...shown(dataSource), tables };
+        const request = { organizationId: organization, environment, url, caCertificate, allowSuperuser };
+        const { dataSource, tables, roleGate } = await agents.connectDataSource(request, { timeoutMs: connectLimitMs });
+        return { ...shown(dataSource), ...shownGate(roleGate), tables };
       }),
     );
-  verb('test', 'ask the connected database whether it answers and which tables it has')
+  verb('test', 'ask the connected database whether it answers, which tables it has, and whether it lets scopes have roles')
     .requiredOption('--organization <id>')
     .addOption(environmentOption())
     .action(({ organization, environment }: Tenant) =>
@@ -46,7 +48,7 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
         const request = { organizationId: organization, environment };
         const found = await agents.testDataSource(request, { timeoutMs: connectLimitMs });
         const { serverVersion: server_version, durationMs: duration_ms, tables } = found;
-        return { ...shown(found.dataSource), server_version, duration_ms, tables };
+        return { ...shown(found.dataSource), ...shownGate(found.roleGate), server_version, duration_ms, tables };
       }),
     );
   verb('list', 'show what is connected, without passwords')
@@ -78,6 +80,12 @@ function urlOf({ url, urlEnv }: Pick<ConnectOptions, 'url' | 'urlEnv'>, env: Nod
   if (!found) throw new Error(`The environment variable ${urlEnv} is not set.`);
   return found;
 }
+
+/** Whether statements run under a database role that holds only their scope. */
+const shownGate = (gate: { readonly active: boolean; readonly reason: string } | null) => ({
+  role_gate: gate?.active ? 'active' : 'not active',
+  role_gate_reason: gate?.reason ?? '',
+});
 
 type DataSource = Awaited<ReturnType<Connection['agents']['listDataSources']>>['dataSources'][number];
 

@@ -61,6 +61,12 @@ interface Kept {
   deniedToldAt: number;
 }
 
+/** Why no role can be made for any scope; undefined where roles can be made. */
+export function obstacleToRoles({ mayMakeRoles }: Survey, password: unknown): string | undefined {
+  if (!mayMakeRoles) return 'the account can not make roles';
+  return password ? undefined : 'the account has no password, from which those of its roles would follow';
+}
+
 export function createRoles({ tenant, url, account, lender, survey, now, onNotice }: RolesOptions): Roles {
   const { database = '', user = '', password } = account.driver;
   const owner = { tenant, database, account: user };
@@ -111,10 +117,10 @@ export function createRoles({ tenant, url, account, lender, survey, now, onNotic
   return {
     async standing(scope, access, signal) {
       const plan = planRole(owner, scope, access === 'read write');
-      const { mayMakeRoles, isByAsker } = await survey();
-      if (!mayMakeRoles) return notUsed('info', plan.family, 'the account can not make roles');
-      if (!password) return notUsed('info', plan.family, 'the account has no password, from which those of its roles would follow');
-      if (plan.tables.some(isByAsker)) return notUsed('warn', plan.name, 'what is in scope shows each account rows of its own');
+      const found = await survey();
+      const obstacle = obstacleToRoles(found, password);
+      if (obstacle !== undefined) return notUsed('info', plan.family, obstacle);
+      if (plan.tables.some(found.isByAsker)) return notUsed('warn', plan.name, 'what is in scope shows each account rows of its own');
       const entry = keep(plan);
       return entry.known && now() < entry.known.until ? entry.known.standing : await heeding(look(entry, false), signal);
     },
