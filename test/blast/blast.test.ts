@@ -8,10 +8,11 @@ import type { Misbehaviour } from './misbehaviour.ts';
 import { type SteadyResult, startSteadyTraffic } from './steady-traffic.ts';
 import { type BlastWorld, startBlastWorld, steadyContent } from './world.ts';
 
-/** BLAST=long: as long as in the faults that were seen; the short form shows the same in a few seconds each. */
-const durationMs = process.env['BLAST'] === 'long' ? 14_000 : 4_000;
+/** BLAST=long: as long as the faults that were seen, on a machine of its own. The short form shares the machine with other suites. */
+const isLong = process.env['BLAST'] === 'long';
+const durationMs = isLong ? 14_000 : 4_000;
 const perSecond = 15;
-const acceptedWithinMs = 1_500;
+const acceptedWithinMs = isLong ? 1_500 : 3_000;
 const answeredWithinMs = 60_000;
 
 let world: BlastWorld;
