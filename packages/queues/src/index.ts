@@ -1,6 +1,6 @@
 export { type Channel, openChannel } from './channels/channel.ts';
 export { createPublisher, type Publisher } from './channels/publisher.ts';
-export { type AnswerJob, type DeliveriesJob, type JobName, jobs, type PayloadOf } from './jobs/catalogue.ts';
+export { type AnswerJob, type ApartJob, type DeliveriesJob, type JobName, jobs, type PayloadOf } from './jobs/catalogue.ts';
 export { createProducer, type NewJob, type Producer } from './jobs/producer.ts';
 export { type JobWorker, startWorker, type WorkerOptions } from './jobs/worker.ts';
 export { Progress } from './progress.ts';

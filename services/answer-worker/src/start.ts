@@ -29,6 +29,8 @@ export interface Timing {
   readonly renewEveryMs?: number;
 }
 
+/** Statements are judged one at a time there, and the other thread is ready when one has to be replaced. */
+const apartThreads = 2;
 /** A third of a lease's life. */
 const usualRenewalMs = 5_000;
 
@@ -38,9 +40,9 @@ export async function start(process: ProcessContext, config: AnswerWorkerConfig,
   const { answers, meters } = workerContext;
   const drainMs = config.ANSWER_DRAIN_MS;
   const apart = await startWorker(process, redis, 'answerApart', {
-    concurrency: config.ANSWER_APART_PROCESSES,
+    concurrency: config.ANSWER_APART_PROCESSES * config.ANSWER_APART_SHARED,
     drainMs,
-    handle: createApartHandler(process, { answers, meters, environment: config.environment, drainMs }),
+    handle: createApartHandler(process, { answers, meters, config }),
   });
   process.stopping.addEventListener('abort', () => apart.pause(), { once: true });
   await startWorker(process, redis, 'answer', {
@@ -55,7 +57,7 @@ export interface Composed {
   readonly redis: RedisConnections;
 }
 
-/** What runs answers, in a worker or, one at a time, in a process of its own. */
+/** What runs answers, in a worker or in a process that it starts for those that have lost a lease. */
 export async function composeContext(
   process: ProcessContext,
   config: AnswerWorkerConfig,
@@ -73,9 +75,9 @@ export async function composeContext(
     for (const { id, attempt } of notices) hand.interrupt(id, attempt, 'unwanted');
   });
   const meters = createMeters(process.metrics);
-  const answers = createAnswersApi(agents, { workerChannel: channel.name, apart });
+  const answers = createAnswersApi(agents, { workerChannel: channel.name });
   const sources = createTenantSources(process, { roles: config.DATA_SOURCE_ROLES });
-  const dataParts = { agents, sources, gate: openStatementGate(process, apart ? { threads: 1 } : {}), meters, now };
+  const dataParts = { agents, sources, gate: openStatementGate(process, apart ? { threads: apartThreads } : {}), meters, now };
   const publisher = createPublisher<Reply>(process, redis);
   const workerContext: WorkerContext = {
     answers,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
@@ -60,6 +61,37 @@ test('processes are used again, are never more than the limit, and go with their
   await eventually('they have ended', () => children.every((pid) => !isAlive(pid)), 20_000);
 }, 60_000);
 
+test('answers that have lost one lease share processes, none with one that runs alone, and a death is reported once for all', async () => {
+  const [shared, poisons, alone] = [newIds('slow', 60), newIds('poison', 1), newIds('quick', 3)];
+  await scene.dispatcher.dispatch([...shared, ...poisons], 2, 'answerApart', true);
+  await scene.dispatcher.dispatch(alone, 3, 'answerApart');
+  await eventually('the death is reported', () => scene.agents.died.length > 0, 30_000);
+  const died = scene.agents.died.map(({ answer }) => answer?.answerId);
+  expect(died).toContain(poisons[0]);
+  const others = [...shared, ...alone].filter((id) => !died.includes(id));
+  // Those that were not begun when their process died have lost their jobs alone: agents hands them out again.
+  const begun = new Set(scene.agents.begun.map(({ answer }) => answer?.answerId));
+  const expected = others.filter((id) => begun.has(id) || alone.includes(id)).sort();
+  await eventually('those beside it are completed', () => expected.every((id) => completed().includes(id)), 30_000);
+  expect(scene.agents.deathCalls).toEqual([died.length]);
+  expect(deaths()).toHaveLength(1);
+  const toldShared = scene.agents.begun.filter((item) => item.shared).map(({ answer }) => answer?.answerId);
+  expect(toldShared.filter((id) => alone.includes(id ?? ''))).toEqual([]);
+  expect(scene.agents.begun.filter(({ apart }) => apart).map(({ answer }) => answer?.answerId)).toEqual(expect.arrayContaining(alone));
+  expect(worker.children().length).toBeLessThanOrEqual(2);
+}, 60_000);
+
+test('SIGTERM: all answers of a shared process are handed back in time, and none is reported as lost', async () => {
+  scene.model.follow(() => ({ kind: 'silence' }));
+  await scene.dispatcher.dispatch(newIds('silent', 80), 2, 'answerApart', true);
+  await eventually('all are begun', () => scene.agents.begun.length === 80 && scene.model.calls.length === 80, 30_000);
+  expect(worker.children()).toHaveLength(2);
+  process.stdout.write(`shared processes with 40 answers each: ${worker.children().map(residentKB).join(', ')} kB\n`);
+  worker.signal('SIGTERM');
+  expect(await worker.ended).toBe(0);
+  expect([scene.agents.returned.length, scene.agents.died]).toEqual([80, []]);
+}, 60_000);
+
 test('SIGTERM: an answer that runs apart is handed back in time and is not reported as lost', async () => {
   scene.model.follow(() => ({ kind: 'silence' }));
   await scene.dispatcher.dispatch(newIds('silent'), 2, 'answerApart');
@@ -71,6 +103,8 @@ test('SIGTERM: an answer that runs apart is handed back in time and is not repor
   expect(performance.now() - asked).toBeLessThan(10_000);
   expect([scene.agents.returned.length, scene.agents.died]).toEqual([1, []]);
 }, 60_000);
+
+const residentKB = (pid: number) => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
 function isAlive(pid: number): boolean {
   try {

@@ -37,6 +37,13 @@ const deliveries = z.object({
     .min(1),
 });
 
+/** One without `shared`, as of the version before, runs alone. */
+const answerApart = answer.extend({
+  /** It has lost one lease: it may share a process with others like it. */
+  shared: z.boolean().optional(),
+});
+
+export type ApartJob = z.output<typeof answerApart>;
 export type AnswerJob = z.output<typeof answer>;
 export type DeliveriesJob = z.output<typeof deliveries>;
 
@@ -53,10 +60,10 @@ export const jobs = {
     id: ({ answerId, dispatch }: AnswerJob) => `${answerId}-${dispatch}`,
     timeLimitMs: 60 * minute,
   },
-  /** Answers that have lost a lease: each is run by a process of its own. */
+  /** Answers that have lost a lease: those that have lost one share processes, each other has one to itself. */
   answerApart: {
     queue: 'answers-apart',
-    payload: answer,
+    payload: answerApart,
     id: ({ answerId, dispatch }: AnswerJob) => `${answerId}-${dispatch}`,
     timeLimitMs: 60 * minute,
   },
@@ -70,7 +77,7 @@ export const jobs = {
 
 interface Payloads {
   answer: AnswerJob;
-  answerApart: AnswerJob;
+  answerApart: ApartJob;
   deliveries: DeliveriesJob;
 }
 

@@ -225,4 +225,4 @@ const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== unde
 const isAwaited = ({ question }: Candidate) => performance.now() <= question.callerExpiresAt && !question.hasLeft();
 
 const dispatchedOf = (row: AcceptedRow, message: Acceptable | undefined) =>
-  row.state === 'dispatched' && message ? [{ ...row, dispatches: 1, apart: false, traceparent: message.traceparent }] : [];
+  row.state === 'dispatched' && message ? [{ ...row, dispatches: 1, apart: false, shared: false, traceparent: message.traceparent }] : [];

@@ -7,8 +7,10 @@ export interface Dispatched extends AnswerKey {
   readonly dispatches: number;
   readonly priority: number;
   readonly traceparent: string;
-  /** It has lost a lease, so its job is in the queue of those that get a process each. */
+  /** It has lost a lease, so its job is in the queue of those that do not run in the worker's own process. */
   readonly apart: boolean;
+  /** It has lost exactly one, so it may share its process with others like it. */
+  readonly shared: boolean;
 }
 
 type Lane = Pick<Dispatched, 'apart'>;
@@ -42,7 +44,10 @@ const jobOf = ({ organizationId, environment, id, dispatches }: Named): AnswerJo
   dispatch: dispatches,
 });
 
-const prioritized = (answer: Dispatched) => ({ payload: jobOf(answer), priority: Math.max(1, answer.priority) });
+const prioritized = (answer: Dispatched) => ({
+  payload: answer.shared ? { ...jobOf(answer), shared: true } : jobOf(answer),
+  priority: Math.max(1, answer.priority),
+});
 
 export function createAnswerJobs({ jobs, apartJobs }: Pick<AgentsBase, 'jobs' | 'apartJobs'>, background: Background): AnswerJobs {
   const producerOf = ({ apart }: Lane): Producer<AnswerJob> => (apart ? apartJobs : jobs);

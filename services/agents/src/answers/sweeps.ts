@@ -83,7 +83,7 @@ async function endOverdue(parts: SweepParts, state: 'waiting' | 'running'): Prom
 const endAll = ({ ender }: Pick<SweepParts, 'ender'>, answers: readonly AnswerKey[], failure: Failure) =>
   ender.end(answers.map((key) => failed(key, failure)));
 
-/** Gives answers that have lost a lease another job, in a process of their own; those that have lost too many fail. */
+/** Gives answers that have lost a lease another job, in a process apart from the worker's; those that have lost too many fail. */
 export async function redispatchOrFail(
   parts: Pick<SweepParts, 'ender' | 'jobs' | 'metrics'>,
   answers: readonly LostLease[],

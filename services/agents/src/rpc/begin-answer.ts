@@ -8,11 +8,12 @@ export const beginAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<
   allow: services('answer-worker'),
   async handle({ items, workerChannel }) {
     checkItems(items);
-    const outcomes = await decideEach(items, async ({ answer, claim, apart }) =>
+    const outcomes = await decideEach(items, async ({ answer, claim, apart, shared }) =>
       answers.beginning.add({
         ...checkKey(answer),
         claim: checkId(claim, 'claim'),
         apart,
+        shared,
         workerChannel: checkId(workerChannel, 'worker_channel'),
       }),
     );

@@ -14,8 +14,14 @@ afterEach(() => {
 });
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
-const begin = (id: string, apart: boolean) =>
-  rig.answers.beginning.add({ ...key(id), claim: `claim ${Math.random()}`, apart, workerChannel: 'worker:1' });
+const begin = (id: string, company: 'any' | 'shared' | 'alone') =>
+  rig.answers.beginning.add({
+    ...key(id),
+    claim: `claim ${Math.random()}`,
+    apart: company === 'alone',
+    shared: company === 'shared',
+    workerChannel: 'worker:1',
+  });
 const dispatchesIn = (jobs: Wired['jobs'], id: string) => jobs.filter(({ answerId }) => answerId === id).map(({ dispatch }) => dispatch);
 const failureOf = (id: string) =>
   rig.replies.flatMap(({ reply }) => (reply.kind === 'ended' && reply.id === id ? [reply.message.failure?.code] : []));
@@ -36,12 +42,12 @@ async function loseLease(): Promise<void> {
 test('after three lost leases in a row an answer fails with a code of its own, is not charged, and its hold is released', async () => {
   const id = await start();
   for (let attempt = 1; attempt <= mostLostLeases; attempt += 1) {
-    expect(await begin(id, attempt > 1)).toMatchObject({ begun: { attempt } });
+    expect(await begin(id, (['any', 'shared', 'alone'] as const)[attempt - 1] ?? 'any')).toMatchObject({ begun: { attempt } });
     await loseLease();
   }
   expect(failureOf(id)).toEqual(['answer_abandoned']);
   expect(dispatchesIn(rig.apartJobs, id)).toEqual([2, 3]);
-  expect(await begin(id, true)).toEqual({ refusal: { code: 'not_found' } });
+  expect(await begin(id, 'alone')).toEqual({ refusal: { code: 'not_found' } });
   await until(
     () => rig.ledger.holds.get(id),
     (hold) => hold?.state === 'released',
@@ -49,26 +55,41 @@ test('after three lost leases in a row an answer fails with a code of its own, i
   expect(rig.ledger.holds.get(id)).toMatchObject({ charged: 0, ended: 1 });
 });
 
-test('an answer that has lost a lease is begun only by a process of its own, whichever job it comes by', async () => {
+test('an answer that has lost one lease shares a process with others like it, and one that has lost two is begun only alone', async () => {
+  const [id, alone] = [await start(), await start()];
+  for (const each of [id, alone]) await begin(each, 'any');
+  await loseLease();
+  expect(await begin(id, 'any')).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id, 'shared')).toMatchObject({ begun: { attempt: 2 } });
+  expect(await begin(alone, 'alone')).toMatchObject({ begun: { attempt: 2 } });
+  await loseLease();
+  for (const company of ['any', 'shared'] as const) expect(await begin(id, company)).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id, 'alone')).toMatchObject({ begun: { attempt: 3 } });
+  // The job says what its answer may share; one without the word runs alone.
+  expect(rig.apartJobs.filter(({ answerId }) => answerId === id)).toMatchObject([{ dispatch: 2, shared: true }, { dispatch: 3 }]);
+  expect(rig.apartJobs.filter(({ answerId }) => answerId === id)[1]).not.toHaveProperty('shared');
+});
+
+test('an answer that has lost a lease is not begun by a worker itself, whichever job it comes by', async () => {
   const id = await start();
-  await begin(id, false);
+  await begin(id, 'any');
   await loseLease();
   expect([dispatchesIn(rig.jobs, id), dispatchesIn(rig.apartJobs, id)]).toEqual([[1, 2], [2]]);
-  expect(await begin(id, false)).toEqual({ refusal: { code: 'attempt_superseded' } });
-  expect(await begin(id, true)).toMatchObject({ begun: { attempt: 2 } });
+  expect(await begin(id, 'any')).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id, 'alone')).toMatchObject({ begun: { attempt: 2 } });
 });
 
 test('an expired lease is not taken over by a second job: it counts first', async () => {
   const id = await start();
-  await begin(id, false);
+  await begin(id, 'any');
   rig.clock.now += leaseMs + 1;
-  expect(await begin(id, true)).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id, 'alone')).toEqual({ refusal: { code: 'attempt_superseded' } });
 });
 
 test('handing back and lost jobs do not count, however often they happen', async () => {
   const id = await start();
   for (let attempt = 1; attempt <= 5; attempt += 1) {
-    expect(await begin(id, false)).toMatchObject({ begun: { attempt } });
+    expect(await begin(id, 'any')).toMatchObject({ begun: { attempt } });
     await rig.answers.handBack([{ ...key(id), attempt }]);
     rig.known = ({ answerId }) => answerId !== id;
     rig.clock.now += unbegunMs + 1;
@@ -80,13 +101,13 @@ test('handing back and lost jobs do not count, however often they happen', async
 
 test('a process that died with an attempt has lost its lease at once; an older attempt’s death changes nothing', async () => {
   const id = await start();
-  await begin(id, false);
+  await begin(id, 'any');
   await rig.answers.loseLeases([{ ...key(id), attempt: 1 }]);
   expect(dispatchesIn(rig.apartJobs, id)).toEqual([2]);
-  await begin(id, true);
+  await begin(id, 'alone');
   await rig.answers.loseLeases([{ ...key(id), attempt: 1 }]);
   await rig.answers.loseLeases([{ ...key(id), attempt: 2 }]);
-  await begin(id, true);
+  await begin(id, 'alone');
   expect(failureOf(id)).toEqual([]);
   await rig.answers.loseLeases([{ ...key(id), attempt: 3 }]);
   expect(failureOf(id)).toEqual(['answer_abandoned']);
@@ -95,7 +116,7 @@ test('a process that died with an attempt has lost its lease at once; an older a
 test('a process that died between the third lost lease and the end leaves an answer that the sweep ends', async () => {
   const id = await start();
   await rig.sql('update answers set lost_leases = $2 where id = $1', [id, mostLostLeases]);
-  expect(await begin(id, true)).toEqual({ refusal: { code: 'attempt_superseded' } });
+  expect(await begin(id, 'alone')).toEqual({ refusal: { code: 'attempt_superseded' } });
   rig.clock.now += unbegunMs + 1;
   await moveOnDue(rig.parts);
   expect(failureOf(id)).toEqual(['answer_abandoned']);
@@ -103,7 +124,7 @@ test('a process that died between the third lost lease and the end leaves an ans
 
 test('an answer that ends before a worker has begun it takes its job along, from the queue that the job is in', async () => {
   const [plain, apart] = [await start(), await start()];
-  await begin(apart, false);
+  await begin(apart, 'any');
   await loseLease();
   await rig.cancel(key(plain));
   await rig.cancel(key(apart));

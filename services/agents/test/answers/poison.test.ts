@@ -18,6 +18,9 @@ import { type ServiceProcess, secret, serviceProcess } from './support/processes
 import { until } from './support/wired.ts';
 
 const innocents = 50;
+const inFlight = 100;
+/** What an answer of the killed worker takes the model. */
+const modelMs = 3_000;
 const tenant = { organizationId: 'org_poison', environment: 'live' } as const;
 const principal = {
   ...tenant,
@@ -53,14 +56,13 @@ beforeAll(async () => {
       : { kind: 'text', text: 'Fine.', delayMs: 1_000 },
   );
   credits = await serviceProcess('credits', database.url, {});
-  const settings = { REDIS_URL: redis.url, CREDITS_ADDRESS: credits.address, ORGANIZATION_ANSWERS_IN_FLIGHT: '100' };
+  const settings = { REDIS_URL: redis.url, CREDITS_ADDRESS: credits.address, ORGANIZATION_ANSWERS_IN_FLIGHT: String(inFlight) };
   agents = await serviceProcess('agents', database.url, settings);
   worker = await serviceProcess('answer-worker', database.url, {
     REDIS_URL: redis.url,
     AGENTS_ADDRESS: agents.address,
     MODELS_FILE: await modelsFile(),
     NODE_OPTIONS: `--import ${hook}`,
-    ANSWER_APART_PROCESSES: '8',
   });
   await credits.start();
   await agents.start();
@@ -138,8 +140,9 @@ test(`an answer that ends its process fails after three, and ${innocents} others
   });
   const others = ends.filter(({ id }) => id !== poison);
   expect(others.filter(({ status }) => status !== 'completed')).toEqual([]);
-  // They lost a lease with it once, and then never again.
-  expect(Math.max(...others.map(({ attempt }) => attempt))).toBe(2);
+  // Each lost a lease with it in the worker, and those of one shared process a second one; none was with it at its third.
+  expect(Math.max(...others.map(({ attempt }) => attempt))).toBeLessThanOrEqual(3);
+  expect(others.filter(({ attempt }) => attempt === 3).length).toBeLessThan(innocents);
   expect(workerDeaths).toBe(1);
 
   const holds = async () =>
@@ -147,5 +150,60 @@ test(`an answer that ends its process fails after three, and ${innocents} others
   const released = await until(holds, (rows) => rows.every(({ state }) => state !== 'open'), 10_000);
   expect(released.filter(({ state }) => state === 'settled')).toHaveLength(innocents);
   expect(released.find(({ id }) => id === poison)?.state).not.toBe('settled');
+  expect((await operator.verifyLedger({ organizationId: tenant.organizationId })).faults).toEqual([]);
+}, 200_000);
+
+/** Answers that take 3 s of the model, and how many of them it was at the same time since the last look. */
+function countAtOnce() {
+  let running = 0;
+  let most = 0;
+  const end = () => {
+    running -= 1;
+  };
+  model.follow(() => {
+    running += 1;
+    most = Math.max(most, running);
+    setTimeout(end, modelMs);
+    return { kind: 'text', text: 'Fine.', delayMs: modelMs };
+  });
+  return {
+    running: () => running,
+    most: () => most,
+    forget: () => {
+      most = running;
+    },
+  };
+}
+
+test(`${inFlight} answers of a worker that is killed go on together in the worker that comes after it`, async () => {
+  const atOnce = countAtOnce();
+  const agentId = await activeAgent();
+  const items = Array.from({ length: inFlight }, () => ({
+    principal,
+    answerId: newId('msg'),
+    agentId,
+    message: 'How many?',
+    replyChannel: '',
+    requestId: 'test',
+  }));
+  const ids = items.map(({ answerId }) => answerId);
+  const startedAt = Date.now();
+  await gateway.startAnswer({ items });
+  const begun = async () => (await direct.query("select 1 from agents.answers where id = any($1) and state = 'running'", [ids])).rowCount;
+  await until(begun, (count) => count === inFlight, 30_000);
+  await worker.kill();
+  await until(atOnce.running, (count) => count === 0, 10_000);
+  atOnce.forget();
+  const said = async () =>
+    (await direct.query<Said>("select * from agents.messages where role = 'assistant' and id = any($1)", [ids])).rows;
+  const ends = await until(said, (rows) => rows.length === inFlight, 120_000);
+  process.stdout.write(
+    `after the kill at most ${atOnce.most()} at once on the model, all ended ${Date.now() - startedAt} ms after acceptance\n`,
+  );
+  expect(atOnce.most()).toBeGreaterThanOrEqual(50);
+  expect(ends.filter(({ status, attempt }) => status !== 'completed' || attempt !== 2)).toEqual([]);
+  const charged = async () =>
+    (await direct.query<{ state: string }>('select state from credits.holds where id = any($1)', [ids])).rows.map(({ state }) => state);
+  await until(charged, (states) => states.length === inFlight && states.every((state) => state === 'settled'), 10_000);
   expect((await operator.verifyLedger({ organizationId: tenant.organizationId })).faults).toEqual([]);
 }, 200_000);

@@ -25,15 +25,18 @@ interface AttemptOf {
   answer: AttemptKey;
 }
 
+/** Which answers run in a process: one and no other, or only such as have lost one lease. */
+export type Company = 'alone' | 'shared';
+
 /** The answers in the hands of `agents`, as a worker sees them. Whatever is refused rejects with the refusal's code. */
 export interface AnswersApi {
-  /** Asking again with the same claim is no second attempt. */
-  begin(answer: AnswerKey, claim: string): Promise<BegunAnswer>;
+  /** Asking again with the same claim is no second attempt. Without `company` the process runs answers of any kind. */
+  begin(answer: AnswerKey, claim: string, company?: Company): Promise<BegunAnswer>;
   complete(item: Completion): Promise<void>;
   fail(item: Failing): Promise<void>;
   handBack(key: AttemptKey): Promise<void>;
-  /** The process that ran this attempt has died. */
-  reportDeath(key: AttemptKey): Promise<void>;
+  /** The process that ran these attempts has died. */
+  reportDeath(keys: readonly AttemptKey[]): Promise<void>;
   /** Those that are another's or nobody's by now. */
   renew(keys: readonly AttemptKey[]): Promise<readonly AttemptKey[]>;
 }
@@ -49,11 +52,9 @@ const handBackTimeoutMs = 1_500;
 export interface Taking {
   /** Where notices to this worker are heard. */
   readonly workerChannel: string;
-  /** Each answer has the process to itself. */
-  readonly apart: boolean;
 }
 
-export function createAnswersApi(agents: Agents, { workerChannel, apart }: Taking): AnswersApi {
+export function createAnswersApi(agents: Agents, { workerChannel }: Taking): AnswersApi {
   const begins = batched<ItemOf<'beginAnswer'> & { answer: AnswerKey }, BegunAnswer>(beginsACall, ofAnswer, async (items) => {
     const { results } = await agents.beginAnswer({ items: [...items], workerChannel });
     return results.map(({ begun, refusal }) => begun ?? refused(refusal));
@@ -71,12 +72,12 @@ export function createAnswersApi(agents: Agents, { workerChannel, apart }: Takin
     return keys.map(() => undefined);
   });
   return {
-    begin: (answer, claim) => begins.add({ answer, claim, apart }),
+    begin: (answer, claim, company) => begins.add({ answer, claim, apart: company === 'alone', shared: company === 'shared' }),
     complete: (item) => completes.add(item),
     fail: (item) => fails.add(item),
     handBack: (key) => returns.add(key),
-    async reportDeath(key) {
-      await agents.returnAnswers({ answers: [key], processDied: true }, { timeoutMs: handBackTimeoutMs });
+    async reportDeath(keys) {
+      await agents.returnAnswers({ answers: [...keys], processDied: true }, { timeoutMs: handBackTimeoutMs });
     },
     async renew(keys) {
       const { lost } = await agents.renewLeases({ answers: [...keys] }, { timeoutMs: renewTimeoutMs });

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { AnswerWorkerConfig } from '../config.ts';
+import type { WorkerContext } from '../context.ts';
 import { createAnswerHandler } from '../jobs/answer.ts';
 import { composeContext } from '../start.ts';
 import type { FromApart, ToApart } from './messages.ts';
@@ -10,47 +11,54 @@ const handBackMs = 2_000;
 
 const tell = (message: FromApart) => void process.send?.(message);
 
-/** Composes a process that runs one answer at a time for the worker that started it, and stops when that worker is gone. */
+/** Composes a process that runs answers for the worker that started it, and stops when that worker is gone. */
 export async function startApart(context: ProcessContext, config: AnswerWorkerConfig): Promise<void> {
   await preferForOutOfMemory(context);
   const { workerContext } = await composeContext(context, config, { apart: true });
-  const { answers } = workerContext;
-  const handle = createAnswerHandler({
-    ...workerContext,
-    answers: {
-      ...answers,
-      async begin(answer, claim) {
-        const begun = await answers.begin(answer, claim);
-        tell({ kind: 'begun', attempt: begun.attempt });
-        return begun;
-      },
-    },
-  });
-  let abort = new AbortController();
-  let running: Promise<void> | undefined;
+  const running = new Map<number, { readonly abort: AbortController; readonly done: Promise<void> }>();
 
-  function run(message: ToApart): void {
-    if (message.kind === 'stop') {
-      abort.abort();
-      return;
+  async function run({ run, job }: Extract<ToApart, { kind: 'run' }>, signal: AbortSignal): Promise<void> {
+    try {
+      await createAnswerHandler(telling(workerContext, run, job.shared ?? false))(job, signal);
+    } catch (cause) {
+      context.logger.error({ event: 'job_failed', job, err: cause });
     }
-    abort = new AbortController();
-    running = handle(message.job, abort.signal)
-      .catch((cause: unknown) => context.logger.error({ event: 'job_failed', job: message.job, err: cause }))
-      .then(() => tell({ kind: 'done' }));
+    running.delete(run);
+    tell({ kind: 'done', run });
   }
 
   context.onStop(
-    'answer',
+    'answers',
     async () => {
-      await Promise.race([running, pause(config.ANSWER_DRAIN_MS, undefined, { ref: false })]);
-      abort.abort();
-      await running;
+      const all = Promise.all(Array.from(running.values(), ({ done }) => done));
+      await Promise.race([all, pause(config.ANSWER_DRAIN_MS, undefined, { ref: false })]);
+      for (const { abort } of running.values()) abort.abort();
+      await all;
     },
     config.ANSWER_DRAIN_MS + handBackMs,
   );
-  process.on('message', run);
+  process.on('message', (message: ToApart) => {
+    if (message.kind === 'stop') return running.get(message.run)?.abort.abort();
+    const abort = new AbortController();
+    running.set(message.run, { abort, done: run(message, abort.signal) });
+  });
   tell({ kind: 'ready' });
+}
+
+/** Tells the worker which attempt a run has become. */
+function telling(context: WorkerContext, run: number, shared: boolean): WorkerContext {
+  const { answers } = context;
+  return {
+    ...context,
+    answers: {
+      ...answers,
+      async begin(answer, claim) {
+        const begun = await answers.begin(answer, claim, shared ? 'shared' : 'alone');
+        tell({ kind: 'begun', run, attempt: begun.attempt });
+        return begun;
+      },
+    },
+  };
 }
 
 /** When memory runs out, the kernel ends this process and not the worker. Other systems than Linux have no such file. */

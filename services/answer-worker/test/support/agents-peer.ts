@@ -36,6 +36,8 @@ export interface AgentsPeer {
   readonly returned: Attempt[];
   /** Attempts whose process was reported dead. */
   readonly died: Attempt[];
+  /** How many attempts each call that reported a death brought. */
+  readonly deathCalls: number[];
   readonly steps: Step[];
   readonly finished: FinishedStep[];
   /** The answers of each call. */
@@ -86,6 +88,7 @@ export async function startAgentsPeer(): Promise<AgentsPeer> {
     failed: [],
     returned: [],
     died: [],
+    deathCalls: [],
     steps: [],
     finished: [],
     renewed: [],
@@ -149,6 +152,7 @@ function implementationOf(peer: AgentsPeer): Methods {
     getDataSource: async () => givenOrRefused(peer.script.source()),
     async returnAnswers({ answers, processDied }) {
       (processDied ? peer.died : peer.returned).push(...answers);
+      if (processDied) peer.deathCalls.push(answers.length);
       return {};
     },
   };

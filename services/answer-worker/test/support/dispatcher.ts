@@ -1,5 +1,5 @@
 import {
-  type AnswerJob,
+  type ApartJob,
   createProducer,
   createPublisher,
   openChannel,
@@ -16,7 +16,7 @@ export interface Dispatcher {
   readonly replies: Reply[];
   of(answerId: string): Reply[];
   /** Hands these answers to whichever worker is free. */
-  dispatch(answerIds: readonly string[], dispatch?: number, queue?: 'answer' | 'answerApart'): Promise<void>;
+  dispatch(answerIds: readonly string[], dispatch?: number, queue?: 'answer' | 'answerApart', shared?: boolean): Promise<void>;
   notice(channel: string, notice: WorkerNotice): void;
   counts(): Promise<{ waiting: number; active: number; delayed: number }>;
   stop(): Promise<void>;
@@ -48,8 +48,8 @@ export async function startDispatcher(redisUrl: string): Promise<Dispatcher> {
     channel: channel.name,
     replies,
     of: (answerId) => replies.filter(({ id }) => id === answerId),
-    async dispatch(answerIds, dispatch = 1, queue = 'answer') {
-      const payloads = answerIds.map((answerId): AnswerJob => ({ ...tenant, answerId, dispatch }));
+    async dispatch(answerIds, dispatch = 1, queue = 'answer', shared = false) {
+      const payloads = answerIds.map((answerId): ApartJob => ({ ...tenant, answerId, dispatch, ...(shared && { shared }) }));
       for (let at = 0; at < payloads.length; at += jobsACall) {
         await producers[queue].add(payloads.slice(at, at + jobsACall).map((payload) => ({ payload })));
       }

@@ -41,6 +41,7 @@ export async function setScene(): Promise<Scene> {
         agents.failed,
         agents.returned,
         agents.died,
+        agents.deathCalls,
         agents.renewed,
         agents.steps,
         agents.finished,

@@ -7,6 +7,8 @@ export interface Claim extends AnswerKey {
   readonly claim: string;
   /** Its process runs nothing else. */
   readonly apart: boolean;
+  /** Its process runs only answers that have lost one lease. */
+  readonly shared?: boolean;
   readonly workerChannel: string;
 }
 
@@ -37,15 +39,15 @@ export interface BegunRow extends AnswerKey {
   sourceVersion: number;
 }
 
-// A claim that is asked for again gets the attempt it has. An answer that has lost a lease may kill its process, so only a process
-// of its own gets it. Rows are locked in the order of their keys before any is changed, as
-// everybody does who changes several.
+// A claim that is asked for again gets the attempt it has. An answer that has lost a lease may end its process, so it shares one only
+// with others that have lost one, and runs alone after two. Rows are locked in the order of their keys before any is changed.
 const statement = `
-  with ${sought(`${keyColumns}, claim text, apart boolean, worker_channel text`)},
+  with ${sought(`${keyColumns}, claim text, apart boolean, shared boolean, worker_channel text`)},
   taken as materialized (
     select i.*, a.state = 'running' and a.claim = i.claim as again from items i join answers a on ${sameKey('a', 'i')}
     where a.state in ${allowing('begin')} and a.deadline > ${at('$2')}
-      and (a.claim = i.claim or (a.state = 'dispatched' and (a.lost_leases = 0 or (i.apart and a.lost_leases < ${mostLostLeases}))))
+      and (a.claim = i.claim or (a.state = 'dispatched' and (
+        a.lost_leases = 0 or (i.shared and a.lost_leases = 1) or (i.apart and a.lost_leases < ${mostLostLeases}))))
     order by a.organization_id, a.environment, a.id for update of a),
   begun as (
     update answers a
@@ -65,7 +67,13 @@ const statement = `
 
 /** Gives answers to a worker; those that are another's or have ended are not among what comes back. */
 export function beginAnswers(sql: Sql, claims: readonly Claim[], now: number): Promise<BegunRow[]> {
-  const given = claims.map((item) => ({ ...keyItem(item), claim: item.claim, apart: item.apart, worker_channel: item.workerChannel }));
+  const given = claims.map((item) => ({
+    ...keyItem(item),
+    claim: item.claim,
+    apart: item.apart,
+    shared: item.shared ?? false,
+    worker_channel: item.workerChannel,
+  }));
   return sql<BegunRow>(statement, [JSON.stringify(given), now]);
 }
 

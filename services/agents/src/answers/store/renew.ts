@@ -33,11 +33,13 @@ export interface Redispatched {
   traceparent: string;
   /** It has lost a lease. */
   apart: boolean;
+  /** It has lost exactly one. */
+  shared: boolean;
 }
 
 export const redispatchedColumns = (alias: string) => `
   ${alias}.organization_id as "organizationId", ${alias}.environment, ${alias}.id, ${alias}.dispatches, ${alias}.priority, ${alias}.traceparent,
-  ${alias}.lost_leases > 0 as apart`;
+  ${alias}.lost_leases > 0 as apart, ${alias}.lost_leases = 1 as shared`;
 
 /** The change that gives an answer another job, at time $2. */
 export const handedBack = `

@@ -1,0 +1,88 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { ApartJob } from '@agent-service/queues';
+import type { FromApart, ToApart } from './messages.ts';
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+const readyMs = 20_000;
+
+/** A process that runs answers for this worker. */
+export interface ApartProcess {
+  /** Resolves when the answer is done with, or when the process has died and its death has been reported. */
+  run(job: ApartJob, stopping: AbortSignal): Promise<void>;
+  /** Ends it, when it has handed back what it runs. */
+  end(): Promise<void>;
+  /** Resolves when it has ended, in whatever way. */
+  readonly gone: Promise<unknown>;
+}
+
+/** What a process died with. */
+export interface Death {
+  readonly how: string;
+  /** An answer that had not been begun has no attempt. */
+  readonly runs: readonly { readonly job: ApartJob; readonly attempt: number | undefined }[];
+}
+
+interface Run {
+  readonly job: ApartJob;
+  attempt: number | undefined;
+  readonly done: () => void;
+}
+
+/** Starts a process. `onDeath` hears of all answers that it died with at once. */
+export function startApartProcess(environment: NodeJS.ProcessEnv, onDeath: (death: Death) => Promise<void>): ApartProcess {
+  const child = fork(main, { env: environment });
+  const gone = exitOf(child);
+  const runs = new Map<number, Run>();
+  let started = 0;
+  const ready = Promise.withResolvers<void>();
+  const late = setTimeout(() => child.kill('SIGKILL'), readyMs);
+  void Promise.race([ready.promise, gone]).then(() => {
+    clearTimeout(late);
+    ready.resolve();
+  });
+  child.on('message', (message: FromApart) => {
+    if (message.kind === 'ready') return ready.resolve();
+    const run = runs.get(message.run);
+    if (run && message.kind === 'begun') run.attempt = message.attempt;
+    if (run && message.kind === 'done') run.done();
+  });
+  const reported = gone.then((how) => (runs.size > 0 ? onDeath({ how, runs: [...runs.values()] }) : undefined));
+  // A process that is gone takes no messages; `reported` ends what waits for it.
+  const send = (message: ToApart) => void (child.connected && child.send(message, () => undefined));
+
+  return {
+    gone,
+    async run(job, stopping) {
+      const number = ++started;
+      const { promise: done, resolve } = Promise.withResolvers<void>();
+      runs.set(number, { job, attempt: undefined, done: resolve });
+      const stop = () => send({ kind: 'stop', run: number });
+      await ready.promise;
+      stopping.addEventListener('abort', stop, { once: true });
+      try {
+        send({ kind: 'run', run: number, job });
+        if (stopping.aborted) stop();
+        await Promise.race([done, reported]);
+      } finally {
+        runs.delete(number);
+        stopping.removeEventListener('abort', stop);
+      }
+    },
+    async end() {
+      if (child.connected) child.disconnect();
+      await gone;
+    },
+  };
+}
+
+/** How the process ended, also where it could not be started. */
+async function exitOf(child: ChildProcess): Promise<string> {
+  try {
+    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    return signal ?? `code ${code}`;
+  } catch (cause) {
+    return `not started: ${String(cause)}`;
+  }
+}
