@@ -9,5 +9,6 @@ export default {
   maxWorkers: 2,
   // Jest keeps the modules of every file it has run; a worker is started anew before that hurts.
   workerIdleMemoryLimit: '512MB',
-  testTimeout: 30_000,
+  // Whole systems start in hooks: on a busy machine of two cores that takes a while.
+  testTimeout: 90_000,
 };

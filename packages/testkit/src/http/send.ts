@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-const limitMs = 20_000;
+const limitMs = 40_000;
 
 export interface SentRequest {
   method: string;

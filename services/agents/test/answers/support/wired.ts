@@ -161,7 +161,7 @@ export function question(now: number, more: Partial<Question> = {}): Question {
 }
 
 /** Waits until the condition holds, and fails with what it saw last where it never does. */
-export async function until<T>(look: () => T | Promise<T>, holds: (seen: T) => boolean, limitMs = 8_000): Promise<T> {
+export async function until<T>(look: () => T | Promise<T>, holds: (seen: T) => boolean, limitMs = 20_000): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {
     const seen = await look();
