@@ -94,8 +94,10 @@ function handler(method: Method, gate: Gate, observer: Observer) {
         observe(observer, method, { requestId, startedAt, organizationId: call.principal?.organizationId });
       },
       (cause: unknown) => {
+        // Part of the protocol, not a failure: the caller signs the call again at once.
+        if (cause instanceof StaleCall) return callback(staleCallError(gate.challenges.present), null);
         const error = ServiceError.from(cause);
-        callback(cause instanceof StaleCall ? staleCallError(gate.challenges.present) : toGrpcError(error), null);
+        callback(toGrpcError(error), null);
         observe(observer, method, { requestId, startedAt, error });
       },
     );
