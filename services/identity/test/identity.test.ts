@@ -292,11 +292,13 @@ describe('users', () => {
     await identity.as(plain, () => identity.gateway.updateUser({ userId: fresh.userId, name: 'Renamed' }));
   });
 
-  test('an application with the role does not count as an administrator', async () => {
+  test('the user of an application is given no role, and is no administrator', async () => {
     const fresh = await identity.operator.createOrganization({ name: 'Applications' });
     const caller = await principalOf(fresh.liveApiKey);
     const application = await identity.operator.createOauthClient({ organizationId: fresh.organizationId, environment: 'live' });
-    await identity.as(caller, () => identity.gateway.updateUser({ userId: application.userId, role: 'admin' }));
+    await expect(
+      identity.as(caller, () => identity.gateway.updateUser({ userId: application.userId, role: 'admin' })),
+    ).rejects.toMatchObject({ code: 'invalid_request', param: 'role' });
     await expect(identity.as(caller, () => identity.gateway.updateUser({ userId: fresh.userId, role: 'member' }))).rejects.toMatchObject({
       code: 'last_admin',
     });

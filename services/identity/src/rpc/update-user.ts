@@ -25,6 +25,7 @@ interface Changes {
 }
 
 const actsAgainstAdmin = 'Demoting or deactivating an administrator needs a token made from an administrator key.';
+const serviceUserRole = 'The user of an application has no role: the scopes of the application are its limit.';
 const makesAdmin = 'Only an administrator may make another user an administrator.';
 
 /** Changes a user. Deactivation ends the user's credentials; it and a demotion answer once they bind everywhere. */
@@ -76,6 +77,8 @@ async function change({ em, sql }: Transaction, call: Call, events: UserEvents, 
 
 /** Throws when this caller may not make this change; under the lock, so that two changes cannot each leave the other's administrator. */
 function checkRights(caller: Principal, userId: string, before: Standing, after: Standing, othersRemain: boolean): void {
+  if (before.kind === 'service' && before.role !== after.role)
+    throw new ServiceError('invalid_request', { message: serviceUserRole, param: 'role' });
   if (unseatsAdmin(before, after) && !caller.admin) throw new ServiceError('admin_required', { message: actsAgainstAdmin });
   if (seatsAdmin(before, after) && caller.role !== 'admin') throw new ServiceError('admin_required', { message: makesAdmin });
   if (leavesNoAdmin(before, after, othersRemain)) throw new ServiceError('last_admin');
