@@ -1,3 +1,4 @@
+import type { CatalogColumn } from './catalog.ts';
 import { dependentColumns } from './functional-dependency.ts';
 import { Refusal } from './refusal.ts';
 import type { ResolvedScope, ScopedTable } from './scope.ts';
@@ -127,12 +128,27 @@ function rewriteSample(fields: Tree, ctes: Names, resolve: (range: Tree) => Scop
 function subselect(table: ScopedTable, alias: unknown, from: (table: Tree) => Tree = (node) => node): Tree {
   const relation: Tree = { RangeVar: { schemaname: table.schema, relname: table.name, inh: true, relpersistence: 'p' } };
   const query = {
-    targetList: table.columns.map(({ name }) => ({ ResTarget: { val: columnNode(table.name, name) } })),
+    targetList: table.columns.map((column) => ({ ResTarget: targetOf(table, column) })),
     fromClause: [from(relation)],
     op: 'SETOP_NONE',
     ...(table.fenced ? fence : { limitOption: 'LIMIT_OPTION_DEFAULT' }),
   };
   return { RangeSubselect: { subquery: { SelectStmt: query }, alias: isTree(alias) ? alias : { aliasname: table.name } } };
+}
+
+/** Names of things in the catalogues, which texts are compared with by looking them up, and shapes, whose operators cannot be stopped. */
+const givenAsText =
+  /^(reg(class|proc|procedure|oper|operator|role|namespace|type|config|dictionary|collation)|line|lseg|box|path|polygon|circle)((?:\[\])*)$/;
+
+function targetOf(table: ScopedTable, { name, type }: CatalogColumn): Tree {
+  const column = columnNode(table.name, name);
+  if (!givenAsText.test(type)) return { val: column };
+  const typeName = {
+    names: [stringNode('text')],
+    typemod: -1,
+    ...(type.endsWith('[]') && { arrayBounds: [{ Integer: { ival: -1 } }] }),
+  };
+  return { name, val: { TypeCast: { arg: column, typeName } } };
 }
 
 /** OFFSET 0: the planner does not move conditions below it. */

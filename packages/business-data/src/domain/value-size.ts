@@ -64,6 +64,9 @@ export function longest(what: string, size: number): number {
   return size;
 }
 
+/** Of values of built-in types, which `||` alone joins. */
+export const sizeOfArithmetic = (left: number, right: number): number => Math.max(left, right) + Math.min(left, right, cellSize);
+
 /** An aggregate keeps every value, of as many rows as there are. */
 export function requireAggregable(size: number, what: string): void {
   if (size > longestKept)
@@ -84,7 +87,7 @@ export function requireBoundedStep(name: string, size: number): void {
 export const sizeAfterSteps = (first: number, afterOne: number): number => first + expectedSteps * Math.max(0, afterOne - startingSize);
 
 export function sizeOfConstant(constant: Tree): number {
-  return lengthOfConstant(constant) ?? (isTree(constant['fval']) ? longestNumber : bitsOf(constant));
+  return Math.max(1, lengthOfConstant(constant) ?? (isTree(constant['fval']) ? longestNumber : bitsOf(constant)));
 }
 
 const bitsOf = ({ bsval }: Tree): number => (isTree(bsval) ? (textOf(bsval['bsval'])?.length ?? 0) * 4 : cellSize);

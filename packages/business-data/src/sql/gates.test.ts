@@ -143,6 +143,48 @@ test.each([
 });
 
 test.each([
+  "select '[(0,0),(1,1)]'::path <-> '[(2,2),(3,3)]'::path",
+  "select (array['(0,0)'::polygon])[1]",
+  "select point '(1,2)' ?# '(1,2)'",
+  'select j ## j from u',
+  "select diameter('<(0,0),1>')",
+])('shapes, whose operators cannot be stopped, are refused: %s', (text) => {
+  expect(() => passGates(text, scope)).toThrow(/is not available here/);
+});
+
+test('columns whose operators cannot be stopped or look names up are read as text', () => {
+  const columns = [
+    column('p', 'path'),
+    column('q', 'polygon[]'),
+    column('r', 'regclass'),
+    column('d', 'public.shape'),
+    column('o', 'point'),
+  ];
+  const { scope: shapes } = resolveScope(
+    { defaultSchema: 'public', tables: [table('public', 's', columns)] },
+    { tables: ['s'], readOnly: true },
+  );
+  expect(passGates('select p, q, r, o from s', shapes).text.replace(/\s+/g, ' ')).toMatch(
+    /s\.p::text AS p, CAST\(s\.q AS text\[\]\) AS q, s\.r::text AS r, s\.d, s\.o FROM/,
+  );
+  expect(() => passGates('select d <-> d from s', shapes)).toThrow('The operator <-> is not available here.');
+  const doubled = Array.from({ length: 17 }, (_, n) => `, d${n + 1} as (select d + d as d from d${n})`).join('');
+  expect(() => passGates(`with d0 as (select d from s)${doubled} select d from d17`, shapes)).toThrow('too long');
+});
+
+const wide = (count: number) => Array.from({ length: count }, (_, n) => `'' as x${n}`).join(', ');
+test.each([
+  [
+    'stars over WITH queries that double',
+    `with a0 as (select ${wide(400)})${Array.from({ length: 12 }, (_, n) => `, a${n + 1} as (select * from a${n} x, a${n} y)`).join('')} select 1 from a12`,
+  ],
+  ['many stars', `select ${'s.*, '.repeat(100)} 1 from (select ${wide(20)}) s`],
+  ['many relations', `with s as (select ${wide(100)}) select 1 from ${Array.from({ length: 20 }, (_, n) => `s s${n}`).join(', ')}`],
+])('more columns than PostgreSQL returns are refused: %s', (_, text) => {
+  expect(() => passGates(text, scope)).toThrow('at most 1664 columns');
+});
+
+test.each([
   "select replace(replace(replace(replace(a, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), chr(10), ' ') from t",
   "select replace(a, '{name}', left(id, 100)), replace(a, ' ', ''::text), replace(a, 'x', null) from t",
   "select regexp_replace(a, '(\\d{3})(\\d+)', '(\\1) \\2', 'g'), translate(a, '-', '_'), overlay(a placing '****' from 3) from t",

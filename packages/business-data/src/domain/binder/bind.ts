@@ -46,7 +46,7 @@ function once(compute: () => boolean): () => boolean {
 const builtIn = new RegExp(
   `^(${[
     'smallint|integer|bigint|numeric|real|double precision|money|text|character varying|character|"char"|name|boolean|bytea|uuid|oid',
-    'date|time|timestamp|interval|json|jsonb|jsonpath|xml|inet|cidr|macaddr|macaddr8|bit|bit varying|tsquery|pg_lsn',
+    'date|time|timestamp|interval|json|jsonb|jsonpath|xml|inet|cidr|macaddr|macaddr8|bit|bit varying|tsquery|pg_lsn|reg[a-z]+',
     'point|line|lseg|box|path|polygon|circle|(int4|int8|num|date|ts|tstz)(multi)?range',
   ].join('|')})(\\([\\d,]*\\))?( with(out)? time zone)?( (year|month|day|hour|minute|second|to|\\(\\d\\))+)*(\\[\\])*$`,
 );

@@ -1,7 +1,7 @@
 import { grammar } from '../grammar.ts';
 import { Refusal } from '../refusal.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
-import { longest, requireAggregable, sizeOfCall, sizeOfCast, sizeOfConstant } from '../value-size.ts';
+import { longest, requireAggregable, sizeOfArithmetic, sizeOfCall, sizeOfCast, sizeOfConstant } from '../value-size.ts';
 import type { Binder, Place } from './context.ts';
 import { findRelation, requireColumn, requireQualified, rowSize } from './namespace.ts';
 
@@ -129,7 +129,14 @@ function bindAggregate(fields: Tree, place: Place, binder: Binder): number {
   return size;
 }
 
-function bindOperator({ name, lexpr, rexpr }: Tree, place: Place, binder: Binder): number {
+const comparing = new Set('= <> != < > <= >= ~~ !~~ ~~* !~~* ~* !~ !~* ^@ @> <@ ? ?| ?& @? @@ && <-> -|- <<= >>='.split(' '));
+
+function bindOperator({ kind, name, lexpr, rexpr }: Tree, place: Place, binder: Binder): number {
   const [left, right] = [bindExpression(lexpr, place, binder), bindExpression(rexpr, place, binder)];
-  return namesOf(name)?.at(-1) === '||' ? longest('||', left + right) : Math.max(left, right);
+  const operator = namesOf(name)?.at(-1) ?? '';
+  // A domain may hide a shape, whose operators cannot be stopped, or which `+` makes longer.
+  if (operator === '<->' && binder.mayBeComposite()) throw new Refusal('The operator <-> is not available here.');
+  if (kind !== 'AEXPR_OP' || comparing.has(operator)) return Math.max(left, right);
+  if (operator === '||' || binder.mayBeComposite()) return longest(operator, left + right);
+  return sizeOfArithmetic(left, right);
 }

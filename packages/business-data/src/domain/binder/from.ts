@@ -3,7 +3,7 @@ import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts
 import { cellSize } from '../value-size.ts';
 import type { Binder, CteScope, FromPart, Place } from './context.ts';
 import { bindFunctions } from './function-columns.ts';
-import { type Column, type Columns, concatColumns, noColumns, type Relation, renameColumns, visibleColumns } from './namespace.ts';
+import { type Column, type Columns, concatColumns, findIn, noColumns, type Relation, renameColumns, visibleColumns } from './namespace.ts';
 
 /** Binds a FROM clause: its items from left to right, each of which LATERAL ones see what stands before them. */
 export function bindFrom(items: readonly unknown[], place: Place, binder: Binder): FromPart {
@@ -121,7 +121,7 @@ const commonNames = (left: Columns, right: Columns): string[] => {
 };
 
 function mergedColumn(name: string, left: Columns, right: Columns): Column {
-  const sides = [left, right].map((side) => side.list.find((column) => column.name === name));
+  const sides = [left, right].map((side) => findIn(side, name));
   if (sides.some((side) => side === undefined)) throw new Refusal(`The column "${name}" of USING must exist on both sides of the join.`);
   if (sides.some((side) => side?.hidden)) throw new Refusal(`The column "${name}" of SEARCH or CYCLE cannot join here.`);
   return { name, size: Math.max(...sides.map((side) => side?.size ?? 0)) };

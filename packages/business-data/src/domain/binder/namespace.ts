@@ -32,8 +32,18 @@ export interface Namespace {
 export const noColumns: Columns = { list: [], open: false };
 export const unknownColumns: Columns = { list: [], open: true };
 
-export const concatColumns = (left: Columns, right: Columns): Columns =>
-  left.open ? left : { list: [...left.list, ...right.list], open: right.open };
+/** PostgreSQL's own limit for what a query returns. */
+const mostColumns = 1_664;
+
+export function requireColumnCount(count: number): void {
+  if (count > mostColumns) throw new Refusal(`A statement can have at most ${mostColumns} columns in FROM or in SELECT.`);
+}
+
+export function concatColumns(left: Columns, right: Columns): Columns {
+  if (left.open) return left;
+  requireColumnCount(left.list.length + right.list.length);
+  return { list: [...left.list, ...right.list], open: right.open };
+}
 
 /** Columns that a star stands for. */
 export const visibleColumns = ({ list, open }: Columns): Columns => ({ list: list.filter(({ hidden }) => hidden !== true), open });
@@ -46,7 +56,17 @@ export function renameColumns({ list, open }: Columns, names: readonly string[],
   return { list: [...renamed, ...list.slice(names.length)], open };
 }
 
-const findIn = ({ list }: Columns, name: string): Column | undefined => list.find((column) => column.name === name);
+const byName = new WeakMap<readonly Column[], ReadonlyMap<string, Column>>();
+
+/** The first column of this name. */
+export function findIn({ list }: Columns, name: string): Column | undefined {
+  let names = byName.get(list);
+  if (names === undefined) {
+    names = new Map(list.map((column) => [column.name, column] as const).reverse());
+    byName.set(list, names);
+  }
+  return names.get(name);
+}
 
 export function findRelation(namespace: Namespace | undefined, name: string): Relation | undefined {
   for (let level = namespace; level !== undefined; level = level.parent) {

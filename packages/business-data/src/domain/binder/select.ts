@@ -2,7 +2,17 @@ import { Refusal } from '../refusal.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
 import { requireBoundedRow, requireBoundedStep, sizeAfterSteps, startingSize } from '../value-size.ts';
 import type { Binder, Cte, CteScope, Place } from './context.ts';
-import { type Column, type Columns, findColumn, findRelation, renameColumns, rowSize, visibleColumns } from './namespace.ts';
+import {
+  type Column,
+  type Columns,
+  findColumn,
+  findIn,
+  findRelation,
+  renameColumns,
+  requireColumnCount,
+  rowSize,
+  visibleColumns,
+} from './namespace.ts';
 import { outputName } from './output-name.ts';
 
 type OnLeft = ((columns: Columns) => void) | undefined;
@@ -39,8 +49,10 @@ function bindTargets(targets: readonly unknown[], { place, star, binder }: Targe
   const list: Column[] = [];
   let open = false;
   const add = (columns: Columns): void => {
-    if (!open) list.push(...visibleColumns(columns).list);
-    open ||= columns.open;
+    if (open) return;
+    requireColumnCount(list.length + columns.list.length);
+    list.push(...visibleColumns(columns).list);
+    open = columns.open;
   };
   for (const target of targets) {
     const { name, val } = fieldsOf(target, 'ResTarget') ?? {};
@@ -69,7 +81,7 @@ function bindKey(key: unknown, outputs: Columns, place: Place, binder: Binder): 
     return;
   }
   const [name, ...more] = namesOf(fieldsOf(node, 'ColumnRef')?.['fields']) ?? [];
-  const isOutput = name !== undefined && more.length === 0 && outputs.list.some((column) => column.name === name);
+  const isOutput = name !== undefined && more.length === 0 && findIn(outputs, name) !== undefined;
   if (!isOutput || findColumn(place.namespace, name)) binder.expression(node, place);
 }
 
