@@ -155,6 +155,31 @@ describe('batches of several tenants', () => {
     expect(batches.at(-1)).toEqual(['a3', 'b3']);
   });
 
+  test('callers that send their next item as soon as one is done have each item run once, also when lanes come and go', async () => {
+    const runs = new Map<number, number>();
+    let rounds = 0;
+    const batcher = createBatcher<Item, number>({
+      maxItems: 200,
+      judge,
+      stuckMs: 1,
+      tenants: { of: (each) => each, lanes: 4 },
+      run: async (items) => {
+        rounds += 1;
+        const isStuck = rounds % 4 === 0;
+        for (const { n } of items) runs.set(n, (runs.get(n) ?? 0) + 1);
+        await new Promise((resolve) => setTimeout(resolve, isStuck ? 10 : 0));
+        return items.map(({ n }) => n);
+      },
+    });
+    let next = 0;
+    const caller = async (organizationId: string) => {
+      for (let left = 150; left > 0; left -= 1) await batcher.add(item(organizationId, next++));
+    };
+    await Promise.all(Array.from({ length: 20 }, (_, index) => caller(`org_${index % 7}`)));
+    expect([...runs.values()].filter((times) => times !== 1)).toEqual([]);
+    expect(runs.size).toBe(3_000);
+  });
+
   test('a slow tenant runs alone for a while, holds one place of the few for such tenants, and then comes back', async () => {
     let now = 0;
     const slow = createSlowTenants({ slots: 1, forMs: 1_000, clock: () => now });

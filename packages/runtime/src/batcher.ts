@@ -111,7 +111,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       lane.starting += 1;
       void semaphoreOf(lane, isSlow).run(() => start(lane));
     }
-    if (lane.out === 0) lanes.delete(lane.name);
+    if (lane.out === 0 && lanes.get(lane.name) === lane) lanes.delete(lane.name);
   }
 
   function semaphoreOf({ tenant }: Lane<Item, Result>, isSlow: boolean): Semaphore {
@@ -158,10 +158,15 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     lane.out -= 1;
     const { tenant } = lane;
     const returns = shards > 0 && tenant !== undefined && lane.out === 0 && !slow.has(tenant) && !suspects.has(tenant);
-    if (returns) {
-      lanes.delete(lane.name);
-      enqueue(lane.queue);
-    } else pump(lane);
+    if (!returns) {
+      pump(lane);
+      return;
+    }
+    // Emptied first: a call that was added a moment ago still pumps this lane.
+    const waiting = lane.queue;
+    lane.queue = [];
+    if (lanes.get(lane.name) === lane) lanes.delete(lane.name);
+    enqueue(waiting);
   }
 
   function enqueue(entries: readonly Entry<Item, Result>[]): void {
