@@ -142,7 +142,18 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
     if (error) done(fromGrpcError(error));
     else done(null, response);
   };
-  const request = (): ClientUnaryCall => {
+  /** Undefined where the replica was closed meanwhile, because it is no longer among the addresses. */
+  const request = (): ClientUnaryCall | undefined => {
+    try {
+      return requestOnce();
+    } catch (cause) {
+      replica.inFlight -= 1;
+      replica.state = 'away';
+      queueMicrotask(() => done(new ServiceError('unavailable', { cause })));
+      return undefined;
+    }
+  };
+  const requestOnce = (): ClientUnaryCall => {
     // The library counts from the time of day, and sends what is left of it.
     const deadline = Date.now() + (expiresAt - performance.now());
     const metadata = outgoing(calling, replica, sending);
@@ -152,5 +163,5 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
   };
   replica.inFlight += 1;
   let call = request();
-  return { cancel: () => call.cancel() };
+  return { cancel: () => call?.cancel() };
 }

@@ -66,7 +66,7 @@ export class ReplicaSet {
 
   /** Asks a replica for its health, unless it is being asked. */
   async check(replica: Replica): Promise<void> {
-    if (replica.isChecking || this.#isClosed) return;
+    if (replica.isChecking || this.#isClosed || !this.#replicas.includes(replica)) return;
     replica.isChecking = true;
     await this.#settings.check(replica);
     replica.isChecking = false;
