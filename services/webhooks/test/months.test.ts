@@ -181,6 +181,22 @@ test('a process whose clock is ahead drops nothing that has not outlived its tim
   expect(await partitions()).toContain(name);
 });
 
+test('a delivery that a process with a clock ahead had dated stops no migration', async () => {
+  const { url, drop } = await testDatabase();
+  try {
+    await migrate({ url, schema, migrations: migrations.slice(0, 3) });
+    await query(
+      url,
+      `insert into deliveries (organization_id, environment, id, endpoint_id, event_id, event_type, state, due_at, created_at)
+       values ('org_a', 'live', 'dlv_1', 'whk_1', 'evt_1', 'agent.created', 'waiting', now(), now() + interval '40 days')`,
+    );
+    await migrate({ url, schema, migrations });
+    expect(await query(url, `select id from deliveries`)).toEqual([{ id: 'dlv_1' }]);
+  } finally {
+    await drop();
+  }
+});
+
 test('what was there before the tables had partitions is kept, counted by its months, and known by its ids', async () => {
   const { url, drop } = await testDatabase();
   try {

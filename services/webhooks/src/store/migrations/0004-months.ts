@@ -1,7 +1,8 @@
 import { migration } from '@agent-service/store';
 
 /**
- * Makes a table a partition of one by months, under its name: `first` holds what there is and what comes until the month ends. The
+ * Makes a table a partition of one by months, under its name: `first` holds what there is, also of a process whose clock was ahead,
+ * and what comes until its last month ends. The
  * replicas of the version before go on with it for so long; they tell rows apart by their place alone, which is unique in one partition.
  */
 const byMonth = (table: string, column: string, indexes = '') => `
@@ -13,7 +14,8 @@ const byMonth = (table: string, column: string, indexes = '') => `
   ${indexes}
   do $$ begin
     execute format('alter table ${table} attach partition ${table}_first for values from (minvalue) to (%L)',
-      to_char(date_trunc('month', now() at time zone 'UTC') + interval '1 month', 'YYYY-MM-DD"T00:00:00Z"'));
+      to_char(date_trunc('month', greatest(now(), (select max(${column})::timestamptz from ${table}_first)) at time zone 'UTC')
+        + interval '1 month', 'YYYY-MM-DD"T00:00:00Z"'));
   end $$;
 `;
 
