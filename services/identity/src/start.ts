@@ -71,6 +71,7 @@ async function prepareSchema({ DATABASE_URL, DATABASE_OWNER_URL }: IdentityConfi
   const restricted = {
     audit_entries: ['select', 'insert'],
     audit_unsigned_chains: ['select', 'delete'],
+    audit_key_start: ['select', 'insert'],
     migrations: ['select'],
   } as const;
   await grantRuntimeRole({ ownerUrl: DATABASE_OWNER_URL, runtimeUrl: DATABASE_URL, schema, restricted });

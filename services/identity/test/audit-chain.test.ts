@@ -165,6 +165,99 @@ describe('what the administrator of the database changes is found', () => {
   });
 });
 
+describe('an ordinary entry does not sign what was changed before it', () => {
+  const brokenAt = (sequence: number) => `${sequence}: the chain before this entry did not match its signature when the entry was added`;
+
+  test('a chain cut, with a new head', async () => {
+    await append('org_cut_then_appended', 50);
+    await tamper(
+      "delete from audit_entries where organization_id = 'org_cut_then_appended' and sequence > 43",
+      newHead('org_cut_then_appended'),
+    );
+    await append('org_cut_then_appended', 1, 100);
+    expect(await faultsOf('org_cut_then_appended')).toEqual([brokenAt(44)]);
+    await append('org_cut_then_appended', 3, 101);
+    expect(await faultsOf('org_cut_then_appended')).toEqual([brokenAt(44)]);
+    await database.query("update audit_chains set broken_from = null where organization_id = 'org_cut_then_appended'");
+    expect(await faultsOf('org_cut_then_appended')).toEqual(['48: the head of the chain does not match its signature']);
+    await append('org_cut_then_appended', 1, 110);
+    expect(await faultsOf('org_cut_then_appended')).toEqual([brokenAt(48)]);
+  });
+
+  test('all hashes computed anew without the key', async () => {
+    await append('org_recomputed_then_appended', 5);
+    await recomputeUnkeyed('org_recomputed_then_appended');
+    await append('org_recomputed_then_appended', 1, 100);
+    expect(await faultsOf('org_recomputed_then_appended')).toEqual([brokenAt(6)]);
+  });
+
+  const at = (organizationId: string, condition: string) => `where organization_id = '${organizationId}' and ${condition}`;
+  const cases: Record<string, [(organizationId: string) => string[], number, string]> = {
+    'the signature removed': [(id) => [`update audit_chains set mac = null, key_version = null ${at(id, 'true')}`], 6, brokenAt(6)],
+    'the last entry removed': [(id) => [`delete from audit_entries ${at(id, 'sequence = 5')}`], 5, brokenAt(5)],
+    'the row of the chain removed': [(id) => [`delete from audit_chains ${at(id, 'true')}`], 6, brokenAt(6)],
+    'an entry behind the head': [
+      (id) => [
+        `insert into audit_entries select organization_id, 6, 'new', environment, created_at, actor_type, actor_id, actor_key_id, action,
+        target_type, target_id, outcome, request_id, changes_json, hash, key_version from audit_entries ${at(id, 'sequence = 5')}`,
+      ],
+      7,
+      '6: the entry does not match its hash',
+    ],
+  };
+  test.each(Object.entries(cases))('%s: the log goes on, and the fault stays', async (name, [statements, sequence, expected]) => {
+    const organizationId = `org_next_${name.replaceAll(' ', '_')}`;
+    await append(organizationId, 5);
+    await tamper(...statements(organizationId));
+    await append(organizationId, 1, 100);
+    const { rows } = await database.query("select sequence from audit_entries where organization_id = $1 and id = 'e00100'", [
+      organizationId,
+    ]);
+    expect(rows).toEqual([{ sequence: String(sequence) }]);
+    expect(await faultsOf(organizationId)).toEqual([expected]);
+  });
+
+  test('a whole log and its chain removed, of an organization that is older than an hour', async () => {
+    await database.query(
+      "insert into organizations (id, name, created_at) values ('org_emptied', 'Emptied', '2026-01-01T00:00:00Z') on conflict do nothing",
+    );
+    await tamper(
+      "delete from audit_entries where organization_id = 'org_emptied'",
+      "delete from audit_chains where organization_id = 'org_emptied'",
+    );
+    await append('org_emptied', 1);
+    expect(await faultsOf('org_emptied')).toEqual([brokenAt(1)]);
+  });
+
+  test('a head whose key this replica does not have is left alone, and other organizations get their entries', async () => {
+    await append('org_other_key', 2);
+    await database.query("update audit_chains set key_version = 9 where organization_id = 'org_other_key'");
+    const entry = { environment: 'live', createdAt: '2026-03-01T10:00:00.000Z' };
+    const entries = ['org_other_key', 'org_same_batch'].map((organizationId) => ({ ...entry, id: 'k1', organizationId }));
+    await expect(agents.appendAuditEntries({ entries })).rejects.toMatchObject({ code: 'unavailable' });
+    const { rows } = await database.query("select organization_id from audit_entries where id = 'k1'");
+    expect(rows).toEqual([{ organization_id: 'org_same_batch' }]);
+  });
+
+  test('a start does not sign a chain again whose signature was removed', async () => {
+    await append('org_posing_as_old', 5);
+    await recomputeUnkeyed('org_posing_as_old');
+    const pose = async () => {
+      await database.query("update audit_chains set mac = null, key_version = null where organization_id = 'org_posing_as_old'");
+      await database.query("insert into audit_unsigned_chains values ('org_posing_as_old') on conflict do nothing");
+      const again = await boot({ DATABASE_URL: identity.url });
+      await again.stop();
+    };
+    await pose();
+    expect(await faultsOf('org_posing_as_old')).toEqual(['6: the head of the chain is not signed']);
+    await database.query('delete from audit_key_start');
+    await pose();
+    expect(await faultsOf('org_posing_as_old')).toEqual(['6: the head of the chain is not signed']);
+    await append('org_posing_as_old', 1, 100);
+    expect(await faultsOf('org_posing_as_old')).toEqual([brokenAt(6)]);
+  });
+});
+
 describe('anchors', () => {
   const check = async (anchors: Parameters<typeof identity.operator.checkAuditAnchors>[0]['anchors']) =>
     (await identity.operator.checkAuditAnchors({ anchors: anchors ?? [] })).faults.map(({ sequence, reason }) => `${sequence}: ${reason}`);
@@ -243,8 +336,14 @@ describe('chains from before there were keys', () => {
   }
 
   test('are signed at the next start, go on with keyed entries, and keep their entries from then on', async () => {
+    const before = await boot();
+    const shared = database;
+    database = new Database({ connectionString: before.url });
+    await database.connect();
+    await database.query('set search_path = identity');
+    await database.query('delete from audit_key_start');
     await leaveOldChain('org_old', 4);
-    const again = await boot({ DATABASE_URL: identity.url, AUDIT_KEYS: `2:${Buffer.alloc(32, 9).toString('base64')}` });
+    const again = await boot({ DATABASE_URL: before.url, AUDIT_KEYS: `2:${Buffer.alloc(32, 9).toString('base64')}` });
     try {
       const verify = async () =>
         (await again.operator.verifyAuditChain({ organizationId: 'org_old' })).faults.map(
@@ -259,11 +358,15 @@ describe('chains from before there were keys', () => {
       const { rows } = await database.query("select key_version from audit_entries where organization_id = 'org_old' order by sequence");
       expect(rows.map((row) => row.key_version)).toEqual([0, 0, 0, 0, 2]);
       expect(await verify()).toEqual([]);
-      expect(await faultsOf('org_old')).toEqual(['5: AUDIT_KEYS has no version 2']);
+      const { faults } = await before.operator.verifyAuditChain({ organizationId: 'org_old' });
+      expect(faults).toMatchObject([{ sequence: '5', reason: 'AUDIT_KEYS has no version 2' }]);
       await tamper("update audit_entries set actor_id = 'x' where organization_id = 'org_old' and sequence = 2");
       expect(await verify()).toEqual(['2: the entry does not match its hash']);
     } finally {
+      await database.end();
+      database = shared;
       await again.stop();
+      await before.stop();
     }
   });
 

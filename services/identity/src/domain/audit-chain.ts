@@ -63,11 +63,16 @@ export function entryHash(
 export interface ChainHead extends ChainPosition {
   /** Of the entry with this sequence, which is also the number of entries. */
   readonly hash: string;
+  /** The first entry that was added after the chain before it had failed its signature. */
+  readonly brokenFrom?: number | undefined;
 }
 
-/** Proves that the chain had this end: without it, a chain that was cut would be a whole one. */
-export const headMac = (keys: AuditKeys, version: number, { organizationId, sequence, hash }: ChainHead): string | undefined =>
-  mac(keys, version, ['head', organizationId, sequence, hash]);
+/**
+ * Proves that the chain had this end: without it, a chain that was cut would be a whole one. A break is covered, so that it cannot be
+ * removed without the key; an unbroken head is signed as before there were breaks, which replicas of both versions verify.
+ */
+export const headMac = (keys: AuditKeys, version: number, { organizationId, sequence, hash, brokenFrom }: ChainHead): string | undefined =>
+  mac(keys, version, ['head', organizationId, sequence, hash, ...(brokenFrom === undefined ? [] : ['broken', brokenFrom])]);
 
 export interface Anchor extends ChainHead {
   readonly at: string;

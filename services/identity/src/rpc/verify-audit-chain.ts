@@ -57,11 +57,21 @@ async function goOn({ store, auditKeys }: IdentityContext, begun: ChainWalk): Pr
 }
 
 const toCursor = ({ organizationId, walk }: Position): (string | number)[] =>
-  walk ? [organizationId, walk.sequence, walk.previous, walk.version, walk.length, walk.head, walk.headFault] : [organizationId];
+  walk
+    ? [organizationId, walk.sequence, walk.previous, walk.version, walk.length, walk.head, walk.headFault, walk.headFaultAt]
+    : [organizationId];
 
 function fromCursor(after: readonly (string | number)[] = ['']): Position {
   const [organizationId, ...walk] = after as [string, ...(string | number)[]];
   if (walk.length === 0) return { organizationId };
-  const [sequence, previous, version, length, head, headFault] = walk as [number, string, number, number, string, string];
-  return { organizationId, walk: { organizationId, sequence, previous, version, length, head, headFault } };
+  const [sequence, previous, version, length, head, headFault, headFaultAt = length + 1] = walk as [
+    number,
+    string,
+    number,
+    number,
+    string,
+    string,
+    number?,
+  ];
+  return { organizationId, walk: { organizationId, sequence, previous, version, length, head, headFault, headFaultAt } };
 }

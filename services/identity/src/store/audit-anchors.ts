@@ -12,6 +12,7 @@ interface ChainRow {
   sequence: string;
   hash: string;
   version: number | null;
+  brokenFrom: string | null;
   mac: string | null;
   at: Date | string;
 }
@@ -29,7 +30,7 @@ const mostAnchors = 200;
 /** The ends of the chains, signed, by organization from the one after `after` on, or of one organization alone. */
 export async function listAnchors(sql: Sql, keys: AuditKeys, organizationId: string, after: string): Promise<AnchorPage> {
   const rows = await sql<ChainRow>(
-    `select organization_id as "organizationId", length as sequence, head as hash, key_version as version, mac, now() as at
+    `select organization_id as "organizationId", length as sequence, head as hash, key_version as version, broken_from as "brokenFrom", mac, now() as at
      from audit_chains where organization_id > $1 and ($2 = '' or organization_id = $2) order by organization_id limit ${mostAnchors}`,
     [after, organizationId],
   );
@@ -42,10 +43,11 @@ export async function listAnchors(sql: Sql, keys: AuditKeys, organizationId: str
   };
 }
 
-function anchorOf(keys: AuditKeys, { version, mac, ...row }: ChainRow): SignedAnchor | ChainFault {
+function anchorOf(keys: AuditKeys, { version, mac, brokenFrom: broken, ...row }: ChainRow): SignedAnchor | ChainFault {
   const { organizationId, hash } = row;
   const sequence = Number(row.sequence);
-  const expected = version === null ? undefined : headMac(keys, version, { organizationId, sequence, hash });
+  const brokenFrom = broken === null ? undefined : Number(broken);
+  const expected = version === null ? undefined : headMac(keys, version, { organizationId, sequence, hash, brokenFrom });
   if (expected === undefined || mac === null || !isSameMac(expected, mac))
     return { organizationId, sequence, reason: 'the head of the chain does not match its signature' };
   const anchor = { organizationId, sequence, hash, at: new Date(row.at).toISOString() };

@@ -1,5 +1,6 @@
+import { ServiceError } from '@agent-service/contracts';
 import { boundChangesJson, type Sql, type Store } from '@agent-service/store';
-import { type AuditFacts, type AuditKeys, chainStart, entryHash, headMac, newestVersion } from '../domain/audit-chain.ts';
+import { type AuditFacts, type AuditKeys, chainStart, entryHash, headMac, isSameMac, newestVersion } from '../domain/audit-chain.ts';
 
 /** An entry on its way into the chain of its organization. */
 export interface AuditRecord extends AuditFacts {
@@ -10,55 +11,130 @@ interface Chain {
   length: string;
   head: string;
   counts: Record<string, number>;
+  version: number | null;
+  mac: string | null;
+  brokenFrom: string | null;
+}
+
+/** Where the next entry goes, and from which entry on the chain is broken. */
+interface ChainEnd {
+  readonly sequence: number;
+  readonly hash: string;
+  readonly brokenFrom: number | undefined;
 }
 
 /** Appends entries to the chains of their organizations; an entry that is already there is passed over. */
 export async function appendAudit(store: Store, keys: AuditKeys, records: readonly AuditRecord[]): Promise<void> {
-  for (const [organizationId, group] of Map.groupBy(records, (record) => record.organizationId)) {
-    await store.transaction(({ sql }) => appendToChain(sql, keys, organizationId, group));
-  }
+  const groups = Map.groupBy(records, (record) => record.organizationId);
+  const failures: unknown[] = [];
+  // A chain that cannot be extended does not keep the entries of other organizations from theirs.
+  for (const [organizationId, group] of groups)
+    await store.transaction(({ sql }) => appendToChain(sql, keys, organizationId, group)).catch((cause: unknown) => failures.push(cause));
+  if (failures.length > 0) throw failures[0];
 }
 
 async function appendToChain(sql: Sql, keys: AuditKeys, organizationId: string, records: readonly AuditRecord[]): Promise<void> {
   const chain = await lockChain(sql, organizationId);
-  const fresh = await withoutKnown(sql, organizationId, records);
+  const { newest, known } = await findStored(sql, organizationId, records);
+  const fresh = [...new Map(records.map((record) => [record.id, record])).values()].filter((record) => !known.has(record.id));
   if (fresh.length === 0) return;
+  const end = await findEnd(sql, keys, chain, newest, fresh);
   const version = newestVersion(keys);
-  let sequence = Number(chain.length);
-  let head = chain.head;
+  let { sequence, hash } = end;
   // Bounded where it is written too, but not by the versions before.
   const rows = fresh.map(({ changesJson, ...rest }) => {
     const record = { ...rest, changesJson: boundChangesJson(changesJson) };
     sequence += 1;
-    head = entryHash(keys, version, head, { organizationId, sequence }, record) ?? '';
+    hash = entryHash(keys, version, hash, { organizationId, sequence }, record) ?? '';
     chain.counts[record.environment] = (chain.counts[record.environment] ?? 0) + 1;
-    return { ...record, sequence, hash: head, version };
+    return { ...record, sequence, hash, version };
   });
   await insert(sql, organizationId, rows);
-  await sql('update audit_chains set length = $2, head = $3, counts = $4, key_version = $5, mac = $6 where organization_id = $1', [
-    organizationId,
-    sequence,
-    head,
-    JSON.stringify(chain.counts),
-    version,
-    headMac(keys, version, { organizationId, sequence, hash: head }),
-  ]);
+  await sql(
+    'update audit_chains set length = $2, head = $3, counts = $4, key_version = $5, mac = $6, broken_from = $7 where organization_id = $1',
+    [
+      organizationId,
+      sequence,
+      hash,
+      JSON.stringify(chain.counts),
+      version,
+      headMac(keys, version, { organizationId, sequence, hash, brokenFrom: end.brokenFrom }),
+      end.brokenFrom ?? null,
+    ],
+  );
 }
 
 async function lockChain(sql: Sql, organizationId: string): Promise<Chain> {
   await sql('insert into audit_chains (organization_id, head) values ($1, $2) on conflict do nothing', [organizationId, chainStart]);
-  const [chain] = await sql<Chain>('select length, head, counts from audit_chains where organization_id = $1 for update', [organizationId]);
+  const [chain] = await sql<Chain>(
+    `select length, head, counts, key_version as version, mac, broken_from as "brokenFrom"
+     from audit_chains where organization_id = $1 for update`,
+    [organizationId],
+  );
   if (!chain) throw new Error(`the audit chain of ${organizationId} is gone`);
   return chain;
 }
 
-async function withoutKnown(sql: Sql, organizationId: string, records: readonly AuditRecord[]): Promise<AuditRecord[]> {
-  const rows = await sql<{ id: string }>('select id from audit_entries where organization_id = $1 and id = any($2)', [
-    organizationId,
-    records.map((record) => record.id),
-  ]);
-  const known = new Set(rows.map((row) => row.id));
-  return [...new Map(records.map((record) => [record.id, record])).values()].filter((record) => !known.has(record.id));
+/**
+ * A head that fails its signature proves nothing about the entries before it. The log goes on behind its newest entry, and the signed head
+ * says from then on where that was: `audit verify` reports it for ever.
+ */
+async function findEnd(
+  sql: Sql,
+  keys: AuditKeys,
+  chain: Chain,
+  newest: Newest | undefined,
+  fresh: readonly AuditRecord[],
+): Promise<ChainEnd> {
+  const brokenFrom = chain.brokenFrom === null ? undefined : Number(chain.brokenFrom);
+  const end = { sequence: Number(chain.length), hash: chain.head, brokenFrom };
+  if ((newest?.sequence ?? 0) === end.sequence && (await isProven(sql, keys, chain, end, fresh))) return end;
+  const sequence = newest?.sequence ?? 0;
+  return { sequence, hash: newest?.hash ?? chainStart, brokenFrom: sequence + 1 };
+}
+
+async function isProven(sql: Sql, keys: AuditKeys, chain: Chain, end: ChainEnd, fresh: readonly AuditRecord[]): Promise<boolean> {
+  const organizationId = fresh[0]?.organizationId ?? '';
+  if (chain.mac === null || chain.version === null) return end.sequence === 0 && (await isNew(sql, organizationId, fresh));
+  const expected = headMac(keys, chain.version, { organizationId, ...end });
+  // During a rolling update of AUDIT_KEYS another replica has the key: the sender tries that one.
+  if (expected === undefined) throw new ServiceError('unavailable', { cause: new Error(`AUDIT_KEYS has no version ${chain.version}`) });
+  return isSameMac(expected, chain.mac);
+}
+
+/** A chain begins with its organization: one that begins an hour later is in the place of a chain that was removed. */
+async function isNew(sql: Sql, organizationId: string, fresh: readonly AuditRecord[]): Promise<boolean> {
+  const first = Math.min(...fresh.map(({ createdAt }) => Date.parse(createdAt)));
+  const [row] = await sql<{ isOld: boolean }>(
+    `select created_at < $2::timestamptz - interval '1 hour' as "isOld" from organizations where id = $1`,
+    [organizationId, new Date(first).toISOString()],
+  );
+  return !row?.isOld;
+}
+
+interface Newest {
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+interface Stored {
+  newest: Newest | null;
+  known: string[];
+}
+
+/** After the lock, so that it sees what the transaction before has added. */
+async function findStored(
+  sql: Sql,
+  organizationId: string,
+  records: readonly AuditRecord[],
+): Promise<{ newest: Newest | undefined; known: ReadonlySet<string> }> {
+  const [row] = await sql<Stored>(
+    `select array(select id from audit_entries where organization_id = $1 and id = any($2)) as known,
+       (select json_build_object('sequence', sequence, 'hash', hash) from audit_entries where organization_id = $1
+        order by sequence desc limit 1) as newest`,
+    [organizationId, records.map((record) => record.id)],
+  );
+  return { newest: row?.newest ?? undefined, known: new Set(row?.known) };
 }
 
 async function insert(

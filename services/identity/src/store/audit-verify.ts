@@ -21,12 +21,15 @@ export interface ChainWalk {
   readonly head: string;
   /** What is wrong with that end; empty for nothing. */
   readonly headFault: string;
+  /** The entry that the fault is reported at. */
+  readonly headFaultAt: number;
 }
 
 interface HeadRow {
   length: string | null;
   head: string | null;
   version: number | null;
+  brokenFrom: string | null;
   mac: string | null;
   newest: string | null;
   isOld: boolean;
@@ -34,7 +37,7 @@ interface HeadRow {
 
 // One statement, so that the chain and its newest entry are of one moment.
 const headStatement = `
-  select chain.length, chain.head, chain.key_version as version, chain.mac,
+  select chain.length, chain.head, chain.key_version as version, chain.broken_from as "brokenFrom", chain.mac,
     (select max(sequence) from audit_entries where organization_id = $1) as newest,
     exists (select 1 from organizations where id = $1 and created_at < now() - interval '1 hour') as "isOld"
   from (select $1::text as id) as organization left join audit_chains as chain on chain.organization_id = organization.id`;
@@ -44,14 +47,18 @@ export async function beginWalk(sql: Sql, keys: AuditKeys, organizationId: strin
   const [row] = await sql<HeadRow>(headStatement, [organizationId]);
   if (!row || (row.length === null && row.newest === null && !row.isOld)) return undefined;
   const head = { length: Number(row.length ?? 0), head: row.head ?? chainStart };
-  const headFault = headFaultOf(keys, organizationId, row);
-  return { organizationId, sequence: 0, previous: chainStart, version: unkeyedVersion, ...head, headFault };
+  const fault = headFaultOf(keys, organizationId, row);
+  const breakFault = row.brokenFrom === null ? '' : 'the chain before this entry did not match its signature when the entry was added';
+  const headFaultAt = fault === '' && breakFault !== '' ? Number(row.brokenFrom) : head.length + 1;
+  const walk = { organizationId, sequence: 0, previous: chainStart, version: unkeyedVersion, ...head };
+  return { ...walk, headFault: fault || breakFault, headFaultAt };
 }
 
-function headFaultOf(keys: AuditKeys, organizationId: string, { length, head, version, mac, newest }: HeadRow): string {
+function headFaultOf(keys: AuditKeys, organizationId: string, { length, head, version, mac, newest, brokenFrom: broken }: HeadRow): string {
   if (length === null || head === null) return 'the chain is missing';
   if (version === null || mac === null) return 'the head of the chain is not signed';
-  const expected = headMac(keys, version, { organizationId, sequence: Number(length), hash: head });
+  const brokenFrom = broken === null ? undefined : Number(broken);
+  const expected = headMac(keys, version, { organizationId, sequence: Number(length), hash: head, brokenFrom });
   if (expected === undefined) return `AUDIT_KEYS has no version ${version}`;
   if (!isSameMac(expected, mac)) return 'the head of the chain does not match its signature';
   return Number(newest ?? 0) === Number(length) ? '' : 'the chain does not end with its newest entry';
@@ -89,7 +96,7 @@ export async function stepWalk(sql: Sql, keys: AuditKeys, begun: ChainWalk): Pro
   const fault = (sequence: number, reason: string) => ({ walk, isDone: true, fault: { organizationId, sequence, reason } });
   if (walk.sequence < length) return fault(walk.sequence + 1, 'the entry is missing');
   if (walk.previous !== walk.head) return fault(length + 1, 'the last entry is not the head of the chain');
-  return walk.headFault ? fault(length + 1, walk.headFault) : { walk, isDone: true };
+  return walk.headFault ? fault(walk.headFaultAt, walk.headFault) : { walk, isDone: true };
 }
 
 function entryFault(keys: AuditKeys, { organizationId, sequence, previous, version }: ChainWalk, row: EntryRow): string {
