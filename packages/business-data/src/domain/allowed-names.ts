@@ -16,7 +16,7 @@ export const allowedFunctions: ReadonlySet<string> = words(`
 
   upper lower initcap length char_length character_length octet_length bit_length concat concat_ws format left right substring substr
   position strpos overlay replace translate reverse repeat lpad rpad ltrim rtrim btrim split_part starts_with ascii chr md5
-  sha224 sha256 sha384 sha512 encode decode quote_literal quote_ident quote_nullable normalize is_normalized casefold unistr
+  gen_random_uuid sha224 sha256 sha384 sha512 encode decode quote_literal quote_ident quote_nullable normalize is_normalized casefold unistr
   regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table regexp_count regexp_instr regexp_like regexp_substr
   string_to_array string_to_table like_escape similar_to_escape get_bit get_byte bit_count
 

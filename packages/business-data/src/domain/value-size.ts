@@ -34,6 +34,7 @@ const resultSizes: ReadonlyMap<string, Size> = new Map<string, Size>([
   ['regexp_replace', timesTheirs((name, args) => 1 + lengthAt(name, args, 2))],
   ['overlay', timesTheirs((name, args) => 1 + lengthAt(name, args, 1))],
   ['array_to_string', timesTheirs((name, args) => 1 + lengthAt(name, args, 1) + (args[2] === undefined ? 0 : lengthAt(name, args, 2)))],
+  ['concat_ws', (_, __, [separator = 0, ...rest]) => sum(rest) + Math.max(0, rest.length - 1) * separator],
   ['format', sizeOfFormat],
   ['ts_headline', sizeOfHeadline],
   // Quotes and backslashes double each time.
@@ -53,10 +54,83 @@ const accumulating = new Set(
  * `least(..., literal)`, and what is put in place of something a literal, or `left(..., literal)`, since columns have any length.
  */
 export function sizeOfCall(name: string, call: Tree, sizes: readonly number[]): number {
-  if (accumulating.has(name)) requireAggregable(sum(sizes), `${name}()`);
-  const size = resultSizes.get(name)?.(name, listOf(call['args']), sizes) ?? sum(sizes);
+  requireBoundedWork(name, sizes);
+  if (call['func_variadic'] === true && name === 'concat_ws') requireShortSeparator(call);
+  const args = listOf(call['args']);
+  if (name.startsWith('jsonb_path_')) return sizeOfPath(args[1], sizes[0] ?? 1);
+  const size = resultSizes.get(name)?.(name, args, sizes) ?? sum(sizes);
   return longest(`${name}()`, size);
 }
+
+function requireShortSeparator(call: Tree): void {
+  if ((lengthOf(listOf(call['args'])[0]) ?? longestValue) > cellSize)
+    throw new Refusal(`The separator of concat_ws() with VARIADIC may become too long: write a literal of at most ${cellSize} characters.`);
+}
+
+const longestPath = 1_000;
+
+/** A path gives an item once for each subscript that names it, and `**` once for each level above it. */
+export function sizeOfPath(path: unknown, size: number): number {
+  const cast = fieldsOf(path, 'TypeCast');
+  const text = literalOf(cast ? cast['arg'] : path);
+  if (text === undefined) throw new Refusal('A JSON path must be a literal.');
+  if (text.length > longestPath) throw new Refusal(`A JSON path is too long: write at most ${longestPath} characters.`);
+  const [commas, subscripts, levels] = [',', '[', '**'].map((mark) => text.split(mark).length - 1) as [number, number, number];
+  // Commas give the largest product where each pair of brackets has as many of them.
+  const repeated = subscripts === 0 ? 1 : (1 + commas / subscripts) ** subscripts;
+  return longest('a JSON path', Math.max(1, size) ** (1 + levels) * repeated);
+}
+
+/** PostgreSQL does not interrupt these: each character of the first argument is compared with all of the second. */
+const comparing = new Set('translate ltrim rtrim btrim strpos position replace split_part string_to_array string_to_table'.split(' '));
+const mostComparisons = 100_000_000;
+const longestNormalized = 10_000;
+
+function requireBoundedWork(name: string, [first = 0, second = 0]: readonly number[]): void {
+  if (comparing.has(name)) requireBoundedComparison(`${name}()`, first, second);
+  if ((name === 'normalize' || name === 'is_normalized') && first > longestNormalized)
+    throw new Refusal(`The text given to ${name}() may become too long, more than ${longestNormalized} characters.`);
+}
+
+/** What cannot be interrupted takes less than a second. */
+export function requireBoundedComparison(what: string, left: number, right: number): void {
+  if (left * right > mostComparisons) throw new Refusal(`The values compared by ${what} may become too long.`);
+}
+
+const mostCollected = 15_000;
+const mostComputed = 8;
+const longestComputed = 1_000;
+
+/** What the aggregates of one statement keep for every row, together. */
+export class Collection {
+  #total = 0;
+  #computed = 0;
+
+  add(what: string, size: number, values: readonly unknown[]): void {
+    requireAggregable(size, what);
+    this.#total += Math.max(size, cellSize);
+    if (this.#total > mostCollected) throw new Refusal('The values collected by all aggregates together may become too long.');
+    if (values.length === 0 || values.every(isPlain)) return;
+    this.#computed += 1;
+    if (this.#computed > mostComputed)
+      throw new Refusal(`A statement can collect at most ${mostComputed} computed values; the rows collected become too long.`);
+    if (size > longestComputed && values.some(isText))
+      throw new Refusal(`The computed values collected by ${what} may become too long, more than ${longestComputed} characters each.`);
+  }
+}
+
+const isPlain = (node: unknown): boolean => {
+  const cast = fieldsOf(node, 'TypeCast');
+  return cast ? isPlain(cast['arg']) : isTree(node) && ('ColumnRef' in node || 'A_Const' in node);
+};
+
+/** Not an object, an array or a row, which may have many columns. */
+const isText = (node: unknown): boolean => {
+  const name = textOf(fieldsOf(listOf(fieldsOf(node, 'FuncCall')?.['funcname']).at(-1), 'String')?.['sval']);
+  return name === undefined ? fieldsOf(node, 'A_Expr') !== undefined : !/^(jsonb?_|to_jsonb?$|row_to_json$|array_)/.test(name);
+};
+
+export const isAccumulating = (name: string): boolean => accumulating.has(name);
 
 /** Refuses a value that may become too long. */
 export function longest(what: string, size: number): number {
@@ -157,7 +231,9 @@ function literalOf(node: unknown): string | undefined {
 function countAt(place: number, name: string, args: readonly unknown[]): number {
   const count = boundOf(args[place]);
   if (count === undefined || count > longestCount)
-    throw new Refusal(`The length given to ${name}() must be a number up to ${longestCount}, or least(length, number).`);
+    throw new Refusal(
+      `The length given to ${name}() must be a number up to ${longestCount}, or least(length, number), such as least(x, 100).`,
+    );
   return Math.max(1, count);
 }
 

@@ -1,5 +1,6 @@
 import type { ScopedTable } from '../scope.ts';
 import { fieldsOf, isTree, type Tree } from '../tree.ts';
+import { Collection } from '../value-size.ts';
 import type { Binder } from './context.ts';
 import { bindExpression } from './expressions.ts';
 import { bindFrom } from './from.ts';
@@ -28,6 +29,7 @@ export function bind(statement: Tree, tables: readonly ScopedTable[]): void {
     expression: (node, place) => bindExpression(node, place, binder),
     columnsOf: (select) => outputs.get(select),
     table: (schema, name) => tables.find((table) => table.schema === schema && table.name === name),
+    collection: new Collection(),
     mayBeComposite,
     mayBeTsvector,
   };

@@ -1,5 +1,6 @@
 import type { ScopedTable } from '../scope.ts';
 import type { Tree } from '../tree.ts';
+import type { Collection } from '../value-size.ts';
 import type { Columns, Namespace, Relation } from './namespace.ts';
 
 /** A WITH query, as the FROM clauses that can see it do. */
@@ -38,6 +39,8 @@ export interface Binder {
   /** Output columns of a subquery that is bound already. */
   columnsOf(select: unknown): Columns | undefined;
   table(schema: string, name: string): ScopedTable | undefined;
+  /** What its aggregates keep. */
+  readonly collection: Collection;
   /** A row type of the database's own may hide behind an expression, so that its columns are not known. */
   mayBeComposite(): boolean;
   /** Some expression of the statement may be of type tsvector. */

@@ -1,7 +1,16 @@
 import { grammar } from '../grammar.ts';
 import { Refusal } from '../refusal.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
-import { longest, requireAggregable, sizeOfArithmetic, sizeOfCall, sizeOfCast, sizeOfConstant } from '../value-size.ts';
+import {
+  isAccumulating,
+  longest,
+  requireBoundedComparison,
+  sizeOfArithmetic,
+  sizeOfCall,
+  sizeOfCast,
+  sizeOfConstant,
+  sizeOfPath,
+} from '../value-size.ts';
 import type { Binder, Place } from './context.ts';
 import { findRelation, requireColumn, requireQualified, rowSize } from './namespace.ts';
 
@@ -66,6 +75,7 @@ const kinds = new Map<string, Bind>([
   ['JsonKeyValue', ({ key, value }, place, binder) => bindExpression(key, place, binder) + bindExpression(value, place, binder)],
   ['JsonArrayQueryConstructor', bindAggregate],
   ['JsonArrayAgg', bindAggregate],
+  ['JsonFuncExpr', (fields, place, binder) => sizeOfPath(fields['pathspec'], bindExpression(fields, place, binder))],
   ['JsonObjectAgg', bindAggregate],
 ]);
 
@@ -103,7 +113,7 @@ const accumulating = new Set(['EXPR_SUBLINK', 'ARRAY_SUBLINK']);
 function bindSublink({ subLinkType, testexpr, subselect }: Tree, place: Place, binder: Binder): number {
   bindExpression(testexpr, place, binder);
   const size = bindExpression(subselect, place, binder);
-  if (subLinkType === 'ARRAY_SUBLINK') requireAggregable(size, 'ARRAY(SELECT ...)');
+  if (subLinkType === 'ARRAY_SUBLINK') binder.collection.add('ARRAY(SELECT ...)', size, []);
   return accumulating.has(String(subLinkType)) ? size : 1;
 }
 
@@ -120,22 +130,31 @@ function bindCall(call: Tree, place: Place, binder: Binder): number {
   if (isTree(over)) bindWindow(over, place, binder);
   bindExpression([order, filter], place, binder);
   const sizes = listOf(args).map((argument) => bindExpression(argument, place, binder));
-  return sizeOfCall(namesOf(call['funcname'])?.at(-1) ?? '', call, sizes);
+  const name = namesOf(call['funcname'])?.at(-1) ?? '';
+  if (isAccumulating(name)) {
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    binder.collection.add(`${name}()`, total, listOf(args));
+  }
+  return sizeOfCall(name, call, sizes);
 }
 
 function bindAggregate(fields: Tree, place: Place, binder: Binder): number {
   const size = bindExpression(fields, place, binder);
-  requireAggregable(size, 'A JSON aggregate');
+  binder.collection.add('a JSON aggregate', size, []);
   return size;
 }
 
 const comparing = new Set('= <> != < > <= >= ~~ !~~ ~~* !~~* ~* !~ !~* ^@ @> <@ ? ?| ?& @? @@ && <-> -|- <<= >>='.split(' '));
+
+/** Compares each part of one side with all of the other, and cannot be interrupted. */
+const matching = new Set('~~ !~~ ~~* !~~* @> <@ &&'.split(' '));
 
 function bindOperator({ kind, name, lexpr, rexpr }: Tree, place: Place, binder: Binder): number {
   const [left, right] = [bindExpression(lexpr, place, binder), bindExpression(rexpr, place, binder)];
   const operator = namesOf(name)?.at(-1) ?? '';
   // A domain may hide a shape, whose operators cannot be stopped, or which `+` makes longer.
   if (operator === '<->' && binder.mayBeComposite()) throw new Refusal('The operator <-> is not available here.');
+  if (matching.has(operator)) requireBoundedComparison(operator, left, right);
   if (kind !== 'AEXPR_OP' || comparing.has(operator)) return Math.max(left, right);
   if (operator === '||' || binder.mayBeComposite()) return longest(operator, left + right);
   return sizeOfArithmetic(left, right);

@@ -1,6 +1,6 @@
 import { Refusal } from '../refusal.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
-import { cellSize } from '../value-size.ts';
+import { cellSize, sizeOfPath } from '../value-size.ts';
 import type { Binder, CteScope, FromPart, Place } from './context.ts';
 import { bindFunctions } from './function-columns.ts';
 import { type Column, type Columns, concatColumns, findIn, noColumns, type Relation, renameColumns, visibleColumns } from './namespace.ts';
@@ -97,7 +97,8 @@ function bindSubselect(range: Tree, place: Place, binder: Binder): FromPart {
 
 function bindJsonTable(table: Tree, place: Place, binder: Binder): FromPart {
   const { columns, alias, ...rest } = table;
-  binder.expression(rest, place);
+  const size = binder.expression(rest, place);
+  sizeOfPath(isTree(rest['pathspec']) ? rest['pathspec']['string'] : undefined, size);
   const list = jsonColumns(listOf(columns), place, binder);
   return named(alias, 'json_table', { list, open: false });
 }
