@@ -104,6 +104,11 @@ const longestComputed = 1_000;
 /** What the aggregates of one statement keep for every row, together. */
 export class Collection {
   #total = 0;
+
+  get any(): boolean {
+    return this.#total > 0;
+  }
+
   #computed = 0;
 
   add(what: string, size: number, values: readonly unknown[]): void {

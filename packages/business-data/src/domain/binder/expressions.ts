@@ -13,6 +13,7 @@ import {
 } from '../value-size.ts';
 import type { Binder, Place } from './context.ts';
 import { findRelation, requireColumn, requireQualified, rowSize } from './namespace.ts';
+import { isStored } from './select.ts';
 
 type Bind = (fields: Tree, place: Place, binder: Binder) => number;
 
@@ -149,12 +150,27 @@ const comparing = new Set('= <> != < > <= >= ~~ !~~ ~~* !~~* ~* !~ !~* ^@ @> <@ 
 /** Compares each part of one side with all of the other, and cannot be interrupted. */
 const matching = new Set('~~ !~~ ~~* !~~* @> <@ &&'.split(' '));
 
+const containing = new Set(['&&', '@>', '<@']);
+
+/** Not made from what an aggregate collected. */
+function isBounded(node: unknown, place: Place): boolean {
+  const cast = fieldsOf(node, 'TypeCast');
+  if (cast) return isBounded(cast['arg'], place);
+  if (fieldsOf(node, 'A_Const') || isStored(node, place)) return true;
+  const call = fieldsOf(node, 'FuncCall');
+  if (call && isAccumulating(namesOf(call['funcname'])?.at(-1) ?? '')) return false;
+  const parts = call?.['args'] ?? fieldsOf(node, 'A_ArrayExpr')?.['elements'];
+  return parts !== undefined && listOf(parts).every((part) => isBounded(part, place));
+}
+
 function bindOperator({ kind, name, lexpr, rexpr }: Tree, place: Place, binder: Binder): number {
   const [left, right] = [bindExpression(lexpr, place, binder), bindExpression(rexpr, place, binder)];
   const operator = namesOf(name)?.at(-1) ?? '';
   // A domain may hide a shape, whose operators cannot be stopped, or which `+` makes longer.
   if (operator === '<->' && binder.mayBeComposite()) throw new Refusal('The operator <-> is not available here.');
   if (matching.has(operator)) requireBoundedComparison(operator, left, right);
+  if (containing.has(operator) && binder.collection.any && ![lexpr, rexpr].some((side) => isBounded(side, place)))
+    throw new Refusal(`One side of ${operator} must be a column of a table or a literal: collected values may become too long.`);
   if (kind !== 'AEXPR_OP' || comparing.has(operator)) return Math.max(left, right);
   if (operator === '||' || binder.mayBeComposite()) return longest(operator, left + right);
   return sizeOfArithmetic(left, right);

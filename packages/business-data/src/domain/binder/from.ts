@@ -76,7 +76,10 @@ function bindRange(range: Tree, place: Place, binder: Binder): FromPart {
   if (schema === undefined) return named(range['alias'], name, columnsOfCte(name, place));
   const table = binder.table(schema, name);
   if (table === undefined) throw new Refusal(`There is no table "${schema}.${name}" here.`);
-  return named(range['alias'], name, { list: table.columns.map((column) => ({ name: column.name, size: cellSize })), open: false });
+  return named(range['alias'], name, {
+    list: table.columns.map((column) => ({ name: column.name, size: cellSize, stored: true })),
+    open: false,
+  });
 }
 
 function columnsOfCte(name: string, { ctes, level }: Place): Columns {

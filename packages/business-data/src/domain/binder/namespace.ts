@@ -5,6 +5,8 @@ export interface Column {
   readonly name: string;
   /** Estimated length of a value in characters, as text. */
   readonly size: number;
+  /** A column of a table as it is. */
+  readonly stored?: boolean;
   /** `*` leaves it out: a SEARCH or CYCLE column, seen from below the level of its WITH clause. */
   readonly hidden?: boolean;
 }

@@ -59,9 +59,18 @@ function bindTargets(targets: readonly unknown[], { place, star, binder }: Targe
     const size = binder.expression(val, place);
     const starred = starOf(val, star, place);
     if (starred) add(starred);
-    else add({ list: [{ name: textOf(name) ?? outputName(val, binder.columnsOf), size }], open: false });
+    else add({ list: [{ name: textOf(name) ?? outputName(val, binder.columnsOf), size, stored: isStored(val, place) }], open: false });
   }
   return { list, open };
+}
+
+/** Whether a column of a table stands here, by which nothing that an aggregate collected is meant. */
+export function isStored(node: unknown, { namespace }: Place): boolean {
+  const [first, second] = namesOf(fieldsOf(node, 'ColumnRef')?.['fields']) ?? [];
+  if (first === undefined) return false;
+  const columns = second === undefined ? undefined : findRelation(namespace, first)?.columns;
+  const column = second === undefined ? findColumn(namespace, first) : columns && findIn(columns, second);
+  return column?.stored === true;
 }
 
 /** The columns of `*` and `relation.*`. */
@@ -103,7 +112,11 @@ function bindSetOperation(select: Tree, place: Place, binder: Binder, onLeft: On
   const left = visibleColumns(binder.select(larg, place));
   onLeft?.(left);
   const right = visibleColumns(binder.select(rarg, place));
-  const list = left.list.map((column, index) => ({ ...column, size: Math.max(column.size, right.list[index]?.size ?? 0) }));
+  const list = left.list.map((column, index) => ({
+    ...column,
+    size: Math.max(column.size, right.list[index]?.size ?? 0),
+    stored: column.stored === true && right.list[index]?.stored === true,
+  }));
   bindTail(select, { list, open: left.open }, place, binder);
   return { list, open: left.open };
 }
@@ -163,7 +176,7 @@ function createCte(expression: Tree, place: Place, binder: Binder): Cte {
       }
       if (left === undefined) throw new Refusal(`The query "${name}" can refer to itself only on the right side of its UNION.`);
       recursive = true;
-      return rename({ ...left, list: left.list.map((column) => ({ ...column, size: startingSize })) });
+      return rename({ ...left, list: left.list.map((column) => ({ ...column, size: startingSize, stored: false })) });
     },
   };
 }
@@ -171,7 +184,7 @@ function createCte(expression: Tree, place: Place, binder: Binder): Cte {
 function afterSteps(name: string, left: Columns, bound: Columns): Columns {
   const list = bound.list.map((column, index) => {
     requireBoundedStep(name, column.size);
-    return { ...column, size: sizeAfterSteps(left.list[index]?.size ?? 0, column.size) };
+    return { ...column, stored: false, size: sizeAfterSteps(left.list[index]?.size ?? 0, column.size) };
   });
   return { list, open: bound.open };
 }
