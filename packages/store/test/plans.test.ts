@@ -1,4 +1,4 @@
-import { type RecordingStore, recordingStore, type StatementRun, testDatabase } from '@agent-service/testkit';
+import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweepIdempotency } from '../src/idempotency.ts';
 import { deadLettersTable, idempotencyTable, migrate, migration, outboxTable } from '../src/index.ts';
@@ -9,7 +9,7 @@ const schema = 'plans';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: RecordingStore;
-const runs = new Map<string, StatementRun[]>();
+let runs = new Map<string, StatementRun[]>();
 
 const ids = Array.from({ length: 200 }, (_, n) => `id_${n * 7 + 1}`);
 const limits = { topic: 'audit', claimMs: 1_000, maxMessages: 200, maxBytes: 1_000_000 };
@@ -35,14 +35,7 @@ beforeAll(async () => {
   database = await testDatabase();
   await migrate({ url: database.url, schema, migrations: [migration('1', idempotencyTable, outboxTable, deadLettersTable)] });
   store = await recordingStore(database.url, schema);
-  for (const table of ['idempotency_records', 'outbox', 'dead_letters'])
-    await store.sql(`alter table ${table} set (autovacuum_enabled = false)`);
-  for (const step of Object.values(steps)) await step();
-  for (const statement of grow) await store.sql(statement);
-  for (const [name, step] of Object.entries(steps)) runs.set(name, await store.record(step));
-  // Statistics have the statements planned again.
-  await store.sql('analyze');
-  for (const [name, step] of Object.entries(steps)) runs.set(name, [...(runs.get(name) ?? []), ...(await store.record(step))]);
+  runs = await recordSteps(store, schema, { steps, grow });
 }, 60_000);
 afterAll(async () => {
   await store?.end();

@@ -25,5 +25,5 @@ export { type TlsPostgres, tlsPostgres } from './infrastructure/tls-postgres.ts'
 export { until } from './infrastructure/until.ts';
 export type { ChatRequest, ModelReply } from './model/reply.ts';
 export { type ModelScript, type ScriptedModel, scriptedModel } from './model/server.ts';
-export { type RecordingStore, recordingStore, type StatementRun } from './plans.ts';
+export { type RecordingStore, recordingStore, recordSteps, type StatementRun } from './plans.ts';
 export { randomOf, runSeed } from './random.ts';

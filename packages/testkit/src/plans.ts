@@ -100,3 +100,29 @@ function drawn(node: PlanNode, depth = 0): string {
   const line = `${'  '.repeat(depth)}${type} ${table} ${index} rows=${rows} removed=${removed} loops=${loops}`;
   return [line, ...(node.Plans ?? []).map((child) => drawn(child, depth + 1))].join('\n');
 }
+
+export interface PlannedSteps {
+  readonly steps: Readonly<Record<string, () => Promise<unknown>>>;
+  /** Statements that fill the tables. */
+  readonly grow: readonly string[];
+}
+
+/** What each step's statements read in full tables, planned while the tables were empty and again with statistics. */
+export async function recordSteps(
+  store: RecordingStore,
+  schema: string,
+  { steps, grow }: PlannedSteps,
+): Promise<Map<string, StatementRun[]>> {
+  const runs = new Map<string, StatementRun[]>();
+  for (const { name } of await store.sql<{ name: string }>(
+    `select oid::regclass::text as name from pg_class where relkind = 'r' and relnamespace = '${schema}'::regnamespace`,
+  ))
+    await store.sql(`alter table ${name} set (autovacuum_enabled = false)`);
+  for (const step of Object.values(steps)) await step();
+  for (const statement of grow) await store.sql(statement);
+  for (const [name, step] of Object.entries(steps)) runs.set(name, await store.record(step));
+  // Statistics have the statements planned again.
+  await store.sql('analyze');
+  for (const [name, step] of Object.entries(steps)) runs.set(name, [...(runs.get(name) ?? []), ...(await store.record(step))]);
+  return runs;
+}

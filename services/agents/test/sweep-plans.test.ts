@@ -1,5 +1,5 @@
 import { migrate, type Store } from '@agent-service/store';
-import { type RecordingStore, recordingStore, type StatementRun, testDatabase } from '@agent-service/testkit';
+import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { takeUpSettling } from '../src/answers/store/complete.ts';
 import { dispatchNext, tenantsHeldUp } from '../src/answers/store/dispatch.ts';
@@ -21,7 +21,7 @@ const tenant = { organizationId: 'org_1', environment: 'live' } as const;
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: RecordingStore;
-const runs = new Map<string, StatementRun[]>();
+let runs = new Map<string, StatementRun[]>();
 
 /** Answers of one tenant, which has one of a hundred. */
 const some = (state: string) =>
@@ -71,16 +71,7 @@ beforeAll(async () => {
   await migrate({ url: database.url, schema, migrations });
   store = await recordingStore(database.url, schema);
   await createPartitions(store as unknown as Store).ensure(now);
-  for (const { name } of await store.sql<{ name: string }>(
-    `select oid::regclass::text as name from pg_class where relkind = 'r' and relnamespace = '${schema}'::regnamespace`,
-  ))
-    await store.sql(`alter table ${name} set (autovacuum_enabled = false)`);
-  for (const step of Object.values(steps)) await step();
-  for (const statement of grow) await store.sql(statement);
-  for (const [name, step] of Object.entries(steps)) runs.set(name, await store.record(step));
-  // Statistics have the statements planned again.
-  await store.sql('analyze');
-  for (const [name, step] of Object.entries(steps)) runs.set(name, [...(runs.get(name) ?? []), ...(await store.record(step))]);
+  runs = await recordSteps(store, schema, { steps, grow });
 }, 240_000);
 afterAll(async () => {
   await store?.end();

@@ -1,5 +1,5 @@
 import { migrate } from '@agent-service/store';
-import { type RecordingStore, recordingStore, type StatementRun, testDatabase } from '@agent-service/testkit';
+import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { migrations } from '../src/store/migrations/index.ts';
 import { listOverdueHolds } from '../src/store/overdue-holds.ts';
@@ -11,7 +11,7 @@ const now = Date.now();
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: RecordingStore;
-const runs = new Map<string, StatementRun[]>();
+let runs = new Map<string, StatementRun[]>();
 
 const account = { organizationId: 'org_1', environment: 'live', userId: 'usr_5', month: 24_000 } as const;
 
@@ -40,13 +40,7 @@ beforeAll(async () => {
   database = await testDatabase();
   await migrate({ url: database.url, schema, migrations });
   store = await recordingStore(database.url, schema);
-  for (const table of ['holds', 'operations', 'user_accounts']) await store.sql(`alter table ${table} set (autovacuum_enabled = false)`);
-  for (const step of Object.values(steps)) await step();
-  for (const statement of grow) await store.sql(statement);
-  for (const [name, step] of Object.entries(steps)) runs.set(name, await store.record(step));
-  // Statistics have the statements planned again.
-  await store.sql('analyze');
-  for (const [name, step] of Object.entries(steps)) runs.set(name, [...(runs.get(name) ?? []), ...(await store.record(step))]);
+  runs = await recordSteps(store, schema, { steps, grow });
 }, 60_000);
 afterAll(async () => {
   await store?.end();

@@ -1,5 +1,5 @@
 import { migrate, type Store, sweepIdempotency } from '@agent-service/store';
-import { type RecordingStore, recordingStore, type StatementRun, testDatabase } from '@agent-service/testkit';
+import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { findBegun, linesOf } from '../src/store/begin.ts';
 import { saveDelivered } from '../src/store/delivered.ts';
@@ -20,7 +20,7 @@ const tenant = { organizationId: 'org_a', environment: 'live' } as const;
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: RecordingStore;
-const runs = new Map<string, StatementRun[]>();
+let runs = new Map<string, StatementRun[]>();
 
 const jobs = (state: string, count = 100) =>
   Array.from({ length: count }, (_, n) => ({ ...tenant, deliveryId: `dlv_${state}_${n + 1}`, dispatch: 0 }));
@@ -94,16 +94,7 @@ beforeAll(async () => {
   const months = createMonths(store as unknown as Store);
   await months.ensure(now - 31 * 24 * 3_600_000);
   await months.ensure(now);
-  for (const { name } of await store.sql<{ name: string }>(
-    `select oid::regclass::text as name from pg_class where relkind = 'r' and relnamespace = '${schema}'::regnamespace`,
-  ))
-    await store.sql(`alter table ${name} set (autovacuum_enabled = false)`);
-  for (const step of Object.values(steps)) await step();
-  for (const statement of grow) await store.sql(statement);
-  for (const [name, step] of Object.entries(steps)) runs.set(name, await store.record(step));
-  // Statistics have the statements planned again.
-  await store.sql('analyze');
-  for (const [name, step] of Object.entries(steps)) runs.set(name, [...(runs.get(name) ?? []), ...(await store.record(step))]);
+  runs = await recordSteps(store, schema, { steps, grow });
 }, 120_000);
 afterAll(async () => {
   await store?.end();
