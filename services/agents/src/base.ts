@@ -2,7 +2,7 @@ import type { Client } from '@agent-service/contracts';
 import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
 import type { Logger } from '@agent-service/runtime';
 import type { Cursors, Relay, Store } from '@agent-service/store';
-import type { Sources } from './sources/sources.ts';
+import type { Sources } from './data-sources/sources.ts';
 
 /** How many answers a tenant may have, and for how long. */
 export interface AnswerLimits {

@@ -5,10 +5,10 @@ import { createCursors, migrate, openCipher, openEventRelay, openStore, relayAud
 import { createAnswers } from './answers/answers.ts';
 import type { AgentsBase } from './base.ts';
 import type { AgentsConfig } from './config.ts';
+import { createSources } from './data-sources/sources.ts';
+import { sealedUrls } from './data-sources/store/sealed-urls.ts';
 import { implementation } from './rpc/index.ts';
-import { createSources } from './sources/sources.ts';
 import { migrations } from './store/migrations/index.ts';
-import { sealedUrls } from './store/sealed-urls.ts';
 import { startSweeps } from './sweeps.ts';
 
 const schema = 'agents';

@@ -1,9 +1,9 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { startSweep, sweepIdempotency } from '@agent-service/store';
+import { removeRemains } from './agents/store/deleted-agents.ts';
 import type { AgentsContext } from './context.ts';
-import { removeRemains } from './store/deleted-agents.ts';
-import { tellOrphaned } from './store/lost-steps.ts';
-import { removeOldSteps } from './store/steps.ts';
+import { tellOrphaned } from './data-sources/store/lost-steps.ts';
+import { removeOldSteps } from './data-sources/store/steps.ts';
 
 const everyMinute = 60_000;
 const everySecond = 1_000;

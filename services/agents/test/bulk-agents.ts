@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { fold, gramsOf } from '../src/domain/search.ts';
-import type { Tenant } from '../src/domain/tenant.ts';
+import { fold, gramsOf } from '../src/agents/domain/search.ts';
+import type { Tenant } from '../src/shared/tenant.ts';
 
 export interface BulkAgent {
   name: string;

@@ -1,7 +1,7 @@
 import type { AuditPayload } from '@agent-service/store/audit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { tellOrphaned } from '../src/store/lost-steps.ts';
-import { removeOldSteps } from '../src/store/steps.ts';
+import { tellOrphaned } from '../src/data-sources/store/lost-steps.ts';
+import { removeOldSteps } from '../src/data-sources/store/steps.ts';
 import { asCaller, type Booted, boot, createAgent } from './booted.ts';
 import { Talk } from './talk.ts';
 

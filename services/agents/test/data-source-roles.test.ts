@@ -3,7 +3,7 @@ import type { ProcessContext } from '@agent-service/runtime';
 import { type OwnPostgres, ownPostgres, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { leaveRoles } from '../src/sources/leave-roles.ts';
+import { leaveRoles } from '../src/data-sources/leave-roles.ts';
 
 const mine = { organizationId: 'org_mine', environment: 'live' as const };
 const logged: (readonly [string, string])[] = [];

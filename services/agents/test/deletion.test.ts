@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { removeRemains } from '../src/agents/store/deleted-agents.ts';
 import { createPartitions } from '../src/answers/store/partitions.ts';
-import { removeRemains } from '../src/store/deleted-agents.ts';
 import { asCaller, type Booted, boot, createAgent } from './booted.ts';
 import { Talk } from './talk.ts';
 import { wired } from './wired.ts';

@@ -1,6 +1,8 @@
 import type { Sql } from '@agent-service/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
+import { findAgent, lockAgent } from '../src/agents/store/agents.ts';
+import { listAgents } from '../src/agents/store/list-agents.ts';
 import { acceptMessages } from '../src/answers/store/accept.ts';
 import { beginAnswers, stillInHand } from '../src/answers/store/begin.ts';
 import { loadStandings, storeResults } from '../src/answers/store/complete.ts';
@@ -14,9 +16,7 @@ import { forgetKeys, loadCircumstances, loadKeys } from '../src/answers/store/lo
 import { createPartitions } from '../src/answers/store/partitions.ts';
 import { attachChannels, readAnswers } from '../src/answers/store/read.ts';
 import { renewLeases } from '../src/answers/store/renew.ts';
-import { findAgent, lockAgent } from '../src/store/agents.ts';
-import { listAgents } from '../src/store/list-agents.ts';
-import { findMessage, listMessages } from '../src/store/messages.ts';
+import { findMessage, listMessages } from '../src/conversations/store/messages.ts';
 import { type Wired, wired } from './wired.ts';
 
 const now = Date.UTC(2026, 0, 15, 12);

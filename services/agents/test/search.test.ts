@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { listAgents } from '../src/store/list-agents.ts';
+import { listAgents } from '../src/agents/store/list-agents.ts';
 import { loadAgents } from './bulk-agents.ts';
 import { type Wired, wired } from './wired.ts';
 

@@ -1,6 +1,7 @@
 import { migrate, type Store } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { removeRemains } from '../src/agents/store/deleted-agents.ts';
 import { takeUpSettling } from '../src/answers/store/complete.ts';
 import { dispatchNext, tenantsHeldUp } from '../src/answers/store/dispatch.ts';
 import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun } from '../src/answers/store/due.ts';
@@ -8,10 +9,9 @@ import { takeUpReleasing } from '../src/answers/store/holds.ts';
 import { removeOldKeys } from '../src/answers/store/load.ts';
 import { createPartitions } from '../src/answers/store/partitions.ts';
 import { takeFromDead } from '../src/answers/store/renew.ts';
-import { removeRemains } from '../src/store/deleted-agents.ts';
-import { tellOrphaned } from '../src/store/lost-steps.ts';
+import { tellOrphaned } from '../src/data-sources/store/lost-steps.ts';
+import { removeOldSteps } from '../src/data-sources/store/steps.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { removeOldSteps } from '../src/store/steps.ts';
 
 const rows = 100_000;
 const schema = 'agents';
