@@ -1,305 +1,24 @@
 import { createHash } from 'node:crypto';
-import { type Client, createClient } from '@agent-service/contracts';
+import { createClient } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client as Database } from 'pg';
-import { chainStart, entryHash } from '../src/domain/audit-chain.ts';
-import { type Booted, boot } from './booted.ts';
+import { chainStart } from '../src/domain/audit-chain.ts';
+import { type AuditWorld, connectToIdentity, startAuditWorld } from './audit-world.ts';
+import { boot } from './booted.ts';
 
-let identity: Booted;
-let agents: Client<'identity'>;
-let database: Database;
+let world: AuditWorld;
+let database: AuditWorld['database'];
+const append = (...given: Parameters<AuditWorld['append']>) => world.append(...given);
 
 beforeAll(async () => {
-  identity = await boot();
-  agents = createClient('identity', { address: identity.address, as: 'agents', config: identity.config });
-  database = new Database({ connectionString: identity.url });
-  await database.connect();
-  await database.query('set search_path = identity');
+  world = await startAuditWorld();
+  database = world.database;
 });
-
-afterAll(async () => {
-  agents.close();
-  await database.end();
-  await identity.stop();
-});
-
-const append = (organizationId: string, count: number, from = 0) =>
-  agents.appendAuditEntries({
-    entries: Array.from({ length: count }, (_, index) => ({
-      id: `e${String(from + index).padStart(5, '0')}`,
-      organizationId,
-      environment: 'live',
-      createdAt: '2026-03-01T10:00:00.000Z',
-      actor: { type: 'user', id: 'usr_a', keyId: 'key_a' },
-      action: 'agent.created',
-      target: { type: 'agent', id: `agt_${from + index}` },
-      outcome: 'success',
-      requestId: 'r',
-      changesJson: '{"name":"x"}',
-    })),
-  });
-
-const faultsOf = async (organizationId: string) => {
-  const { faults } = await identity.operator.verifyAuditChain({ organizationId });
-  return faults.map(({ sequence, reason }) => `${sequence}: ${reason}`);
-};
-
-/** As the database's administrator, who can write everything and does not have the key. */
-async function tamper(...statements: string[]): Promise<void> {
-  const all = ['alter table audit_entries disable trigger all', ...statements, 'alter table audit_entries enable trigger all'];
-  for (const statement of all) await database.query(statement);
-}
-
-/** Puts another end in place of the chain's, as whoever cuts it must. */
-const newHead = (organizationId: string) => `
-  update audit_chains set length = newest.sequence, head = newest.hash from (
-    select sequence, hash from audit_entries where organization_id = '${organizationId}' order by sequence desc limit 1) as newest
-  where organization_id = '${organizationId}'`;
-
-interface Row {
-  sequence: string;
-  at: Date;
-  [name: string]: unknown;
-}
-
-/** Writes the chain anew with the hashes that everybody can compute. */
-async function recomputeUnkeyed(organizationId: string): Promise<void> {
-  const { rows } = await database.query<Row>('select * from audit_entries where organization_id = $1 order by sequence', [organizationId]);
-  let previous = chainStart;
-  const statements: string[] = [];
-  for (const row of rows) {
-    const text = (name: string) => String(row[name]);
-    const facts = {
-      id: text('id'),
-      createdAt: (row['created_at'] as Date).toISOString(),
-      environment: text('environment'),
-      actorType: text('actor_type'),
-      actorId: 'usr_forged',
-      actorKeyId: text('actor_key_id'),
-      action: text('action'),
-      targetType: text('target_type'),
-      targetId: text('target_id'),
-      outcome: text('outcome'),
-      requestId: text('request_id'),
-      changesJson: text('changes_json'),
-    };
-    previous = entryHash(new Map(), 0, previous, { organizationId, sequence: Number(row.sequence) }, facts) ?? '';
-    statements.push(
-      `update audit_entries set actor_id = 'usr_forged', key_version = 0, hash = '${previous}' where organization_id = '${organizationId}' and sequence = ${row.sequence}`,
-    );
-  }
-  await tamper(...statements, newHead(organizationId));
-}
-
-describe('what the administrator of the database changes is found', () => {
-  const at = (organizationId: string, condition: string) => `where organization_id = '${organizationId}' and ${condition}`;
-  const cases: Record<string, [(organizationId: string) => string[], string]> = {
-    'a changed entry': [
-      (id) => [`update audit_entries set changes_json = '{}' ${at(id, 'sequence = 3')}`],
-      '3: the entry does not match its hash',
-    ],
-    'a removed entry': [(id) => [`delete from audit_entries ${at(id, 'sequence = 3')}`], '3: the entry is missing'],
-    'the last entry removed': [(id) => [`delete from audit_entries ${at(id, 'sequence = 5')}`], '5: the entry is missing'],
-    'the chain cut, with a new head': [
-      (id) => [`delete from audit_entries ${at(id, 'sequence > 3')}`, newHead(id)],
-      '4: the head of the chain does not match its signature',
-    ],
-    'the chain cut, with an unsigned head': [
-      (id) => [
-        `delete from audit_entries ${at(id, 'sequence > 3')}`,
-        newHead(id),
-        `update audit_chains set mac = null, key_version = null ${at(id, 'true')}`,
-      ],
-      '4: the head of the chain is not signed',
-    ],
-    'a head before the last entry': [
-      (id) => [`update audit_chains set length = 4, head = (select hash from audit_entries ${at(id, 'sequence = 4')}) ${at(id, 'true')}`],
-      '5: the head of the chain does not match its signature',
-    ],
-    'two entries swapped': [
-      (id) => [
-        `update audit_entries set sequence = sequence + 100 ${at(id, 'sequence in (2, 3)')}`,
-        `update audit_entries set sequence = 105 - sequence ${at(id, 'sequence > 100')}`,
-      ],
-      '2: the entry does not match its hash',
-    ],
-    'an entry behind the head': [
-      (id) => [
-        `insert into audit_entries select organization_id, 6, 'new', environment, created_at, actor_type, actor_id, actor_key_id, action,
-        target_type, target_id, outcome, request_id, changes_json, hash, key_version from audit_entries ${at(id, 'sequence = 5')}`,
-      ],
-      '6: the chain does not end with its newest entry',
-    ],
-    'an entry without a key behind one with a key': [
-      (id) => [`update audit_entries set key_version = 0 ${at(id, 'sequence = 4')}`],
-      '4: an entry without a key follows one with a key',
-    ],
-    'the row of the chain removed': [(id) => [`delete from audit_chains ${at(id, 'true')}`], '1: the chain is missing'],
-  };
-  test.each(Object.entries(cases))('%s', async (name, [statements, expected]) => {
-    const organizationId = `org_${name.replaceAll(' ', '_')}`;
-    await append(organizationId, 5);
-    expect(await faultsOf(organizationId)).toEqual([]);
-    await tamper(...statements(organizationId));
-    expect(await faultsOf(organizationId)).toEqual([expected]);
-  });
-
-  test('all hashes computed anew without the key', async () => {
-    await append('org_recomputed', 5);
-    await recomputeUnkeyed('org_recomputed');
-    expect(await faultsOf('org_recomputed')).toEqual(['6: the head of the chain does not match its signature']);
-  });
-
-  test('a whole log removed, of an organization that is older than an hour', async () => {
-    const { organizationId } = await identity.operator.createOrganization({ name: 'Removed' });
-    while ((await database.query('select 1 from audit_entries where organization_id = $1', [organizationId])).rowCount !== 4)
-      await database.query('select pg_sleep(0.01)');
-    await tamper(
-      `delete from audit_entries where organization_id = '${organizationId}'`,
-      `delete from audit_chains where organization_id = '${organizationId}'`,
-      `update organizations set created_at = now() - interval '2 hours' where id = '${organizationId}'`,
-    );
-    expect(await faultsOf(organizationId)).toEqual(['1: the chain is missing']);
-    const { faults } = await identity.operator.verifyAuditChain({});
-    expect(faults.map((fault) => fault.organizationId)).toContain(organizationId);
-  });
-});
-
-describe('an ordinary entry does not sign what was changed before it', () => {
-  const brokenAt = (sequence: number) => `${sequence}: the chain before this entry did not match its signature when the entry was added`;
-
-  test('a chain cut, with a new head', async () => {
-    await append('org_cut_then_appended', 50);
-    await tamper(
-      "delete from audit_entries where organization_id = 'org_cut_then_appended' and sequence > 43",
-      newHead('org_cut_then_appended'),
-    );
-    await append('org_cut_then_appended', 1, 100);
-    expect(await faultsOf('org_cut_then_appended')).toEqual([brokenAt(44)]);
-    await append('org_cut_then_appended', 3, 101);
-    expect(await faultsOf('org_cut_then_appended')).toEqual([brokenAt(44)]);
-    await database.query("update audit_chains set broken_from = null where organization_id = 'org_cut_then_appended'");
-    expect(await faultsOf('org_cut_then_appended')).toEqual(['48: the head of the chain does not match its signature']);
-    await append('org_cut_then_appended', 1, 110);
-    expect(await faultsOf('org_cut_then_appended')).toEqual([brokenAt(48)]);
-  });
-
-  test('all hashes computed anew without the key', async () => {
-    await append('org_recomputed_then_appended', 5);
-    await recomputeUnkeyed('org_recomputed_then_appended');
-    await append('org_recomputed_then_appended', 1, 100);
-    expect(await faultsOf('org_recomputed_then_appended')).toEqual([brokenAt(6)]);
-  });
-
-  const at = (organizationId: string, condition: string) => `where organization_id = '${organizationId}' and ${condition}`;
-  const cases: Record<string, [(organizationId: string) => string[], number, string]> = {
-    'the signature removed': [(id) => [`update audit_chains set mac = null, key_version = null ${at(id, 'true')}`], 6, brokenAt(6)],
-    'the last entry removed': [(id) => [`delete from audit_entries ${at(id, 'sequence = 5')}`], 5, brokenAt(5)],
-    'the row of the chain removed': [(id) => [`delete from audit_chains ${at(id, 'true')}`], 6, brokenAt(6)],
-    'an entry behind the head': [
-      (id) => [
-        `insert into audit_entries select organization_id, 6, 'new', environment, created_at, actor_type, actor_id, actor_key_id, action,
-        target_type, target_id, outcome, request_id, changes_json, hash, key_version from audit_entries ${at(id, 'sequence = 5')}`,
-      ],
-      7,
-      '6: the entry does not match its hash',
-    ],
-  };
-  test.each(Object.entries(cases))('%s: the log goes on, and the fault stays', async (name, [statements, sequence, expected]) => {
-    const organizationId = `org_next_${name.replaceAll(' ', '_')}`;
-    await append(organizationId, 5);
-    await tamper(...statements(organizationId));
-    await append(organizationId, 1, 100);
-    const { rows } = await database.query("select sequence from audit_entries where organization_id = $1 and id = 'e00100'", [
-      organizationId,
-    ]);
-    expect(rows).toEqual([{ sequence: String(sequence) }]);
-    expect(await faultsOf(organizationId)).toEqual([expected]);
-  });
-
-  test('a whole log and its chain removed, of an organization that is older than an hour', async () => {
-    await database.query(
-      "insert into organizations (id, name, created_at) values ('org_emptied', 'Emptied', '2026-01-01T00:00:00Z') on conflict do nothing",
-    );
-    await tamper(
-      "delete from audit_entries where organization_id = 'org_emptied'",
-      "delete from audit_chains where organization_id = 'org_emptied'",
-    );
-    await append('org_emptied', 1);
-    expect(await faultsOf('org_emptied')).toEqual([brokenAt(1)]);
-  });
-
-  test('a head whose key this replica does not have is left alone, and other organizations get their entries', async () => {
-    await append('org_other_key', 2);
-    await database.query("update audit_chains set key_version = 9 where organization_id = 'org_other_key'");
-    const entry = { environment: 'live', createdAt: '2026-03-01T10:00:00.000Z' };
-    const entries = ['org_other_key', 'org_same_batch'].map((organizationId) => ({ ...entry, id: 'k1', organizationId }));
-    await expect(agents.appendAuditEntries({ entries })).rejects.toMatchObject({ code: 'unavailable' });
-    const { rows } = await database.query("select organization_id from audit_entries where id = 'k1'");
-    expect(rows).toEqual([{ organization_id: 'org_same_batch' }]);
-  });
-
-  test('a start does not sign a chain again whose signature was removed', async () => {
-    await append('org_posing_as_old', 5);
-    await recomputeUnkeyed('org_posing_as_old');
-    const pose = async () => {
-      await database.query("update audit_chains set mac = null, key_version = null where organization_id = 'org_posing_as_old'");
-      await database.query("insert into audit_unsigned_chains values ('org_posing_as_old') on conflict do nothing");
-      const again = await boot({ DATABASE_URL: identity.url });
-      await again.stop();
-    };
-    await pose();
-    expect(await faultsOf('org_posing_as_old')).toEqual(['6: the head of the chain is not signed']);
-    await database.query('delete from audit_key_start');
-    await pose();
-    expect(await faultsOf('org_posing_as_old')).toEqual(['6: the head of the chain is not signed']);
-    await append('org_posing_as_old', 1, 100);
-    expect(await faultsOf('org_posing_as_old')).toEqual([brokenAt(6)]);
-  });
-});
-
-describe('anchors', () => {
-  const check = async (anchors: Parameters<typeof identity.operator.checkAuditAnchors>[0]['anchors']) =>
-    (await identity.operator.checkAuditAnchors({ anchors: anchors ?? [] })).faults.map(({ sequence, reason }) => `${sequence}: ${reason}`);
-
-  test('a chain that is put back to an earlier state, signature included, is found by an anchor alone', async () => {
-    await append('org_anchored', 5);
-    const { rows } = await database.query("select * from audit_chains where organization_id = 'org_anchored'");
-    await append('org_anchored', 5, 5);
-    const { anchors } = await identity.operator.listAuditAnchors({ organizationId: 'org_anchored' });
-    expect(anchors).toMatchObject([{ organizationId: 'org_anchored', sequence: '10', keyVersion: 1 }]);
-    await append('org_anchored', 5, 10);
-    expect(await check(anchors)).toEqual([]);
-
-    const [earlier] = rows;
-    await tamper(
-      "delete from audit_entries where organization_id = 'org_anchored' and sequence > 5",
-      `update audit_chains set length = 5, head = '${earlier.head}', mac = '${earlier.mac}', counts = '{"live":5}' where organization_id = 'org_anchored'`,
-    );
-    expect(await faultsOf('org_anchored')).toEqual([]);
-    expect(await check(anchors)).toEqual(['10: the entry of the anchor is missing']);
-    await append('org_anchored', 7, 20);
-    expect(await faultsOf('org_anchored')).toEqual([]);
-    expect(await check(anchors)).toEqual(['10: the chain does not contain the anchor']);
-  });
-
-  test('an anchor that was changed is refused, and a chain with a false head gets none', async () => {
-    await append('org_changed_anchor', 3);
-    const { anchors } = await identity.operator.listAuditAnchors({ organizationId: 'org_changed_anchor' });
-    expect(await check(anchors.map((anchor) => ({ ...anchor, at: '2020-01-01T00:00:00.000Z' })))).toEqual([
-      '3: the anchor does not match its signature',
-    ]);
-    expect(await check(anchors.map((anchor) => ({ ...anchor, keyVersion: 9 })))).toEqual(['3: AUDIT_KEYS has no version 9']);
-    await tamper("delete from audit_entries where organization_id = 'org_changed_anchor' and sequence = 3", newHead('org_changed_anchor'));
-    const { anchors: none, faults } = await identity.operator.listAuditAnchors({ organizationId: 'org_changed_anchor' });
-    expect(none).toEqual([]);
-    expect(faults).toMatchObject([{ organizationId: 'org_changed_anchor', sequence: '2' }]);
-  });
-});
+afterAll(() => world.stop());
 
 describe('chains from before there were keys', () => {
   /** What version 0001 of the schema left: plain hashes, no signature. */
-  async function leaveOldChain(organizationId: string, length: number): Promise<void> {
+  async function leaveOldChain(database: AuditWorld['database'], organizationId: string, length: number): Promise<void> {
     let previous = chainStart;
     for (let sequence = 1; sequence <= length; sequence += 1) {
       const content = [
@@ -337,12 +56,9 @@ describe('chains from before there were keys', () => {
 
   test('are signed at the next start, go on with keyed entries, and keep their entries from then on', async () => {
     const before = await boot();
-    const shared = database;
-    database = new Database({ connectionString: before.url });
-    await database.connect();
-    await database.query('set search_path = identity');
-    await database.query('delete from audit_key_start');
-    await leaveOldChain('org_old', 4);
+    const old = await connectToIdentity(before.url);
+    await old.query('delete from audit_key_start');
+    await leaveOldChain(old, 'org_old', 4);
     const again = await boot({ DATABASE_URL: before.url, AUDIT_KEYS: `2:${Buffer.alloc(32, 9).toString('base64')}` });
     try {
       const verify = async () =>
@@ -355,16 +71,16 @@ describe('chains from before there were keys', () => {
         entries: [{ id: 'n1', organizationId: 'org_old', environment: 'live', createdAt: '2026-03-01T10:00:00Z' }],
       });
       newer.close();
-      const { rows } = await database.query("select key_version from audit_entries where organization_id = 'org_old' order by sequence");
+      const { rows } = await old.query("select key_version from audit_entries where organization_id = 'org_old' order by sequence");
       expect(rows.map((row) => row.key_version)).toEqual([0, 0, 0, 0, 2]);
       expect(await verify()).toEqual([]);
       const { faults } = await before.operator.verifyAuditChain({ organizationId: 'org_old' });
       expect(faults).toMatchObject([{ sequence: '5', reason: 'AUDIT_KEYS has no version 2' }]);
-      await tamper("update audit_entries set actor_id = 'x' where organization_id = 'org_old' and sequence = 2");
+      await old.query('alter table audit_entries disable trigger all');
+      await old.query("update audit_entries set actor_id = 'x' where organization_id = 'org_old' and sequence = 2");
       expect(await verify()).toEqual(['2: the entry does not match its hash']);
     } finally {
-      await database.end();
-      database = shared;
+      await old.end();
       await again.stop();
       await before.stop();
     }
@@ -376,13 +92,12 @@ describe('chains from before there were keys', () => {
     await expect(database.query(old)).rejects.toThrow('key_version');
   });
 });
-
 test('with a role that owns nothing the service works, and can not change its log', async () => {
-  const role = `${new URL(identity.url).pathname.slice(1)}_runtime`;
+  const role = `${new URL(world.identity.url).pathname.slice(1)}_runtime`;
   await database.query(`create role ${role} login password 'runtime'`);
-  const url = new URL(identity.url);
+  const url = new URL(world.identity.url);
   [url.username, url.password] = [role, 'runtime'];
-  const apart = await boot({ DATABASE_URL: url.href, DATABASE_OWNER_URL: identity.url });
+  const apart = await boot({ DATABASE_URL: url.href, DATABASE_OWNER_URL: world.identity.url });
   const runtime = new Database({ connectionString: url.href });
   await runtime.connect();
   try {
@@ -401,7 +116,7 @@ test('with a role that owns nothing the service works, and can not change its lo
       'drop table audit_entries': 'must be owner',
       "insert into audit_unsigned_chains values ('org_a')": 'permission denied',
       'delete from migrations': 'permission denied',
-      [`set role ${new URL(identity.url).username}`]: 'permission denied',
+      [`set role ${new URL(world.identity.url).username}`]: 'permission denied',
     };
     for (const [statement, reason] of Object.entries(refused)) await expect(runtime.query(statement)).rejects.toThrow(reason);
   } finally {
@@ -410,13 +125,12 @@ test('with a role that owns nothing the service works, and can not change its lo
     await database.query(`drop owned by ${role}`);
   }
 });
-
 test('a long chain is verified page by page, over as many calls as it takes', async () => {
   for (let from = 0; from < 1_000; from += 250) await append('org_long', 250, from);
   const found = { calls: 0, organizations: 0, entries: 0, faults: 0 };
   let cursor = '';
   do {
-    const part = await identity.operator.verifyAuditChain({ organizationId: 'org_long', cursor, maxMs: 1 });
+    const part = await world.identity.operator.verifyAuditChain({ organizationId: 'org_long', cursor, maxMs: 1 });
     found.calls += 1;
     found.organizations += Number(part.organizations);
     found.entries += Number(part.entries);
