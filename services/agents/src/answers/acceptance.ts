@@ -60,6 +60,7 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
   async function startAll(questions: readonly Question[]): Promise<Outcomes> {
     const lookedAt = performance.now();
     const decisions = await admissions.decide(questions);
+    releaseUnused(decisions);
     const outcomes = await conclude(decisions);
     const candidates = decisions.flatMap(({ question, admission, tier }) => (admission.kind === 'admit' ? [{ question, tier }] : []));
     await prepare(decisions);
@@ -75,6 +76,13 @@ export function createAcceptance(parts: Parts, releases: Releases): Acceptance {
       paid.filter(({ question }) => !outcomes.has(question)),
     );
     return outcomes;
+  }
+
+  /** An earlier run of the batch may have held credits for messages that are refused or attached to another answer now. */
+  function releaseUnused(decisions: readonly Decision[]): void {
+    const isUnused = ({ admission, question }: Decision) =>
+      (admission.kind === 'refuse' || admission.kind === 'attach') && perhapsHeld.has(question);
+    releases.disown(decisions.filter(isUnused).map(({ question }) => question));
   }
 
   /** What the decisions call for before anything can be written: lines of new tenants, and room for keys used again. */

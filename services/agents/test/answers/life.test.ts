@@ -197,3 +197,22 @@ test('a message whose caller left before it was accepted is not accepted, and it
   );
   expect(await rig.sql('select 1 from messages where id = $1', [asked.id])).toEqual([]);
 });
+
+test('a hold is released at once when its agent is deactivated before the failed batch of its message runs again', async () => {
+  rig.clock.now += 1;
+  const [first, second] = [question(rig.clock.now, { idempotencyScope: 'taken' }), question(rig.clock.now)];
+  rig.ledger.onHold = async () => {
+    rig.ledger.onHold = undefined;
+    // The first message's key is taken after it was looked up, so that the statement that accepts both fails.
+    await rig.sql(`insert into answer_keys values ($1, $2, 'taken', 'other', 'msg_other', now())`, [organizationId, environment]);
+    await rig.sql(`update agents set status = 'inactive' where id = $1`, [agentId]);
+  };
+  const outcomes = await Promise.all([first, second].map((asked) => rig.answers.acceptance.add(asked)));
+  await rig.sql(`update agents set status = 'active' where id = $1`, [agentId]);
+  await rig.sql('delete from answer_keys');
+  expect(outcomes).toEqual([{ refusal: { code: 'idempotency_key_reused' } }, { refusal: { code: 'agent_not_active' } }]);
+  await until(
+    () => [first, second].map(({ id }) => rig.ledger.holds.get(id)?.state),
+    (states) => states.every((state) => state === 'released'),
+  );
+});

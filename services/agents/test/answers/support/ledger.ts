@@ -23,6 +23,8 @@ export interface ScriptedLedger {
   mood: LedgerMood;
   /** What the next holds are refused with. */
   refuse: 'credits_exhausted' | 'user_limit_reached' | undefined;
+  /** Runs before holds are made. */
+  onHold: (() => Promise<void>) | undefined;
 }
 
 export const charge = 2;
@@ -50,8 +52,9 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
   });
 
   const client = {
-    hold: ({ items = [] }: Request<'hold'>) =>
-      answer(() => {
+    async hold({ items = [] }: Request<'hold'>) {
+      await ledger.onHold?.();
+      return await answer(() => {
         calls.hold += 1;
         const results = items.map(({ tenant, holdId = '', deadlineMs }) => {
           const known = holds.get(holdId);
@@ -61,7 +64,8 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
           return { held: 4 };
         });
         return { results };
-      }),
+      });
+    },
     settle: ({ items = [] }: Request<'settle'>) =>
       answer(() => {
         calls.settle += 1;
@@ -101,6 +105,13 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
         };
       }),
   };
-  const ledger: ScriptedLedger = { client: client as unknown as Client<'credits'>, holds, calls, mood: 'well', refuse: undefined };
+  const ledger: ScriptedLedger = {
+    client: client as unknown as Client<'credits'>,
+    holds,
+    calls,
+    mood: 'well',
+    refuse: undefined,
+    onHold: undefined,
+  };
   return ledger;
 }
