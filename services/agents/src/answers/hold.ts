@@ -1,10 +1,11 @@
-import { type ErrorCode, isErrorCode } from '@agent-service/contracts';
+import { type ErrorCode, isErrorCode, ServiceError } from '@agent-service/contracts';
 import { callByTenant, tenantName } from '@agent-service/runtime';
 import { detached } from './detached.ts';
 import type { AnswerKey } from './key.ts';
 import type { Parts } from './parts.ts';
 
-const limitMs = 2_000;
+/** Of one try; the client's own limit for a hold is shorter. */
+const limitMs = 1_000;
 
 export interface Holdable extends AnswerKey {
   readonly userId: string;
@@ -29,31 +30,32 @@ type HoldParts = Pick<Parts, 'credits' | 'process' | 'slowTenants'>;
 export const holdAll = (parts: HoldParts, items: readonly Holdable[]): Promise<(HoldOutcome | Error)[]> =>
   callByTenant(items, (some) => holdOfTenant(parts, some));
 
-async function holdOfTenant({ credits, process, slowTenants }: HoldParts, items: readonly Holdable[]): Promise<HoldOutcome[]> {
-  const ask = async (some: readonly Holdable[]) => {
-    const { results } = await detached(limitMs, () => credits.hold({ items: some.map(holdItem) }));
-    return some.map((_, index) => outcomeOf(results[index]?.refusal));
-  };
-  try {
-    const outcomes = await ask(items);
-    if (items[0] && outcomes.includes(unknown)) slowTenants.add(tenantName(items[0]));
-    return await askAgain(items, outcomes, ask);
-  } catch (cause) {
-    process.logger.warn({ event: 'hold_failed', answers: items.length, err: cause });
-    return items.map(() => unknown);
-  }
+/** Tries twice what the ledger did not decide or did not answer in time: under its own id a hold is made once. */
+async function holdOfTenant(parts: HoldParts, items: readonly Holdable[]): Promise<HoldOutcome[]> {
+  const first = await tryHold(parts, items);
+  if (items[0] && first.outcomes.includes(unknown)) parts.slowTenants.add(tenantName(items[0]));
+  const undecided = items.filter((_, index) => first.outcomes[index] === unknown);
+  if (undecided.length === 0 || !first.mayRetry) return first.outcomes;
+  const second = await tryHold(parts, undecided);
+  const outcomeOf = new Map(undecided.map((item, index) => [item, second.outcomes[index]]));
+  return items.map((item, index) => outcomeOf.get(item) ?? (first.outcomes[index] as HoldOutcome));
 }
 
-/** A ledger that answers, and was only too slow for some, is asked for those once more: under its own id a hold is made once. */
-async function askAgain(
-  items: readonly Holdable[],
-  outcomes: HoldOutcome[],
-  ask: (items: readonly Holdable[]) => Promise<HoldOutcome[]>,
-): Promise<HoldOutcome[]> {
-  const slow = items.filter((_, index) => outcomes[index] === unknown);
-  if (slow.length === 0) return outcomes;
-  const again = new Map((await ask(slow)).map((outcome, index) => [slow[index], outcome]));
-  return items.map((item, index) => again.get(item) ?? (outcomes[index] as HoldOutcome));
+interface HoldTry {
+  readonly outcomes: HoldOutcome[];
+  /** False where every replica of the ledger is away: the call has tried each of them already. */
+  readonly mayRetry: boolean;
+}
+
+async function tryHold({ credits, process }: HoldParts, items: readonly Holdable[]): Promise<HoldTry> {
+  try {
+    const { results } = await detached(limitMs, () => credits.hold({ items: items.map(holdItem) }));
+    return { outcomes: items.map((_, index) => outcomeOf(results[index]?.refusal)), mayRetry: true };
+  } catch (cause) {
+    const { code } = ServiceError.from(cause);
+    process.logger.warn({ event: 'hold_failed', answers: items.length, code, err: cause });
+    return { outcomes: items.map(() => unknown), mayRetry: code === 'deadline_exceeded' };
+  }
 }
 
 const unknown: HoldOutcome = { held: false, perhaps: true, refusal: { code: 'unavailable' } };

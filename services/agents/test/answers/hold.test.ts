@@ -1,0 +1,48 @@
+import { type Client, createClient, operatorService } from '@agent-service/contracts';
+import { createLogger, createSlowTenants } from '@agent-service/runtime';
+import { newId } from '@agent-service/store';
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { holdAll } from '../../src/answers/hold.ts';
+import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
+
+/** Half of their calls meet the frozen replica: more than a client may send to another replica before their deadline. */
+const tenants = 150;
+const config = { SERVICE_SECRET: [secret] };
+const tenantOf = (n: number) => ({ organizationId: `org_${n}`, environment: 'live' }) as const;
+
+let database: TestDatabase;
+let replicas: ServiceProcess[];
+let credits: Client<'credits'>;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  replicas = [await serviceProcess('credits', database.url, {}), await serviceProcess('credits', database.url, {})];
+  for (const replica of replicas) await replica.start();
+  const address = `ipv4:${replicas.map((replica) => replica.address).join(',')}`;
+  credits = createClient('credits', { address, as: 'agents', config });
+  const operator = createClient('credits', { address, as: operatorService, config });
+  await Promise.all(
+    Array.from({ length: tenants }, (_, n) => operator.grant({ tenant: tenantOf(n), grantId: `grant_${n}`, amount: 1_000 })),
+  );
+  operator.close();
+}, 60_000);
+afterAll(async () => {
+  credits?.close();
+  replicas?.[0]?.thaw();
+  await Promise.all((replicas ?? []).map((replica) => replica.stop()));
+  await database?.drop();
+}, 30_000);
+
+test('a frozen replica of credits fails no hold: what it does not answer in time is tried on another', async () => {
+  const deps = { credits, process: { logger: createLogger('test', 'silent') }, slowTenants: createSlowTenants({ slots: 3 }) };
+  const hold = (n: number) => {
+    const id = newId('msg');
+    return holdAll(deps as never, [{ ...tenantOf(n), id, userId: `usr_${n}`, tier: 'Fast', deadline: Date.now() + 300_000 }]);
+  };
+  // Connects to both replicas.
+  for (let n = 0; n < 4; n += 1) expect(await hold(n)).toEqual([{ held: true }]);
+  replicas[0]?.freeze();
+  const outcomes = await Promise.all(Array.from({ length: tenants }, (_, n) => hold(n)));
+  expect(outcomes.flat().filter((outcome) => outcome instanceof Error || !outcome.held)).toEqual([]);
+}, 30_000);
