@@ -7,7 +7,7 @@ import {
   type IpNetwork,
   isReachable,
   type Resolve,
-} from '@agent-service/runtime/outbound/index';
+} from '@agent-service/outbound';
 import { Agent, buildConnector } from 'undici';
 
 const connectLimitMs = 5_000;

@@ -1,5 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises';
-import { withTimeout } from '../timeout.ts';
+import { withTimeout } from '@agent-service/runtime';
 
 const limitMs = 4_000;
 
