@@ -42,7 +42,7 @@ async function entriesOf(key: string, action: string): Promise<Entry[]> {
 
 /** The operator's command line, as `npm run admin` starts it. */
 async function admin<Result>(...words: string[]): Promise<Result> {
-  const main = fileURLToPath(new URL('../../../identity/src/cli/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../../../packages/cli/src/main.ts', import.meta.url));
   const env = { ...process.env, DATA_DIR: system.dataDir };
   return JSON.parse((await promisify(execFile)(process.execPath, [main, ...words, '--json'], { env })).stdout) as Result;
 }

@@ -51,7 +51,7 @@ interface Ran {
 
 /** The operator's command line, which finds the system by its folder. */
 async function admin(words: string, env: Record<string, string> = {}): Promise<Ran> {
-  const main = fileURLToPath(new URL('../../../identity/src/cli/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../../../packages/cli/src/main.ts', import.meta.url));
   const options = { env: { PATH: process.env['PATH'] ?? '', DATA_DIR: world.system.dataDir, ...env } };
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...words.split(' ')], options);
