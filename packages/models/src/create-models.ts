@@ -1,5 +1,5 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import { builtInProvider } from './built-in/provider.ts';
+import { builtInProvider } from './built-in.ts';
 import type { ModelRequest, Models, Provider } from './models.ts';
 import type { Endpoint, ModelsFile, TierModels } from './models-file.ts';
 import { type Breaker, createBreaker } from './remote/breaker.ts';

@@ -1,5 +1,8 @@
+import type { Output } from '@agent-service/analyst';
 import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { Tier } from './tiers.ts';
+
+export type { Output } from '@agent-service/analyst';
 
 export interface ModelRequest {
   readonly tier: Tier;
@@ -16,11 +19,6 @@ export interface ModelRequest {
   readonly tools: readonly Tool[];
   readonly output: Output;
 }
-
-/** How the answer is to look. With charts it may hold fenced `vega-lite` blocks over queried rows, for which text and JSON have no place. */
-export type Output =
-  | { readonly format: 'markdown' | 'table'; readonly charts: boolean }
-  | { readonly format: 'text' | 'json'; readonly charts: false };
 
 export interface Turn {
   readonly role: 'user' | 'assistant';

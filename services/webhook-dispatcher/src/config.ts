@@ -1,7 +1,7 @@
 import { clientSettings } from '@agent-service/contracts';
+import { networksSetting } from '@agent-service/outbound';
 import { redisSettings } from '@agent-service/queues';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { networksSetting } from '@agent-service/outbound';
 import { z } from 'zod';
 
 const schema = z.object({

@@ -1,7 +1,7 @@
 import { serverSettings } from '@agent-service/contracts';
+import { networksSetting } from '@agent-service/outbound';
 import { redisSettings } from '@agent-service/queues';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { networksSetting } from '@agent-service/outbound';
 import { databaseSettings, encryptionSettings } from '@agent-service/store';
 import { z } from 'zod';
 

@@ -1,7 +1,7 @@
 import { createClient, serve } from '@agent-service/contracts';
+import { createResolve, refusalOfTarget } from '@agent-service/outbound';
 import { createProducer, openRedis } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
-import { createResolve, refusalOfTarget } from '@agent-service/outbound';
 import { createCursors, migrate, openCipher, openStore, relayAudit } from '@agent-service/store';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';

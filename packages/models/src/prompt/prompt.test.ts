@@ -1,8 +1,8 @@
+import { checkProperty } from '@agent-service/testkit/properties';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Turn } from '../models.ts';
-import { checkProperty } from '../testing/properties.ts';
 import { fitHistory, messageTokens } from './history.ts';
 import { buildPrompt } from './prompt.ts';
 

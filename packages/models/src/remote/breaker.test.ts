@@ -1,6 +1,6 @@
+import { checkProperty } from '@agent-service/testkit/properties';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { checkProperty } from '../testing/properties.ts';
 import { createBreaker } from './breaker.ts';
 
 function open(failures = 3) {

@@ -1,6 +1,6 @@
+import { checkProperty } from '@agent-service/testkit/properties';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { checkProperty } from '../testing/properties.ts';
 import { ModelFailure } from './failure.ts';
 import { pauseBeforeRetry } from './retry.ts';
 import { retryAfterMs } from './retry-after.ts';

@@ -1,13 +1,6 @@
 import { isIP } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
-import {
-  AddressRefused,
-  createResolve,
-  guardedLookup,
-  type IpNetwork,
-  isReachable,
-  type Resolve,
-} from '@agent-service/outbound';
+import { AddressRefused, createResolve, guardedLookup, type IpNetwork, isReachable, type Resolve } from '@agent-service/outbound';
 import { Agent, buildConnector } from 'undici';
 
 const connectLimitMs = 5_000;

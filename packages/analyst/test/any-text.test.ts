@@ -3,11 +3,12 @@ import { resolveScope } from '@agent-service/business-data';
 import { describe as describeTable, listed } from '@agent-service/business-data/domain/describe-table';
 import { formatRows } from '@agent-service/business-data/domain/format-rows';
 import { passGates } from '@agent-service/business-data/sql/gates';
+import { checkPropertyAsync } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { signature } from '../../src/built-in/provider.ts';
-import type { Output, Tool } from '../../src/models.ts';
-import { checkPropertyAsync } from '../../src/testing/properties.ts';
+import { signature } from '../src/answer-question.ts';
+import type { Tool } from '../src/data/tool-data.ts';
+import type { Output } from '../src/presentation.ts';
 import { askBuiltIn, jsonOf } from './demonstration.ts';
 
 type ColumnSpec = readonly [name: string, type: string];
@@ -111,7 +112,7 @@ const plausible = 'alpha beta 2026-01-01 5 happy Germany'.split(' ');
 
 /** The tools over the strange catalogue; what is refused by the gates is a failure of the test. */
 function toolsOver(refused: string[]): Tool[] {
-  const tool = (name: string, run: Tool['run']): Tool => ({ name, description: '', parameters: {}, run });
+  const tool = (name: string, run: Tool['run']): Tool => ({ name, run });
   return [
     tool('list_tables', async () => listed(scope.tables)),
     tool('describe_table', async (input) => {

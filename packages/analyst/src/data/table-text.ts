@@ -1,5 +1,5 @@
-import type { Column } from '../analyst/schema.ts';
-import { kindOf } from '../analyst/schema.ts';
+import type { Column } from '../schema.ts';
+import { kindOf } from '../schema.ts';
 import { nameAt, namesAt, partsOf } from './names.ts';
 
 export interface ListedTable {

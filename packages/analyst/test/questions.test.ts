@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { signature } from '../../src/built-in/provider.ts';
+import { signature } from '../src/answer-question.ts';
 import { type Demonstration, demonstration, jsonOf, tableOf } from './demonstration.ts';
 
 let company: Demonstration;

@@ -1,10 +1,10 @@
 import { formatRows } from '@agent-service/business-data/domain/format-rows';
+import { checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readRows } from '../../src/built-in/data/rows-text.ts';
-import { readDescription, readTableList } from '../../src/built-in/data/table-text.ts';
-import { schemaOf } from '../../src/built-in/data/tool-data.ts';
-import { checkProperty } from '../../src/testing/properties.ts';
+import { readRows } from '../src/data/rows-text.ts';
+import { readDescription, readTableList } from '../src/data/table-text.ts';
+import { schemaOf } from '../src/data/tool-data.ts';
 
 // A text that says NULL can not be told from none; the tool writes both the same.
 const cell = fc.option(

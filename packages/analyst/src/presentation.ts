@@ -1,6 +1,7 @@
-import type { Output } from '../../models.ts';
-
-export type { Output } from '../../models.ts';
+/** How the answer is to look. With charts it may hold fenced `vega-lite` blocks over queried rows, for which text and JSON have no place. */
+export type Output =
+  | { readonly format: 'markdown' | 'table'; readonly charts: boolean }
+  | { readonly format: 'text' | 'json'; readonly charts: false };
 
 export type Cell = string | number | boolean | null;
 

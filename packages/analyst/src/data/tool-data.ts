@@ -1,9 +1,13 @@
-import type { Tool } from '../../models.ts';
-import type { Data, Unreadable } from '../analyst/data.ts';
-import type { ForeignKey, Schema, Table } from '../analyst/schema.ts';
+import type { Data, Unreadable } from '../data.ts';
+import type { ForeignKey, Schema, Table } from '../schema.ts';
 import { partsOf } from './names.ts';
 import { readRows } from './rows-text.ts';
 import { type DescribedKey, type DescribedTable, type ListedTable, readDescription, readTableList } from './table-text.ts';
+
+export interface Tool {
+  readonly name: string;
+  run(input: unknown, signal: AbortSignal): Promise<string>;
+}
 
 /** Describing is cheap but not free; who has more tables in scope asks about the first of them. */
 const mostTables = 100;

@@ -5,9 +5,9 @@ import { bringUpDemonstration } from '@agent-service/local/demonstration/databas
 import { tables } from '@agent-service/local/demonstration/schema';
 import { testDatabase } from '@agent-service/testkit';
 import { Client } from 'pg';
-import { builtInProvider } from '../../src/built-in/provider.ts';
-import type { Output, Tool, Turn } from '../../src/models.ts';
-import { request } from '../harness.ts';
+import { answerQuestion } from '../src/answer-question.ts';
+import type { Tool } from '../src/data/tool-data.ts';
+import type { Output } from '../src/presentation.ts';
 
 export interface Demonstration {
   readonly data: BusinessData;
@@ -49,19 +49,14 @@ export async function demonstration(): Promise<Demonstration> {
 export const toolsOf = (data: BusinessData): Tool[] =>
   createTools(data, { readOnly: true }).map((tool) => ({
     name: tool.name,
-    description: tool.description,
-    parameters: { type: 'object' },
     run: async (input, signal) => (await tool.run(input, { signal })).text,
   }));
 
-export async function askBuiltIn(message: string, { tools = [], earlier = [], output }: Options): Promise<string> {
-  const history: Turn[] = earlier.flatMap((content) => [
-    { role: 'user', content },
-    { role: 'assistant', content: 'Here you are.' },
-  ]);
-  const asked = request({ message, history, tools, ...(output ? { output } : {}) });
-  const options = { signal: AbortSignal.timeout(20_000), onDelta: () => undefined, onRestart: () => undefined };
-  return (await builtInProvider.answer(asked, options)).content;
+export async function askBuiltIn(
+  message: string,
+  { tools = [], earlier = [], output = { format: 'markdown', charts: false } }: Options,
+): Promise<string> {
+  return await answerQuestion({ message, earlier, output, tools }, AbortSignal.timeout(20_000));
 }
 
 async function oneOff(connectionString: string, sql: string): Promise<(string | null)[][]> {
