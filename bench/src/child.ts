@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 export interface Child {
   port: number;
-  pid: number | undefined;
+  pid: number;
   stop(): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export async function startChild(file: string, env: Record<string, string>): Pro
   ])) as [{ port: number }];
   return {
     port: message.port,
-    pid: child.pid,
+    pid: child.pid ?? 0,
     async stop() {
       const ended = once(child, 'exit');
       child.disconnect();

@@ -10,6 +10,7 @@ export interface BenchSystem {
   system: LocalSystem;
   key: string;
   organizationId: string;
+  dataDir: string;
   stop(): Promise<void>;
 }
 
@@ -41,6 +42,7 @@ export async function startBenchSystem(settings: Record<string, string> = {}): P
     system,
     key: credentials.api_keys.live,
     organizationId: credentials.organization_id,
+    dataDir: folder,
     async stop() {
       await system.stop();
       await remove();

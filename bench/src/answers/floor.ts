@@ -3,6 +3,7 @@ import { startChild } from '../child.ts';
 
 export interface AnswersFloor {
   readonly url: string;
+  readonly pids: Readonly<Record<string, number>>;
   stop(): Promise<void>;
 }
 
@@ -23,6 +24,7 @@ export async function startAnswersFloor({ databaseUrl, redisUrl, modelUrl }: Flo
   const api = await startChild('floor/answers-api.ts', env);
   return {
     url: `http://127.0.0.1:${api.port}/messages`,
+    pids: { api: api.pid, worker: worker.pid },
     async stop() {
       await api.stop();
       await worker.stop();

@@ -8,6 +8,7 @@ import { answersThroughput } from './answers-throughput.ts';
 import { authenticatedGet } from './authenticated-get.ts';
 import { creditsHot } from './credits-hot.ts';
 import { creditsUsage } from './credits-usage.ts';
+import { profile } from './profile.ts';
 import { queryGates } from './query-gates.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -24,4 +25,5 @@ export const scenarios: readonly Scenario[] = [
   answersRedisMemory,
   webhooks,
   queryGates,
+  profile,
 ];
