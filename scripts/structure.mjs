@@ -1,0 +1,72 @@
+// Measures how the source files are cut: npm run structure -- [folder] [--list] [--json] [--root <checkout>]
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { bounds, measure } from './structure/measure.mjs';
+import { openProject } from './structure/project.mjs';
+
+const help = `npm run structure -- [folder] [--list] [--json] [--root <checkout>]
+
+Figures about the source files of packages/ and services/, or of one folder. Tests, test support (packages/testkit, testing/) and
+generated code are left out. --list names every finding, --json prints all of it, --root measures another checkout (with dependencies).
+
+exports with one user   exported names that exactly one other source file imports; passing a name on is no use of it
+helpers                 files under ${bounds.helperFile} lines that exactly one file imports
+folder cycles           groups of folders whose files import each other (the folder src itself, where start.ts is, aside)
+duplicated blocks       ${bounds.duplicateLines} or more lines in a row that stand in two places; blanks, comments, imports and lone brackets aside
+files behind            the source files with code that may run when the behaviour's entries do: from the entries the walk follows
+                        references to functions, constants, classes and members, through interfaces to what implements them.
+                        It does not follow types or libraries, fields that only hold data, parameters that are functions, start.ts,
+                        or calls over gRPC: the other side's handler is an entry of its own. Files of packages are counted apart.`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    help: { type: 'boolean', short: 'h' },
+    list: { type: 'boolean' },
+    json: { type: 'boolean' },
+    root: { type: 'string', default: '.' },
+  },
+});
+
+if (values.help) console.log(help);
+else {
+  const opened = openProject(resolve(values.root));
+  try {
+    const figures = measure(opened, positionals[0]?.replace(/\/$/, ''));
+    console.log(
+      values.json ? JSON.stringify(figures, (_, value) => (value instanceof Map ? Object.fromEntries(value) : value), 2) : report(figures),
+    );
+  } finally {
+    opened.close();
+  }
+}
+
+function report(figures) {
+  const rows = [
+    ['source files', figures.files],
+    ['lines', figures.lines],
+    ['median lines a file', figures.medianFile],
+    [`files under ${bounds.tinyFile} lines (without main.ts)`, figures.tinyFiles],
+    [`files over ${bounds.fileLines} lines`, figures.longFiles],
+    [`functions over ${bounds.functionLines} lines`, figures.longFunctions],
+    [`folders over ${bounds.folderFiles} files`, figures.fullFolders],
+    ['folder cycles', figures.folderCycles],
+    [`helpers under ${bounds.helperFile} lines with one importer`, figures.helpers],
+    ['exports', figures.exports],
+    ['exports with one user', figures.exportsOfOneUser, ` (${((100 * figures.exportsOfOneUser.length) / figures.exports).toFixed(1)} %)`],
+    ['exports without a user in the sources', figures.exportsWithoutUser],
+    [`duplicated blocks of ${bounds.duplicateLines} lines`, figures.duplicates],
+    ['the same in tests, benchmarks and scripts', figures.testDuplicates],
+  ];
+  const lines = rows.flatMap(([name, value, note = '']) => {
+    const findings = Array.isArray(value) ? value : [];
+    const line = `${name.padEnd(46)} ${String(Array.isArray(value) ? value.length : value).padStart(6)}${note}`;
+    return values.list ? [line, ...findings.map((finding) => `    ${finding}`)] : [line];
+  });
+  for (const { name, services, packages, byService, reached } of figures.behaviours) {
+    const parts = [...byService].map(([service, paths]) => `${service} ${paths.length}`).join(', ');
+    lines.push(`${`files behind "${name}"`.padEnd(46)} ${String(services).padStart(6)} (${parts}), and ${packages} in packages`);
+    if (values.list) lines.push(...reached.map((path) => `    ${path}`));
+  }
+  return lines.join('\n');
+}

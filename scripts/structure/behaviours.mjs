@@ -1,0 +1,79 @@
+// Five behaviours, each with the functions where it enters a process of ours.
+import { SyntaxKind } from './project.mjs';
+
+const exported = (folder, name) => ({ folder, name });
+/** The handler of a queue's worker. */
+const worker = (folder, queue) => ({ folder, queue });
+
+/** The code that calls a method of another service. */
+const caller = (folder, client, method) => ({ folder, client, method });
+
+export const behaviours = {
+  'accept a message': [
+    exported('services/gateway/src/routes', 'sendMessage'),
+    exported('services/agents/src', 'startAnswer'),
+    exported('services/credits/src/rpc', 'hold'),
+  ],
+  'settle an answer': [
+    exported('services/agents/src', 'completeAnswer'),
+    caller('services/agents/src', 'credits', 'settle'),
+    exported('services/credits/src/rpc', 'settle'),
+  ],
+  'activate a template': [
+    exported('services/gateway/src/routes', 'activateTemplate'),
+    exported('services/templates/src/rpc', 'activateTemplate'),
+    exported('services/agents/src', 'activateTemplateAgent'),
+  ],
+  'retry a webhook': [
+    worker('services/webhook-dispatcher/src', 'deliveries'),
+    exported('services/webhooks/src/rpc', 'beginDelivery'),
+    exported('services/webhooks/src/rpc', 'endDelivery'),
+  ],
+  'revoke a key': [exported('services/gateway/src/routes', 'revokeKey'), exported('services/identity/src/rpc', 'revokeKey')],
+};
+
+/** The declaration that an entry names. */
+export function findEntry({ files }, entry) {
+  for (const [path, file] of files) {
+    if (!path.startsWith(`${entry.folder}/`)) continue;
+    const found = finders[entry.queue ? 'queue' : entry.client ? 'client' : 'export'](file, entry);
+    if (found) return found;
+  }
+  throw new Error(`No ${JSON.stringify(entry)} in the sources: did its name change? scripts/structure/behaviours.mjs names it.`);
+}
+
+const finders = { export: findExport, queue: findHandler, client: findCaller };
+const isExported = ({ modifiers }) => modifiers?.some(({ kind }) => kind === SyntaxKind.ExportKeyword) ?? false;
+
+function findExport(file, { name }) {
+  for (const statement of file.statements) {
+    if (!isExported(statement)) continue;
+    if (statement.kind === SyntaxKind.FunctionDeclaration && statement.name?.text === name) return statement;
+    const declaration = statement.declarationList?.declarations.find((candidate) => candidate.name.text === name);
+    if (declaration) return declaration;
+  }
+  return undefined;
+}
+
+function findHandler(file, { queue }) {
+  const call = findNode(
+    file,
+    ({ kind, expression, arguments: given }) =>
+      kind === SyntaxKind.CallExpression && expression.text === 'startWorker' && given.some((argument) => argument.text === queue),
+  );
+  return call?.arguments.at(-1).properties?.find(({ name }) => name?.text === 'handle');
+}
+
+/** The statement of the file that holds the call `client.method(…)`. */
+function findCaller(file, { client, method }) {
+  const isCalled = ({ kind, name, expression }) =>
+    kind === SyntaxKind.PropertyAccessExpression && name.text === method && (expression.text ?? expression.name?.text) === client;
+  return file.statements.find((statement) => findNode(statement, isCalled) !== undefined);
+}
+
+function findNode(node, matches) {
+  if (matches(node)) return node;
+  let found;
+  node.forEachChild((child) => void (found ??= findNode(child, matches)));
+  return found;
+}
