@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { removeRemains } from '../src/agents/store/deleted-agents.ts';
+import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
 import { createPartitions } from '../src/answers/store/partitions.ts';
 import { asCaller, type Booted, boot, createAgent } from './booted.ts';
 import { Talk } from './talk.ts';
@@ -64,15 +64,21 @@ test('an agent that leaves much goes in bounded steps, a long conversation bit b
     await database.query('update conversations set message_count = 4500');
     const short = new Talk(database, ownerOf('agt_1', 'usr_2'));
     for (let n = 0; n < 250; n += 1) await short.begin(start + n);
-    await database.query("insert into deleted_agents values ('org_a', 'live', 'agt_1', now())");
+    await database.query(
+      `insert into conversation_counts (organization_id, environment, agent_id, user_id, count)
+       select 'org_a', 'live', 'agt_1', 'usr_of_' || n, 0 from generate_series(1, 4500) as n`,
+    );
+    await database.query(
+      "insert into deleted_agents (organization_id, environment, id, deleted_at) values ('org_a', 'live', 'agt_1', now())",
+    );
     const sizes: number[] = [];
-    while ((await removeRemains(store)) > 0) {
+    while ((await removeDeletedAgents(store)) > 0) {
       const { rows } = await database.query<{ rest: string }>(
-        'select (select count(*) from messages) + (select count(*) from conversations) as rest',
+        `select (select count(*) from messages) + (select count(*) from conversations) + (select count(*) from conversation_counts) as rest`,
       );
       sizes.push(Number(rows[0]?.rest));
     }
-    const steps = sizes.map((size, n) => (sizes[n - 1] ?? 4_751) - size);
+    const steps = sizes.map((size, n) => (sizes[n - 1] ?? 9_252) - size);
     expect(Math.max(...steps)).toBeLessThanOrEqual(2_201);
     expect(sizes.at(-1)).toBe(0);
     const { rows } = await database.query('select 1 from conversation_counts union all select 1 from deleted_agents');
@@ -96,4 +102,35 @@ test('what is still being answered is waited for, and leaves nothing behind', as
   await talk.end(conversationId, answer, start + 10);
   await until(async () => (await remains(agentId))['deleted'] === 0);
   expect(await remains(agentId)).toEqual(nothing);
+}, 30_000);
+
+test('an agent whose answers are unfinished delays no other agent, and its finished conversations are removed', async () => {
+  const { store, database, stop } = await wired();
+  try {
+    await createPartitions(store).ensure(start);
+    const [busy, other] = [new Talk(database, ownerOf('agt_busy', 'usr_1')), new Talk(database, ownerOf('agt_other', 'usr_1'))];
+    const unfinished = await busy.begin(start);
+    const answer = await busy.ask(unfinished, start + 10, 'settling');
+    await busy.exchange(await busy.begin(start + 1), start + 20);
+    await other.exchange(await other.begin(start), start + 10);
+    for (const [id, age] of [
+      ['agt_busy', 2],
+      ['agt_other', 1],
+    ])
+      await database.query(
+        `insert into deleted_agents (organization_id, environment, id, deleted_at, due) values ('org_a', 'live', $1, now(), now() - $2 * interval '1 second')`,
+        [id, age],
+      );
+    const conversations = async () => (await database.query<{ id: string }>('select id from conversations')).rows.map(({ id }) => id);
+    while ((await removeDeletedAgents(store)) > 0);
+    expect(await conversations()).toEqual([unfinished]);
+    await busy.end(unfinished, answer, start + 10);
+    expect(await removeDeletedAgents(store)).toBe(0);
+    await database.query("update deleted_agents set due = now() - interval '1 second'");
+    while ((await removeDeletedAgents(store)) > 0);
+    expect(await conversations()).toEqual([]);
+    expect((await database.query('select 1 from deleted_agents')).rows).toEqual([]);
+  } finally {
+    await stop();
+  }
 }, 30_000);

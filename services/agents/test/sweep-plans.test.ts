@@ -1,7 +1,7 @@
 import { migrate, type Store } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { removeRemains } from '../src/agents/store/deleted-agents.ts';
+import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
 import { takeUpSettling } from '../src/answers/store/complete.ts';
 import { dispatchNext, tenantsHeldUp } from '../src/answers/store/dispatch.ts';
 import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun } from '../src/answers/store/due.ts';
@@ -40,15 +40,23 @@ const steps: Record<string, () => Promise<unknown>> = {
   tenantsHeldUp: () => tenantsHeldUp(store.sql, 50, limit),
   dispatchNext: () => dispatchNext(store.sql, [tenant], 50, now),
   removeOldKeys: () => removeOldKeys(store.sql, now),
-  removeRemains: () => removeRemains(store as unknown as Store),
+  removeDeletedAgents: async () => {
+    // The first agent has unfinished answers only, the second none.
+    await removeDeletedAgents(store as unknown as Store);
+    await removeDeletedAgents(store as unknown as Store);
+  },
   tellOrphaned: () => tellOrphaned(store.sql, now),
   removeOldSteps: () => removeOldSteps(store.sql, now),
 };
 
+/** Half of the conversations of deleted agents have a waiting answer. */
+const conversationOf = (state: string) =>
+  state === 'waiting' ? "case when n % 2 = 1 then 'conv_' || n else 'waiting' || n end" : `'${state}' || n`;
+
 const answersIn = (state: string) => `
   insert into answers (organization_id, environment, id, state, due, agent_id, conversation_id, accepted_at, deadline, dispatches, priority,
     dispatched_at, attempt)
-  select 'org_' || n % 100, 'live', 'msg_${state}_' || n, '${state}', to_timestamp(0), 'agt_1', '${state}' || n, now(),
+  select 'org_' || n % 100, 'live', 'msg_${state}_' || n, '${state}', to_timestamp(0), 'agt_gone_' || n % 200, ${conversationOf(state)}, now(),
     now() + ((n % 2) * 2 - 1) * interval '1 hour', 1, 50, now(), 1 from generate_series(1, ${rows}) n`;
 
 /** Everything is due. */
@@ -56,11 +64,11 @@ const grow = [
   ...['waiting', 'dispatched', 'running', 'settling', 'releasing'].map(answersIn),
   `insert into answer_lines (organization_id, environment, waiting, in_flight) select 'org_' || n, 'live', 1000, 0 from generate_series(1, ${rows}) n`,
   `insert into answer_keys select 'org_a', 'live', 'scope' || n, '', '', to_timestamp(0) from generate_series(1, ${rows}) n`,
-  `insert into deleted_agents (organization_id, environment, id, deleted_at) select 'org_' || n % 100, 'live', 'agt_gone_' || n, now() from generate_series(1, ${rows}) n`,
+  `insert into deleted_agents (organization_id, environment, id, deleted_at, due) select 'org_' || n % 100, 'live', 'agt_gone_' || n, now(), to_timestamp(n) from generate_series(1, ${rows}) n`,
   `insert into conversations (organization_id, environment, id, agent_id, user_id, message_count, created_at, last_message_at)
-   select 'org_' || n % 100, 'live', 'conv_' || n, 'agt_gone_' || n % 100, 'usr_1', 2, now(), now() from generate_series(1, ${rows}) n`,
+   select 'org_' || n % 100, 'live', 'conv_' || n, 'agt_gone_' || n % 200, 'usr_1', 2, now(), now() from generate_series(1, ${rows}) n`,
   `insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content, status)
-   select 'org_' || n % 100, 'live', 'msg_' || n, now(), 'conv_' || n, 'agt_gone_' || n % 100, 'usr_1', 'user', '', 'completed'
+   select 'org_' || n % 100, 'live', 'msg_' || n, now(), 'conv_' || n, 'agt_gone_' || n % 200, 'usr_1', 'user', '', 'completed'
    from generate_series(1, ${rows}) n`,
   `insert into answer_steps (organization_id, environment, answer_id, step, attempt, claimed_at, description, finished_at)
    select 'org_a', 'live', 'msg_' || n, 1, 1, to_timestamp(0), '', case when n % 2 = 0 then now() end from generate_series(1, ${rows}) n`,

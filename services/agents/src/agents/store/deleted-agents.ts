@@ -1,10 +1,12 @@
 import type { Sql, Store } from '@agent-service/store';
 
-/** What one step removes at most, give or take a few messages of the same instant. */
-const messagesAStep = 2_000;
-const conversationsAStep = 200;
+/** Limits of one step. A step may exceed the limit of messages by those that share the time of the last one. */
+const maxMessagesPerStep = 2_000;
+const maxConversationsPerStep = 200;
+const maxCountsPerStep = 2_000;
+const unfinishedRetrySeconds = 5;
 
-interface Deleted {
+interface DeletedAgent {
   organization: string;
   environment: string;
   id: string;
@@ -13,57 +15,76 @@ interface Deleted {
 interface Conversation {
   id: string;
   messages: number;
+  /** An answer that is not stored yet would be written into it. */
+  isUnfinished: boolean;
 }
 
 /**
- * Removes a bounded part of what deleted agents have left; answers with how much. Answers still under way would write into
- * conversations that are gone, so an agent's turn comes when its last one has ended.
+ * Removes a bounded part of the conversations of one deleted agent and returns how much it did. Conversations with an unfinished answer
+ * stay: when a step meets no others, the agent is looked at again later, so that it delays no other agent.
  */
-export function removeRemains(store: Store): Promise<number> {
+export function removeDeletedAgents(store: Store): Promise<number> {
   return store.transaction(async ({ sql }) => {
-    const agent = await take(sql);
+    const agent = await lockDueAgent(sql);
     if (!agent) return 0;
-    const conversations = await conversationsOf(sql, agent);
-    if (conversations.length === 0) return await forget(sql, agent);
-    const [first] = conversations;
-    if (first && first.messages > messagesAStep) return await shorten(sql, agent, first);
-    return await remove(sql, agent, fitting(conversations));
+    const conversations = await listConversations(sql, agent);
+    if (conversations.length === 0) return await removeCounts(sql, agent);
+    const removable = conversations.filter(({ isUnfinished }) => !isUnfinished);
+    const [first] = removable;
+    if (!first) return await postpone(sql, agent);
+    if (first.messages > maxMessagesPerStep) return await shorten(sql, agent, first);
+    return await removeConversations(sql, agent, selectWithinLimit(removable));
   });
 }
 
-async function take(sql: Sql): Promise<Deleted | undefined> {
-  const [agent] = await sql<Deleted>(
-    `select d.organization_id as organization, d.environment, d.id from deleted_agents d
-     where not exists (select 1 from answers a where a.organization_id = d.organization_id and a.environment = d.environment
-       and a.agent_id = d.id and a.state <> 'releasing')
-     order by d.deleted_at limit 1 for update of d skip locked`,
+async function lockDueAgent(sql: Sql): Promise<DeletedAgent | undefined> {
+  const [agent] = await sql<DeletedAgent>(
+    `select organization_id as organization, environment, id from deleted_agents
+     where due <= now() order by due limit 1 for update skip locked`,
   );
   return agent;
 }
 
-const keyOf = ({ organization, environment, id }: Deleted) => [organization, environment, id];
+const keyOf = ({ organization, environment, id }: DeletedAgent) => [organization, environment, id];
 
-const conversationsOf = (sql: Sql, agent: Deleted): Promise<Conversation[]> =>
+// Written so that no primary key serves it: plans made for empty tables would read all rows of the tenant.
+// An answer is inserted together with its conversation, so an agent without conversations has no answers. The look-up by conversation
+// uses the index of unfinished answers; there is none by agent, which every answer would have to maintain.
+const listConversations = (sql: Sql, agent: DeletedAgent): Promise<Conversation[]> =>
   sql<Conversation>(
-    `select id, message_count as messages from conversations where organization_id = $1 and environment = $2 and agent_id = $3
-     limit ${conversationsAStep}`,
+    `select c.id, c.message_count as messages, unfinished.id is not null as "isUnfinished"
+     from (
+       select organization_id, environment, id, message_count from conversations
+       where agent_id = $3 and (organization_id, environment) is not distinct from ($1, $2) limit ${maxConversationsPerStep}) c
+     left join lateral (
+       select a.id from answers a
+       where a.conversation_id collate "C" = c.id and a.organization_id collate "C" = c.organization_id
+         and a.environment collate "C" = c.environment and a.state <> 'releasing' limit 1) unfinished on true`,
     keyOf(agent),
   );
 
-/** As many from the front as one step may take. */
-function fitting(conversations: readonly Conversation[]): string[] {
-  let messages = 0;
-  const until = conversations.findIndex((conversation) => (messages += conversation.messages) > messagesAStep);
-  return conversations.slice(0, until < 0 ? undefined : until).map(({ id }) => id);
+async function postpone(sql: Sql, agent: DeletedAgent): Promise<number> {
+  await sql(
+    `update deleted_agents set due = now() + interval '${unfinishedRetrySeconds} seconds'
+     where organization_id = $1 and environment = $2 and id = $3`,
+    keyOf(agent),
+  );
+  return 1;
 }
 
-/** A long conversation loses its newest messages first, and is as short as any other in the end. */
-async function shorten(sql: Sql, { organization, environment }: Deleted, { id }: Conversation): Promise<number> {
+function selectWithinLimit(conversations: readonly Conversation[]): string[] {
+  let messages = 0;
+  const end = conversations.findIndex((conversation) => (messages += conversation.messages) > maxMessagesPerStep);
+  return conversations.slice(0, end < 0 ? undefined : end).map(({ id }) => id);
+}
+
+/** Removes the newest messages of a conversation that is too long for one step. */
+async function shorten(sql: Sql, { organization, environment }: DeletedAgent, { id }: Conversation): Promise<number> {
   const mine = 'organization_id = $1 and environment = $2 and conversation_id = $3';
   await sql(
     `with gone as (
        delete from messages where ${mine} and created_at >= (
-         select created_at from messages where ${mine} order by created_at desc, id desc offset ${messagesAStep - 1} limit 1)
+         select created_at from messages where ${mine} order by created_at desc, id desc offset ${maxMessagesPerStep - 1} limit 1)
        returning 1)
      update conversations set message_count = message_count - (select count(*) from gone)
      where organization_id = $1 and environment = $2 and id = $3`,
@@ -72,15 +93,22 @@ async function shorten(sql: Sql, { organization, environment }: Deleted, { id }:
   return 1;
 }
 
-async function remove(sql: Sql, { organization, environment }: Deleted, ids: readonly string[]): Promise<number> {
+async function removeConversations(sql: Sql, { organization, environment }: DeletedAgent, ids: readonly string[]): Promise<number> {
   const values = [organization, environment, ids];
   await sql('delete from messages where organization_id = $1 and environment = $2 and conversation_id = any($3::text[])', values);
   await sql('delete from conversations where organization_id = $1 and environment = $2 and id = any($3::text[])', values);
   return ids.length;
 }
 
-async function forget(sql: Sql, agent: Deleted): Promise<number> {
-  await sql('delete from conversation_counts where organization_id = $1 and environment = $2 and agent_id = $3', keyOf(agent));
+/** The agent itself is removed with the last of its counters. */
+async function removeCounts(sql: Sql, agent: DeletedAgent): Promise<number> {
+  const removed = await sql(
+    `delete from conversation_counts where ctid = any(array(
+       select ctid from conversation_counts where organization_id = $1 and environment = $2 and agent_id = $3 limit ${maxCountsPerStep}))
+     returning 1`,
+    keyOf(agent),
+  );
+  if (removed.length === maxCountsPerStep) return removed.length;
   await sql('delete from deleted_agents where organization_id = $1 and environment = $2 and id = $3', keyOf(agent));
-  return 1;
+  return removed.length + 1;
 }

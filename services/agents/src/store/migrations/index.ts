@@ -7,6 +7,7 @@ import { sealedUrlsMigration } from './0006-sealed-urls.ts';
 import { contentTypeMigration } from './0007-content-type.ts';
 import { deadLetters } from './0008-dead-letters.ts';
 import { lostLeasesMigration } from './0009-lost-leases.ts';
+import { deletedAgentsDue } from './0010-deleted-agents-due.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   contentTypeMigration,
   deadLetters,
   lostLeasesMigration,
+  deletedAgentsDue,
 ];
