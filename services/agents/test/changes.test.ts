@@ -239,6 +239,19 @@ test('whatever a change is called, it is told of within bounds', async () => {
   }
 });
 
+test('a claim whose keys cannot be read is reported without them and delays no other claim', async () => {
+  const [broken, intact] = [await inHand(), await inHand()];
+  for (const { claim } of [broken, intact]) await claim(1);
+  await sql('update answer_steps set keys_json = $1 where answer_id = $2', ['[{"id":', broken.answerId]);
+  for (const { end } of [broken, intact]) await end();
+  await sweep();
+  for (const { entries } of [broken, intact]) expect(told(await entries())).toEqual([started, unknown]);
+  expect(changesOf((await broken.entries())[1])).toEqual({ ...broken.facts, step: 1, rows: 2, keys_unreadable: true });
+  expect(changesOf((await intact.entries())[1])).toEqual({ ...intact.facts, step: 1, rows: 2, keys });
+  await broken.finish(1, { rows: 2 });
+  expect(told(await broken.entries())).toEqual([started, unknown, changed]);
+});
+
 test('claims go a week after they were made, and none before its end is told', async () => {
   const { claim, entries, set, end, answerId } = await inHand();
   await claim(1);

@@ -46,10 +46,20 @@ function changesOf(claim: ClaimedStep, event: StepEvent): Record<string, unknown
     table,
     operation,
     rows: event.kind === 'changed' ? event.rows : event.kind === 'undone' ? 0 : askedRows,
-    ...(keysJson !== '' && (event.kind === 'changed' || event.kind === 'unknown') && { keys: JSON.parse(keysJson) }),
+    ...((event.kind === 'changed' || event.kind === 'unknown') && keysOf(keysJson)),
     agent_id: agentId,
     conversation_id: conversationId,
     step,
     attempt,
   };
+}
+
+/** Keys that cannot be read are left out: entries are written by page, and one row must not keep the others from the log. */
+function keysOf(json: string): { keys?: unknown; keys_unreadable?: true } {
+  if (json === '') return {};
+  try {
+    return { keys: JSON.parse(json) };
+  } catch {
+    return { keys_unreadable: true };
+  }
 }
