@@ -8,7 +8,15 @@ export { openStatementGate } from './gate/open-statement-gate.ts';
 export { createStatementGate, type StatementGate, type TenantGate } from './gate/statement-gate.ts';
 export { type DataScope, resolveScope } from './scope.ts';
 export type { ConnectionSettings, TlsSettings } from './source/connection.ts';
-export { createDataSource, type DataSource, type DataSourceSettings, openDataSource, type RoleGate } from './source/data-source.ts';
+export {
+  createDataSource,
+  type DataSource,
+  type DataSourceConnection,
+  type DataSourceSettings,
+  openDataSource,
+  type RoleGate,
+  toDataSourceSettings,
+} from './source/data-source.ts';
 export { type DataSources, openDataSources } from './source/data-sources.ts';
 export { DataFailure, type FailureKind } from './source/failure.ts';
 export { createPlaces, type Places } from './source/places.ts';

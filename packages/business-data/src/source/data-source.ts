@@ -35,6 +35,22 @@ export interface DataSourceSettings extends ConnectionSettings {
   readonly version?: number;
 }
 
+/** A data source as its operator connected it. */
+export interface DataSourceConnection {
+  readonly url: string;
+  /** In PEM; empty for the certificate authorities that Node trusts. */
+  readonly ca: string;
+  /** Allows an account that can do more to its server than read and write data. */
+  readonly allowSuperuser: boolean;
+}
+
+/** A certificate authority of the operator's own is always verified. */
+export const toDataSourceSettings = ({ url, ca, allowSuperuser }: DataSourceConnection): DataSourceSettings => ({
+  url,
+  refuseSuperuser: !allowSuperuser,
+  ...(ca !== '' && { tls: { mode: 'verify', ca } }),
+});
+
 export interface RoleGate {
   readonly isActive: boolean;
   /** Why it is not, or for which tables it is not; empty where it always is. */

@@ -1,12 +1,12 @@
-import { DataFailure, dropScopedRoles, tenantName } from '@agent-service/business-data';
+import { DataFailure, type DataSourceConnection, dropScopedRoles, tenantName, toDataSourceSettings } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Tenant } from '../shared/tenant.ts';
-import { connectionOf, distanceOf, type Place } from './place.ts';
+import { distanceOf } from './place.ts';
 
 export interface Leaving {
-  readonly before: Place;
+  readonly before: DataSourceConnection;
   /** Where the data is from now on; undefined where nothing is connected any more. */
-  readonly now: Place | undefined;
+  readonly now: DataSourceConnection | undefined;
 }
 
 /**
@@ -18,7 +18,7 @@ export function leaveRoles(process: Pick<ProcessContext, 'logger' | 'stopping'>,
   if (distance === 'none') return;
   const { logger, stopping } = process;
   const event = { organization_id: tenant.organizationId, environment: tenant.environment };
-  dropScopedRoles(connectionOf(before), tenantName(tenant), stopping).then(
+  dropScopedRoles(toDataSourceSettings(before), tenantName(tenant), stopping).then(
     (counts) => logger.info({ event: 'data_source_roles_dropped', ...event, ...counts }),
     (cause: unknown) => {
       const hasMoved = distance === 'another port' && cause instanceof DataFailure && cause.kind === 'unavailable';

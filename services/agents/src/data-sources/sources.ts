@@ -1,24 +1,32 @@
-import { type Catalog, DataFailure, type DataSource, type DataSources, openDataSources, tenantName } from '@agent-service/business-data';
+import {
+  type Catalog,
+  DataFailure,
+  type DataSource,
+  type DataSourceConnection,
+  type DataSources,
+  openDataSources,
+  tenantName,
+  toDataSourceSettings,
+} from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
 import { type ProcessContext, withTimeout } from '@agent-service/runtime';
 import type { Cipher, Store } from '@agent-service/store';
 import { z } from 'zod';
 import type { Tenant } from '../shared/tenant.ts';
 import { leaveRoles } from './leave-roles.ts';
-import { connectionOf, type Place } from './place.ts';
 import { type DataSourceRow, findDataSource } from './store/data-sources.ts';
 import { urlContext } from './store/sealed-urls.ts';
 import { tlsFailure } from './tls-failure.ts';
 
 /** The organizations' own databases, as far as agents looks into them: which tables and columns there are. */
 export interface Sources {
-  seal(tenant: Tenant, place: Place): string;
+  seal(tenant: Tenant, place: DataSourceConnection): string;
   /** Throws what the operator is told where it does not open. */
-  open(row: DataSourceRow): Place;
+  open(row: DataSourceRow): DataSourceConnection;
   /** Takes the roles away that were made for the tenant's scopes, unless its data is still there; nobody waits for it. */
-  leave(row: DataSourceRow | undefined, now?: Place): void;
+  leave(row: DataSourceRow | undefined, now?: DataSourceConnection): void;
   /** Kept open for a while, and closed with the process. */
-  source(tenant: Tenant, place: Place): DataSource;
+  source(tenant: Tenant, place: DataSourceConnection): DataSource;
   forget(tenant: Tenant): void;
   /** Undefined where none is connected. */
   catalogOf(tenant: Tenant): Promise<Catalog | 'unreadable' | undefined>;
@@ -32,8 +40,8 @@ const placeSchema = z.object({ url: z.string(), ca: z.string(), allowSuperuser: 
 
 export function createSources(process: ProcessContext, store: Store, cipher: Cipher): Sources {
   const open: DataSources = openDataSources(process);
-  const source = (tenant: Tenant, place: Place) => open.get(tenantName(tenant), { ...connectionOf(place), ...few });
-  const unseal = (row: DataSourceRow): Place => placeSchema.parse(JSON.parse(unsealed(cipher, row)));
+  const source = (tenant: Tenant, place: DataSourceConnection) => open.get(tenantName(tenant), { ...toDataSourceSettings(place), ...few });
+  const unseal = (row: DataSourceRow): DataSourceConnection => placeSchema.parse(JSON.parse(unsealed(cipher, row)));
   return {
     seal: (tenant, { url, ca, allowSuperuser }) =>
       cipher.encrypt(JSON.stringify({ url, ca, ...(allowSuperuser && { allowSuperuser }) }), urlContext(tenant)),
@@ -72,7 +80,7 @@ function unsealed(cipher: Cipher, row: DataSourceRow): string {
 }
 
 /** What does not open leads nowhere. */
-function opened(unseal: (row: DataSourceRow) => Place, row: DataSourceRow): Place | undefined {
+function opened(unseal: (row: DataSourceRow) => DataSourceConnection, row: DataSourceRow): DataSourceConnection | undefined {
   try {
     return unseal(row);
   } catch (cause) {

@@ -1,4 +1,4 @@
-import { type DataSource, type DataSourceSettings, openDataSources, tenantName } from '@agent-service/business-data';
+import { type DataSource, type DataSourceSettings, openDataSources, tenantName, toDataSourceSettings } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { AnswerKey } from '../answers/answers-api.ts';
 import type { Steps } from './steps.ts';
@@ -32,10 +32,8 @@ export function createTenantSources(process: ProcessContext, { roles }: SourceOp
 
   const connectionOf = (tenant: string, { url, caCertificate: ca, version, allowSuperuser }: Known): DataSourceSettings => ({
     ...settings,
-    url,
+    ...toDataSourceSettings({ url, ca, allowSuperuser }),
     version,
-    refuseSuperuser: !allowSuperuser,
-    ...(ca !== '' && { tls: { mode: 'verify', ca } }),
     ...(roles === 'auto' && { roles: { tenant } }),
   });
 

@@ -1,9 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import { createDataSource } from '@agent-service/business-data';
+import { createDataSource, type DataSourceConnection, toDataSourceSettings } from '@agent-service/business-data';
 import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../../context.ts';
-import { connectionOf, type Place } from '../place.ts';
 import { sourceFailure } from '../sources.ts';
 import { findDataSource, saveDataSource } from '../store/data-sources.ts';
 import { tableNames, toDataSource, toRoleGate } from './data-source-message.ts';
@@ -48,9 +47,9 @@ function certificate(pem: string): string {
 }
 
 /** Only a database that answers is connected. */
-async function lookInto(place: Place, onLost: (cause: unknown) => void) {
+async function lookInto(place: DataSourceConnection, onLost: (cause: unknown) => void) {
   try {
-    const source = createDataSource({ ...connectionOf(place), poolMax: 1, applicationName: 'agent-service agents' }, onLost);
+    const source = createDataSource({ ...toDataSourceSettings(place), poolMax: 1, applicationName: 'agent-service agents' }, onLost);
     try {
       return { tables: tableNames(await source.catalog()), roleGate: toRoleGate(await source.roleGate()) };
     } finally {

@@ -1,10 +1,10 @@
-import type { Catalog, RoleGate } from '@agent-service/business-data';
+import type { Catalog, DataSourceConnection, RoleGate } from '@agent-service/business-data';
 import { isoTime } from '@agent-service/store';
-import { addressOf, type Place } from '../place.ts';
+import { addressOf } from '../place.ts';
 import type { DataSourceRow } from '../store/data-sources.ts';
 
 /** What an operator may see of a data source: everything but its password. */
-export function toDataSource(row: DataSourceRow, place: Place) {
+export function toDataSource(row: DataSourceRow, place: DataSourceConnection) {
   return { ...toUnopened(row), ...addressOf(place), tls: tlsOf(new URL(place.url).searchParams.get('sslmode'), place.ca) };
 }
 
