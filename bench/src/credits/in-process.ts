@@ -1,5 +1,6 @@
-import { createProcess, createSlowTenants } from '@agent-service/runtime';
+import { createProcess } from '@agent-service/runtime';
 import { openStore } from '@agent-service/store';
+import { createSlowTenants } from '@agent-service/work';
 import { readCreditsConfig } from '../../../services/credits/src/config.ts';
 import type { Operation } from '../../../services/credits/src/domain/operations.ts';
 import { createLedgerQueue } from '../../../services/credits/src/ledger/ledger-queue.ts';
@@ -34,7 +35,7 @@ export async function startInProcess(databaseUrl: string, summary: string): Prom
       maxItems: 500,
       maxWaiting: 10_000,
       tenantsAtOnce: 5,
-      slow: createSlowTenants({ slots: 2 }),
+      slow: createSlowTenants({ permits: 2 }),
     });
   });
   const queue = running.started;

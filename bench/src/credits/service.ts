@@ -4,7 +4,7 @@ import { type Client, createClient, operatorService, withCall } from '@agent-ser
 import { freePort } from '@agent-service/local/ports';
 import { beginLife, waitUntilReady } from '@agent-service/local/processes/life';
 import { nodeProcess } from '@agent-service/local/processes/node-process';
-import { createBatcher } from '@agent-service/runtime';
+import { createBatcher } from '@agent-service/work';
 import type { Pair } from '../pairs.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));

@@ -1,4 +1,4 @@
-import type { FailureKind } from '@agent-service/runtime';
+import type { FailureKind } from '@agent-service/work';
 import { ServiceError } from './service-error.ts';
 
 const away: readonly unknown[] = ['unavailable', 'deadline_exceeded', 'cancelled'];

@@ -1,4 +1,4 @@
-import { withTimeout } from '@agent-service/runtime';
+import { withTimeout } from '@agent-service/work';
 import { type ChannelCredentials, type ChannelOptions, connectivityState, Client as GrpcClient } from '@grpc/grpc-js';
 import type { Addresses } from './addresses.ts';
 import { ServiceError } from './service-error.ts';

@@ -3,8 +3,8 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { ServiceError } from '@agent-service/contracts';
-import { untilAborted } from '@agent-service/runtime';
 import { freePort, type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/testkit';
+import { abortable } from '@agent-service/work';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Models } from '../src/models.ts';
 import { ask, metric, type TestModelsOptions, testModels } from './harness.ts';
@@ -296,7 +296,7 @@ describe('the breaker', () => {
       pauses.push(ms);
       // The time until the trial passes for all together; the limit of waiting for its outcome never does.
       if (pauses.length === 10) left(5_000);
-      await (pauses.length <= 10 ? over.promise : untilAborted(new Promise<void>(() => undefined), signal));
+      await (pauses.length <= 10 ? over.promise : abortable(new Promise<void>(() => undefined), signal));
     };
     let opening = true;
     const { models, pass } = open({ alone: true, conditions: { pause } });
@@ -333,7 +333,7 @@ describe('the breaker', () => {
     const pause = async (_ms: number, signal: AbortSignal) => {
       if (opening) return;
       abort.abort(reason);
-      await untilAborted(new Promise<void>(() => undefined), signal);
+      await abortable(new Promise<void>(() => undefined), signal);
     };
     const { models } = open({ alone: true, conditions: { pause } });
     for (let answers = 0; answers < 7; answers += 1) await fail(models);

@@ -1,5 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises';
-import { withTimeout } from '@agent-service/runtime';
+import { withTimeout } from '@agent-service/work';
 
 const limitMs = 4_000;
 

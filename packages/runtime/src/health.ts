@@ -1,4 +1,4 @@
-import { withTimeout } from './timeout.ts';
+import { withTimeout } from '@agent-service/work';
 
 const checkLimitMs = 1_500;
 

@@ -1,5 +1,3 @@
-export { type Batcher, createBatcher, type FailureKind, type TenantLanes } from './batcher.ts';
-export { callByTenant, SlowTenantError } from './by-tenant.ts';
 export { type Clock, type ClockSampler, createClock, processClock } from './clock.ts';
 export { ConfigurationError, readConfig, setting } from './config.ts';
 export { createHealth, type Health } from './health.ts';
@@ -8,9 +6,5 @@ export { createMetrics, type Metrics } from './metrics.ts';
 export { createProcess, type RunningProcess } from './process.ts';
 export type { ProcessContext } from './process-context.ts';
 export { runProcess } from './run-process.ts';
-export { createSemaphore, type Semaphore } from './semaphore.ts';
 export { type ProcessConfig, processSettings } from './settings.ts';
-export { createSlowTenants, type SlowTenants, type TenantKey, tenantName } from './slow-tenants.ts';
-export { withTimeout } from './timeout.ts';
 export { inJobSpan, inRequestSpan, inSpan, inStepSpan, remoteContext, traceHeaders } from './tracing.ts';
-export { untilAborted } from './until-aborted.ts';

@@ -1,3 +1,4 @@
+import { withTimeout } from '@agent-service/work';
 import { type Clock, processClock } from './clock.ts';
 import { createHealth } from './health.ts';
 import { closeServer, listen } from './listen.ts';
@@ -7,7 +8,6 @@ import { createOpsServer } from './ops-server.ts';
 import type { ProcessContext } from './process-context.ts';
 import type { ProcessConfig } from './settings.ts';
 import { startTracing } from './start-tracing.ts';
-import { withTimeout } from './timeout.ts';
 
 const stopLimitMs = 10_000;
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { FailureKind } from '@agent-service/runtime';
+import type { FailureKind } from '@agent-service/work';
 
 interface DriverFailure {
   code?: string;

@@ -1,6 +1,7 @@
 import { createClient, serve } from '@agent-service/contracts';
-import { createSlowTenants, type ProcessContext } from '@agent-service/runtime';
+import type { ProcessContext } from '@agent-service/runtime';
 import { createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
+import { createSlowTenants } from '@agent-service/work';
 import type { CreditsConfig } from './config.ts';
 import type { CreditsContext } from './context.ts';
 import { createLedgerQueue } from './ledger/ledger-queue.ts';
@@ -40,7 +41,7 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
       maxItems: operationsAtOnce,
       maxWaiting: waitingAtMost,
       tenantsAtOnce: Math.max(1, config.DATABASE_POOL_MAX - connectionsForOthers - connectionsOfSlow),
-      slow: createSlowTenants({ slots: connectionsOfSlow }),
+      slow: createSlowTenants({ permits: connectionsOfSlow }),
     }),
     prices,
     cursors: createCursors(config.CURSOR_SECRET),

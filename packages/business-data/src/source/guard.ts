@@ -1,4 +1,4 @@
-import { withTimeout } from '@agent-service/runtime';
+import { withTimeout } from '@agent-service/work';
 import type { PoolClient } from 'pg';
 import { translateFailure } from './database-message.ts';
 import { cancelled, DataFailure } from './failure.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { withTimeout } from '@agent-service/runtime/timeout';
+import { withTimeout } from '@agent-service/work';
 import { Redis } from 'ioredis';
 import { writeFileAtomically } from '../files.ts';
 import { outputTo, type ServerSpec } from '../processes/spec.ts';

@@ -1,4 +1,4 @@
-import { untilAborted } from '@agent-service/runtime';
+import { abortable } from '@agent-service/work';
 import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4Message,
@@ -42,7 +42,7 @@ export async function runTools(
   const abort = new AbortController();
   const both = AbortSignal.any([signal, abort.signal]);
   try {
-    const outputs = await untilAborted(Promise.all(checked.map((one) => run(one, both))), signal);
+    const outputs = await abortable(Promise.all(checked.map((one) => run(one, both))), signal);
     const results = outputs.map((output) => clip(output, resultBytes));
     const content = checked.map((one, index) => resultPart(one, results[index] ?? ''));
     return { messages: [askedMessage(step, checked), { role: 'tool', content }], results };

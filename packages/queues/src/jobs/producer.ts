@@ -1,6 +1,7 @@
-import { type ProcessContext, withTimeout } from '@agent-service/runtime';
+import type { ProcessContext } from '@agent-service/runtime';
 import { queueTelemetry } from '@agent-service/runtime/queue-telemetry';
 import { isRecording } from '@agent-service/runtime/tracing';
+import { withTimeout } from '@agent-service/work';
 import { type BulkJobOptions, ErrorCode, Queue } from 'bullmq';
 import type { RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';

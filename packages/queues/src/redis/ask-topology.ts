@@ -1,4 +1,4 @@
-import { withTimeout } from '@agent-service/runtime/timeout';
+import { withTimeout } from '@agent-service/work';
 import { Redis } from 'ioredis';
 import type { RedisMode, Topology } from './mode.ts';
 import type { RedisNode } from './nodes.ts';

@@ -1,4 +1,4 @@
-import { withTimeout } from '@agent-service/runtime/timeout';
+import { withTimeout } from '@agent-service/work';
 import { type ContainerRuntimeClient, getContainerRuntimeClient, ImageName } from 'testcontainers';
 import { disableRyukByDefault, images } from './settings.ts';
 

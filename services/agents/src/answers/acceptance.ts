@@ -1,5 +1,5 @@
-import { type Batcher, createBatcher } from '@agent-service/runtime';
 import { judgeStatement, newId } from '@agent-service/store';
+import { type Batcher, createBatcher } from '@agent-service/work';
 import { timeOf } from '../domain/answers/ids.ts';
 import { acceptanceLimitMs, keyKeptMs } from '../domain/answers/times.ts';
 import { createAdmissions, type Decision, type Question } from './admissions.ts';

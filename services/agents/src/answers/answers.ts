@@ -1,5 +1,6 @@
-import { createBatcher, createSlowTenants, type ProcessContext } from '@agent-service/runtime';
+import type { ProcessContext } from '@agent-service/runtime';
 import { judgeStatement, type Sql, startSweep } from '@agent-service/store';
+import { createBatcher, createSlowTenants } from '@agent-service/work';
 import type { AgentsBase } from '../base.ts';
 import { type Acceptance, createAcceptance } from './acceptance.ts';
 import { failAnswersOfAgent, failRestOfAgent } from './agent-deletion.ts';
@@ -79,7 +80,7 @@ export function composeAnswers(process: ProcessContext, base: AgentsBase): { ans
   const metrics = createAnswerMetrics(process);
   const jobs = createAnswerJobs(base, background);
   const announcer = createAnnouncer(process, base, metrics);
-  const slowTenants = createSlowTenants({ slots: batchesOfSlow });
+  const slowTenants = createSlowTenants({ permits: batchesOfSlow });
   const parts: Parts = { ...base, process, background, metrics, jobs, announcer, slowTenants };
   const dispatcher = createDispatcher(parts);
   const releases = createReleases(parts);

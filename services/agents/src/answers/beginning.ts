@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@agent-service/contracts';
-import { type Batcher, createBatcher } from '@agent-service/runtime';
+import { type Batcher, createBatcher } from '@agent-service/work';
 import { questionIdOf, timeOf } from '../domain/answers/ids.ts';
 import { clockToleranceMs } from '../domain/answers/times.ts';
 import { type Ender, failed, failureOf } from './ender.ts';

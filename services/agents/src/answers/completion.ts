@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@agent-service/contracts';
-import { type Batcher, createBatcher } from '@agent-service/runtime';
+import { type Batcher, createBatcher } from '@agent-service/work';
 import { timeOf } from '../domain/answers/ids.ts';
 import type { Duty } from './duty.ts';
 import { type AttemptKey, byKey, nameOf } from './key.ts';

@@ -1,4 +1,4 @@
-import { createBatcher } from '@agent-service/runtime';
+import { createBatcher } from '@agent-service/work';
 import type { TenantKey } from './key.ts';
 import { isolation } from './lanes.ts';
 import type { Parts } from './parts.ts';

@@ -1,4 +1,5 @@
-import { createBatcher, type ProcessContext, type SlowTenants } from '@agent-service/runtime';
+import type { ProcessContext } from '@agent-service/runtime';
+import { createBatcher, type SlowTenants } from '@agent-service/work';
 import type { Background } from './background.ts';
 import { type AnswerKey, nameOf } from './key.ts';
 import { isolation } from './lanes.ts';

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes } from '@agent-service/contracts';
-import { createBatcher } from '@agent-service/runtime';
 import { judgeStatement, type Sql } from '@agent-service/store';
+import { createBatcher } from '@agent-service/work';
 import { timeOf } from '../domain/answers/ids.ts';
 import type { Ended } from './announcer.ts';
 import type { Dispatcher } from './dispatcher.ts';

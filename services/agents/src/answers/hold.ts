@@ -1,5 +1,5 @@
 import { type ErrorCode, isErrorCode, ServiceError } from '@agent-service/contracts';
-import { callByTenant, tenantName } from '@agent-service/runtime';
+import { callByTenant, tenantName } from '@agent-service/work';
 import { detached } from './detached.ts';
 import type { AnswerKey } from './key.ts';
 import type { Parts } from './parts.ts';

@@ -1,5 +1,5 @@
-import type { TenantLanes } from '@agent-service/runtime';
 import { judgeStatement } from '@agent-service/store';
+import type { TenantLanes } from '@agent-service/work';
 import type { TenantKey } from './key.ts';
 import type { Parts } from './parts.ts';
 

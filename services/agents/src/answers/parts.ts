@@ -1,4 +1,5 @@
-import type { ProcessContext, SlowTenants } from '@agent-service/runtime';
+import type { ProcessContext } from '@agent-service/runtime';
+import type { SlowTenants } from '@agent-service/work';
 import type { AgentsBase } from '../base.ts';
 import type { Announcer } from './announcer.ts';
 import type { Background } from './background.ts';

@@ -1,4 +1,4 @@
-import { callByTenant } from '@agent-service/runtime';
+import { callByTenant } from '@agent-service/work';
 import { detached } from './detached.ts';
 import { createDuty, type Duty } from './duty.ts';
 import type { AnswerKey } from './key.ts';

@@ -1,5 +1,5 @@
-import { callByTenant, tenantName } from '@agent-service/runtime';
 import { newId } from '@agent-service/store';
+import { callByTenant, tenantName } from '@agent-service/work';
 import { detached } from './detached.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { createDuty, type Duty } from './duty.ts';

@@ -1,7 +1,8 @@
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
-import { createLogger, createSlowTenants } from '@agent-service/runtime';
+import { createLogger } from '@agent-service/runtime';
 import { newId } from '@agent-service/store';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { createSlowTenants } from '@agent-service/work';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { holdAll } from '../../src/answers/hold.ts';
 import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
@@ -35,7 +36,7 @@ afterAll(async () => {
 }, 30_000);
 
 test('a frozen replica of credits fails no hold: what it does not answer in time is tried on another', async () => {
-  const deps = { credits, process: { logger: createLogger('test', 'silent') }, slowTenants: createSlowTenants({ slots: 3 }) };
+  const deps = { credits, process: { logger: createLogger('test', 'silent') }, slowTenants: createSlowTenants({ permits: 3 }) };
   const hold = (n: number) => {
     const id = newId('msg');
     return holdAll(deps as never, [{ ...tenantOf(n), id, userId: `usr_${n}`, tier: 'Fast', deadline: Date.now() + 300_000 }]);

@@ -1,5 +1,5 @@
 import { type Client, isErrorCode, judgeCall, ServiceError } from '@agent-service/contracts';
-import { createBatcher } from '@agent-service/runtime';
+import { createBatcher } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
 type Request<Method extends keyof Agents> = Agents[Method] extends (request: infer Given, ...rest: never[]) => unknown ? Given : never;

@@ -11,7 +11,7 @@ import {
 } from '@agent-service/business-data';
 import type { Client, ServiceError } from '@agent-service/contracts';
 import type { JsonSchema, Tool } from '@agent-service/models';
-import { untilAborted } from '@agent-service/runtime';
+import { abortable } from '@agent-service/work';
 import { z } from 'zod';
 import type { BegunAnswer } from '../answers/answers-api.ts';
 import { type QueryRecord, withQuery } from '../domain/query-log.ts';
@@ -122,7 +122,7 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: DataPa
       name: definition.name,
       description: definition.description,
       parameters: schemas.get(definition.name) ?? {},
-      run: (input, signal) => untilAborted(run({ definition, input, signal }), signal),
+      run: (input, signal) => abortable(run({ definition, input, signal }), signal),
     })),
     get queries() {
       return queries;

@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
-import { createSlowTenants } from '@agent-service/runtime';
+import { createSlowTenants } from '@agent-service/work';
 import { describe, expect, test } from '@jest/globals';
 import type { Operation } from '../domain/operations.ts';
 import type { Result } from '../domain/results.ts';
@@ -22,7 +22,7 @@ function ledger(options: Partial<LedgerQueueOptions> = {}) {
     maxItems: 10,
     maxWaiting: 100,
     tenantsAtOnce: 2,
-    slow: createSlowTenants({ slots: 1 }),
+    slow: createSlowTenants({ permits: 1 }),
     ...options,
   });
   const submit = (organizationId: string, id: string, limitMs = 5_000) => queue.submit(tenant(organizationId), release(id), limitMs);

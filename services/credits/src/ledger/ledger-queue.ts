@@ -1,6 +1,6 @@
 import { ServiceError } from '@agent-service/contracts';
-import { createBatcher, type SlowTenants, withTimeout } from '@agent-service/runtime';
 import { judgeStatement } from '@agent-service/store';
+import { createBatcher, type SlowTenants, withTimeout } from '@agent-service/work';
 import type { Operation } from '../domain/operations.ts';
 import type { Result } from '../domain/results.ts';
 import { nameOf, type Tenant } from '../domain/tenant.ts';

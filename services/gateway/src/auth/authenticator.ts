@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Principal, ServiceError } from '@agent-service/contracts';
-import { createBatcher } from '@agent-service/runtime';
+import { createBatcher } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
 import { couldBeOurs } from './bearer.ts';
 import { accept, keepPrincipal, type Verdict } from './verdict.ts';

@@ -1,4 +1,4 @@
-import { type Batcher, createBatcher } from '@agent-service/runtime';
+import { type Batcher, createBatcher } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
 import { type Decision, hashTag, type Limiter, type Rule } from './limiter.ts';
 import type { LimiterRedis } from './redis.ts';

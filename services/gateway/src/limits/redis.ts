@@ -1,5 +1,5 @@
 import type { RedisClient, RedisConnections } from '@agent-service/queues';
-import { withTimeout } from '@agent-service/runtime';
+import { withTimeout } from '@agent-service/work';
 import { takeScript } from './script.ts';
 
 const answerLimitMs = 250;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, judgeCall, withCall } from '@agent-service/contracts';
-import { createBatcher, type Logger } from '@agent-service/runtime';
+import type { Logger } from '@agent-service/runtime';
+import { createBatcher } from '@agent-service/work';
 import type { AnswerKey, Standing } from './waits.ts';
 
 const maxItems = 500;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, isErrorCode, judgeCall, ServiceError, withCall } from '@agent-service/contracts';
-import { createBatcher } from '@agent-service/runtime';
+import { createBatcher } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
 export type StartItem = NonNullable<Parameters<Agents['startAnswer']>[0]['items']>[number] & { message: string; contextJson: string };

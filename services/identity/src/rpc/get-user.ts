@@ -1,5 +1,5 @@
 import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { createBatcher } from '@agent-service/runtime';
+import { createBatcher } from '@agent-service/work';
 import type { IdentityContext } from '../context.ts';
 import { findUsers, type UserKey, type UserRow } from '../store/users.ts';
 import { toUser } from './user-message.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@agent-service/contracts';
 import type { DeliveriesJob } from '@agent-service/queues';
-import { createBatcher, type ProcessContext, processClock } from '@agent-service/runtime';
+import { type ProcessContext, processClock } from '@agent-service/runtime';
+import { createBatcher } from '@agent-service/work';
 import type { Dispatcher } from 'undici';
 import { type Sent, send } from '../http/send.ts';
 

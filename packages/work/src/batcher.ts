@@ -1,6 +1,5 @@
-import { SlowTenantError, toError } from './by-tenant.ts';
 import { createSemaphore, type Semaphore } from './semaphore.ts';
-import { createSlowTenants, type SlowTenants, type TenantKey, tenantName } from './slow-tenants.ts';
+import { createSlowTenants, SlowTenantError, type SlowTenants, type TenantKey, tenantName, toError } from './tenants.ts';
 
 /** Turns single calls into batches. */
 export interface Batcher<Item, Result> {
@@ -77,7 +76,7 @@ const defaultMost = 64;
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   const { run, maxItems, concurrency = 1, judge = () => 'all', tenants } = options;
-  const slow = tenants?.slow ?? createSlowTenants({ slots: 1 });
+  const slow = tenants?.slow ?? createSlowTenants({ permits: 1 });
   const lanes = new Map<string, Lane<Item, Result>>();
   const shared = createSemaphore(tenants?.most ?? defaultMost);
   const apart = createSemaphore(suspectsAtOnce);

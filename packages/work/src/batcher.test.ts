@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createBatcher, type FailureKind } from './batcher.ts';
-import { callByTenant, SlowTenantError } from './by-tenant.ts';
-import { createSlowTenants, type SlowTenants, tenantName } from './slow-tenants.ts';
+import { callByTenant, createSlowTenants, SlowTenantError, type SlowTenants, tenantName } from './tenants.ts';
 
 const gate = () => Promise.withResolvers<void>();
 
@@ -104,7 +103,7 @@ describe('batches of several tenants', () => {
     });
     await fc.assert(
       fc.asyncProperty(given, fc.constantFrom<number | 'each'>('each', 1, 3), async (items, lanes) => {
-        const slow = createSlowTenants({ slots: 2, forMs: 60_000 });
+        const slow = createSlowTenants({ permits: 2, forMs: 60_000 });
         const { run, counts } = faultyRun(
           items.map(([, each]) => each),
           slow,
@@ -182,7 +181,7 @@ describe('batches of several tenants', () => {
 
   test('a slow tenant runs alone for a while, holds one place of the few for such tenants, and then comes back', async () => {
     let now = 0;
-    const slow = createSlowTenants({ slots: 1, forMs: 1_000, clock: () => now });
+    const slow = createSlowTenants({ permits: 1, forMs: 1_000, clock: () => now });
     const batches: string[][] = [];
     let fails = true;
     const batcher = createBatcher<Item, number>({

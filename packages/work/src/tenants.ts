@@ -1,0 +1,94 @@
+import { createSemaphore, type Semaphore } from './semaphore.ts';
+
+export interface TenantKey {
+  readonly organizationId: string;
+  readonly environment: string;
+}
+
+export const tenantName = ({ organizationId, environment }: TenantKey): string => `${organizationId} ${environment}`;
+
+const defaultForMs = 5_000;
+const maxSlowTenants = 10_000;
+
+/** The circuit breaker of a process: the names of the tenants whose work timed out in the last seconds. */
+export interface SlowTenants {
+  has(name: string): boolean;
+  /** For the next seconds the tenant's batches contain no other tenant's items. */
+  add(name: string): void;
+  /** Limits the batches that all slow tenants together have in flight. */
+  readonly semaphore: Semaphore;
+}
+
+export interface SlowTenantsOptions {
+  /** Batches of slow tenants that run at once. */
+  readonly permits: number;
+  readonly forMs?: number;
+  readonly clock?: () => number;
+}
+
+export function createSlowTenants({ permits, forMs = defaultForMs, clock = () => performance.now() }: SlowTenantsOptions): SlowTenants {
+  // Ordered by end, because every tenant stays for the same time.
+  const ends = new Map<string, number>();
+  return {
+    semaphore: createSemaphore(permits),
+    has(name) {
+      const end = ends.get(name);
+      if (end !== undefined && end <= clock()) ends.delete(name);
+      return ends.has(name);
+    },
+    add(name) {
+      ends.delete(name);
+      ends.set(name, clock() + forMs);
+      for (const [oldest, end] of ends) {
+        if (end > clock() && ends.size <= maxSlowTenants) break;
+        ends.delete(oldest);
+      }
+    },
+  };
+}
+
+const defaultSlowMs = 250;
+/** A tenant is slow in comparison: where every call is slow, the system is loaded and no tenant is at fault. */
+const timesTheFirst = 2;
+
+/** The outcome of an item whose tenant delays the rest of its batch: the batcher runs it again, alone. */
+export class SlowTenantError extends Error {
+  override name = 'SlowTenantError';
+}
+
+export interface ByTenantOptions {
+  readonly slowMs?: number;
+}
+
+/**
+ * Calls once for each tenant of a batch, in parallel; returns one outcome an item, in order. A failed call fails its tenant's items
+ * only. A tenant whose call takes much longer than the first gets a `SlowTenantError`; the calls must be idempotent.
+ */
+export async function callByTenant<Item extends TenantKey, Result>(
+  items: readonly Item[],
+  call: (items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
+  { slowMs = defaultSlowMs }: ByTenantOptions = {},
+): Promise<(Result | Error)[]> {
+  const groups = [...Map.groupBy(items, tenantName).values()];
+  if (groups.length <= 1) return items.length === 0 ? [] : [...(await call(items))];
+  const outcomes = new Map<Item, Result | Error>();
+  const startedAt = performance.now();
+  const calls = groups.map(async (group) => {
+    const results = await call(group).catch((cause: unknown) => group.map(() => toError(cause)));
+    for (const [index, item] of group.entries())
+      outcomes.set(item, results[index] ?? new Error('the call returned no outcome for an item'));
+  });
+  await Promise.race(calls);
+  const firstMs = performance.now() - startedAt;
+  await settleWithin(calls, Math.max(slowMs, timesTheFirst * firstMs) - firstMs);
+  return items.map((item) => outcomes.get(item) ?? new SlowTenantError(`${tenantName(item)} took too long`));
+}
+
+async function settleWithin(calls: readonly Promise<void>[], limitMs: number): Promise<void> {
+  const limit = Promise.withResolvers<void>();
+  const timer = setTimeout(limit.resolve, Math.max(0, limitMs));
+  await Promise.race([Promise.all(calls), limit.promise]);
+  clearTimeout(timer);
+}
+
+export const toError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)));
