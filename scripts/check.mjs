@@ -37,6 +37,10 @@ const checks = {
   'format and lint (biome)': tool('biome', 'check', '--error-on-warnings', '.'),
   'import boundaries and cycles (dependency-cruiser)': boundaries,
   'unused code and dependencies (knip)': tool('knip', '--no-progress'),
+  'words (scripts/words.mjs)': () => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/words.mjs', '--check'], { encoding: 'utf8' });
+    return { status, output: `${stdout}${stderr}` };
+  },
   'protos (buf lint)': tool('buf', 'lint', 'proto'),
   'protos (buf format)': tool('buf', 'format', '--diff', '--exit-code', 'proto'),
   'lock file (npm ci --dry-run)': lockFile,
