@@ -58,7 +58,7 @@ export async function serve<Name extends ServiceName>(
   implementation: Implementation<Name>,
 ): Promise<number> {
   const server = new Server(serverOptions);
-  const verifier = new CallVerifier(openServiceKeys(config, name), name);
+  const verifier = new CallVerifier(openServiceKeys(config, name), name, process.clock.now);
   const gate: Gate = { verifier, challenges: new Challenges(), ages: new CallAges() };
   const observer: Observer = {
     logger: process.logger,
@@ -75,7 +75,7 @@ export async function serve<Name extends ServiceName>(
       handler({ name, path, rpc, isRepeatable: isRepeatable(definition), logLevel: isRead(definition) ? 'debug' : 'info' }, gate, observer),
     ];
   });
-  server.addService(keepingBodies(service), Object.fromEntries(handlers));
+  server.addService(keepBytes(service), Object.fromEntries(handlers));
   serveHealth(process, server, gate.challenges);
 
   const port = await bind(server, `${config.HOST}:${config.GRPC_PORT}`, config);
@@ -85,7 +85,7 @@ export async function serve<Name extends ServiceName>(
 }
 
 function handler(method: Method, gate: Gate, observer: Observer) {
-  return (grpc: ServerUnaryCall<object, object>, callback: sendUnaryData<object>) => {
+  return (grpc: ServerUnaryCall<Received, object>, callback: sendUnaryData<object>) => {
     const startedAt = performance.now();
     const requestId = text(grpc.metadata, headers.requestId) ?? randomUUID();
     answer(method, grpc, requestId, gate).then(
@@ -104,7 +104,7 @@ function handler(method: Method, gate: Gate, observer: Observer) {
   };
 }
 
-async function answer(method: Method, grpc: ServerUnaryCall<object, object>, requestId: string, gate: Gate) {
+async function answer(method: Method, grpc: ServerUnaryCall<Received, object>, requestId: string, gate: Gate) {
   const { name, rpc } = method;
   const caller = callerOf(method, grpc, gate);
   enforce(rpc.allow, caller);
@@ -113,7 +113,7 @@ async function answer(method: Method, grpc: ServerUnaryCall<object, object>, req
   if (grpc.cancelled) throw new ServiceError('cancelled');
   call.checkDeadline();
   const parent = remoteContext(text(grpc.metadata, headers.traceparent));
-  const response = await withCall(call, () => inSpan(name, SpanKind.SERVER, parent, () => rpc.handle(grpc.request, call)));
+  const response = await withCall(call, () => inSpan(name, SpanKind.SERVER, parent, () => rpc.handle(grpc.request.message, call)));
   return { response, call };
 }
 
@@ -122,13 +122,12 @@ class StaleCall extends Error {}
 
 function callerOf(
   { path, isRepeatable }: Method,
-  { metadata, request }: ServerUnaryCall<object, object>,
+  { metadata, request }: ServerUnaryCall<Received, object>,
   { verifier, challenges }: Gate,
 ): Caller {
   const signed = { caller: text(metadata, headers.caller) ?? '', voucher: text(metadata, headers.voucher) ?? '' };
-  const body = bodies.get(request) ?? new Uint8Array();
   const requestId = text(metadata, headers.requestId) ?? '';
-  const verified = verifier.verify(signed, { path, requestId, idempotency: idempotencyText(metadata), body });
+  const verified = verifier.verify(signed, { path, requestId, idempotency: idempotencyText(metadata), body: request.bytes });
   if (!verified) throw new ServiceError('service_forbidden', { message: 'The call is not signed by a known service.' });
   if (!challenges.isGood(verified.challenge)) throw new StaleCall();
   if (!isRepeatable && !challenges.acceptOnce(verified.challenge, verified.signature))
@@ -136,19 +135,18 @@ function callerOf(
   return verified.caller;
 }
 
-/** What each request looked like before it was read: signatures cover the bytes. */
-const bodies = new WeakMap<object, Uint8Array>();
+/** A request with the bytes that it was read from: signatures cover these. */
+interface Received {
+  readonly message: object;
+  readonly bytes: Uint8Array;
+}
 
-function keepingBodies(service: ServiceDefinition): ServiceDefinition {
-  const keeping = (definition: ServiceDefinition[string]) => ({
+function keepBytes(service: ServiceDefinition): ServiceDefinition {
+  const keep = (definition: ServiceDefinition[string]) => ({
     ...definition,
-    requestDeserialize(bytes: Buffer) {
-      const request = definition.requestDeserialize(bytes) as object;
-      bodies.set(request, bytes);
-      return request;
-    },
+    requestDeserialize: (bytes: Buffer): Received => ({ message: definition.requestDeserialize(bytes) as object, bytes }),
   });
-  return Object.fromEntries(Object.entries(service).map(([name, definition]) => [name, keeping(definition)]));
+  return Object.fromEntries(Object.entries(service).map(([name, definition]) => [name, keep(definition)]));
 }
 
 function replayedTrailer(): Metadata {

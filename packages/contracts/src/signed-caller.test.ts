@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Principal } from './principal.ts';
 import { openServiceKeys, serviceKeysOf } from './service-keys.ts';
-import { type CallSigner, CallVerifier, CallSigner as Signer } from './signed-caller.ts';
+import { CallSigner, CallVerifier } from './signed-caller.ts';
 
 const secrets = ['the-secret-of-the-operator-long-enough'];
 const principal: Principal = {
@@ -28,14 +28,14 @@ const sign = (signer: CallSigner) => signer.sign(call, principal, undefined);
 
 describe('a signed call', () => {
   test('says who calls for whom, and under which challenge', () => {
-    expect(identity.verify(sign(new Signer(gateway, 'gateway', 'identity')), call)).toMatchObject({
+    expect(identity.verify(sign(new CallSigner(gateway, 'gateway', 'identity')), call)).toMatchObject({
       caller: { service: 'gateway', principal },
       challenge: 'c1',
     });
   });
 
   test('is good for its service, method, request, effect and content only', () => {
-    const signed = sign(new Signer(gateway, 'gateway', 'identity'));
+    const signed = sign(new CallSigner(gateway, 'gateway', 'identity'));
     expect(agents.verify(signed, call)).toBeUndefined();
     for (const change of [{ path: '/identity/CreateKey' }, { requestId: 'r2' }, { idempotency: 'other' }, { body: Buffer.from('bodY') }])
       expect(identity.verify(signed, { ...call, ...change })).toBeUndefined();
@@ -50,34 +50,76 @@ describe('a signed call', () => {
 
   test('is no other service’s: each process can sign as itself only, and to the services that it calls', () => {
     const worker = keysOf('answer-worker', ['agents'], false);
-    for (const name of ['operator', 'gateway', 'templates']) expect(() => new Signer(worker, name, 'agents')).toThrow(/no key/);
-    expect(() => new Signer(worker, 'answer-worker', 'identity')).toThrow(/no key/);
-    const own = new Signer(worker, 'answer-worker', 'agents').sign(call, undefined, undefined);
+    for (const name of ['operator', 'gateway', 'templates']) expect(() => new CallSigner(worker, name, 'agents')).toThrow(/no key/);
+    expect(() => new CallSigner(worker, 'answer-worker', 'identity')).toThrow(/no key/);
+    const own = new CallSigner(worker, 'answer-worker', 'agents').sign(call, undefined, undefined);
     expect(agents.verify(own, call)?.caller).toEqual({ service: 'answer-worker' });
     expect(agents.verify({ ...own, caller: own.caller.replace('answer-worker', 'operator') }, call)).toBeUndefined();
     // A service that gives its own keys away lets others sign to itself, and to nobody else.
     const leaked = keysOf('agents', ['identity']);
-    for (const name of ['operator', 'gateway']) expect(() => new Signer(leaked, name, 'identity')).toThrow(/no key/);
+    for (const name of ['operator', 'gateway']) expect(() => new CallSigner(leaked, name, 'identity')).toThrow(/no key/);
   });
 });
 
-describe('for whom a service calls', () => {
-  const templates = keysOf('templates', ['agents']);
+describe('a principal that a service forwards', () => {
+  const activate = { ...call, path: '/agentservice.v1.TemplatesService/ActivateTemplate' };
+  const further = { ...call, path: '/agentservice.v1.AgentsService/ActivateTemplateAgent' };
+  const templates = new CallSigner(keysOf('templates', ['agents']), 'templates', 'agents');
+  let now = 1_800_000_000_000;
+  const receiver = new CallVerifier(keysOf('agents', ['identity']), 'agents', () => now);
+  const issue = (received = activate) =>
+    new CallSigner(gateway, 'gateway', 'templates', () => now).sign(received, principal, undefined).voucher;
+  const forward = (voucher: string, changes: Partial<typeof further> = {}, of = principal) =>
+    receiver.verify(templates.sign({ ...further, ...changes }, of, voucher), { ...further, ...changes })?.caller;
 
-  test('is believed of another service only with the gateway’s word', () => {
-    const { voucher } = sign(new Signer(gateway, 'gateway', 'templates'));
-    const onward = new Signer(templates, 'templates', 'agents').sign(call, principal, voucher);
-    expect(agents.verify(onward, call)?.caller).toEqual({ service: 'templates', principal });
-    const other = new Signer(templates, 'templates', 'agents').sign(call, { ...principal, organizationId: 'org_b' }, voucher);
-    expect(agents.verify(other, call)).toBeUndefined();
-    expect(agents.verify({ ...onward, voucher: '' }, call)).toBeUndefined();
-    const later = new Signer(templates, 'templates', 'agents').sign({ ...call, requestId: 'r2' }, principal, voucher);
-    expect(agents.verify(later, { ...call, requestId: 'r2' })).toBeUndefined();
+  test('is believed with the gateway’s voucher', () => {
+    expect(forward(issue())).toEqual({ service: 'templates', principal });
   });
 
-  test('is not said at all without it', () => {
-    const signed = new Signer(templates, 'templates', 'agents').sign(call, principal, undefined);
-    expect(agents.verify(signed, call)?.caller).toEqual({ service: 'templates' });
+  test('is refused for another principal, another request or without the voucher', () => {
+    const voucher = issue();
+    expect(forward(voucher, {}, { ...principal, organizationId: 'org_b' })).toBeUndefined();
+    expect(forward(voucher, { requestId: 'r2' })).toBeUndefined();
+    expect(receiver.verify({ ...templates.sign(further, principal, voucher), voucher: '' }, further)).toBeUndefined();
+  });
+
+  test('is refused at every method but the one that the called method forwards to', () => {
+    for (const name of ['CreateAgent', 'ListTemplateAgents', 'DeleteAgent'])
+      expect(forward(issue(), { path: `/agentservice.v1.AgentsService/${name}` })).toBeUndefined();
+    const list = issue({ ...activate, path: '/agentservice.v1.TemplatesService/ListTemplates' });
+    expect(forward(list)).toBeUndefined();
+    expect(forward(list, { path: '/agentservice.v1.AgentsService/ListTemplateAgents' })).toEqual({ service: 'templates', principal });
+    // A method that forwards nothing gets no voucher at all.
+    expect(issue({ ...activate, path: '/agentservice.v1.TemplatesService/Other' })).toBe('');
+  });
+
+  test('is refused once the request is over, and where the voucher is dated ahead or again', () => {
+    const voucher = issue();
+    const [issuedAt = '', signature = ''] = voucher.split('.');
+    now += 13_900;
+    expect(forward(voucher)).toBeDefined();
+    now += 200;
+    expect(forward(voucher)).toBeUndefined();
+    expect(forward(`${(Number.parseInt(issuedAt, 36) + 10_000).toString(36)}.${signature}`)).toBeUndefined();
+    for (const text of [signature, `.${signature}`, `NaN.${signature}`, '.', 'x']) expect(forward(text)).toBeUndefined();
+    now -= 14_100 + 3_900;
+    expect(forward(voucher)).toBeDefined();
+    now -= 200;
+    expect(forward(voucher)).toBeUndefined();
+  });
+
+  test('is refused at a service that vouchers of this kind are not for', () => {
+    const voucher = issue();
+    const elsewhere = new CallVerifier(openServiceKeys({ SERVICE_SECRET: secrets }, 'credits'), 'credits', () => now);
+    const signer = new CallSigner(openServiceKeys({ SERVICE_SECRET: secrets }, 'templates'), 'templates', 'credits');
+    expect(elsewhere.verify(signer.sign(further, principal, voucher), further)).toBeUndefined();
+    const other = new CallSigner(openServiceKeys({ SERVICE_SECRET: secrets }, 'webhooks'), 'webhooks', 'agents');
+    expect(receiver.verify(other.sign(further, principal, voucher), further)).toBeUndefined();
+  });
+
+  test('is not stated at all without one', () => {
+    const signed = templates.sign(further, principal, undefined);
+    expect(receiver.verify(signed, further)?.caller).toEqual({ service: 'templates' });
   });
 });
 
@@ -85,10 +127,10 @@ test('the secret can be changed without a pause: the first signs, all are accept
   const next = 'the-next-secret-of-the-operator-long-enough';
   const both = new CallVerifier(openServiceKeys({ SERVICE_SECRET: [next, ...secrets] }, 'identity'), 'identity');
   for (const each of [next, ...secrets]) {
-    const signer = new Signer(openServiceKeys({ SERVICE_SECRET: [each] }, 'gateway'), 'gateway', 'identity');
+    const signer = new CallSigner(openServiceKeys({ SERVICE_SECRET: [each] }, 'gateway'), 'gateway', 'identity');
     expect(both.verify(sign(signer), call)).toBeDefined();
   }
-  const stranger = new Signer(
+  const stranger = new CallSigner(
     openServiceKeys({ SERVICE_SECRET: ['another-secret-that-is-long-enough-too'] }, 'gateway'),
     'gateway',
     'identity',

@@ -1,11 +1,37 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { processClock } from '@agent-service/runtime';
+import { Mac } from './mac.ts';
 import { type Caller, operatorService, type Principal } from './principal.ts';
 import type { ServiceKeys } from './service-keys.ts';
+import type { Client } from './types.ts';
 
-/** The only ones that say for whom they call without the gateway's word: it authenticates, and an operator acts for any organization. */
-const vouchers: readonly string[] = ['gateway', operatorService];
-/** Services that call others for the caller they were called for; the gateway vouches for that caller towards those. */
-const onward: Readonly<Record<string, string>> = { templates: 'agents' };
+/** Callers whose statement of a principal is believed: the gateway authenticates, and an operator acts for any organization. */
+const principalIssuers: readonly string[] = ['gateway', operatorService];
+
+interface Forwarding {
+  readonly callee: string;
+  /** For each method of the service, the method of the callee that it calls for the same principal. */
+  readonly methods: Readonly<Record<string, string>>;
+}
+
+/** Services that forward the principal they were called for. The gateway vouches for it towards their callee. */
+const forwardings: Readonly<Record<string, Forwarding>> = {
+  templates: {
+    callee: 'agents',
+    methods: {
+      ListTemplates: 'ListTemplateAgents',
+      GetTemplate: 'ListTemplateAgents',
+      ActivateTemplate: 'ActivateTemplateAgent',
+      DeactivateTemplate: 'DeactivateTemplateAgent',
+      DuplicateTemplate: 'CreateAgent',
+    } satisfies Partial<Record<Capitalize<keyof Client<'templates'>>, Capitalize<keyof Client<'agents'>>>>,
+  },
+};
+
+/** The longest that the gateway waits for a call. */
+const voucherLifetimeMs = 10_000;
+/** Two processes whose clocks may each be 2 s from the one they follow. */
+const clockToleranceMs = 4_000;
 const mostRemembered = 1_000;
 
 /** What a signature covers besides who signs: which method is called with what, and under which of its challenges. */
@@ -22,56 +48,76 @@ export interface SignedCall {
 /** Who calls, as metadata. */
 export interface SignedCaller {
   readonly caller: string;
-  /** The gateway's word for the principal towards another service. */
+  /** The gateway's signed statement of the principal, which the receiver forwards with one further call. */
   readonly voucher: string;
 }
 
-const digest = (key: string, text: string, body?: Uint8Array): string => {
-  const hmac = createHmac('sha256', key).update(text);
-  return (body ? hmac.update(body) : hmac).digest('base64url');
-};
+const methodOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 const contentOf = (callee: string, signer: string, { path, challenge, requestId, idempotency }: SignedCall): string =>
   `call\n${callee}\n${path}\n${challenge}\n${requestId}\n${idempotency}\n${signer}\n`;
 
-const voucherOf = (key: string, bearer: string, requestId: string, principal: string): string =>
-  digest(key, `voucher\n${bearer}\n${requestId}\n${principal}`);
+interface Voucher {
+  /** The service that may forward the principal, and the only method it may call with it. */
+  readonly bearer: string;
+  readonly method: string;
+  readonly requestId: string;
+  /** The encoded principal. */
+  readonly principal: string;
+  /** Milliseconds since 1970 in base 36, by the followed clock. */
+  readonly issuedAt: string;
+}
+
+const signVoucher = (mac: Mac, { bearer, method, requestId, principal, issuedAt }: Voucher): string =>
+  `${issuedAt}.${mac.of(`voucher\n${bearer}\n${method}\n${requestId}\n${issuedAt}\n${principal}`)}`;
 
 /** Signs the calls that the process of this name makes of one service. */
 export class CallSigner {
   readonly #name: string;
   readonly #callee: string;
-  readonly #key: string;
-  readonly #vouchingKey: string | undefined;
+  readonly #isIssuer: boolean;
+  readonly #mac: Mac;
+  readonly #voucherMac: Mac | undefined;
+  readonly #now: () => number;
   readonly #encoded = new WeakMap<Principal, string>();
   readonly #process = randomBytes(6).toString('base64url');
   #calls = 0;
 
-  constructor(keys: ServiceKeys, name: string, callee: string) {
+  constructor(keys: ServiceKeys, name: string, callee: string, now: () => number = processClock.now) {
     const key = keys.toCall(callee, name);
     if (!key) throw new Error(`SERVICE_KEYS has no key with which ${name} may call ${callee}`);
     this.#name = name;
     this.#callee = callee;
-    this.#key = key;
-    const next = vouchers.includes(name) ? onward[callee] : callee;
-    this.#vouchingKey = next && keys.toCall(next, 'gateway');
+    this.#isIssuer = principalIssuers.includes(name);
+    this.#mac = new Mac(key);
+    this.#now = now;
+    const receiver = this.#isIssuer ? forwardings[callee]?.callee : callee;
+    const voucherKey = receiver && keys.toCall(receiver, 'gateway');
+    this.#voucherMac = voucherKey ? new Mac(voucherKey) : undefined;
   }
 
-  sign(call: SignedCall, principal: Principal | undefined, given: string | undefined): SignedCaller {
+  /** `forwarded` is the voucher that this process was called with. */
+  sign(call: SignedCall, principal: Principal | undefined, forwarded: string | undefined): SignedCaller {
     const encoded = principal ? this.#encode(principal) : '';
-    const isBelieved = vouchers.includes(this.#name);
-    const bearer = isBelieved ? this.#callee : this.#name;
-    const key = encoded ? this.#vouchingKey : undefined;
-    const voucher = given ?? (key ? voucherOf(key, bearer, call.requestId, encoded) : '');
-    // A caller that is not believed without the gateway's word calls in its own name.
-    const signer = `${this.#name}.${isBelieved || voucher ? encoded : ''}.${this.#process}${(this.#calls++).toString(36)}.${call.challenge}`;
-    return { caller: `${signer}.${digest(this.#key, contentOf(this.#callee, signer, call), call.body)}`, voucher };
+    const voucher = forwarded ?? (encoded && this.#voucherMac ? this.#vouch(this.#voucherMac, call, encoded) : '');
+    // A caller that is no issuer and has no voucher calls in its own name.
+    const signer = `${this.#name}.${this.#isIssuer || voucher ? encoded : ''}.${this.#process}${(this.#calls++).toString(36)}.${call.challenge}`;
+    return { caller: `${signer}.${this.#mac.of(contentOf(this.#callee, signer, call), call.body)}`, voucher };
+  }
+
+  /** For the method that the callee calls in turn. A process that has the operator's secret can vouch for its own calls. */
+  #vouch(mac: Mac, { path, requestId }: SignedCall, principal: string): string {
+    const bearer = this.#isIssuer ? this.#callee : this.#name;
+    const method = this.#isIssuer ? forwardings[bearer]?.methods[methodOf(path)] : methodOf(path);
+    return method ? signVoucher(mac, { bearer, method, requestId, principal, issuedAt: this.#now().toString(36) }) : '';
   }
 
   #encode(principal: Principal): string {
-    const known = this.#encoded.get(principal) ?? Buffer.from(JSON.stringify(principal)).toString('base64url');
-    this.#encoded.set(principal, known);
-    return known;
+    const known = this.#encoded.get(principal);
+    if (known !== undefined) return known;
+    const encoded = Buffer.from(JSON.stringify(principal)).toString('base64url');
+    this.#encoded.set(principal, encoded);
+    return encoded;
   }
 }
 
@@ -85,42 +131,52 @@ export interface VerifiedCall {
 export class CallVerifier {
   readonly #keys: ServiceKeys;
   readonly #name: string;
-  readonly #accepted = new Map<string, readonly string[]>();
+  readonly #now: () => number;
+  readonly #macs = new Map<string, readonly Mac[]>();
   readonly #principals = new Map<string, Principal>();
 
-  constructor(keys: ServiceKeys, name: string) {
+  constructor(keys: ServiceKeys, name: string, now: () => number = processClock.now) {
     this.#keys = keys;
     this.#name = name;
+    this.#now = now;
   }
 
-  /** Who signed this very call; undefined when no service that this one knows did. Whether its challenge is good is not said. */
+  /** Who signed this very call; undefined when no service that this one knows did. Does not check the challenge. */
   verify({ caller: signed, voucher }: SignedCaller, call: Omit<SignedCall, 'challenge'>): VerifiedCall | undefined {
     const [service = '', encoded = '', , challenge = '', signature = '', ...rest] = signed.split('.');
     if (!/^[a-z-]{1,40}$/.test(service) || signature === '' || rest.length > 0) return undefined;
     const content = contentOf(this.#name, signed.slice(0, signed.length - signature.length - 1), { ...call, challenge });
-    if (!this.#keysOf(service).some((key) => isSame(digest(key, content, call.body), signature))) return undefined;
+    if (!this.#macsOf(service).some((mac) => isSame(mac.of(content, call.body), signature))) return undefined;
     if (encoded === '') return { caller: { service }, signature, challenge };
-    if (!vouchers.includes(service) && !this.#isVouched(service, call.requestId, encoded, voucher)) return undefined;
+    if (!principalIssuers.includes(service) && !this.#isVouched(service, call, encoded, voucher)) return undefined;
     return { caller: { service, principal: this.#decode(encoded) }, signature, challenge };
   }
 
-  #isVouched(bearer: string, requestId: string, encoded: string, voucher: string): boolean {
-    return this.#keysOf('gateway').some((key) => isSame(voucherOf(key, bearer, requestId, encoded), voucher));
+  /** Whether the gateway vouched for this principal, request and method a moment ago. */
+  #isVouched(bearer: string, { path, requestId }: Omit<SignedCall, 'challenge'>, principal: string, voucher: string): boolean {
+    const [issuedAt = ''] = voucher.split('.', 1);
+    const ageMs = this.#now() - Number.parseInt(issuedAt, 36);
+    if (!(ageMs >= -clockToleranceMs && ageMs <= voucherLifetimeMs + clockToleranceMs)) return false;
+    const expected = { bearer, method: methodOf(path), requestId, principal, issuedAt };
+    return this.#macsOf('gateway').some((mac) => isSame(signVoucher(mac, expected), voucher));
   }
 
-  #keysOf(caller: string): readonly string[] {
-    const known = this.#accepted.get(caller) ?? this.#keys.toAccept(this.#name, caller);
-    if (this.#accepted.size >= mostRemembered) this.#accepted.clear();
-    this.#accepted.set(caller, known);
-    return known;
+  #macsOf(caller: string): readonly Mac[] {
+    return remember(this.#macs, caller, () => this.#keys.toAccept(this.#name, caller).map((key) => new Mac(key)));
   }
 
   #decode(encoded: string): Principal {
-    const known = this.#principals.get(encoded) ?? (JSON.parse(Buffer.from(encoded, 'base64url').toString()) as Principal);
-    if (this.#principals.size >= mostRemembered) this.#principals.clear();
-    this.#principals.set(encoded, known);
-    return known;
+    return remember(this.#principals, encoded, () => JSON.parse(Buffer.from(encoded, 'base64url').toString()) as Principal);
   }
+}
+
+function remember<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  if (known.size >= mostRemembered) known.clear();
+  known.set(key, made);
+  return made;
 }
 
 function isSame(expected: string, received: string): boolean {
