@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, globSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { z } from 'zod';
 import { LocalError } from './local-error.ts';
 
@@ -15,6 +16,14 @@ export function writeFileAtomically(path: string, content: string, mode = 0o600)
     closeSync(file);
   }
   renameSync(draft, path);
+}
+
+/** Removes the drafts of processes that died before they could rename them. `isRunning` tells of a pid whether its process lives. */
+export function removeDrafts(folder: string, isRunning: (pid: number) => boolean): void {
+  for (const name of globSync('*.json*', { cwd: folder })) {
+    const pid = /\.json(?:\.new\.\d+)?\.(\d+)\.[0-9a-f]{8}$|\.json\.new\.(\d+)$/.exec(name)?.slice(1).find(Boolean);
+    if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(folder, name), { force: true });
+  }
 }
 
 export function writeJson(path: string, value: unknown, mode = 0o600): void {

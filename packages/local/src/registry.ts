@@ -1,8 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeJson } from './files.ts';
+import { removeDrafts, writeJson } from './files.ts';
 import { type Ownership, takeFolder } from './processes/ownership.ts';
 import type { ProcessSpec } from './processes/spec.ts';
+import { startTimeOf } from './processes/start-time.ts';
 
 /** What DATA_DIR tells about the running system; kept current, and gone when the system has stopped. */
 export interface Registry {
@@ -17,6 +18,7 @@ export async function openRegistry(dataDir: string): Promise<Registry> {
   // As root, PostgreSQL runs as another user and must get through to its cluster; everything else in here is closed to it.
   mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   const ownership = await takeFolder(dataDir);
+  removeDrafts(dataDir, (pid) => startTimeOf(pid) !== undefined);
   return new FolderRegistry(dataDir, ownership);
 }
 

@@ -1,19 +1,21 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { testFolder } from '@agent-service/testkit';
+import { freePort, testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { writeJson } from '../src/files.ts';
 import { nextPause } from '../src/processes/backoff.ts';
-import { manage } from '../src/processes/managed.ts';
+import { manage, type Supervision } from '../src/processes/managed.ts';
+import { nodeProcess } from '../src/processes/node-process.ts';
 import { takeFolder } from '../src/processes/ownership.ts';
 import { outputTo, type ProcessSpec } from '../src/processes/spec.ts';
 import { markOf } from '../src/processes/start-time.ts';
+import { openRegistry } from '../src/registry.ts';
 import { removeData } from '../src/remove-data.ts';
 import { parseReplicas } from '../src/replicas.ts';
 import { loadSecrets } from '../src/secrets.ts';
-import { isGone, readData } from './support.ts';
+import { eventually, isGone, readData } from './support.ts';
 
 const sleep = ['-e', 'setInterval(() => undefined, 1000)'];
 
@@ -22,6 +24,110 @@ test('pauses between lives double to ten seconds, and begin anew after a life of
   while (pauses.length < 7) pauses.push(nextPause(pauses.at(-1), 0));
   expect(pauses).toEqual([200, 400, 800, 1600, 3200, 6400, 10_000]);
   expect(nextPause(10_000, 30_000)).toBe(200);
+});
+
+const supervisionOf = (logFolder: string, timing: NonNullable<Supervision['timing']> = {}): Supervision => ({
+  logFolder,
+  timing,
+  began: () => undefined,
+  ended: () => undefined,
+  report: () => undefined,
+});
+
+/** A program of ours that is ready when this says so. */
+const script = (name: string, code: string, isReady: () => boolean): ProcessSpec => ({
+  name,
+  spawn: (log) => spawn(process.execPath, ['-e', code], { detached: true, stdio: outputTo(log) }),
+  isReady: async () => isReady(),
+  stopSignal: 'SIGTERM',
+  stopLimitMs: 2_000,
+});
+
+test('the logs of a process that writes without end stay small, and its newest lines are there', async () => {
+  const logFolder = await testFolder();
+  const log = join(logFolder, 'chatty.log');
+  const code =
+    "let line = 0; setInterval(() => { for (let i = 0; i < 100; i++) console.log('line ' + line++ + ' ' + 'x'.repeat(90)); }, 1)";
+  const rotations = new Set<number>();
+  const managed = manage(
+    script('chatty', code, () => existsSync(log)),
+    supervisionOf(logFolder, { rotateEveryMs: 10, logLimitBytes: 200_000 }),
+  );
+  await managed.start();
+  let largest = 0;
+  await eventually('the log is rotated often', () => {
+    largest = Math.max(largest, statSync(log).size);
+    if (existsSync(`${log}.1`)) rotations.add(statSync(`${log}.1`).mtimeMs);
+    return rotations.size > 10;
+  });
+  await managed.stop();
+  expect(readdirSync(logFolder).sort()).toEqual(['chatty.log', 'chatty.log.1']);
+  expect(statSync(`${log}.1`).size).toBe(200_000);
+  // Emptied and not only cut: a process that did not append would leave a hole of NUL bytes.
+  expect(readFileSync(log, 'utf8')).toMatch(/^(line \d+ x{90}\n)*$/);
+  // All that was written would be more than ten times the limit.
+  expect(largest).toBeLessThan(2_000_000);
+});
+
+test('a process that dies hundreds of times leaves no more than one that died once', async () => {
+  const folder = await testFolder();
+  const registry = await openRegistry(folder);
+  const reports: string[] = [];
+  let lives = 0;
+  const logFolder = join(folder, 'logs');
+  mkdirSync(logFolder);
+  const spec = {
+    ...script('mortal', '', () => false),
+    spawn: (log: number) => {
+      lives++;
+      return spawn('/bin/sh', ['-c', `echo 'life ${lives} ${'x'.repeat(100)}'; exit 3`], { detached: true, stdio: outputTo(log) });
+    },
+  };
+  const openFiles = () => readdirSync('/proc/self/fd').length;
+  const openAtFirst = openFiles();
+  const managed = manage(spec, {
+    logFolder,
+    timing: { nextPause: () => 0, logLimitBytes: 10_000, rotateEveryMs: 20 },
+    began: (spec, pid) => registry.began(spec, pid),
+    ended: (spec) => registry.ended(spec),
+    report: (line) => reports.push(line),
+  });
+  // A start gives up after three deaths; a process that was ready before goes on.
+  spec.isReady = async () => true;
+  await managed.start();
+  await eventually('it died hundreds of times', () => lives > 300);
+  await managed.stop();
+  expect(reports.length).toBeLessThanOrEqual(9);
+  expect(reports.at(-1)).toContain('mortal ended with code 3 (256 deaths in a row)');
+  expect(readdirSync(folder).sort()).toEqual(['logs', 'processes.json', 'supervisor.json']);
+  expect(readdirSync(logFolder).sort()).toEqual(['mortal.log', 'mortal.log.1']);
+  for (const name of ['mortal.log', 'mortal.log.1']) expect(statSync(join(logFolder, name)).size).toBeLessThan(40_000);
+  expect(readData(folder, 'processes.json')).toEqual({});
+  expect(readData(folder, 'supervisor.json')).toMatchObject({ processes: {} });
+  expect(openFiles() - openAtFirst).toBeLessThan(5);
+  registry.release();
+}, 60_000);
+
+test('drafts of a process that died as it wrote are removed by the next start, those of a live one are not', async () => {
+  const folder = await testFolder();
+  const dead = ['processes.json.4194303.0123abcd', 'supervisor.json.new.4194303', 'supervisor.json.new.4194303.4194303.0123abcd'];
+  const others = [`supervisor.json.new.${process.ppid}`, 'my.json.backup'];
+  for (const name of [...dead, ...others]) writeFileSync(join(folder, name), '');
+  const registry = await openRegistry(folder);
+  registry.release();
+  expect(readdirSync(folder).sort()).toEqual([...others].sort());
+});
+
+test('a process that runs and does not become ready is named with what it says about itself', async () => {
+  const logFolder = await testFolder();
+  const faults = { clock: "this computer's clock is 3456000000 ms ahead of the clock that the service follows" };
+  const port = await freePort();
+  const code = `require('node:http').createServer((_, response) => { response.statusCode = 503;
+    response.end(JSON.stringify(${JSON.stringify({ ready: false, faults })})) }).listen(${port}, '127.0.0.1')`;
+  const { isReady, unreadyReason } = nodeProcess({ name: 'unready', entry: '', workingFolder: '/', env: {}, opsPort: port });
+  const spec = { ...script('unready', code, () => false), isReady, ...(unreadyReason ? { unreadyReason } : {}) };
+  const managed = manage(spec, supervisionOf(logFolder, { readyLimitMs: 3_000 }));
+  await expect(managed.start()).rejects.toThrow(`unready was not ready after 3 s. It says: clock: ${faults.clock}.`);
 });
 
 test('a process that does not end when asked is ended after its limit', async () => {
@@ -34,7 +140,7 @@ test('a process that does not end when asked is ended after its limit', async ()
     stopLimitMs: 100,
   };
   const logFolder = await testFolder();
-  const managed = manage(spec, { logFolder, began: () => undefined, ended: () => undefined, report: () => undefined });
+  const managed = manage(spec, supervisionOf(logFolder));
   await managed.start();
   const { pid = 0 } = managed;
   await managed.stop();

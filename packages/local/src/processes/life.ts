@@ -16,6 +16,7 @@ export interface Life {
 }
 
 export async function beginLife(spec: ProcessSpec, logFile: string): Promise<Life> {
+  await spec.prepare?.();
   const log = openSync(logFile, 'a', 0o600);
   try {
     const child = spec.spawn(log);

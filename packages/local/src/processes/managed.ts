@@ -1,31 +1,40 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LocalError, reasonOf } from '../local-error.ts';
-import { nextPause } from './backoff.ts';
+import { isStable, nextPause } from './backoff.ts';
 import { beginLife, type Life } from './life.ts';
-import { lastLines, rotate } from './log-file.ts';
+import { lastLines, rotateLog } from './log-file.ts';
 import { signalGroup } from './signals.ts';
 import type { ProcessSpec } from './spec.ts';
 
-const readyLimitMs = 60_000;
-const triesBeforeReady = 3;
+const deathsBeforeReady = 3;
+
+interface Timing {
+  readonly readyLimitMs: number;
+  readonly rotateEveryMs: number;
+  readonly logLimitBytes: number;
+  readonly nextPause: typeof nextPause;
+}
+
+const defaultTiming: Timing = { readyLimitMs: 60_000, rotateEveryMs: 1_000, logLimitBytes: 16 * 1024 * 1024, nextPause };
 
 /** A process that is kept running until it is told to stop. */
 export interface ManagedProcess {
   readonly name: string;
-  /** Of its present life; undefined between lives. */
+  /** Undefined between a death and the next start. */
   readonly pid: number | undefined;
-  /** Resolves once it is ready; rejects when it does not get there, and leaves it stopped. */
+  /** Resolves when the process is ready. Rejects when it does not get there, and leaves it stopped. */
   start(): Promise<void>;
-  /** Ends it for good, within its limit. Starting it again is allowed. */
+  /** Ends the process for good, within its limit. It can be started again. */
   stop(): Promise<void>;
-  /** Sends a signal, as somebody outside would: what follows is an ordinary death. */
+  /** Sends a signal as any other program would: an end that follows counts as a death. */
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Who is told about lives and deaths. */
+/** Receives the starts and deaths of processes. */
 export interface Supervision {
   readonly logFolder: string;
+  readonly timing?: Partial<Timing>;
   began(spec: ProcessSpec, pid: number): void;
   ended(spec: ProcessSpec): void;
   report(line: string): void;
@@ -54,7 +63,7 @@ export function manage(spec: ProcessSpec, supervision: Supervision): ManagedProc
   const start = async () => {
     running ??= keepRunning(spec, supervision, logFile);
     try {
-      await untilReady(spec, running, logFile);
+      await waitUntilReady(spec, running, logFile, timingOf(supervision).readyLimitMs);
     } catch (cause) {
       await stop();
       throw cause;
@@ -74,34 +83,71 @@ export function manage(spec: ProcessSpec, supervision: Supervision): ManagedProc
   };
 }
 
+const timingOf = ({ timing }: Supervision): Timing => ({ ...defaultTiming, ...timing });
+
 function keepRunning(spec: ProcessSpec, supervision: Supervision, logFile: string): Running {
   const running: Omit<Running, 'finished'> = { life: undefined, deaths: 0, lastDeath: '', stopping: new AbortController() };
-  return Object.assign(running, { finished: liveAgainAndAgain(spec, supervision, logFile, running) });
+  return Object.assign(running, { finished: restartUntilStopped(spec, supervision, logFile, running) });
 }
 
-async function liveAgainAndAgain(
+async function restartUntilStopped(
   spec: ProcessSpec,
   supervision: Supervision,
   logFile: string,
   running: Omit<Running, 'finished'>,
 ): Promise<void> {
   const { signal } = running.stopping;
+  const rotation = rotateRegularly(logFile, supervision);
   let pauseMs: number | undefined;
+  let deathsInARow = 0;
   while (!signal.aborted) {
     const began = performance.now();
-    const death = await liveOnce(spec, supervision, logFile, running);
-    if (signal.aborted) return;
-    pauseMs = nextPause(pauseMs, performance.now() - began);
+    const death = await runOnce(spec, supervision, logFile, running);
+    if (signal.aborted) break;
+    const uptimeMs = performance.now() - began;
+    deathsInARow = isStable(uptimeMs) ? 1 : deathsInARow + 1;
+    pauseMs = timingOf(supervision).nextPause(pauseMs, uptimeMs);
     running.lastDeath = death;
     running.deaths++;
-    supervision.report(`${spec.name} ${death}; starting it again in ${pauseMs / 1000} s. The end of ${logFile}:\n${lastLines(logFile)}`);
+    if (isPowerOfTwo(deathsInARow)) supervision.report(describeDeath({ name: spec.name, death, deathsInARow, pauseMs, logFile }));
     await pause(pauseMs, undefined, { signal }).catch(() => undefined);
   }
+  clearInterval(rotation);
 }
 
-/** Runs one life to its end and says what that was. */
-async function liveOnce(spec: ProcessSpec, supervision: Supervision, logFile: string, running: Omit<Running, 'finished'>): Promise<string> {
-  rotate(logFile);
+function rotateRegularly(logFile: string, supervision: Supervision): NodeJS.Timeout {
+  const { logLimitBytes, rotateEveryMs } = timingOf(supervision);
+  let failed = false;
+  const rotate = () => {
+    try {
+      rotateLog(logFile, logLimitBytes);
+      failed = false;
+    } catch (cause) {
+      if (!failed) supervision.report(`${logFile} can not be kept small: ${reasonOf(cause)}`);
+      failed = true;
+    }
+  };
+  return setInterval(rotate, rotateEveryMs).unref();
+}
+
+/** A process that dies a thousand times in a row is reported ten times. */
+const isPowerOfTwo = (count: number): boolean => (count & (count - 1)) === 0;
+
+interface Death {
+  readonly name: string;
+  readonly death: string;
+  readonly deathsInARow: number;
+  readonly pauseMs: number;
+  readonly logFile: string;
+}
+
+function describeDeath({ name, death, deathsInARow, pauseMs, logFile }: Death): string {
+  const times = deathsInARow > 1 ? ` (${deathsInARow} deaths in a row)` : '';
+  return `${name} ${death}${times}; starting it again in ${pauseMs / 1000} s. The end of ${logFile}:\n${lastLines(logFile)}`;
+}
+
+/** Runs the process to its end and says how it ended. */
+async function runOnce(spec: ProcessSpec, supervision: Supervision, logFile: string, running: Omit<Running, 'finished'>): Promise<string> {
   try {
     running.life = await beginLife(spec, logFile);
   } catch (cause) {
@@ -114,16 +160,20 @@ async function liveOnce(spec: ProcessSpec, supervision: Supervision, logFile: st
   return death;
 }
 
-async function untilReady(spec: ProcessSpec, running: Running, logFile: string): Promise<void> {
-  const end = performance.now() + readyLimitMs;
+async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: string, limitMs: number): Promise<void> {
+  const end = performance.now() + limitMs;
   while (performance.now() < end) {
     if (running.stopping.signal.aborted) throw new LocalError(`${spec.name} was stopped before it was ready`);
-    if (running.deaths >= triesBeforeReady)
+    if (running.deaths >= deathsBeforeReady)
       throw new LocalError(
         `${spec.name} does not start: it ${running.lastDeath}, ${running.deaths} times. The end of ${logFile}:\n${lastLines(logFile)}`,
       );
     if (running.life && (await spec.isReady())) return;
     await pause(25);
   }
-  throw new LocalError(`${spec.name} was not ready after ${readyLimitMs / 1000} s. The end of ${logFile}:\n${lastLines(logFile)}`);
+  const reason = await spec.unreadyReason?.();
+  const said = reason === undefined ? '' : ` It says: ${reason}.`;
+  throw new LocalError(
+    `${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.${said} The end of ${logFile}:\n${lastLines(logFile)}`,
+  );
 }

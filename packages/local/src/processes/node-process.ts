@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { get } from 'node:http';
+import { z } from 'zod';
 import type { ProcessSpec } from './spec.ts';
 
 export interface NodeProcessOptions {
@@ -17,10 +18,26 @@ export function nodeProcess({ name, entry, workingFolder, env, opsPort }: NodePr
     spawn: (log) =>
       spawn(process.execPath, [entry], { cwd: workingFolder, env: { ...env }, detached: true, stdio: ['ignore', log, log, 'ipc'] }),
     isReady: () => answersOk(`http://127.0.0.1:${opsPort}/readyz`),
+    unreadyReason: () => readFaults(`http://127.0.0.1:${opsPort}/readyz`),
     stopSignal: 'SIGTERM',
     stopLimitMs: 15_000,
   };
 }
+
+/** The failed checks that a process reports about itself. */
+async function readFaults(url: string): Promise<string | undefined> {
+  try {
+    const { faults } = reportSchema.parse(await (await fetch(url, { signal: AbortSignal.timeout(2_000) })).json());
+    return Object.entries(faults)
+      .map(([name, fault]) => `${name}: ${fault}`)
+      .join(', ');
+  } catch {
+    // It does not answer, or is no process of ours; its log is shown anyway.
+    return undefined;
+  }
+}
+
+const reportSchema = z.object({ faults: z.record(z.string(), z.string()) });
 
 /** Whether a GET is answered with 200, asked once. */
 export function answersOk(url: string): Promise<boolean> {
