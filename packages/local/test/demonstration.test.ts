@@ -1,5 +1,5 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { companyOn } from '../src/demonstration/company.ts';
 import { bringUpDemonstration } from '../src/demonstration/database.ts';
@@ -52,6 +52,14 @@ test('the reader may read and nothing else, and a new day makes the data anew', 
   await expect(ask(url, 'begin read write; delete from payments')).rejects.toThrow('permission denied');
   await expect(ask(url, 'create table mine (id int)')).rejects.toThrow();
   expect(await ask(await bringUp('2026-03-02'), 'select max(order_date)::text from orders')).toEqual([['2026-03-02']]);
+});
+
+test('the history ends on the database’s day, whatever this computer’s clock says', async () => {
+  const [[today]] = (await ask(database.url, "select (now() at time zone 'utc')::date::text")) as [[string]];
+  const onlyDate = ['nextTick', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const;
+  jest.useFakeTimers({ now: Date.now() + 40 * 86_400_000, doNotFake: [...onlyDate, 'queueMicrotask', 'performance', 'hrtime'] });
+  const url = await bringUpDemonstration({ adminUrl: database.url, readerPassword: 'reader' }).finally(() => jest.useRealTimers());
+  expect(await ask(url, 'select max(order_date)::text from orders')).toEqual([[today]]);
 });
 
 /** The database's own administrator with these rights on the server, as a role that goes with the database. */

@@ -3,7 +3,6 @@ import { clientOf } from '../client-of.ts';
 import { LocalError } from '../local-error.ts';
 import type { LocalSystem } from '../system.ts';
 import { bringUpDemonstration } from './database.ts';
-import { dayOf } from './days.ts';
 import { sourceUrl } from './source-url.ts';
 
 const environments = ['live', 'test'];
@@ -32,7 +31,7 @@ export async function connectDemonstration(system: LocalSystem, organizationId: 
 
 async function bringUp({ endpoints, demonstrationPassword }: LocalSystem, report: (line: string) => void): Promise<string | undefined> {
   try {
-    const options = { adminUrl: endpoints['postgres'] ?? '', readerPassword: demonstrationPassword, today: dayOf(new Date()) };
+    const options = { adminUrl: endpoints['postgres'] ?? '', readerPassword: demonstrationPassword };
     return sourceUrl(await bringUpDemonstration(options));
   } catch (cause) {
     if (!(cause instanceof LocalError)) throw cause;

@@ -14,7 +14,8 @@ export interface DemonstrationOptions {
   /** Of an administrator of the system's own database. */
   readonly adminUrl: string;
   readonly readerPassword: string;
-  readonly today: Day;
+  /** The last day of the company's history; the database's own day unless given, whatever this computer's clock says. */
+  readonly today?: Day;
 }
 
 interface Rights {
@@ -29,7 +30,7 @@ interface Rights {
  * Makes the demonstration company's database, anew when its day is past, and answers with the URL at which a role that may only
  * read reaches it. Where no database may be made it is a schema beside the services' own, which only a role of its own may be shown.
  */
-export async function bringUpDemonstration({ adminUrl, readerPassword, today }: DemonstrationOptions): Promise<string> {
+export async function bringUpDemonstration({ adminUrl, readerPassword, today: lastDay }: DemonstrationOptions): Promise<string> {
   const rights = await withClient(adminUrl, rightsOf);
   if (!rights.may_create_databases && !rights.may_create_roles)
     throw new LocalError('The role of DATABASE_URL may make neither databases nor roles: the demonstration has no business data.');
@@ -39,6 +40,7 @@ export async function bringUpDemonstration({ adminUrl, readerPassword, today }: 
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLock]);
     await client.query(`create schema if not exists ${place.schema}`);
     await client.query(`set local search_path = ${place.schema}`);
+    const today = lastDay ?? (await readToday(client));
     if ((await dayOfData(client, place.schema)) !== today) await fill(client, place.schema, today);
     const reader = rights.may_create_roles ? await makeReader(client, { ...place, ...rights, readerPassword }) : place.url;
     await client.query('commit');
@@ -81,6 +83,11 @@ async function ownDatabase(adminUrl: string, beside: string): Promise<{ url: str
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   return { url: url.href, schema: 'public' };
+}
+
+async function readToday(client: Client): Promise<Day> {
+  const { rows } = await client.query<{ today: Day }>("select (now() at time zone 'utc')::date::text as today");
+  return rows[0]?.today as Day;
 }
 
 /** The day up to which the company's history goes; it stands in the schema's comment, where no reader stumbles over it. */

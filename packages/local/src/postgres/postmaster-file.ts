@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readlinkSync, realpathSync, rmSync } from 'node:fs';
+import { readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readIfPresent } from '../files.ts';
 import { LocalError } from '../local-error.ts';
@@ -10,30 +10,44 @@ import { until } from '../waiting.ts';
 const stopLimitMs = 15_000;
 
 /**
- * Deals with what an earlier PostgreSQL left on this cluster: a server that still runs is stopped, and the note of one that
- * is gone is removed, because its pid may by now be another program's and PostgreSQL would then refuse to start.
+ * Prepares a cluster for the start of its server. A server that still runs on it is stopped. PostgreSQL itself replaces the pid file of a
+ * server that is gone, unless another program runs under that pid by now: then the file is removed here.
  */
 export async function clearPostmaster(clusterFolder: string): Promise<void> {
-  const note = join(clusterFolder, 'postmaster.pid');
-  const pid = Number(readIfPresent(note)?.split('\n')[0]);
-  if (!Number.isInteger(pid) || pid <= 1) return;
-  if (!servesCluster(pid, clusterFolder)) return rmSync(note, { force: true });
-  signalGroup(pid, 'SIGINT', 'leader');
-  if (await until(() => startTimeOf(pid) === undefined, stopLimitMs)) return;
-  throw new LocalError(`A PostgreSQL (pid ${pid}) still runs on ${clusterFolder} and does not stop. End it and start again.`);
+  const file = join(clusterFolder, 'postmaster.pid');
+  const pid = Number(readIfPresent(file)?.split('\n')[0]);
+  if (!Number.isInteger(pid) || pid <= 1 || startTimeOf(pid) === undefined) return;
+  if (servesCluster(pid, clusterFolder)) {
+    signalGroup(pid, 'SIGINT', 'leader');
+    if (await until(() => startTimeOf(pid) === undefined, stopLimitMs)) return;
+    throw stillRuns(pid, clusterFolder);
+  }
+  // The file also protects the data from backends that outlived their server.
+  if (!(await until(() => backendOf(clusterFolder) === undefined, stopLimitMs))) throw stillRuns(backendOf(clusterFolder), clusterFolder);
+  rmSync(file, { force: true });
 }
 
+const stillRuns = (pid: number | undefined, clusterFolder: string) =>
+  new LocalError(`A PostgreSQL (pid ${pid}) still runs on ${clusterFolder} and does not stop. End it and start again.`);
+
 function servesCluster(pid: number, clusterFolder: string): boolean {
-  if (startTimeOf(pid) === undefined) return false;
   if (process.platform === 'linux') return workingFolder(pid) === realpathSync(clusterFolder);
   return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout.includes(clusterFolder);
+}
+
+/** A process that works in the cluster's folder, as all of a server do. Elsewhere than on Linux none is looked for. */
+function backendOf(clusterFolder: string): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const folder = realpathSync(clusterFolder);
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).find((pid) => workingFolder(pid) === folder);
 }
 
 function workingFolder(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
-    // Ended meanwhile, or another user's: not a server that this user started.
+    // Ended in the meantime, or another user's: not a server that this user started.
     return undefined;
   }
 }

@@ -25,12 +25,12 @@ export async function preparePostgres({ folder, port, profile, password }: Postg
   const user = serverUser(folder);
   const binaries = await postgresBinaries(user);
   await ensureCluster(binaries, { folder, profile, password, user });
-  await clearPostmaster(folder);
   const settings = Object.entries(serverSettings[profile]).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const url = `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
   return {
     name: 'postgres',
     url,
+    prepare: () => clearPostmaster(folder),
     spawn: (log) =>
       spawn(binaries.postgres, ['-D', folder, '-p', String(port), ...settings], {
         ...user,
