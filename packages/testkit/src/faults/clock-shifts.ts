@@ -10,7 +10,7 @@ interface Signalled {
 export interface ClockShifts {
   /** What the processes are to be started with. */
   readonly settings: { readonly NODE_OPTIONS: string };
-  /** From a moment later on the process's own clock is this much ahead; 0 sets it right. */
+  /** From a moment later on the process's own clock is this much ahead; 0 sets it right. So are those of processes that start from then on. */
   shift(process: Signalled, aheadMs: number): void;
 }
 

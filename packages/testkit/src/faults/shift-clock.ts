@@ -1,12 +1,13 @@
 /**
- * Loaded with `node --import` into processes under test. On SIGUSR2 the process's time of day is shifted by the milliseconds that
- * the file named in this module's query holds; the monotonic clock goes on as it was.
+ * Loaded with `node --import` into processes under test. At the start and on SIGUSR2 the process's time of day is shifted by the
+ * milliseconds that the file named in this module's query holds; the monotonic clock goes on as it was.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 const file = new URL(import.meta.url).searchParams.get('file') ?? '';
 const RealDate = Date;
-let shiftMs = 0;
+const readShift = () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
+let shiftMs = readShift();
 const now = () => RealDate.now() + shiftMs;
 
 globalThis.Date = new Proxy(RealDate, {
@@ -16,5 +17,5 @@ globalThis.Date = new Proxy(RealDate, {
 });
 
 process.on('SIGUSR2', () => {
-  shiftMs = Number(readFileSync(file, 'utf8'));
+  shiftMs = readShift();
 });

@@ -54,6 +54,16 @@ async function faultsOf(names: readonly string[]): Promise<string[][]> {
   return await Promise.all(reports);
 }
 
+/** The process ends in order, and its next run has the wrong clock from its first instruction. */
+async function restartWith(name: string, aheadMs: number): Promise<void> {
+  shift(name, aheadMs);
+  const process = world.system.processes.get(name);
+  const before = process?.pid;
+  process?.kill('SIGTERM');
+  await until(`${name} runs again`, async () => ![undefined, before].includes(process?.pid));
+  await until(`${name} says what is wrong`, async () => (await faultsOf([name]).catch(() => []))[0]?.join() === 'clock');
+}
+
 /** What a wrong clock would leave behind: times that are not those of this test, and months other than this one. */
 const traces = (url: string) =>
   withDatabase(url, async (client) => {
@@ -119,3 +129,17 @@ test.each([
   },
   120_000,
 );
+
+test('a replica of each service that starts with a clock 40 days ahead does no harm', async () => {
+  // Only the gateway that stays gets requests: the other refuses connections while it is gone.
+  const load = steadyLoad(perSecond, (index) => ask(world.gateways[0] as string, `q-9000-${index}`));
+  for (const name of skewed) await restartWith(name, 40 * day);
+  expect(await faultsOf(skewed)).toEqual(skewed.map(() => ['clock']));
+  for (const name of skewed) shift(name, 0);
+  await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
+  const { failures } = summarize(await load.stop());
+  expect(failures).toEqual([]);
+  expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
+  expect((await world.credits.verifyLedger({})).faults).toEqual([]);
+  expect(await traces(world.databaseUrl)).toEqual({ messages: 0, unanswered: 0, usage: 0, months: 1, audit: 0 });
+}, 120_000);
