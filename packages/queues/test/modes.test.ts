@@ -12,7 +12,7 @@ import {
   startWorker,
 } from '../src/index.ts';
 import { lateDoor } from './late-door.ts';
-import { answerJob, auto, eventually, testProcess, unhandledRejections } from './support.ts';
+import { answerJob, auto, eventually, patient, testProcess, unhandledRejections } from './support.ts';
 
 interface Setting {
   readonly url: string;
@@ -62,7 +62,7 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
   beforeEach(async () => {
     rejections = unhandledRejections();
     process = await testProcess();
-    redis = await openRedis(process, auto(servers.url));
+    redis = await openRedis(process, auto(servers.url), patient);
     producer = createProducer(process, redis, 'answer');
   });
   afterEach(async () => {
@@ -132,7 +132,7 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
 
   test('a process that starts while nothing answers finds out later what there is', async () => {
     const door = await lateDoor(servers.url);
-    const late = await openRedis(process, auto(door.url));
+    const late = await openRedis(process, auto(door.url), patient);
     const done = Promise.withResolvers<void>();
     await startWorker(process, late, 'answer', { concurrency: 1, drainMs: 100, handle: async () => done.resolve() });
     const refused = createProducer(process, late, 'answer');

@@ -49,26 +49,29 @@ async function jobsFlow(name: string): Promise<void> {
   await until(`the job ${name} is done`, async () => done.has(name));
 }
 
-async function msUntilRefused(ask: () => Promise<unknown>): Promise<number> {
+/** Twenty times the limit of a command: time enough on a loaded machine, and far less than what the call would wait for. */
+const refusalBudgetMs = 10_000;
+
+async function expectRefusal(ask: () => Promise<unknown>): Promise<void> {
   const began = performance.now();
   await expect(ask()).rejects.toThrow();
-  return performance.now() - began;
+  expect(performance.now() - began).toBeLessThan(refusalBudgetMs);
 }
 
 describe('without Redis', () => {
-  test('whoever has something to say to the queue is refused within about half a second', async () => {
-    await producer.add([{ payload: answerJob('one') }]);
-    const asks = {
-      add: () => producer.add([{ payload: answerJob('two') }]),
-      known: () => producer.known([answerJob('one')]),
-      prioritize: () => producer.prioritize([{ payload: answerJob('one'), priority: 2 }]),
-      remove: () => producer.remove([answerJob('one')]),
-      counts: () => producer.counts(),
-    };
-    await direct.call('CLIENT', 'PAUSE', 3_000, 'ALL');
-    for (const [what, ask] of Object.entries(asks)) expect([what, (await msUntilRefused(ask)) < 1_000]).toEqual([what, true]);
+  test('every call to the queue is refused by its limit, however long Redis stays silent', async () => {
+    await eventually(() => producer.add([{ payload: answerJob('one') }]));
+    const asks = [
+      () => producer.add([{ payload: answerJob('two') }]),
+      () => producer.known([answerJob('one')]),
+      () => producer.prioritize([{ payload: answerJob('one'), priority: 2 }]),
+      () => producer.remove([answerJob('one')]),
+      () => producer.counts(),
+    ];
+    await direct.call('CLIENT', 'PAUSE', 120_000, 'ALL');
+    for (const ask of asks) await expectRefusal(ask);
     await server.stop();
-    for (const [what, ask] of Object.entries(asks)) expect([what, (await msUntilRefused(ask)) < 1_000]).toEqual([what, true]);
+    for (const ask of asks) await expectRefusal(ask);
   });
 
   test('publishing fails silently and is counted, and who hears again knows of the gap', async () => {
@@ -122,13 +125,13 @@ describe('Redis comes back', () => {
     const heard: string[] = [];
     const channel = await openChannel<string>(own, late, 'replies', (messages) => void heard.push(...messages));
     await startWorker(own, late, 'answer', { concurrency: 5, drainMs: 100, handle: async ({ answerId }) => void done.add(answerId) });
-    expect(performance.now() - began).toBeLessThan(6_000);
+    expect(performance.now() - began).toBeLessThan(30_000);
     const { publish } = createPublisher<string>(own, late);
-    const own_producer = createProducer(own, late, 'answer');
-    expect(await msUntilRefused(() => own_producer.add([{ payload: answerJob('early') }]))).toBeLessThan(1_000);
+    const lateProducer = createProducer(own, late, 'answer');
+    await expectRefusal(() => lateProducer.add([{ payload: answerJob('early') }]));
     expect(channel.lastGapAt).toBeGreaterThan(0);
     await server.start();
-    await eventually(() => own_producer.add([{ payload: answerJob('late') }]));
+    await eventually(() => lateProducer.add([{ payload: answerJob('late') }]));
     await until('the job is done', async () => done.has('late'));
     await until('messages flow', async () => {
       publish(channel.name, 'hello');
@@ -149,16 +152,16 @@ test('FLUSHALL under work loses jobs, which are then unknown and can be added ag
       if (answerId === 'held') await held.promise;
     },
   });
-  await producer.add([{ payload: answerJob('held') }]);
+  await eventually(() => producer.add([{ payload: answerJob('held') }]));
   await until('it is in hand', async () => seen.length === 1);
-  await producer.add([{ payload: answerJob('waiting') }]);
+  await eventually(() => producer.add([{ payload: answerJob('waiting') }]));
   await direct.flushall();
-  expect(await producer.known([answerJob('held'), answerJob('waiting')])).toEqual([false, false]);
-  await producer.add([{ payload: answerJob('waiting', 2) }]);
+  expect(await eventually(() => producer.known([answerJob('held'), answerJob('waiting')]))).toEqual([false, false]);
+  await eventually(() => producer.add([{ payload: answerJob('waiting', 2) }]));
   held.resolve();
   await until('the second dispatch is done', async () => seen.length === 2);
   expect(seen).toEqual(['held 1', 'waiting 2']);
-  await until('nothing is left', async () => !(await producer.known([answerJob('waiting', 2)]))[0]);
+  await until('nothing is left', async () => !(await eventually(() => producer.known([answerJob('waiting', 2)])))[0]);
 });
 
 test('connections whose other side has silently vanished are left for new ones', async () => {
@@ -169,10 +172,10 @@ test('connections whose other side has silently vanished are left for new ones',
   const heard: string[] = [];
   const channel = await openChannel<string>(own, through, 'replies', (messages) => void heard.push(...messages));
   const added = createProducer(own, through, 'answer');
-  await added.add([{ payload: answerJob('before') }]);
+  await eventually(() => added.add([{ payload: answerJob('before') }]));
   door.freeze();
-  expect(await msUntilRefused(() => added.add([{ payload: answerJob('into the void') }]))).toBeLessThan(1_000);
-  await eventually(() => added.add([{ payload: answerJob('after') }]), 5_000);
+  await expectRefusal(() => added.add([{ payload: answerJob('lost') }]));
+  await eventually(() => added.add([{ payload: answerJob('after') }]));
   await work();
   await until('the job is done', async () => done.has('after'));
   const { publish } = createPublisher<string>(process, redis);
@@ -183,4 +186,4 @@ test('connections whose other side has silently vanished are left for new ones',
   expect(channel.lastGapAt).toBeGreaterThan(0);
   await own.stop();
   door.close();
-}, 20_000);
+}, 60_000);

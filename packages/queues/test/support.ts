@@ -5,6 +5,9 @@ import type { AnswerJob, RedisConfig } from '../src/index.ts';
 export const testProcess = (): Promise<RunningProcess> =>
   createProcess('test', { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const, async () => undefined);
 
+/** For tests of anything but the limit: on a loaded machine a command may take longer than half a second. */
+export const patient = { commandLimitMs: 20_000 };
+
 export const auto = (url: string): RedisConfig => ({ REDIS_URL: url, REDIS_MODE: 'auto' });
 
 export const answerJob = (answerId: string, dispatch = 1): AnswerJob => ({

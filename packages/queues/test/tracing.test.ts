@@ -4,11 +4,11 @@ import { spanCollector, testRedis, until } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
 import { context, SpanKind } from '@opentelemetry/api';
 import { createProducer, openRedis, startWorker } from '../src/index.ts';
-import { answerJob, auto, testProcess } from './support.ts';
+import { answerJob, auto, patient, testProcess } from './support.ts';
 
 test('without a collector a job carries nothing of a trace', async () => {
   const process = await testProcess();
-  const redis = await openRedis(process, auto((await testRedis()).url));
+  const redis = await openRedis(process, auto((await testRedis()).url), patient);
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   await createProducer(process, redis, 'answer').add([{ payload: answerJob('plain'), traceparent }]);
   const stored = await redis.commands.hgetall('{answers}:answers:plain-1');
@@ -21,7 +21,7 @@ test('each job goes on with the trace that it was added with, though several tra
   const collector = await spanCollector();
   const stop = startExporter('test', collector.url);
   const process = await testProcess();
-  const redis = await openRedis(process, auto((await testRedis()).url));
+  const redis = await openRedis(process, auto((await testRedis()).url), patient);
   let worked = 0;
   await startWorker(process, redis, 'answer', {
     concurrency: 5,

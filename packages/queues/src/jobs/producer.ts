@@ -31,8 +31,6 @@ export interface Producer<Payload> {
   counts(): Promise<{ waiting: number; active: number; delayed: number }>;
 }
 
-const limitMs = 500;
-
 export function createProducer<Name extends JobName>(
   process: ProcessContext,
   redis: RedisConnections,
@@ -40,6 +38,14 @@ export function createProducer<Name extends JobName>(
 ): Producer<PayloadOf<Name>> {
   const kind = jobKind(name);
   const queueNow = queueOver(process, redis, kind);
+  const limitMs = redis.commandLimitMs;
+  const bounded = <T>(work: Promise<T>): Promise<T> =>
+    withTimeout(work, limitMs, () => new Error(`Redis did not answer within ${limitMs} ms`));
+
+  /** BullMQ has these for one job at a time: each chunk of them is out together and has the limit for itself. */
+  async function inChunks<Item>(all: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+    for (let from = 0; from < all.length; from += chunk) await bounded(Promise.all(all.slice(from, from + chunk).map(work)));
+  }
 
   return {
     async add(all) {
@@ -81,9 +87,6 @@ export function createProducer<Name extends JobName>(
   };
 }
 
-const bounded = <T>(work: Promise<T>): Promise<T> =>
-  withTimeout(work, limitMs, () => new Error(`Redis did not answer within ${limitMs} ms`));
-
 const listed = 500;
 
 /** None where the job has gone in the meantime, or is of another version. */
@@ -94,11 +97,6 @@ function payloadsIn<Payload>(kind: JobKind<Payload>, data: unknown): Payload[] {
 }
 
 const chunk = 100;
-
-/** BullMQ has these for one job at a time: so many are out together, and each such lot has the limit for itself. */
-async function inChunks<Item>(all: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
-  for (let from = 0; from < all.length; from += chunk) await bounded(Promise.all(all.slice(from, from + chunk).map(work)));
-}
 
 const leaveNothing = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
 

@@ -5,18 +5,27 @@ import { type ConnectionOptions, leaveReadOnly, nodeOptions, purposeOptions, rec
 
 export type RedisClient = Redis | Cluster;
 
-export function createRedisClient(nodes: readonly RedisNode[], topology: Topology, purpose: 'commands' | 'worker'): RedisClient {
+export interface ClientOptions {
+  readonly purpose: 'commands' | 'worker';
+  readonly commandLimitMs: number;
+}
+
+export function createRedisClient(nodes: readonly RedisNode[], topology: Topology, client: ClientOptions): RedisClient {
   const primary = nodes[0] as RedisNode;
-  const patient: ConnectionOptions = { ...purposeOptions(purpose), reconnectOnError: leaveReadOnly, retryStrategy: reconnectPause };
+  const options: ConnectionOptions = {
+    ...purposeOptions(client.purpose, client.commandLimitMs),
+    reconnectOnError: leaveReadOnly,
+    retryStrategy: reconnectPause,
+  };
   switch (topology.mode) {
     case 'single':
-      return new Redis({ ...nodeOptions(primary), ...patient });
+      return new Redis({ ...nodeOptions(primary), ...options });
     case 'sentinel':
-      return new Redis({ ...sentinelOptions(nodes, topology.master), ...patient });
+      return new Redis({ ...sentinelOptions(nodes, topology.master), ...options });
     case 'cluster':
       return new Cluster(
         nodes.map(({ host, port }) => ({ host, port })),
-        clusterOptions(primary, purpose),
+        clusterOptions(primary, client),
       );
   }
 }
@@ -61,9 +70,9 @@ const slotsRefreshLimitMs = 2_000;
 /** Of one command, each 100 ms apart: about as long as a caller of commands waits; a worker waits as long as it takes. */
 const redirections = { commands: 5, worker: 1_000 };
 
-function clusterOptions(node: RedisNode, purpose: 'commands' | 'worker') {
+function clusterOptions(node: RedisNode, { purpose, commandLimitMs }: ClientOptions) {
   const { host: _host, port: _port, db: _db, ...shared } = nodeOptions(node);
-  const { enableOfflineQueue = true, autoResendUnfulfilledCommands: _resend, ...own } = purposeOptions(purpose);
+  const { enableOfflineQueue = true, autoResendUnfulfilledCommands: _resend, ...own } = purposeOptions(purpose, commandLimitMs);
   return {
     redisOptions: { ...shared, ...own },
     enableOfflineQueue,

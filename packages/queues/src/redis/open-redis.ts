@@ -5,7 +5,7 @@ import { askTopology } from './ask-topology.ts';
 import { createRedisClient, createSubscriber, type RedisClient } from './clients.ts';
 import type { Topology } from './mode.ts';
 import { parseNodes, type RedisNode } from './nodes.ts';
-import { reconnectPause } from './options.ts';
+import { reconnectPause, usualCommandLimitMs } from './options.ts';
 import { reported } from './report-outages.ts';
 
 const startLimitMs = 2_000;
@@ -16,6 +16,8 @@ export interface RedisConnections {
    * known what kind of Redis there is, it stands for none that could answer.
    */
   readonly commands: RedisClient;
+  /** How long a command may take. */
+  readonly commandLimitMs: number;
   /** What the servers are, once one of them has answered; at once where REDIS_MODE says. */
   readonly topology: Promise<Topology>;
   /** A new connection to one server that hears what is published; it does not connect again by itself. Asked for when `topology` is known. */
@@ -25,13 +27,17 @@ export interface RedisConnections {
 }
 
 /** Connects to Redis and waits a moment for it, so that what comes first is not refused; without Redis the process starts all the same. */
-export async function openRedis(process: ProcessContext, config: RedisConfig): Promise<RedisConnections> {
+export async function openRedis(
+  process: ProcessContext,
+  config: RedisConfig,
+  { commandLimitMs = usualCommandLimitMs }: { readonly commandLimitMs?: number } = {},
+): Promise<RedisConnections> {
   const nodes = parseNodes(config.REDIS_URL);
   const keep = keepUntilStop(process);
   const startedAt = performance.now();
   const known = await topologyAtStart(process, nodes, config);
   let topology = known ?? unknown;
-  const connect = () => reported(process, 'commands', keep(createRedisClient(nodes, topology, 'commands')));
+  const connect = () => reported(process, 'commands', keep(createRedisClient(nodes, topology, { purpose: 'commands', commandLimitMs })));
   let commands = connect();
   const learn = (found: Topology): Topology => {
     const provisional = commands;
@@ -43,7 +49,7 @@ export async function openRedis(process: ProcessContext, config: RedisConfig): P
   };
   if (known) await firstConnection(commands, startLimitMs - (performance.now() - startedAt));
   const subscriber = () => keep(createSubscriber(nodes, topology, commands));
-  const worker = () => reported(process, 'worker', keep(createRedisClient(nodes, topology, 'worker')));
+  const worker = () => reported(process, 'worker', keep(createRedisClient(nodes, topology, { purpose: 'worker', commandLimitMs })));
   function dedicated(purpose: 'subscriber'): Redis;
   function dedicated(purpose: 'worker'): RedisClient;
   function dedicated(purpose: 'subscriber' | 'worker'): RedisClient {
@@ -53,6 +59,7 @@ export async function openRedis(process: ProcessContext, config: RedisConfig): P
     get commands() {
       return commands;
     },
+    commandLimitMs,
     topology: known ? Promise.resolve(known) : keepAsking(process, nodes, config).then(learn),
     dedicated,
   };

@@ -9,7 +9,8 @@ export type Purpose = 'commands' | 'subscriber' | 'worker';
 const connectLimitMs = 2_000;
 /** For what is written already, before a connection that is no longer wanted is cut. */
 const partingLimitMs = 250;
-const commandLimitMs = 500;
+/** How long a command may take, unless a test is more patient. */
+export const usualCommandLimitMs = 500;
 /** Without a word for so long after a question, the other side has silently vanished. A worker waits up to 10 s for a job. */
 const silenceLimitMs = { commands: 2_000, worker: 15_000 };
 const pauseStepMs = 100;
@@ -31,11 +32,11 @@ export function nodeOptions({ host, port, username, password, db, tls }: RedisNo
   };
 }
 
-/** How long whoever uses the connection is willing to wait. */
-export function purposeOptions(purpose: Purpose): ConnectionOptions {
+/** How long the user of a connection waits, by its purpose. */
+export function purposeOptions(purpose: Purpose, commandLimitMs = usualCommandLimitMs): ConnectionOptions {
   switch (purpose) {
     case 'commands':
-      // Answered soon or failed: whoever asks has another way.
+      // Answered soon or failed: the caller has another way.
       return {
         enableOfflineQueue: false,
         commandTimeout: commandLimitMs,
