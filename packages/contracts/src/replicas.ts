@@ -3,7 +3,9 @@ import { type ChannelCredentials, type ChannelOptions, connectivityState, Client
 import type { Addresses } from './addresses.ts';
 import { ServiceError } from './service-error.ts';
 
-const checkEveryMs = 500;
+const lookEveryMs = 500;
+/** A replica that serves and owes no answer is asked more rarely: a call that it leaves unanswered asks at once. */
+const checkServingEveryMs = 2_000;
 const resolveEveryMs = 5_000;
 const resolveLimitMs = 2_000;
 const mostInFlight = 1_000;
@@ -16,6 +18,8 @@ export interface Replica {
   inFlight: number;
   /** When it last answered anything, by the monotonic clock. */
   heardAt: number;
+  /** When it was last asked for its health, by the monotonic clock. */
+  checkedAt: number;
   /** `away` and `silent` end with the next answer, `not serving` with the next health check. */
   state: 'serving' | 'not serving' | 'silent' | 'away';
   isChecking: boolean;
@@ -68,6 +72,7 @@ export class ReplicaSet {
   async check(replica: Replica): Promise<void> {
     if (replica.isChecking || this.#isClosed || !this.#replicas.includes(replica)) return;
     replica.isChecking = true;
+    replica.checkedAt = performance.now();
     await this.#settings.check(replica);
     replica.isChecking = false;
   }
@@ -80,14 +85,14 @@ export class ReplicaSet {
 
   async #start(): Promise<void> {
     await this.#resolve();
-    this.#timer ??= setInterval(() => this.#look(), checkEveryMs).unref();
+    this.#timer ??= setInterval(() => this.#look(), lookEveryMs).unref();
     const checks = Promise.all(this.#replicas.map((replica) => this.check(replica)));
     if (this.#settings.isCheckedFirst) await checks;
     this.#isStarted = true;
   }
 
   #look(): void {
-    for (const replica of this.#replicas) void this.check(replica);
+    for (const replica of this.#replicas) if (isCheckDue(replica)) void this.check(replica);
     const isDue = performance.now() - this.#resolvedAt > resolveEveryMs;
     // What is known stays in use while the names cannot be resolved.
     if (this.#settings.addresses.mayChange && isDue) this.#resolve().catch(() => undefined);
@@ -112,7 +117,7 @@ export class ReplicaSet {
     const { credentials, options, addresses } = this.#settings;
     const named = addresses.hostName ? { 'grpc.ssl_target_name_override': addresses.hostName } : {};
     const channel = new GrpcClient(target, credentials, { ...options, ...named });
-    return { target, channel, inFlight: 0, heardAt: 0, state: 'serving', isChecking: false, challenge: '' };
+    return { target, channel, inFlight: 0, heardAt: 0, checkedAt: 0, state: 'serving', isChecking: false, challenge: '' };
   }
 
   /** The best rank first, of those the least loaded, of those each in turn. */
@@ -131,6 +136,12 @@ export class ReplicaSet {
     }
     return best;
   }
+}
+
+function isCheckDue({ state, inFlight, heardAt, checkedAt }: Replica): boolean {
+  const now = performance.now();
+  const owesAnswer = inFlight > 0 && now - heardAt >= lookEveryMs;
+  return state !== 'serving' || owesAnswer || now - checkedAt >= checkServingEveryMs;
 }
 
 const ranks = { silent: 0, away: 1, 'not serving': 2, serving: 3 } as const;
