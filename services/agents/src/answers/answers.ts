@@ -10,7 +10,6 @@ import { type Beginning, createBeginning } from './beginning.ts';
 import { type Cancelled, cancelAnswer } from './cancelling.ts';
 import { createCompletion, type EndRefusal } from './completion.ts';
 import { createDispatcher } from './dispatcher.ts';
-import type { Duty } from './duty.ts';
 import { createEnder, type Ender } from './ender.ts';
 import { type FailedAttempt, failAttempts } from './failing.ts';
 import { createAnswerJobs } from './jobs.ts';
@@ -20,6 +19,7 @@ import { createAnswerMetrics } from './metrics.ts';
 import type { Parts } from './parts.ts';
 import { readWhole } from './reading.ts';
 import { createReleases, type Releases } from './release.ts';
+import type { RetryQueue } from './retry-queue.ts';
 import { createSettling } from './settle.ts';
 import { createSteadiness } from './steadiness.ts';
 import type { Result, Settling } from './store/complete.ts';
@@ -108,7 +108,7 @@ function forCallers(parts: Parts, ender: Ender, releases: Releases) {
   };
 }
 
-function forWorkers(parts: Parts, ender: Ender, settling: Duty<Settling>) {
+function forWorkers(parts: Parts, ender: Ender, settling: RetryQueue<Settling>) {
   const { store, metrics, jobs, now } = parts;
   const completion = createCompletion(parts, settling);
   const renewals = createBatcher<AttemptKey, boolean>({ run: renew, maxItems: leasesABatch, ...isolation<AttemptKey>(parts) });

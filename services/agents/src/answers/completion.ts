@@ -1,10 +1,10 @@
 import type { ErrorCode } from '@agent-service/contracts';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { timeOf } from '../domain/answers/ids.ts';
-import type { Duty } from './duty.ts';
 import { type AttemptKey, byKey, nameOf } from './key.ts';
 import { isolation } from './lanes.ts';
 import type { Parts } from './parts.ts';
+import type { RetryQueue } from './retry-queue.ts';
 import { loadStandings, type Result, type Settling, type Standing, storeResults } from './store/complete.ts';
 
 const batchItems = 200;
@@ -13,7 +13,7 @@ const batchItems = 200;
 export type EndRefusal = { readonly code: ErrorCode } | undefined;
 
 /** Stores results, each once and of the newest attempt only; they are paid for at once. */
-export function createCompletion(parts: Parts, settling: Duty<Settling>): Batcher<Result, EndRefusal> {
+export function createCompletion(parts: Parts, settling: RetryQueue<Settling>): Batcher<Result, EndRefusal> {
   const { process, store, now } = parts;
 
   async function run(results: Result[]): Promise<EndRefusal[]> {

@@ -66,7 +66,7 @@ export function createEnder(parts: Parts, dispatcher: Dispatcher, releases: Rele
       }),
     );
     jobs.remove(rows.filter(({ was }) => was === 'dispatched'));
-    releases.duty.add(rows);
+    releases.queue.add(rows);
     dispatcher.afterEnds(rows);
   }
 

@@ -1,26 +1,28 @@
 import { callByTenant } from '@agent-service/work';
 import { detached } from './detached.ts';
-import { createDuty, type Duty } from './duty.ts';
 import type { AnswerKey } from './key.ts';
 import type { Parts } from './parts.ts';
+import { createRetryQueue, type RetryQueue } from './retry-queue.ts';
 import { disownHolds, forgetReleased } from './store/holds.ts';
 
 const limitMs = 6_000;
+const mostFound = 2_000;
 
 export interface Releases {
   /** Of answers that stand as `releasing`. */
-  readonly duty: Duty<AnswerKey>;
+  readonly queue: RetryQueue<AnswerKey>;
   /** Holds whose messages were not accepted, or not for sure. One whose message was accepted after all is kept. */
   disown(holds: readonly AnswerKey[]): void;
 }
 
 /** Frees the holds of what nobody pays for. */
 export function createReleases({ process, background, store, credits, slowTenants, now }: Parts): Releases {
-  const duty = createDuty<AnswerKey>({ name: 'releasing holds', process, background, slowTenants, perform: release });
-  const disowning = createDuty<AnswerKey>({ name: 'disowning holds', process, background, slowTenants, perform: disownAll });
+  const shared = { process, background, slowTenants };
+  const queue = createRetryQueue<AnswerKey>({ ...shared, name: 'releasing holds', run: release, maxFound: mostFound });
+  const disowning = createRetryQueue<AnswerKey>({ ...shared, name: 'disowning holds', run: disownAll });
 
   async function disownAll(holds: AnswerKey[]): Promise<boolean[]> {
-    duty.add(await disownHolds(store.sql, holds, now()));
+    queue.add(await disownHolds(store.sql, holds, now()));
     return holds.map(() => true);
   }
 
@@ -45,7 +47,7 @@ export function createReleases({ process, background, store, credits, slowTenant
     return refusal === 'hold_settled';
   }
 
-  return { duty, disown: (holds) => disowning.add(holds) };
+  return { queue, disown: (holds) => disowning.add(holds) };
 }
 
 const releaseItem = ({ organizationId, environment, id }: AnswerKey) => ({ tenant: { organizationId, environment }, holdId: id });

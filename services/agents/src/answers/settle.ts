@@ -2,11 +2,11 @@ import { newId } from '@agent-service/store';
 import { callByTenant, tenantName } from '@agent-service/work';
 import { detached } from './detached.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { createDuty, type Duty } from './duty.ts';
 import type { Ender } from './ender.ts';
 import { byKey, nameOf } from './key.ts';
 import { toMessage } from './message.ts';
 import type { Parts } from './parts.ts';
+import { createRetryQueue, type RetryQueue } from './retry-queue.ts';
 import type { Settling } from './store/complete.ts';
 import { endPaid, type Paid } from './store/end-paid.ts';
 
@@ -25,7 +25,7 @@ interface Charged {
 }
 
 /** Has stored results paid for, and ends them. */
-export function createSettling(parts: Parts, dispatcher: Dispatcher, ender: Ender): Duty<Settling> {
+export function createSettling(parts: Parts, dispatcher: Dispatcher, ender: Ender): RetryQueue<Settling> {
   const { process, background, store, credits, metrics, announcer, now } = parts;
 
   async function settle(answers: Settling[]): Promise<(boolean | Error)[]> {
@@ -75,7 +75,7 @@ export function createSettling(parts: Parts, dispatcher: Dispatcher, ender: Ende
     process.logger.error({ event: 'settle_refused', answer_id: id, organization_id: organizationId, code });
   }
 
-  return createDuty<Settling>({ name: 'settling', process, background, slowTenants: parts.slowTenants, perform: settle });
+  return createRetryQueue<Settling>({ name: 'settling', process, background, slowTenants: parts.slowTenants, run: settle });
 }
 
 const settleItem = (answer: Settling) => ({

@@ -1,11 +1,11 @@
 import { doubtfulMs, keyKeptMs, mostLostLeases, steadyMs } from '../domain/answers/times.ts';
 import { detached } from './detached.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { Duty } from './duty.ts';
 import { type Ender, type Failure, failed, failureOf } from './ender.ts';
 import { type AnswerKey, checkEnvironment } from './key.ts';
 import type { Parts } from './parts.ts';
 import type { Releases } from './release.ts';
+import type { RetryQueue } from './retry-queue.ts';
 import type { Steadiness } from './steadiness.ts';
 import { type Settling, takeUpSettling } from './store/complete.ts';
 import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun, type Unbegun } from './store/due.ts';
@@ -15,10 +15,10 @@ import { countLines } from './store/read.ts';
 import type { LostLease } from './store/renew.ts';
 
 const atOnce = 1_000;
-const mostInHand = 2_000;
 /** These come with all that they say, so that few are in memory. */
 const settlingAtOnce = 50;
-const mostSettling = 200;
+/** Pages that a sweep takes before it pauses, where it could add nothing of them. */
+const mostPages = 20;
 const holdsAPage = 500;
 const listLimitMs = 5_000;
 
@@ -28,25 +28,28 @@ const tooLate = { code: 'answer_timeout', message: 'The answer took longer than 
 export interface SweepParts extends Parts {
   readonly dispatcher: Dispatcher;
   readonly ender: Ender;
-  readonly settling: Duty<Settling>;
+  readonly settling: RetryQueue<Settling>;
   readonly releases: Releases;
   readonly steadiness: Steadiness;
 }
 
 /** Retries releases whose process did not finish them in time. */
-export async function takeUpReleases({ store, releases, now }: SweepParts): Promise<number> {
-  if (releases.duty.inHand >= mostInHand) return 0;
-  const released = await takeUpReleasing(store.sql, atOnce, now());
-  releases.duty.add(released);
-  return full(released);
-}
+export const takeUpReleases = ({ store, releases, now }: SweepParts): Promise<number> =>
+  retryPending(releases.queue, atOnce, () => takeUpReleasing(store.sql, atOnce, now()));
 
 /** Retries settlements whose process did not finish them in time: after an outage as fast as credits takes them, with few in memory. */
-export async function takeUpSettlements({ store, settling, now }: SweepParts): Promise<number> {
-  await settling.whenBelow(mostSettling);
-  const settled = await takeUpSettling(store.sql, settlingAtOnce, now());
-  settling.add(settled);
-  return full(settled, settlingAtOnce);
+export const takeUpSettlements = ({ store, settling, now }: SweepParts): Promise<number> =>
+  retryPending(settling, settlingAtOnce, () => takeUpSettling(store.sql, settlingAtOnce, now()));
+
+/** Passes over the items of tenants whose work is stuck, which are due again later, to those of other tenants. */
+async function retryPending<Item extends AnswerKey>(queue: RetryQueue<Item>, page: number, take: () => Promise<Item[]>): Promise<number> {
+  for (let pages = 0; pages < mostPages; pages += 1) {
+    await queue.whenRoom();
+    const items = await take();
+    const taken = queue.addFound(items);
+    if (items.length < page || taken > 0) return full(items, page);
+  }
+  return 0;
 }
 
 /** Ends what is past its deadline, and gives another job to what has lost its worker or its job. */

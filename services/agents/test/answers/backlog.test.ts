@@ -23,7 +23,7 @@ afterEach(() => rig.sql('truncate answers, answer_lines, messages'));
 interface Rows {
   prefix: string;
   count: number;
-  state: 'dispatched' | 'running' | 'settling';
+  state: 'dispatched' | 'running' | 'settling' | 'releasing';
   dueInMs: number;
   /** So many tenants have them in turn. */
   tenants?: number;
@@ -109,7 +109,7 @@ test(`${settlements} settlements that were left over by an outage go as fast as 
   // No round ends with 0, after which the sweep would pause, before the backlog is empty.
   for (let done = 1; done > 0; rounds += 1) {
     done = await takeUpSettlements(rig.parts);
-    most = Math.max(most, rig.parts.settling.inHand);
+    most = Math.max(most, rig.parts.settling.size);
   }
   await until(
     () => countOf('true'),
@@ -120,28 +120,59 @@ test(`${settlements} settlements that were left over by an outage go as fast as 
   expect(most).toBeLessThanOrEqual(250);
 }, 60_000);
 
-test('a step takes up few results with all that they say, and waits while many are in hand', async () => {
-  await addRows({ prefix: 'msg_', count: 400, state: 'settling', dueInMs: -1 });
-  const taken: number[] = [];
-  const inHandAtTake: number[] = [];
-  let inHand = 0;
-  const settling = {
-    add: (items: readonly object[]) => {
-      taken.push(items.length);
-      inHandAtTake.push(inHand);
-      inHand += items.length;
-    },
-    get inHand() {
-      return inHand;
-    },
-    whenBelow: async (count: number) => {
-      if (inHand >= count) inHand = count - 1;
-    },
-  };
-  while ((await takeUpSettlements({ ...rig.parts, settling })) > 0);
-  expect(taken).toEqual([...Array(8).fill(50), 0]);
-  expect(Math.max(...inHandAtTake)).toBeLessThan(200);
-});
+test('while credits is silent for all, a sweep holds few results in memory', async () => {
+  await addRows({ prefix: 'msg_', count: 1_000, state: 'settling', dueInMs: -1, tenants: 20 });
+  const { promise: silence, resolve: endSilence } = Promise.withResolvers<void>();
+  rig.ledger.silent = { of: () => true, until: silence };
+  let most = 0;
+  for (let steps = 0; steps < 5; steps += 1) {
+    await takeUpSettlements(rig.parts);
+    most = Math.max(most, rig.parts.settling.size);
+  }
+  expect(most).toBeGreaterThanOrEqual(200);
+  endSilence();
+  rig.ledger.silent = undefined;
+  expect(most).toBeLessThanOrEqual(450);
+  await until(
+    () => rig.parts.settling.size,
+    (size) => size === 0,
+  );
+}, 30_000);
+
+/** Runs a sweep as the process does, until a condition holds or no row is left. */
+async function sweep(step: (parts: Wired['parts']) => Promise<number>, isOver: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isOver()) && (await countOf('true')) > 0) {
+    if ((await step(rig.parts)) === 0) await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+test.each([
+  ['settlements', 'settling', 50, takeUpSettlements],
+  ['releases', 'releasing', 1_000, takeUpReleases],
+] as const)(
+  '%s of four tenants whose ledgers do not answer keep none of a fifth tenant waiting',
+  async (_name, state, each, step) => {
+    await addRows({ prefix: 'msg_stuck_', count: 4 * each, state, dueInMs: -2, tenants: 4 });
+    await addRows({ prefix: 'msg_fifth_', count: 1, state, dueInMs: -1, tenants: 1 });
+    await rig.sql(`update answers set organization_id = 'org_fifth' where id like 'msg_fifth_%'`);
+    await rig.sql(`insert into answer_lines (organization_id, environment, in_flight) values ('org_fifth', 'live', 1)`);
+    const fifth = 'msg_fifth_00000000';
+    rig.ledger.holds.set(fifth, { organizationId: 'org_fifth', state: 'open', deadline: rig.clock.now, ended: 0, charged: 0 });
+    const { promise: silence, resolve: endSilence } = Promise.withResolvers<void>();
+    rig.ledger.silent = { of: (organizationId) => organizationId !== 'org_fifth', until: silence };
+    const isDone = () => rig.ledger.holds.get(fifth)?.state !== 'open';
+    await sweep(step, isDone);
+    expect(isDone()).toBe(true);
+    endSilence();
+    rig.ledger.silent = undefined;
+    const queue = state === 'settling' ? rig.parts.settling : rig.parts.releases.queue;
+    await until(
+      () => queue.size,
+      (size) => size === 0,
+    );
+  },
+  30_000,
+);
 
 test(`Redis holds no job of an ended answer after the sweep, of ${staleJobs} and those that still wait`, async () => {
   const config = readConfig(z.object({ ...processSettings, ...redisSettings }), {

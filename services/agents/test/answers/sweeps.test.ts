@@ -186,8 +186,8 @@ test('an id whose hold was given back is not accepted by an acceptance that got 
       (state) => state === 'released',
     );
     await until(
-      () => rig.parts.releases.duty.inHand,
-      (inHand) => inHand === 0,
+      () => rig.parts.releases.queue.size,
+      (size) => size === 0,
     );
     return granted;
   };

@@ -25,6 +25,8 @@ export interface ScriptedLedger {
   refuse: 'credits_exhausted' | 'user_limit_reached' | undefined;
   /** Runs before holds are made. */
   onHold: (() => Promise<void>) | undefined;
+  /** Settlements and releases of these tenants get no answer until then, and fail. */
+  silent: { of(organizationId: string): boolean; until: Promise<void> } | undefined;
 }
 
 export const charge = 2;
@@ -51,6 +53,13 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
     charged: 0,
   });
 
+  async function silence(items: readonly { tenant?: Tenant }[]): Promise<void> {
+    const { silent } = ledger;
+    if (!silent || !items.some(({ tenant }) => silent.of(tenant?.organizationId ?? ''))) return;
+    await silent.until;
+    throw new ServiceError('deadline_exceeded');
+  }
+
   const client = {
     async hold({ items = [] }: Request<'hold'>) {
       await ledger.onHold?.();
@@ -66,8 +75,9 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
         return { results };
       });
     },
-    settle: ({ items = [] }: Request<'settle'>) =>
-      answer(() => {
+    async settle({ items = [] }: Request<'settle'>) {
+      await silence(items);
+      return await answer(() => {
         calls.settle += 1;
         const results = items.map(({ holdId = '' }) => {
           const known = holds.get(holdId);
@@ -77,9 +87,11 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
           return { charged: charge };
         });
         return { results };
-      }),
-    release: ({ items = [] }: Request<'release'>) =>
-      answer(() => {
+      });
+    },
+    async release({ items = [] }: Request<'release'>) {
+      await silence(items);
+      return await answer(() => {
         calls.release += 1;
         const results = items.map(({ tenant, holdId = '' }) => {
           const known = holds.get(holdId);
@@ -89,7 +101,8 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
           return { released: 4 };
         });
         return { results };
-      }),
+      });
+    },
     listOverdueHolds: () =>
       answer(() => {
         const overdue = [...holds].filter(([, hold]) => hold.state === 'open' && hold.deadline + graceMs <= now());
@@ -112,6 +125,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
     mood: 'well',
     refuse: undefined,
     onHold: undefined,
+    silent: undefined,
   };
   return ledger;
 }
