@@ -15,9 +15,9 @@ const schema = z.object({
   /** Answers in hand at once. */
   ANSWER_CONCURRENCY: setting.integer(200, 1, 5_000),
   /** Processes for answers that have lost a lease, started when there are some. */
-  ANSWER_APART_PROCESSES: setting.integer(4, 1, 64),
+  ANSWER_APART_PROCESSES: setting.integer(8, 1, 64),
   /** How many answers that have lost one lease share such a process; one that has lost two has it to itself. */
-  ANSWER_APART_SHARED: setting.integer(50, 1, 500),
+  ANSWER_APART_SHARED: setting.integer(25, 1, 500),
   /** How long answers in hand may go on after SIGTERM before they are handed back. */
   ANSWER_DRAIN_MS: setting.integer(5_000, 0, longestDrainMs),
   /** Whether statements over business data run under a database role for each scope, where the data source lets us make one. */

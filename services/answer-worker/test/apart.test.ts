@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { ApartJob } from '@agent-service/queues';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type ApartProcess, type Death, startApartProcess } from '../src/apart/process.ts';
+import { tenant } from './support/dispatcher.ts';
 import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
+import { settingsFor } from './support/settings.ts';
 import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts';
 
 const poison = 'end-this-process';
@@ -23,7 +27,7 @@ beforeEach(async () => {
     if (text.includes('poison')) return { kind: 'text', text: poison };
     return { kind: 'text', text: usualAnswer, delayMs: text.includes('slow') ? 1_000 : 0 };
   });
-  worker = await startWorkerProcess(scene, { NODE_OPTIONS: `--import ${hook}`, ANSWER_APART_PROCESSES: '2' });
+  worker = await startWorkerProcess(scene, { NODE_OPTIONS: `--import ${hook}`, ANSWER_APART_PROCESSES: '2', ANSWER_APART_SHARED: '50' });
   await eventually('the worker is ready', worker.isReady);
 });
 afterEach(() => worker.kill());
@@ -81,13 +85,36 @@ test('answers that have lost one lease share processes, none with one that runs 
   expect(worker.children().length).toBeLessThanOrEqual(2);
 }, 60_000);
 
+test('a process that hangs without dying is killed and reported, and one that answers pings is not', async () => {
+  const deaths: Death[] = [];
+  const asked = scene.model.calls.length;
+  const environment = await settingsFor(scene);
+  const onDeath = async (death: Death) => void deaths.push(death);
+  const [hanging, living] = [0, 1].map(() => startApartProcess({ environment, onDeath, pingEveryMs: 50 })) as [ApartProcess, ApartProcess];
+  scene.model.follow(() => ({ kind: 'silence' }));
+  const never = new AbortController();
+  const jobs = newIds('hanging', 2).map((answerId) => ({ ...tenant, answerId, dispatch: 2 }));
+  const runs = [hanging.run(jobs[0] as ApartJob, never.signal), living.run(jobs[1] as ApartJob, never.signal)];
+  await eventually('the model is asked for both', () => scene.model.calls.length === asked + 2, 30_000);
+  process.kill(hanging.pid, 'SIGSTOP');
+  await runs[0];
+  expect(deaths).toMatchObject([{ how: 'SIGKILL', runs: [{ job: jobs[0], attempt: 1 }] }]);
+  expect(isAlive(living.pid)).toBe(true);
+  never.abort();
+  await runs[1];
+  await living.end();
+  expect(deaths).toHaveLength(1);
+}, 60_000);
+
 test('SIGTERM: all answers of a shared process are handed back in time, and none is reported as lost', async () => {
   scene.model.follow(() => ({ kind: 'silence' }));
   const callsBefore = scene.model.calls.length;
   await scene.dispatcher.dispatch(newIds('silent', 80), 2, 'answerApart', true);
   await eventually('all are begun', () => scene.agents.begun.length === 80 && scene.model.calls.length - callsBefore === 80, 30_000);
   expect(worker.children()).toHaveLength(2);
-  process.stdout.write(`shared processes with 40 answers each: ${worker.children().map(residentKB).join(', ')} kB\n`);
+  process.stdout.write(
+    `shared processes with ${80 / worker.children().length} answers each: ${worker.children().map(residentKB).join(', ')} kB\n`,
+  );
   worker.signal('SIGTERM');
   expect(await worker.ended).toBe(0);
   expect([scene.agents.returned.length, scene.agents.died]).toEqual([80, []]);

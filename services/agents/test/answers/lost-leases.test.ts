@@ -99,6 +99,25 @@ test('handing back and lost jobs do not count, however often they happen', async
   expect(failureOf(id)).toEqual([]);
 });
 
+test('lost leases count in a row: an attempt that is handed back begins the count again', async () => {
+  const id = await start();
+  for (const company of ['any', 'shared'] as const) {
+    await begin(id, company);
+    await loseLease();
+  }
+  await begin(id, 'alone');
+  await rig.answers.handBack([{ ...key(id), attempt: 3 }]);
+  expect(dispatchesIn(rig.apartJobs, id)).toEqual([2, 3]);
+  for (const company of ['any', 'shared'] as const) {
+    expect(await begin(id, company)).toHaveProperty('begun');
+    await loseLease();
+  }
+  expect(failureOf(id)).toEqual([]);
+  await begin(id, 'alone');
+  await loseLease();
+  expect(failureOf(id)).toEqual(['answer_abandoned']);
+});
+
 test('a process that died with an attempt has lost its lease at once; an older attempt’s death changes nothing', async () => {
   const id = await start();
   await begin(id, 'any');

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { readAnswerWorkerConfig } from '../config.ts';
 import { createPlaces, type Place } from './places.ts';
 
 const never = new AbortController().signal;
@@ -17,7 +18,7 @@ function rig(processes: number, shared: number) {
         resolve();
         return gone;
       };
-      const process = { gone, run: () => Promise.resolve(), end };
+      const process = { pid: 0, gone, run: () => Promise.resolve(), end };
       alive.add(process);
       most = Math.max(most, alive.size);
       return process;
@@ -94,5 +95,33 @@ test('an answer that gives up waiting takes no place', async () => {
   const third = all.places.take('shared', never);
   all.places.leave(first as Place);
   expect(await third).toBe(first);
+  await all.places.end();
+});
+
+test('by default the answers of a dead worker go on at once, and those of a full shared process that died in three rounds', async () => {
+  const {
+    ANSWER_APART_PROCESSES: processes,
+    ANSWER_APART_SHARED: shared,
+    ANSWER_CONCURRENCY: concurrency,
+  } = readAnswerWorkerConfig({
+    OPS_PORT: '0',
+    SERVICE_SECRET: 'a-service-secret-that-is-long-enough',
+    AGENTS_ADDRESS: 'agents:1',
+    REDIS_URL: 'redis://127.0.0.1:1',
+  });
+  const all = rig(processes, shared);
+  const together = taking(all, 'shared', concurrency);
+  await settled();
+  expect(together).toHaveLength(concurrency);
+  for (const place of together) all.places.leave(place);
+  const alone = taking(all, 'alone', shared - 1);
+  let rounds = 0;
+  for (let left = 0; left < shared - 1; rounds += 1) {
+    await settled();
+    const round = alone.slice(left);
+    left = alone.length;
+    for (const place of round) all.places.leave(place);
+  }
+  expect(rounds).toBeLessThanOrEqual(3);
   await all.places.end();
 });

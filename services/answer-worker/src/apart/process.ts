@@ -6,9 +6,13 @@ import type { FromApart, ToApart } from './messages.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const readyMs = 20_000;
+const usualPingMs = 1_000;
+/** Longer than a lease: the answers of a process that is silent for so long have been given to another. */
+const maxSilentPings = 20;
 
 /** A process that runs answers for this worker. */
 export interface ApartProcess {
+  readonly pid: number;
   /** Resolves when the answer is done with, or when the process has died and its death has been reported. */
   run(job: ApartJob, stopping: AbortSignal): Promise<void>;
   /** Ends it, when it has handed back what it runs. */
@@ -30,8 +34,15 @@ interface Run {
   readonly done: () => void;
 }
 
-/** Starts a process. `onDeath` hears of all answers that it died with at once. */
-export function startApartProcess(environment: NodeJS.ProcessEnv, onDeath: (death: Death) => Promise<void>): ApartProcess {
+export interface ApartProcessOptions {
+  readonly environment: NodeJS.ProcessEnv;
+  /** Hears of all answers that the process died with at once. */
+  readonly onDeath: (death: Death) => Promise<void>;
+  readonly pingEveryMs?: number;
+}
+
+/** Starts a process, and kills it when it gives no sign of life for `maxSilentPings` pings. */
+export function startApartProcess({ environment, onDeath, pingEveryMs = usualPingMs }: ApartProcessOptions): ApartProcess {
   const child = fork(main, { env: environment });
   const gone = exitOf(child);
   const runs = new Map<number, Run>();
@@ -42,7 +53,19 @@ export function startApartProcess(environment: NodeJS.ProcessEnv, onDeath: (deat
     clearTimeout(late);
     ready.resolve();
   });
+  let silentPings = 0;
+  let pinging: NodeJS.Timeout | undefined;
+  // Counts pings, not time: when this process itself was frozen, the child gets time to answer.
+  function ping(): void {
+    silentPings += 1;
+    if (silentPings > maxSilentPings) child.kill('SIGKILL');
+    else send({ kind: 'ping' });
+  }
+  void ready.promise.then(() => (pinging = setInterval(ping, pingEveryMs).unref()));
+  void Promise.all([ready.promise, gone]).then(() => clearInterval(pinging));
   child.on('message', (message: FromApart) => {
+    silentPings = 0;
+    if (message.kind === 'alive') return;
     if (message.kind === 'ready') return ready.resolve();
     const run = runs.get(message.run);
     if (run && message.kind === 'begun') run.attempt = message.attempt;
@@ -53,6 +76,7 @@ export function startApartProcess(environment: NodeJS.ProcessEnv, onDeath: (deat
   const send = (message: ToApart) => void (child.connected && child.send(message, () => undefined));
 
   return {
+    pid: child.pid ?? 0,
     gone,
     async run(job, stopping) {
       const number = ++started;

@@ -41,7 +41,7 @@ export function createApartHandler(context: ProcessContext, { answers, meters, c
   }
 
   const places = createPlaces({
-    start: () => startApartProcess(config.environment, reportDeath),
+    start: () => startApartProcess({ environment: config.environment, onDeath: reportDeath }),
     processes: config.ANSWER_APART_PROCESSES,
     shared: config.ANSWER_APART_SHARED,
     idleMs,

@@ -38,6 +38,7 @@ export async function startApart(context: ProcessContext, config: AnswerWorkerCo
     config.ANSWER_DRAIN_MS + handBackMs,
   );
   process.on('message', (message: ToApart) => {
+    if (message.kind === 'ping') return tell({ kind: 'alive' });
     if (message.kind === 'stop') return running.get(message.run)?.abort.abort();
     const abort = new AbortController();
     running.set(message.run, { abort, done: run(message, abort.signal) });

@@ -46,9 +46,10 @@ export const handedBack = `
   state = 'dispatched', claim = '', dispatches = a.dispatches + 1, dispatched_at = ${at('$2')},
   due = least(${at(`$2 + ${unbegunMs}`)}, a.deadline)`;
 
+// An attempt that its worker could hand back did not end its process: lost leases are counted in a row.
 const handBack = `
   with ${sought(attempts)}, ${held}
-  update answers a set ${handedBack} from held h where ${sameKey('a', 'h')}
+  update answers a set ${handedBack}, lost_leases = 0 from held h where ${sameKey('a', 'h')}
   returning ${redispatchedColumns('a')}`;
 
 /** Takes answers back from a worker that stops. */
