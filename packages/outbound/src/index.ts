@@ -1,6 +1,5 @@
-export { AddressRefused, guardedLookup } from './guarded-lookup.ts';
 export type { IpNetwork } from './ip-network.ts';
-export { isReachable } from './judge-address.ts';
-export { networksSetting } from './networks-setting.ts';
-export { createResolve, type Resolve } from './resolve-name.ts';
-export { refusalOfTarget } from './resolve-target.ts';
+export { networksSetting } from './ip-network.ts';
+export { AddressRefused, createResolve, guardedLookup, type Resolve } from './name-lookup.ts';
+export { isReachable } from './reachable-address.ts';
+export { refusalOfTarget } from './target-url.ts';

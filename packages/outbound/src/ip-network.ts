@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type IpAddress, parseIp } from './ip-address.ts';
 
 /** A block of addresses: those that share its first bits. */
@@ -27,3 +28,17 @@ function maskOf(bits: number, index: number): number {
   const covered = Math.min(8, Math.max(0, bits - index * 8));
   return (0xff << (8 - covered)) & 0xff;
 }
+
+/** A list of networks in CIDR notation, separated by commas or spaces; none by default. */
+export const networksSetting = () =>
+  z
+    .string()
+    .default('')
+    .transform((value, context): readonly IpNetwork[] => {
+      const texts = value.split(/[\s,]+/).filter(Boolean);
+      const read = texts.map((text) => ({ text, network: parseNetwork(text) }));
+      for (const { text, network } of read) {
+        if (!network) context.addIssue(`"${text}" is no network like 10.0.0.0/8 or fd00::/8`);
+      }
+      return read.flatMap(({ network }) => network ?? []);
+    });

@@ -1,6 +1,7 @@
 import { parseIp } from './ip-address.ts';
 import type { IpNetwork } from './ip-network.ts';
-import { isReachable } from './judge-address.ts';
+import type { Resolve } from './name-lookup.ts';
+import { isReachable } from './reachable-address.ts';
 
 const longestUrl = 2_048;
 
@@ -8,7 +9,7 @@ const longestUrl = 2_048;
 const localNames =
   /^(localhost|ip6-.*|broadcasthost)$|(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa|invalid|onion)$/;
 
-export type TargetVerdict =
+type TargetVerdict =
   | { ok: true; url: URL /** Empty for an address. */; name: string /** Good only when it leads to a listed network. */; local: boolean }
   | { ok: false; reason: string };
 
@@ -55,3 +56,16 @@ function judgeHost(url: URL, allowed: readonly IpNetwork[]): TargetVerdict {
 }
 
 const isLabel = (label: string) => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label);
+
+/**
+ * Why requests may not be sent to this URL, or undefined. A name that leads nowhere now is let through unless it is of the
+ * kind that only a listed network can answer: the connection itself is judged again, each time.
+ */
+export async function refusalOfTarget(text: string, allowed: readonly IpNetwork[], resolve: Resolve): Promise<string | undefined> {
+  const verdict = judgeUrl(text, allowed);
+  if (!verdict.ok) return verdict.reason;
+  if (verdict.name === '') return undefined;
+  const addresses = await resolve(verdict.name).catch(() => []);
+  if (verdict.local && addresses.length === 0) return 'must not lead to a host of the local network';
+  return addresses.every((address) => isReachable(address, allowed)) ? undefined : 'must not lead to a private or reserved address';
+}

@@ -1,4 +1,26 @@
-import { type IpNetwork, parseNetwork } from './ip-network.ts';
+import { embeddedV4, type IpAddress, parseIp } from './ip-address.ts';
+import { type IpNetwork, isWithin, parseNetwork } from './ip-network.ts';
+
+const among = (address: IpAddress, networks: readonly IpNetwork[]) => networks.some((network) => isWithin(address, network));
+
+/** Whether an outgoing connection that a caller asked for may go to this address. What can not be read may not. */
+export function isReachable(text: string, allowed: readonly IpNetwork[]): boolean {
+  const address = parseIp(text);
+  return address !== undefined && judge(address, allowed);
+}
+
+function judge(address: IpAddress, allowed: readonly IpNetwork[]): boolean {
+  const inner = embeddedV4(address);
+  // An IPv4 address in another coat is that address, whichever coat an operator listed.
+  if (isMapped(address)) return inner.every((each) => judge(each, allowed));
+  if (among(address, forbidden) || inner.some((each) => among(each, forbidden))) return false;
+  if (among(address, allowed)) return true;
+  if (address.length === 16 && !among(address, publicV6)) return false;
+  return !among(address, internal) && inner.every((each) => judge(each, allowed));
+}
+
+const isMapped = (address: IpAddress) => address.length === 16 && address.slice(0, 10).every((byte) => byte === 0) && isFull(address);
+const isFull = (address: IpAddress) => address[10] === 0xff && address[11] === 0xff;
 
 function networks(...texts: string[]): readonly IpNetwork[] {
   return texts.map((text) => {
@@ -9,7 +31,7 @@ function networks(...texts: string[]): readonly IpNetwork[] {
 }
 
 /** Never reached, whatever an operator lists: no service of anybody's lives there, and clouds hand out credentials there. */
-export const forbidden = networks(
+const forbidden = networks(
   '0.0.0.0/8',
   // Link-local, and the metadata services of most clouds.
   '169.254.0.0/16',
@@ -31,7 +53,7 @@ export const forbidden = networks(
 );
 
 /** Inside somebody's network: reached only where the operator lists them. From the registries of special-purpose addresses. */
-export const internal = networks(
+const internal = networks(
   '127.0.0.0/8',
   '::1/128',
   '10.0.0.0/8',
@@ -58,4 +80,4 @@ export const internal = networks(
 );
 
 /** All of IPv6 that is given out for public use; whatever lies outside is not the public internet. */
-export const publicV6 = networks('2000::/3');
+const publicV6 = networks('2000::/3');
