@@ -1,9 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { group, type Run } from './commands.ts';
 import type { Connection } from './connection.ts';
-import { group } from './group.ts';
-import type { Run } from './run.ts';
 
 /** A call verifies for some seconds and says how to go on. */
 const verifyLimitMs = 30_000;

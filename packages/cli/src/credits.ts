@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
+import { environmentOption, group, type Run } from './commands.ts';
 import type { Connection } from './connection.ts';
-import { group } from './group.ts';
-import { environmentOption } from './options.ts';
-import type { Run } from './run.ts';
 
 /** A call proves for some seconds and says how to go on; its longest step may take this long. */
 const verifyLimitMs = 30_000;

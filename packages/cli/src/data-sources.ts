@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { environmentOption, group, type Run } from './commands.ts';
 import type { Connection } from './connection.ts';
-import { group } from './group.ts';
-import { environmentOption } from './options.ts';
-import type { Run } from './run.ts';
 
 /** Connecting waits for the organization's database, which may be slow to refuse. */
 const connectLimitMs = 20_000;

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
+import { failureText } from './commands.ts';
 import { connect } from './connection.ts';
-import { failureText } from './output.ts';
 import { buildProgram } from './program.ts';
 
 try {

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
+import { group, type Run } from './commands.ts';
 import type { OutboxClient } from './connection.ts';
-import { group } from './group.ts';
-import type { Run } from './run.ts';
 
 const pageSize = 200;
 

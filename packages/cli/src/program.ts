@@ -1,17 +1,12 @@
 import { Command } from 'commander';
 import { auditCommands } from './audit.ts';
+import { print, type Run } from './commands.ts';
 import type { Connection } from './connection.ts';
+import { keyCommands, oauthClientCommands, serviceKeyCommands, signingKeyCommands } from './credentials.ts';
 import { creditCommands } from './credits.ts';
 import { dataSourceCommands } from './data-sources.ts';
-import { keyCommands } from './keys.ts';
-import { oauthClientCommands } from './oauth-clients.ts';
-import { organizationCommands } from './organizations.ts';
+import { organizationCommands, userCommands } from './organizations.ts';
 import { outboxCommands } from './outbox.ts';
-import { print } from './output.ts';
-import type { Run } from './run.ts';
-import { serviceKeyCommands } from './service-keys.ts';
-import { signingKeyCommands } from './signing-keys.ts';
-import { userCommands } from './users.ts';
 
 /** The operator's command line. */
 export function buildProgram(env: NodeJS.ProcessEnv, connect: () => Connection): Command {
