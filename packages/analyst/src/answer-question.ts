@@ -1,6 +1,16 @@
-import { analyse } from './analyst.ts';
-import { type Tool, toolData } from './data/tool-data.ts';
-import { fenced, type Output, type Reply, told } from './presentation.ts';
+import { describeIntent } from './answer/description.ts';
+import { examplesOf } from './answer/examples.ts';
+import { fenced, type Output, present, type Reply, told } from './answer/presentation.ts';
+import { statementOf } from './answer/statement.ts';
+import { type Doubts, doubtsOf } from './question/coverage.ts';
+import { combine, foretells, goesOn, latest, longestFollowUp } from './question/follow-ups.ts';
+import { type Reading, read } from './question/interpretation.ts';
+import { mentionedTables } from './schema/measures.ts';
+import { type Schema, withKeysByName } from './schema/schema.ts';
+import { type Hit, hitsStatements } from './schema/values.ts';
+import { type Data, type Tool, toolData, type Unreadable } from './tools/data.ts';
+import { isColouring, isTalk, withDeeds } from './words/vocabulary.ts';
+import { type Word, wordsOf } from './words/words.ts';
 
 /** Ends every answer, so that no reader takes it for a language model's. */
 export const signature = 'Answered by the built-in model; no language model is configured.';
@@ -29,3 +39,103 @@ const cut = (message: string): string => message.slice(0, longestMessage);
 /** An answer in JSON is one block and nothing else. */
 const signed = ({ text, members }: Reply, format: Output['format']): string =>
   format === 'json' ? fenced('json', { ...members, model: 'built-in', note: signature }) : `${text}\n\n${signature}`;
+
+interface Asked {
+  readonly message: string;
+  /** What the same person asked before, newest last. */
+  readonly earlier: readonly string[];
+  readonly output: Output;
+}
+
+const longestQuestion = 60;
+
+/** Answers a question about the data with one query, or says what it would understand. Never throws for any text. */
+async function analyse(asked: Asked, data: Data): Promise<Reply> {
+  const given = await data.schema();
+  if ('error' in given) return unreadable(given);
+  const schema = withKeysByName(given);
+  if (schema.length === 0) return told('No table is in the scope of this agent, so there is nothing to look up.');
+  const words = wordsOf(asked.message).slice(0, longestQuestion);
+  if (isTalk(asked.message, words)) return explained('I answer questions about the tables that this agent can see', schema, words);
+  const question = await understand(words, asked.earlier, schema, data);
+  if ('error' in question) return unreadable(question);
+  const { reading } = question;
+  if (!reading) return explained('I did not understand that as a question about the data that I can see', schema, words);
+  if (foretells(reading.intent, question.words))
+    return explained('That asks about the future: I look up what is in the data and make no forecasts', schema, words);
+  const doubts = doubtsOf(reading.unplaced, question.words);
+  const refusal = refusalOf(reading, doubts, schema);
+  if (refusal !== undefined) return explained(refusal, schema, words);
+  return await answer(reading, doubts.others, { schema, data, output: asked.output });
+}
+
+const unreadable = ({ error }: Unreadable): Reply => told(`The data could not be read: ${error}`);
+
+/** Why an answer would mislead; undefined where there is one to give. */
+function refusalOf({ unplaced }: Reading, { names, turning, groups, others }: Doubts, schema: Schema): string | undefined {
+  if (names.length > 0) return `I found no ${names.map((name) => `“${name}”`).join(' and no ')} in the data that this question leads to`;
+  if (turning.length > 0) return `I did not understand what “${turning.join(' ')}” leaves out here`;
+  const tables = mentionedTables(unplaced, schema).map(({ table }) => table.name.replaceAll('_', ' '));
+  if (tables.length > 0) return `I can not bring ${tables.join(' and ')} together with the rest of the question`;
+  if (groups.length > 0) return `I do not know how to put these rows together by “${groups.join(' ')}”`;
+  return unplaced.every(isColouring) ? undefined : `I could not place: ${others.join(', ')}`;
+}
+
+interface Scene {
+  readonly schema: Schema;
+  readonly data: Data;
+  readonly output: Output;
+}
+
+async function answer({ intent }: Reading, others: readonly string[], { schema, data, output }: Scene): Promise<Reply> {
+  const { sql, titles } = statementOf(intent, schema);
+  const result = await data.query(sql);
+  if ('error' in result) return unreadable(result);
+  const rows = result.rows.slice(0, intent.limit).map((row) => row.slice(0, titles.length));
+  const days = (result.rows[0]?.slice(titles.length) ?? []).map(String);
+  const truncated = result.truncated || result.rows.length > rows.length;
+  return present({ titles, rows, truncated }, { counted: describeIntent(intent, days), unplaced: others }, output);
+}
+
+interface Understood {
+  readonly words: readonly Word[];
+  readonly reading: Reading | undefined;
+}
+
+/** A question that goes on from the one before is read with it, and alone where that gives nothing. */
+async function understand(
+  words: readonly Word[],
+  earlier: readonly string[],
+  schema: Schema,
+  data: Data,
+): Promise<Understood | Unreadable> {
+  const own = await readWith({ words, own: words.length }, schema, data);
+  const before = earlier.at(-1);
+  if ('error' in own || before === undefined || !(goesOn(words) || own.reading === undefined) || words.length > longestFollowUp) return own;
+  const together = await readWith(combine(words, earlier, longestQuestion), schema, data);
+  return 'error' in together || together.reading ? together : own;
+}
+
+async function readWith(said: ReturnType<typeof combine>, schema: Schema, data: Data): Promise<Understood | Unreadable> {
+  const hits = await hitsOf(said.words, schema, data);
+  if ('error' in hits) return hits;
+  const { words: left, hits: still } = latest(hits, said);
+  const words = withDeeds(left);
+  return { words, reading: read(words, schema, still) };
+}
+
+async function hitsOf(words: readonly Word[], schema: Schema, data: Data): Promise<Hit[] | Unreadable> {
+  const hits: Hit[] = [];
+  for (const statement of hitsStatements(words, schema)) {
+    const found = await data.query(statement);
+    if ('error' in found) return found;
+    hits.push(...found.rows.map(([table, column, value]) => ({ table: String(table), column: String(column), value: String(value) })));
+  }
+  return hits;
+}
+
+function explained(reason: string, schema: Schema, words: readonly Word[]): Reply {
+  const questions = examplesOf(schema, words);
+  const listed = questions.map((question) => `- ${question}`).join('\n');
+  return { text: `${reason}. I understand questions such as:\n\n${listed}`, members: { message: `${reason}.`, questions } };
+}

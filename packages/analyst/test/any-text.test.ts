@@ -1,14 +1,13 @@
-import type { Catalog, CatalogTable } from '@agent-service/business-data';
-import { resolveScope } from '@agent-service/business-data';
+import { type Catalog, type CatalogTable, resolveScope } from '@agent-service/business-data';
 import { describe as describeTable, listed } from '@agent-service/business-data/domain/describe-table';
 import { formatRows } from '@agent-service/business-data/domain/format-rows';
 import { passGates } from '@agent-service/business-data/sql/gates';
 import { checkPropertyAsync } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { Output } from '../src/answer/presentation.ts';
 import { signature } from '../src/answer-question.ts';
-import type { Tool } from '../src/data/tool-data.ts';
-import type { Output } from '../src/presentation.ts';
+import type { Tool } from '../src/tools/data.ts';
 import { askBuiltIn, jsonOf } from './demonstration.ts';
 
 type ColumnSpec = readonly [name: string, type: string];

@@ -5,9 +5,9 @@ import { bringUpDemonstration } from '@agent-service/local/demonstration/databas
 import { tables } from '@agent-service/local/demonstration/schema';
 import { testDatabase } from '@agent-service/testkit';
 import { Client } from 'pg';
+import type { Output } from '../src/answer/presentation.ts';
 import { answerQuestion } from '../src/answer-question.ts';
-import type { Tool } from '../src/data/tool-data.ts';
-import type { Output } from '../src/presentation.ts';
+import type { Tool } from '../src/tools/data.ts';
 
 export interface Demonstration {
   readonly data: BusinessData;

@@ -1,8 +1,8 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { lastToTheSameDay, type Period, periodsOf } from '../src/periods.ts';
-import { wordsOf } from '../src/words.ts';
+import { lastToTheSameDay, type Period, periodsOf } from '../src/words/periods.ts';
+import { wordsOf } from '../src/words/words.ts';
 
 let database: TestDatabase;
 let client: Client;

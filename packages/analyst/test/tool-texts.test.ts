@@ -2,9 +2,8 @@ import { formatRows } from '@agent-service/business-data/domain/format-rows';
 import { checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readRows } from '../src/data/rows-text.ts';
-import { readDescription, readTableList } from '../src/data/table-text.ts';
-import { schemaOf } from '../src/data/tool-data.ts';
+import { schemaOf } from '../src/tools/data.ts';
+import { readDescription, readRows, readTableList } from '../src/tools/tool-texts.ts';
 
 // A text that says NULL can not be told from none; the tool writes both the same.
 const cell = fc.option(

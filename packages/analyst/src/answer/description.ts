@@ -1,6 +1,6 @@
-import type { Comparison, Figure, Intent } from './intent.ts';
-import type { Period } from './periods.ts';
-import type { Hit } from './values.ts';
+import type { Comparison, Figure, Intent } from '../question/intent.ts';
+import type { Hit } from '../schema/values.ts';
+import type { Period } from '../words/periods.ts';
 
 const spoken = (name: string) => name.replaceAll(/[_.]/g, ' ');
 

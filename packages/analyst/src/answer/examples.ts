@@ -1,7 +1,7 @@
-import { mainNumber } from './columns.ts';
-import { conceptMeasures, namesOf } from './measures.ts';
-import { type Column, pathTo, type Schema, type Table } from './schema.ts';
-import { stemOf, type Word, wordsOf } from './words.ts';
+import { mainNumber } from '../schema/columns.ts';
+import { conceptMeasures, namesOf } from '../schema/measures.ts';
+import { type Column, pathTo, type Schema, type Table } from '../schema/schema.ts';
+import { stemOf, type Word, wordsOf } from '../words/words.ts';
 
 const examples = 3;
 

@@ -3,7 +3,7 @@ export type Output =
   | { readonly format: 'markdown' | 'table'; readonly charts: boolean }
   | { readonly format: 'text' | 'json'; readonly charts: false };
 
-export type Cell = string | number | boolean | null;
+type Cell = string | number | boolean | null;
 
 export interface Result {
   readonly titles: readonly string[];
@@ -24,7 +24,7 @@ export const told = (message: string): Reply => ({ text: message, members: { mes
 export const fenced = (language: 'json' | 'vega-lite', value: unknown): string =>
   `\`\`\`${language}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 
-export interface About {
+interface About {
   /** What was counted. */
   readonly counted: string;
   /** Words of the question that colour it and are left out. */

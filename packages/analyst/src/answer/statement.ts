@@ -1,13 +1,12 @@
-import { comparisonSql, conditionsSql, spanSql, valuesSql } from './conditions.ts';
+import type { Comparison, Figure, Intent, Listing, Span, Without } from '../question/intent.ts';
+import { type Dimension, labelColumn, labelOf } from '../schema/dimensions.ts';
+import { type ColumnKind, columnName, literal, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
+import type { Hit } from '../schema/values.ts';
+import type { Grain } from '../words/periods.ts';
+import { pluralOf } from '../words/words.ts';
 import { figureTitles } from './description.ts';
-import { type Dimension, labelColumn, labelOf } from './dimensions.ts';
-import type { Figure, Intent, Listing, Span } from './intent.ts';
-import type { Grain } from './periods.ts';
-import { type ColumnKind, type Schema, type Table, tableOf } from './schema.ts';
-import { Tables } from './tables.ts';
-import { pluralOf } from './words.ts';
 
-export interface Statement {
+interface Statement {
   readonly sql: string;
   /** What the columns are called in the answer; those after them are the days of the spans, from the first to the last one. */
   readonly titles: readonly string[];
@@ -154,4 +153,90 @@ function shownColumns(base: Table, schema: Schema): Shown[] {
     });
   const [first] = base.columns;
   return shown.length > 0 || !first ? shown : [{ table: base.name, column: first.name, kind: first.kind, title: first.name }];
+}
+
+function spanSql({ column, until, period }: Span, columnOf: (name: string) => string): string[] {
+  const start = columnOf(column);
+  const end = until ? columnOf(until) : start;
+  return [...(period.from ? [`${end} >= ${period.from}`] : []), ...(period.to ? [`${start} < ${period.to}`] : [])];
+}
+
+/** Which rows count; with a comparison of two spans each number sees to its own. */
+function conditionsSql(intent: Intent, tables: Tables, amount: string | undefined, withSpan: boolean): string {
+  const { conditions, span, comparison, without } = intent;
+  const compared = amount ?? (intent.compared && `t0.${columnName(intent.compared.name)}`);
+  const all = [
+    ...conditions.map(({ table, sql }) => sql(tables.alias(table))),
+    // A rate is of all rows, those with the values and those without.
+    ...(intent.kind === 'figure' && intent.rate ? [] : valuesSql(intent.hits, tables)),
+    ...(span && withSpan ? spanSql(span, (name) => tables.column(span.table, name)) : []),
+    ...(comparison && compared ? [comparisonSql(compared, comparison)] : []),
+    ...(without ? [withoutSql(without)] : []),
+  ];
+  return all.length > 0 ? `where ${all.join(' and ')}` : '';
+}
+
+const comparisonSql = (compared: string, { operator, number, to }: Comparison): string =>
+  to === undefined ? `${compared} ${operator} ${number}` : `${compared} between ${number} and ${to}`;
+
+/** Several values of one column are one or the other of them. */
+function valuesSql(hits: readonly Hit[], tables: Tables): string[] {
+  const groups = Map.groupBy(hits, ({ table, column, excluded }) => JSON.stringify([table, column, excluded ?? false]));
+  return [...groups.values()].map((group) => {
+    const { table, column, excluded } = group[0] as Hit;
+    const name = `lower(${tables.column(table, column)}::text)`;
+    const values = group.map(({ value }) => literal(value.toLowerCase()));
+    if (excluded) return `coalesce(${name}, '') not in (${values.join(', ')})`;
+    return values.length === 1 ? `${name} = ${values[0]}` : `${name} in (${values.join(', ')})`;
+  });
+}
+
+function withoutSql({ table, key, span }: Without): string {
+  const met = [
+    `w.${columnName(key.column)} = t0.${columnName(key.references)}`,
+    ...(span ? spanSql(span, (name) => `w.${columnName(name)}`) : []),
+  ];
+  return `not exists (select 1 from ${table.written} w where ${met.join(' and ')})`;
+}
+
+/** Tables of a statement: the base, and those that are met along keys. */
+class Tables {
+  readonly #aliases = new Map<string, string>();
+  readonly #joins: string[] = [];
+  readonly #base: Table;
+  readonly #schema: Schema;
+
+  constructor(base: Table, schema: Schema) {
+    this.#base = base;
+    this.#schema = schema;
+    this.#aliases.set(base.name, 't0');
+  }
+
+  alias(name: string): string {
+    const known = this.#aliases.get(name);
+    if (known) return known;
+    let from = this.#base.name;
+    for (const key of pathTo(this.#schema, this.#base, name) ?? []) {
+      if (!this.#aliases.has(key.table)) this.#join(from, key.table, key.column, key.references);
+      from = key.table;
+    }
+    const alias = this.#aliases.get(name);
+    if (!alias) throw new Error(`no key leads from ${this.#base.name} to ${name}`);
+    return alias;
+  }
+
+  column(table: string, column: string): string {
+    return `${this.alias(table)}.${columnName(column)}`;
+  }
+
+  #join(from: string, to: string, column: string, references: string): void {
+    const alias = `t${this.#aliases.size}`;
+    const on = `${alias}.${columnName(references)} = ${this.#aliases.get(from)}.${columnName(column)}`;
+    this.#joins.push(`left join ${tableOf(this.#schema, to)?.written} ${alias} on ${on}`);
+    this.#aliases.set(to, alias);
+  }
+
+  get sql(): string {
+    return [`from ${this.#base.written} t0`, ...this.#joins].join(' ');
+  }
 }

@@ -1,15 +1,14 @@
-import { dateColumn, verbs } from './columns.ts';
-import { type Dimension, labelColumn } from './dimensions.ts';
-import { columnName } from './identifiers.ts';
+import { dateColumn, verbs } from '../schema/columns.ts';
+import { type Dimension, labelColumn } from '../schema/dimensions.ts';
+import { type Condition, mentionedTables } from '../schema/measures.ts';
+import { columnName, columnOf, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
+import type { Hit } from '../schema/values.ts';
+import { type Period, periodsOf } from '../words/periods.ts';
+import { isTurning } from '../words/vocabulary.ts';
+import { has, indexOfStems, stemOf, stemsOfName, type Word, wordsOf } from '../words/words.ts';
 import type { Span, Without } from './intent.ts';
-import { type Condition, mentionedTables } from './measures.ts';
-import { type Period, periodsOf } from './periods.ts';
-import { columnOf, pathTo, type Schema, type Table, tableOf } from './schema.ts';
-import type { Hit } from './values.ts';
-import { isTurning } from './vocabulary.ts';
-import { has, indexOfStems, stemOf, stemsOfName, type Word, wordsOf } from './words.ts';
 
-export interface Filters {
+interface Filters {
   readonly used: readonly Hit[];
   /** What has not happened yet to the rows: `not shipped`. */
   readonly conditions: readonly Condition[];

@@ -1,7 +1,8 @@
-import { dimensionPhrases } from './dimensions.ts';
-import { periodWords } from './periods.ts';
-import type { Hit } from './values.ts';
-import { has, type Word, wordsOf } from './words.ts';
+import { dimensionPhrases } from '../schema/dimensions.ts';
+import type { Hit } from '../schema/values.ts';
+import { periodWords } from '../words/periods.ts';
+import { has, type Word, wordsOf } from '../words/words.ts';
+import type { Intent } from './intent.ts';
 
 /** In words. */
 export const longestFollowUp = 8;
@@ -18,7 +19,7 @@ export function goesOn(words: readonly Word[]): boolean {
   return begins.test(`${first} ${second}`) || (begins.test(first) && !asks.test(second));
 }
 
-export interface Combined {
+interface Combined {
   readonly words: readonly Word[];
   /** How many of them were said last. */
   readonly own: number;
@@ -46,7 +47,7 @@ function stillSaid(before: readonly Word[], now: readonly Word[]): Word[] {
 const standsAlone = (words: readonly Word[]) => !goesOn(words) && words.length > shortest;
 const shortest = 3;
 
-export interface Said {
+interface Said {
   readonly words: readonly Word[];
   readonly hits: readonly Hit[];
 }
@@ -63,3 +64,23 @@ export function latest(hits: readonly Hit[], { words, own }: Combined): Said {
 
 const isIn = ({ value }: Hit, words: readonly Word[]) =>
   wordsOf(value).every(({ lower }) => words.some((word) => word.lower === lower || word.stem === lower));
+
+/** Days that are set down before they come. */
+const planned =
+  /^(due|expect|start|begin|end|schedul|plan|deadline|expir|valid|until|renew|deliver(y|ies)|arriv|depart|appointment|event|book|reserv|target|matur)/;
+
+/** Days on which something has happened. */
+const happened =
+  /^(order|issued|paid|created|updated|shipped|received|requested|approved|last|registered|signed|sold|joined|recorded|logged|posted|delivered)/;
+
+/** A question about what is still to happen, which no row can tell; what is due, or is to begin, stands in the data. */
+export function foretells(intent: Intent, words: readonly Word[]): boolean {
+  const span = intent.span ?? intent.without?.span;
+  const column = (span ?? intent.day)?.column ?? '';
+  if (words.some((word, at) => isWill(word, words[at + 1]))) return !planned.test(column);
+  return span?.period.ahead === true && happened.test(column);
+}
+
+/** `will you show me` is a request. */
+const isWill = ({ lower }: Word, next: Word | undefined) =>
+  (lower === 'will' && next?.lower !== 'you') || (lower === 'shall' && !/^(we|i)$/.test(next?.lower ?? ''));

@@ -1,10 +1,10 @@
-import type { DateColumn } from './columns.ts';
-import type { Dimension } from './dimensions.ts';
-import type { Amount, Condition } from './measures.ts';
-import type { Operation } from './operation.ts';
-import type { Period } from './periods.ts';
-import type { Column, ForeignKey, Table } from './schema.ts';
-import type { Hit } from './values.ts';
+import type { DateColumn } from '../schema/columns.ts';
+import type { Operation } from '../schema/concepts.ts';
+import type { Dimension } from '../schema/dimensions.ts';
+import type { Amount, Condition } from '../schema/measures.ts';
+import type { Column, ForeignKey, Table } from '../schema/schema.ts';
+import type { Hit } from '../schema/values.ts';
+import type { Period } from '../words/periods.ts';
 
 export interface Comparison {
   readonly operator: '>' | '>=' | '<' | '<=';

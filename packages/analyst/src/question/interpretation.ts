@@ -1,3 +1,23 @@
+import { amountOfColumn, dateColumn, mainNumber, mentionedNumber } from '../schema/columns.ts';
+import type { Operation } from '../schema/concepts.ts';
+import { beginsGroups, columnDimension, type Dimension, dimensionOf, dimensionsOf, labelColumn } from '../schema/dimensions.ts';
+import {
+  type Amount,
+  type Condition,
+  conceptMeasures,
+  isSuperlative,
+  type Measure,
+  type Mention,
+  mentionedTables,
+} from '../schema/measures.ts';
+import { columnOf, pathTo, type Schema, type Table } from '../schema/schema.ts';
+import type { Hit } from '../schema/values.ts';
+import { grainOf, inWhole, isComparison, lastToTheSameDay, numberOf, type Period, periodsOf, periodWords } from '../words/periods.ts';
+import { countsOnce } from '../words/vocabulary.ts';
+import { has, type Word } from '../words/words.ts';
+import { unplacedIn } from './coverage.ts';
+import { type Filtered, filtersOf, spanOf, withoutOf } from './filters.ts';
+import type { Comparison, Distinct, Figure, Intent, Listing } from './intent.ts';
 import {
   asksForOne,
   asksForShare,
@@ -11,19 +31,7 @@ import {
   operationOf,
   type Said,
   topOf,
-} from './asking.ts';
-import { amountOfColumn, dateColumn, mainNumber, mentionedNumber } from './columns.ts';
-import { unplacedIn } from './coverage.ts';
-import { beginsGroups, columnDimension, type Dimension, dimensionOf, dimensionsOf, labelColumn } from './dimensions.ts';
-import { type Filtered, filtersOf, spanOf, withoutOf } from './filters.ts';
-import type { Comparison, Distinct, Figure, Intent, Listing } from './intent.ts';
-import { type Amount, type Condition, conceptMeasures, isSuperlative, type Measure, type Mention, mentionedTables } from './measures.ts';
-import type { Operation } from './operation.ts';
-import { grainOf, inWhole, isComparison, lastToTheSameDay, numberOf, type Period, periodsOf, periodWords } from './periods.ts';
-import { columnOf, pathTo, type Schema, type Table } from './schema.ts';
-import type { Hit } from './values.ts';
-import { countsOnce } from './vocabulary.ts';
-import { has, type Word } from './words.ts';
+} from './question-words.ts';
 
 const defaultTop = 5;
 const mostGroups = 50;

@@ -1,8 +1,8 @@
+import type { Operation } from '../schema/concepts.ts';
+import type { Measure } from '../schema/measures.ts';
+import { numberOf, periodWords } from '../words/periods.ts';
+import { has, type Word } from '../words/words.ts';
 import type { Comparison } from './intent.ts';
-import type { Measure } from './measures.ts';
-import type { Operation } from './operation.ts';
-import { numberOf, periodWords } from './periods.ts';
-import { has, type Word } from './words.ts';
 
 const mostGroups = 50;
 

@@ -1,7 +1,6 @@
-import { columnName } from './identifiers.ts';
+import { indexOfStems, stemOf, stemsOfName, type Word } from '../words/words.ts';
 import type { Amount } from './measures.ts';
-import { type Column, reachable, type Schema, type Table } from './schema.ts';
-import { indexOfStems, stemOf, stemsOfName, type Word } from './words.ts';
+import { type Column, columnName, reachable, type Schema, type Table } from './schema.ts';
 
 const amountNames = [
   'total',
@@ -17,7 +16,7 @@ const amountNames = [
   'credit_limit',
   'rating',
 ];
-export const isKey = (name: string): boolean => stemsOfName(name).at(-1) === 'id';
+const isKey = (name: string): boolean => stemsOfName(name).at(-1) === 'id';
 
 /** The number column that the words name. */
 export function mentionedNumber(words: readonly Word[], table: Table): Column | undefined {

@@ -1,8 +1,7 @@
+import { type Grain, grainOf } from '../words/periods.ts';
+import { indexOfStems, stemsOfName, type Word } from '../words/words.ts';
 import { mentionedTables } from './measures.ts';
-import type { Grain } from './periods.ts';
-import { grainOf } from './periods.ts';
 import { type Column, type ColumnKind, columnOf, pathTo, reachable, type Schema, type Table, tableOf } from './schema.ts';
-import { indexOfStems, stemsOfName, type Word } from './words.ts';
 
 /** What rows are put together by: spans of time, or the values of a column that the base leads to. */
 export type Dimension =

@@ -1,7 +1,6 @@
-import { concepts, type Place } from './concepts.ts';
-import type { Operation } from './operation.ts';
+import { has, indexOfStems, stemOf, stemsOfName, type Word } from '../words/words.ts';
+import { concepts, type Operation, type Place } from './concepts.ts';
 import { columnOf, type Schema, type Table, tableOf } from './schema.ts';
-import { has, indexOfStems, stemOf, stemsOfName, type Word } from './words.ts';
 
 /** A number of each row: a column, or something that is worked out of columns, some of them along a key. */
 export interface Amount {

@@ -1,4 +1,4 @@
-import { stemsOfName } from './words.ts';
+import { stemsOfName } from '../words/words.ts';
 
 /** What the analyst knows of the tables in scope. */
 export type ColumnKind = 'number' | 'text' | 'date' | 'boolean' | 'other';
@@ -61,7 +61,7 @@ function keyByName(schema: Schema, from: Table, column: string): ForeignKey[] {
 }
 
 /** A way from a table to another along keys, each step to at most one row, so that nothing is counted twice. */
-export type Path = readonly ForeignKey[];
+type Path = readonly ForeignKey[];
 
 export function pathTo(schema: Schema, from: Table, to: string): Path | undefined {
   const queue: { table: Table; path: Path }[] = [{ table: from, path: [] }];
@@ -86,3 +86,9 @@ export const reachable = (base: Table, schema: Schema): Table[] => {
   });
   return withDistance.toSorted((a, b) => a.distance - b.distance).map(({ table }) => table);
 };
+
+/** A literal, whatever the text holds. */
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** A column's name behind its table's, where no word is reserved. */
+export const columnName = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);

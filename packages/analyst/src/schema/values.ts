@@ -1,6 +1,5 @@
-import { columnName, literal } from './identifiers.ts';
-import type { Schema, Table } from './schema.ts';
-import type { Word } from './words.ts';
+import type { Word } from '../words/words.ts';
+import { columnName, literal, type Schema, type Table } from './schema.ts';
 
 /** A value that stands in the data and in the question. */
 export interface Hit {
@@ -25,7 +24,7 @@ const common = new Set(
 );
 
 /** Phrases of the question that may be values, the longer ones first. */
-export function phrasesOf(words: readonly Word[]): string[] {
+function phrasesOf(words: readonly Word[]): string[] {
   const phrases = new Set<string>();
   for (let length = longestPhrase; length >= 1; length -= 1)
     for (let at = 0; at + length <= words.length; at += 1) {

@@ -1,6 +1,4 @@
-import type { Column } from '../schema.ts';
-import { kindOf } from '../schema.ts';
-import { nameAt, namesAt, partsOf } from './names.ts';
+import { type Column, kindOf } from '../schema/schema.ts';
 
 export interface ListedTable {
   /** As statements and `describe_table` name it. */
@@ -77,4 +75,57 @@ function readKey(text: string, at: number): DescribedKey[] {
 function afterLine(text: string, at: number): number {
   const end = text.indexOf('\n', at);
   return end < 0 ? text.length : end + 1;
+}
+
+const part = String.raw`(?:"(?:[^"]|"")*"|[^\s"().,:|]+)`;
+const nameHere = new RegExp(String.raw`${part}(?:\.${part})?`, 'y');
+
+/** The name that stands at a place of a text, as statements write it; quoted names may hold anything, also line ends. */
+function nameAt(text: string, at: number): string | undefined {
+  nameHere.lastIndex = at;
+  return nameHere.exec(text)?.[0];
+}
+
+/** `(a, "b c")` at a place of a text, and where it ends. */
+function namesAt(text: string, at: number): { names: string[]; end: number } | undefined {
+  if (text[at] !== '(') return undefined;
+  const names: string[] = [];
+  for (let next = at + 1; ; ) {
+    const name = nameAt(text, next);
+    if (name === undefined) return undefined;
+    names.push(unquoted(name));
+    next += name.length;
+    if (text[next] === ')') return { names, end: next + 1 };
+    if (!text.startsWith(', ', next)) return undefined;
+    next += 2;
+  }
+}
+
+/** The parts of `sales."Order lines"`. */
+export const partsOf = (written: string): string[] => [...written.matchAll(new RegExp(part, 'g'))].map(([one]) => unquoted(one));
+
+const unquoted = (name: string): string => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name);
+
+/** Rows of a query, as text; null for what is empty. */
+interface Rows {
+  readonly rows: readonly (readonly (string | null)[])[];
+  /** There are more than these. */
+  readonly truncated: boolean;
+}
+
+const endOfRows = /^\((?:the first )?\d+ rows?(?:; there are more\b.*)?\)$/;
+
+/** What `query` said: a header, a line each and how many they are; undefined where it says in words why there are none. */
+export function readRows(text: string): Rows | undefined {
+  if (text === '(no rows)') return { rows: [], truncated: false };
+  const lines = text.split('\n');
+  const end = lines.at(-1) ?? '';
+  if (lines.length < 2 || !endOfRows.test(end)) return undefined;
+  return { rows: lines.slice(1, -1).map((line) => line.split(' | ').map(readCell)), truncated: end.startsWith('(the first') };
+}
+
+const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r' };
+
+function readCell(cell: string): string | null {
+  return cell === 'NULL' ? null : cell.replace(/\\(.)/g, (_, character: string) => escapes[character] ?? character);
 }

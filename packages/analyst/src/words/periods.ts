@@ -1,5 +1,4 @@
-import type { Grain, Period } from './period.ts';
-import { besideSame, type SameSpan, sameSpanAt } from './same-span.ts';
+import { besideSame, type Grain, type Period, type SameSpan, sameSpanAt } from './period.ts';
 import { has, type Word } from './words.ts';
 
 export type { Grain, Period } from './period.ts';
@@ -7,7 +6,7 @@ export type { Grain, Period } from './period.ts';
 /** With the number of the words that name it. */
 type Named = Period & { readonly length: number };
 
-export const grains: readonly Grain[] = ['day', 'week', 'month', 'quarter', 'year'];
+const grains: readonly Grain[] = ['day', 'week', 'month', 'quarter', 'year'];
 
 const months = ['january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november', 'december'];
 const start = (grain: Grain) => (grain === 'day' ? 'current_date' : `date_trunc('${grain}', current_date)::date`);

@@ -1,4 +1,4 @@
-import type { Word } from './words.ts';
+import { stemOf, type Word } from './words.ts';
 
 const wordsIn = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
 
@@ -55,3 +55,19 @@ const talk =
   /^\W*(hi|hello|hey|hallo|good (morning|afternoon|evening|day)|thanks|thank you|cheers|help|help me|what can (you|i) (do|ask)|what do you (do|know|understand)|who are you|what are you|how does this work|how can you help|(what|which) (data|tables) (do you have|are there|is there|can you see)|what can you (tell|show) me)\b/i;
 
 export const isTalk = (text: string, words: readonly Word[]): boolean => words.length <= 8 && talk.test(text);
+
+const doers = new Set(['customer', 'client', 'buyer']);
+const deeds = new Set(['ordered', 'bought', 'purchased']);
+/** `customers in Germany who have ordered`, but `customers for whom desks were ordered` is another thing. */
+const between = new Set('who that which have has had we our also ever actually and'.split(' '));
+
+/** What customers ordered are orders: the verb stands for the table of what was done. */
+export function withDeeds(words: readonly Word[]): readonly Word[] {
+  return words.map((word, at) => (deeds.has(word.lower) && isOfDoers(words, at) ? { ...word, stem: stemOf('orders') } : word));
+}
+
+function isOfDoers(words: readonly Word[], at: number): boolean {
+  let before = at - 1;
+  while (before >= 0 && between.has(words[before]?.lower ?? '')) before -= 1;
+  return doers.has(words[before]?.stem ?? '');
+}
