@@ -1,7 +1,6 @@
 import { answerQuestion } from '@agent-service/analyst';
-import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from './models.ts';
-import { cleanText } from './prompt/clean-text.ts';
-import { estimateTokens } from './prompt/tokens.ts';
+import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from './contract/models.ts';
+import { cleanText, estimateTokens } from './prompt/text.ts';
 
 const longestPiece = 80;
 

@@ -1,15 +1,14 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { builtInProvider } from './built-in.ts';
-import type { ModelRequest, Models, Provider } from './models.ts';
-import type { Endpoint, ModelsFile, TierModels } from './models-file.ts';
+import type { ModelRequest, Models, Provider } from './contract/models.ts';
+import type { Endpoint, ModelsFile, TierModels } from './contract/models-file.ts';
+import { type Tier, tiers } from './contract/tiers.ts';
 import { type Breaker, createBreaker } from './remote/breaker.ts';
-import { type Conditions, realConditions } from './remote/conditions.ts';
-import { languageModel } from './remote/language-model.ts';
+import { remoteEndpoint } from './remote/endpoint.ts';
 import { createMeters, type Meters } from './remote/meters.ts';
-import { remoteEndpoint } from './remote/remote-endpoint.ts';
-import { remoteProvider } from './remote/remote-provider.ts';
-import { createTransport } from './remote/transport.ts';
-import { type Tier, tiers } from './tiers.ts';
+import { remoteProvider } from './remote/provider.ts';
+import { type Conditions, realConditions } from './remote/route.ts';
+import { createTransport, languageModel } from './remote/transport.ts';
 
 export interface ModelsOptions {
   /** Where the keys named by `api_key_env` are looked up, once. */

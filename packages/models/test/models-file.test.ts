@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
-import { readModelsFile } from '../src/models-file.ts';
-import { DEFAULT_PRICES } from '../src/prices.ts';
+import { readModelsFile } from '../src/contract/models-file.ts';
+import { DEFAULT_PRICES } from '../src/contract/tiers.ts';
 
 const folder = await testFolder();
 const write = async (content: unknown) => {

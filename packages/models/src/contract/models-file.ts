@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { ConfigurationError } from '@agent-service/runtime';
-import { modelsFile } from './models-file-schema.ts';
-import type { TierPrice } from './prices.ts';
-import type { Tier } from './tiers.ts';
+import { z } from 'zod';
+import { DEFAULT_PRICES, type Tier, type TierPrice } from './tiers.ts';
 
-export { costEstimate, DEFAULT_PRICES, type TierPrice } from './prices.ts';
-export { type Tier, tiers } from './tiers.ts';
+export { costEstimate, DEFAULT_PRICES, type Tier, type TierPrice, tiers } from './tiers.ts';
 
 /** Where one model is served. */
 export interface Endpoint {
@@ -50,3 +48,106 @@ async function readJson(path: string): Promise<unknown> {
 
 const malformed = (path: string | undefined, reason: string) =>
   new ConfigurationError(`These settings need attention:\n  MODELS_FILE: ${path} does not describe models: ${reason}`);
+
+const largestPrice = 2_000_000_000;
+const anthropicUrl = 'https://api.anthropic.com/v1';
+const defaultTimeoutMs = 60_000;
+
+const credits = z.number().min(0).max(largestPrice);
+
+const price = z
+  .strictObject({ base: credits, per_1k_input: credits, per_1k_output: credits, ceiling: credits.int() })
+  .transform(({ base, per_1k_input: per1kInput, per_1k_output: per1kOutput, ceiling }) => ({ base, per1kInput, per1kOutput, ceiling }));
+
+/** Credentials in an address would end up in logs, and a query would be lost behind the path. */
+const baseUrl = z.string().superRefine((value, context) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol)) context.addIssue('must be a URL that begins with http:// or https://');
+  else if (url.username || url.password) context.addIssue('must not contain credentials; name an environment variable in api_key_env');
+  else if (url.search || url.hash) context.addIssue('must not have a query or a fragment');
+});
+
+const common = {
+  model: z.string().min(1).max(200),
+  api_key_env: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
+    .optional(),
+  timeout_ms: z.int().min(100).max(600_000).optional(),
+};
+
+const openaiCompatible = z.strictObject({
+  provider: z.literal('openai-compatible'),
+  base_url: baseUrl,
+  ...common,
+  output_limit_parameter: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
+});
+
+const anthropic = z.strictObject({ provider: z.literal('anthropic'), base_url: baseUrl.default(anthropicUrl), ...common });
+
+type GivenEndpoint = z.output<typeof openaiCompatible | typeof anthropic>;
+
+const ofTier = {
+  price: price.optional(),
+  context_tokens: z.int().min(1_000).max(10_000_000).default(32_000),
+  max_output_tokens: z.int().min(1).max(1_000_000).default(4_096),
+};
+const withFallbacks = {
+  ...ofTier,
+  fallbacks: z
+    .array(z.discriminatedUnion('provider', [openaiCompatible, anthropic]))
+    .max(10)
+    .default([]),
+};
+
+const configured = z.discriminatedUnion('provider', [
+  openaiCompatible.extend(withFallbacks),
+  anthropic.extend(withFallbacks),
+  z.strictObject({ provider: z.literal('built-in'), ...ofTier }),
+]);
+
+/** A tier that names no provider has the built-in one. */
+const nameProvider = (given: unknown) =>
+  given !== null && typeof given === 'object' && !('provider' in given) ? { provider: 'built-in', ...given } : given;
+
+const roomForPrompt = { error: 'must be less than context_tokens', path: ['max_output_tokens'] };
+const tier = z
+  .preprocess(nameProvider, configured)
+  .refine(({ context_tokens, max_output_tokens }) => max_output_tokens < context_tokens, roomForPrompt)
+  .prefault({});
+
+type GivenTier = z.output<typeof tier>;
+
+const endpointOf = (given: GivenEndpoint, timeoutMs: number) => ({
+  provider: given.provider,
+  baseUrl: given.base_url.replace(/\/+$/, ''),
+  model: given.model,
+  apiKeyEnv: given.api_key_env,
+  timeoutMs,
+  outputLimitParameter: given.provider === 'openai-compatible' ? given.output_limit_parameter : 'max_tokens',
+});
+
+function endpointsOf(given: GivenTier) {
+  if (given.provider === 'built-in') return [];
+  const timeoutMs = given.timeout_ms ?? defaultTimeoutMs;
+  return [endpointOf(given, timeoutMs), ...given.fallbacks.map((fallback) => endpointOf(fallback, fallback.timeout_ms ?? timeoutMs))];
+}
+
+const tierOf = (given: GivenTier, standard: TierPrice) => ({
+  price: given.price ?? standard,
+  contextTokens: given.context_tokens,
+  maxOutputTokens: given.max_output_tokens,
+  endpoints: endpointsOf(given),
+});
+
+const byTier = { Fast: tier, Smart: tier, Expert: tier, Premium: tier } satisfies Record<Tier, unknown>;
+
+/** What a models file may say; nothing unknown passes, so that no misspelt name is silently a default. */
+const modelsFile = z.strictObject({ tiers: z.strictObject(byTier) }).transform(({ tiers }) => ({
+  tiers: {
+    Fast: tierOf(tiers.Fast, DEFAULT_PRICES.Fast),
+    Smart: tierOf(tiers.Smart, DEFAULT_PRICES.Smart),
+    Expert: tierOf(tiers.Expert, DEFAULT_PRICES.Expert),
+    Premium: tierOf(tiers.Premium, DEFAULT_PRICES.Premium),
+  },
+}));

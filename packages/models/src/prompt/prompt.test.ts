@@ -2,9 +2,8 @@ import { checkProperty } from '@agent-service/testkit/properties';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Turn } from '../models.ts';
-import { fitHistory, messageTokens } from './history.ts';
-import { buildPrompt } from './prompt.ts';
+import type { Turn } from '../contract/models.ts';
+import { buildPrompt, fitHistory, messageTokens } from './prompt.ts';
 
 const turn = fc.record({
   role: fc.constantFrom('user' as const, 'assistant' as const),

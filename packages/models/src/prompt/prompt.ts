@@ -1,11 +1,10 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { ModelRequest, Turn } from '../models.ts';
-import { fitHistory, messageTokens } from './history.ts';
-import { outputInstructions } from './output-instructions.ts';
+import type { ModelRequest, Output, Turn } from '../contract/models.ts';
+import { estimateTokens } from './text.ts';
 
 type Asked = Pick<ModelRequest, 'instructions' | 'context' | 'history' | 'message' | 'output'>;
 
-export interface Prompt {
+interface Prompt {
   readonly messages: LanguageModelV4Prompt;
   /** An estimate. */
   readonly tokens: number;
@@ -57,4 +56,49 @@ function contextMessage(context: string): string[] {
   const data = context.trim();
   if (data === '' || data === '{}') return [];
   return [`${preface}\n<attached_data>\n${data.replaceAll('<', '\\u003c')}\n</attached_data>`];
+}
+
+const formats: Readonly<Record<Output['format'], string>> = {
+  markdown: '',
+  table: 'Format of the answer: a markdown table wherever the answer has rows, and as little prose as possible.',
+  text: 'Format of the answer: plain text without any markup.',
+  json: 'Format of the answer: one fenced json block and nothing else.',
+};
+
+const charts =
+  'Where a chart helps, add a fenced vega-lite block: a Vega-Lite v5 specification whose data.values are rows that you queried. ' +
+  'Never invent rows.';
+
+/** How an agent's answers are to look, for its system prompt; '' where models do so by themselves. */
+const outputInstructions = (output: Output): string =>
+  [formats[output.format], output.charts ? charts : ''].filter((line) => line !== '').join('\n');
+
+/** What a provider adds around each message for its role. */
+const tokensPerMessage = 4;
+
+export const messageTokens = (content: string): number => estimateTokens(content) + tokensPerMessage;
+
+/**
+ * The newest exchanges that fit, oldest first. An exchange is what the user said with all the answers to it and stays whole,
+ * so what is left never begins with an answer. Messages without text are left out: providers refuse them.
+ */
+export function fitHistory(history: readonly Turn[], tokens: number): Turn[] {
+  const kept: Turn[][] = [];
+  let room = tokens;
+  for (const exchange of exchangesOf(history).reverse()) {
+    room -= exchange.reduce((sum, { content }) => sum + messageTokens(content), 0);
+    if (room < 0) break;
+    kept.push(exchange);
+  }
+  return kept.reverse().flat();
+}
+
+function exchangesOf(history: readonly Turn[]): Turn[][] {
+  const exchanges: Turn[][] = [];
+  for (const turn of history) {
+    if (turn.content.trim() === '') continue;
+    if (turn.role === 'user') exchanges.push([turn]);
+    else exchanges.at(-1)?.push(turn);
+  }
+  return exchanges;
 }

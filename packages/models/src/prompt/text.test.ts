@@ -1,7 +1,7 @@
 import { checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { cleanText, textCleaner } from './clean-text.ts';
+import { cleanText, textCleaner } from './text.ts';
 
 const units = fc.array(fc.constantFrom('a', '\0', '\ud83d', '\ude00', 'é', ''), { maxLength: 40 });
 

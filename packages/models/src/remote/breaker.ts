@@ -1,4 +1,4 @@
-export interface Permit {
+interface Permit {
   succeed(): void;
   fail(): void;
   /** The call says nothing about the endpoint, as one that its caller ended. */
@@ -15,14 +15,14 @@ export interface Breaker {
   standing(): Standing;
 }
 
-export interface Standing {
+interface Standing {
   /** So long it is left alone; 0 when a call may enter, or when one tries it at the moment. */
   readonly probeInMs: number;
   /** Resolves when the call that tries it has ended. */
   readonly probed?: Promise<void>;
 }
 
-export interface BreakerOptions {
+interface BreakerOptions {
   readonly now: () => number;
   /** So many in a row open it. */
   readonly failures: number;

@@ -1,9 +1,7 @@
 import { processClock } from '@agent-service/runtime';
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Breaker } from './breaker.ts';
-import { limitCall } from './call-limit.ts';
-import { classify } from './classify.ts';
-import { ModelFailure } from './failure.ts';
+import { classify, ModelFailure } from './failure.ts';
 import type { Meters } from './meters.ts';
 import { generateStep, type Step, streamStep } from './step.ts';
 
@@ -14,7 +12,7 @@ export interface StepRequest {
   readonly mustAnswer: boolean;
 }
 
-export interface CallListener {
+interface CallListener {
   readonly signal: AbortSignal;
   onText(text: string): void;
 }
@@ -70,4 +68,46 @@ function demandAnswer({ text, calls, finish }: Step, mustAnswer: boolean): void 
   if (finish.unified === 'content-filter' && !isRefusal) throw new ModelFailure('filtered');
   if (text.trim() !== '' || (calls.length > 0 && !mustAnswer)) return;
   throw new ModelFailure(finish.unified === 'length' ? 'exhausted' : 'empty');
+}
+
+interface CallLimit {
+  /** Ends the call when its caller does or its time is up. */
+  readonly signal: AbortSignal;
+  readonly expired: boolean;
+  /** Something came: the time to the next piece begins anew. */
+  progress(): void;
+  end(): void;
+}
+
+interface LimitOptions {
+  /** From one piece to the next. */
+  readonly pieceMs: number;
+  readonly totalMs: number;
+}
+
+/** The caller's signal and the time a provider has, as one signal. */
+function limitCall(caller: AbortSignal, { pieceMs, totalMs }: LimitOptions): CallLimit {
+  const controller = new AbortController();
+  let expired = false;
+  const expire = () => {
+    expired = true;
+    controller.abort();
+  };
+  const piece = setTimeout(expire, pieceMs);
+  const total = totalMs > pieceMs ? setTimeout(expire, totalMs) : undefined;
+  const abort = () => controller.abort(caller.reason);
+  if (caller.aborted) abort();
+  else caller.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    get expired() {
+      return expired;
+    },
+    progress: () => void piece.refresh(),
+    end() {
+      clearTimeout(piece);
+      clearTimeout(total);
+      caller.removeEventListener('abort', abort);
+    },
+  };
 }

@@ -1,16 +1,13 @@
-import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
-import type { TierModels } from '../models-file.ts';
-import { messageTokens } from '../prompt/history.ts';
-import { buildPrompt } from '../prompt/prompt.ts';
-import { bytesOfTokens, estimateTokens } from '../prompt/tokens.ts';
-import type { Conditions } from './conditions.ts';
-import type { RemoteEndpoint, StepRequest } from './remote-endpoint.ts';
-import { createRoute } from './route.ts';
+import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../contract/models.ts';
+import type { TierModels } from '../contract/models-file.ts';
+import { buildPrompt, messageTokens } from '../prompt/prompt.ts';
+import { bytesOfTokens, estimateTokens } from '../prompt/text.ts';
+import type { RemoteEndpoint, StepRequest } from './endpoint.ts';
+import { type Conditions, createRoute } from './route.ts';
+import { addUsage, type Usage } from './step.ts';
 import { runTools, toolDefinitions } from './tools.ts';
-import { createTranscript } from './transcript.ts';
-import { addUsage, type Usage } from './usage.ts';
 
-export interface RemoteProviderOptions {
+interface RemoteProviderOptions {
   readonly tier: Pick<TierModels, 'contextTokens' | 'maxOutputTokens'>;
   readonly endpoints: readonly RemoteEndpoint[];
   /** Calls of the model in one answer; at the last of them it has to answer. */
@@ -71,4 +68,45 @@ async function answer(
       return { options: { prompt: messages, maxOutputTokens: tier.maxOutputTokens, ...offered }, stream: request.stream, mustAnswer };
     }
   }
+}
+
+const betweenSteps = '\n\n';
+
+/** The text of an answer as it grows over the steps, and as a reader of its deltas sees it: both are always the same. */
+interface Transcript {
+  readonly text: string;
+  /** A call of the model begins; what the one before it left unfinished is void. */
+  begin(): void;
+  add(text: string): void;
+  /** The step is done, its text stays. */
+  keep(text: string): void;
+}
+
+function createTranscript({ onDelta, onRestart }: Pick<AnswerOptions, 'onDelta' | 'onRestart'>): Transcript {
+  let kept = '';
+  let current = '';
+
+  const lead = () => (kept !== '' && current === '' ? betweenSteps : '');
+
+  return {
+    get text() {
+      return kept;
+    },
+    begin() {
+      if (current === '') return;
+      current = '';
+      onRestart();
+      if (kept !== '') onDelta(kept);
+    },
+    add(text) {
+      const delta = lead() + text;
+      current += delta;
+      onDelta(delta);
+    },
+    keep(text) {
+      if (text === '') return;
+      kept += current === '' ? lead() + text : current;
+      current = '';
+    },
+  };
 }

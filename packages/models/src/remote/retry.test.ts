@@ -1,9 +1,8 @@
 import { checkProperty } from '@agent-service/testkit/properties';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ModelFailure } from './failure.ts';
-import { pauseBeforeRetry } from './retry.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { ModelFailure, retryAfterMs } from './failure.ts';
+import { pauseBeforeRetry } from './route.ts';
 
 describe('the pause before the next try', () => {
   test('is half a second, then a second, with up to a fifth on top', () => {

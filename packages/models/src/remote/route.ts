@@ -1,12 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@agent-service/contracts';
-import type { Conditions } from './conditions.ts';
+import type { Breaker } from './breaker.ts';
+import type { RemoteEndpoint, StepRequest } from './endpoint.ts';
 import { ModelFailure } from './failure.ts';
-import type { RemoteEndpoint, StepRequest } from './remote-endpoint.ts';
-import { pauseBeforeRetry } from './retry.ts';
 import type { Step } from './step.ts';
-import { untilProbe, untilProbed } from './until-probed.ts';
 
-export interface RouteListener {
+interface RouteListener {
   readonly signal: AbortSignal;
   onText(text: string): void;
   /** Another try begins; the text of the one before is void. */
@@ -14,7 +13,7 @@ export interface RouteListener {
 }
 
 /** The way of one answer through its tier's endpoints. */
-export interface Route {
+interface Route {
   /** Whose the last answer was. */
   readonly endpoint: string;
   /** One call of a model: tries and fallbacks until there is an answer, or `provider_error`. Goes on where the last one ended. */
@@ -101,3 +100,58 @@ function noAnswer(last: ModelFailure | undefined): ServiceError {
   const message = last.kind === 'filtered' ? filteredMessage : undefined;
   return new ServiceError('provider_error', { message, details: { reason: last.kind }, cause: last });
 }
+
+/** Before the second and the third try. */
+const pausesMs = [500, 1_000] as const;
+const jitter = 0.2;
+const longestRetryAfterMs = 10_000;
+
+/** How long to wait before the next try at the same endpoint; undefined if there is none. */
+export function pauseBeforeRetry(failure: ModelFailure, triesSoFar: number, random: () => number): number | undefined {
+  const pauseMs = pausesMs[triesSoFar - 1];
+  const { retryAfterMs = 0 } = failure;
+  if (!failure.mayPass || pauseMs === undefined || retryAfterMs > longestRetryAfterMs) return undefined;
+  return Math.max(pauseMs, retryAfterMs) * (1 + jitter * random());
+}
+
+const longestMs = 5_000;
+/** So that those who wait do not all come at once. */
+const jitterMs = 500;
+
+type Waiting = Pick<Conditions, 'pause' | 'random'>;
+
+/** Waits until the first of endpoints that are all left alone may be tried again, or is being tried. */
+async function untilProbe(breakers: readonly Breaker[], { pause, random }: Waiting, signal: AbortSignal): Promise<void> {
+  const standings = breakers.map((breaker) => breaker.standing());
+  const waitMs = Math.min(longestMs, ...standings.map(({ probeInMs }) => probeInMs));
+  if (waitMs > 0) await pause(waitMs + jitterMs * random(), signal);
+}
+
+/** Waits for what the first finds who tries one of them: it is true for all. */
+async function untilProbed(breakers: readonly Breaker[], { pause, random }: Waiting, signal: AbortSignal): Promise<void> {
+  const trials = breakers.flatMap((breaker) => breaker.standing().probed ?? []);
+  if (trials.length === 0) return;
+  const ended = new AbortController();
+  const limit = pause(longestMs + jitterMs * random(), AbortSignal.any([signal, ended.signal]));
+  try {
+    await Promise.race([...trials, limit]);
+  } finally {
+    // What it rejects with is its own end.
+    limit.catch(() => undefined);
+    ended.abort();
+  }
+}
+
+/** What tests replace to decide time and chance. */
+export interface Conditions {
+  /** Milliseconds on a clock that is never set back. */
+  readonly monotonicNow: () => number;
+  readonly random: () => number;
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export const realConditions: Conditions = {
+  monotonicNow: () => performance.now(),
+  random: Math.random,
+  pause: (ms, signal) => sleep(ms, undefined, { signal }),
+};

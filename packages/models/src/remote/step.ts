@@ -1,17 +1,16 @@
 import { processClock } from '@agent-service/runtime';
-import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4Content,
-  LanguageModelV4FinishReason,
-  LanguageModelV4StreamPart,
-  LanguageModelV4ToolCall,
-  LanguageModelV4Usage,
+import {
+  InvalidResponseDataError,
+  type LanguageModelV4,
+  type LanguageModelV4CallOptions,
+  type LanguageModelV4Content,
+  type LanguageModelV4FinishReason,
+  type LanguageModelV4StreamPart,
+  type LanguageModelV4ToolCall,
+  type LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import { InvalidResponseDataError } from '@ai-sdk/provider';
-import { cleanText, textCleaner } from '../prompt/clean-text.ts';
-import { classifyStreamed } from './classify.ts';
-import { ModelFailure } from './failure.ts';
+import { cleanText, estimateTokens, textCleaner } from '../prompt/text.ts';
+import { classifyStreamed, ModelFailure } from './failure.ts';
 
 /** What one call of a model came to. */
 export interface Step {
@@ -22,7 +21,7 @@ export interface Step {
   readonly usage: LanguageModelV4Usage;
 }
 
-export interface StepListener {
+interface StepListener {
   /** Text came. */
   onText(text: string): void;
   /** Anything came that shows the model at work. */
@@ -87,4 +86,25 @@ function collect({ onText, onProgress }: StepListener) {
 function streamedFailure(error: unknown): ModelFailure {
   if (InvalidResponseDataError.isInstance(error) && error.data === undefined) return new ModelFailure('cut');
   return classifyStreamed(error, processClock.now());
+}
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+const mostTokens = 1_000_000_000;
+
+/** With the tokens of one more step: the provider's count where it gives one that can be true, an estimate otherwise. */
+export function addUsage(sum: Usage, { usage, text, reasoning, calls }: Step, promptTokens: number): Usage {
+  const said = [text, reasoning, ...calls.map(({ toolName, input }) => toolName + input)].join('');
+  return {
+    inputTokens: sum.inputTokens + counted(usage.inputTokens, promptTokens),
+    outputTokens: sum.outputTokens + counted(usage.outputTokens, estimateTokens(said)),
+  };
+}
+
+/** Neither a prompt nor an answer has no tokens at all, so that 0 stands for what was not counted. */
+function counted({ total }: LanguageModelV4Usage['inputTokens'] | LanguageModelV4Usage['outputTokens'], estimate: number): number {
+  return total !== undefined && Number.isSafeInteger(total) && total > 0 && total <= mostTokens ? total : estimate;
 }

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider';
-import type { Tool } from '../models.ts';
+import type { Tool } from '../contract/models.ts';
 
 /** More than a model asks for at a time; each may be a query. */
 const callsAStep = 16;
@@ -13,7 +13,7 @@ const callsAStep = 16;
 export const toolDefinitions = (tools: readonly Tool[]): LanguageModelV4FunctionTool[] =>
   tools.map(({ name, description, parameters }) => ({ type: 'function', name, description, inputSchema: parameters }));
 
-export interface RunOptions {
+interface RunOptions {
   readonly signal: AbortSignal;
   /** Of one result. */
   readonly resultBytes: number;
@@ -27,7 +27,7 @@ interface CheckedCall {
   readonly fault: string;
 }
 
-export interface ToolExchange {
+interface ToolExchange {
   readonly messages: readonly LanguageModelV4Message[];
   readonly results: readonly string[];
 }

@@ -1,11 +1,15 @@
+import type { Readable } from 'node:stream';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { Agent, type Dispatcher } from 'undici';
-import { readAll, readStart, streamAll } from './body.ts';
+import type { Endpoint } from '../contract/models-file.ts';
 import { ModelFailure } from './failure.ts';
 
 /** As the AI SDK calls it: always a POST with a text as its body. */
-export type Send = typeof globalThis.fetch;
+type Send = typeof globalThis.fetch;
 
-export interface Transport {
+interface Transport {
   readonly send: Send;
   close(): Promise<void>;
 }
@@ -69,3 +73,70 @@ async function answerOf({ statusCode: status, headers, body }: Dispatcher.Respon
 
 const keptHeaders = (headers: Dispatcher.ResponseData['headers']) =>
   Object.fromEntries(headersOfUse.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])));
+
+type Chunks = AsyncIterator<Uint8Array>;
+
+/** The whole body; one that is larger ends the connection. */
+async function readAll(body: Readable, limit: number): Promise<Buffer<ArrayBuffer>> {
+  const { chunks, size } = await readChunks(body, limit);
+  if (size > limit) throw new ModelFailure('too_large');
+  return Buffer.concat(chunks);
+}
+
+/** What of the body comes first; the connection is ended where there is more. */
+async function readStart(body: Readable, limit: number): Promise<Buffer<ArrayBuffer>> {
+  const { chunks } = await readChunks(body, limit);
+  return Buffer.concat(chunks).subarray(0, limit);
+}
+
+async function readChunks(body: Readable, limit: number): Promise<{ chunks: Uint8Array[]; size: number }> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > limit) break;
+  }
+  return { chunks, size };
+}
+
+/** The body as it comes; one that grows larger fails and ends the connection, and so does a reader that goes away. */
+function streamAll(body: Readable, limit: number): ReadableStream<Uint8Array> {
+  const chunks: Chunks = body[Symbol.asyncIterator]();
+  let size = 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) return controller.close();
+      size += value.length;
+      if (size > limit) {
+        await chunks.return?.();
+        throw new ModelFailure('too_large');
+      }
+      controller.enqueue(value);
+    },
+    async cancel() {
+      await chunks.return?.();
+    },
+  });
+}
+
+/** The AI SDK's client of an endpoint; without a key it sends none, and it looks for none in the environment. */
+export function languageModel(endpoint: Endpoint, apiKey: string | undefined, send: Send): LanguageModelV4 {
+  const { provider, baseUrl: baseURL, model } = endpoint;
+  switch (provider) {
+    case 'anthropic':
+      return createAnthropic({ baseURL, apiKey: apiKey ?? '', fetch: send })(model);
+    case 'openai-compatible':
+      return createOpenAICompatible({
+        name: 'model',
+        baseURL,
+        includeUsage: true,
+        fetch: send,
+        ...(apiKey === undefined ? {} : { apiKey }),
+        ...(endpoint.outputLimitParameter === 'max_tokens' ? {} : { transformRequestBody: renameLimit }),
+      }).chatModel(model);
+  }
+}
+
+const renameLimit = ({ max_tokens, ...body }: Record<string, unknown>) => ({ ...body, max_completion_tokens: max_tokens });
