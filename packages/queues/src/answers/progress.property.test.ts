@@ -1,8 +1,7 @@
 import type { AnswerMessage } from '@agent-service/contracts';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Progress } from './progress.ts';
-import type { Reply } from './replies.ts';
+import { Progress, type Reply } from './progress.ts';
 
 const id = 'msg_1';
 const pieces = ['You ', 'sold ', '120 ', 'orders.'];

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ProcessContext } from '@agent-service/runtime';
 import { queueMetrics } from '../jobs/metrics.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
-import { publishAll } from './publish-all.ts';
+import { publishAll } from './publisher.ts';
 import { createGapDetector, type Parcel } from './sequence.ts';
 import { keepSubscribed } from './subscription.ts';
 

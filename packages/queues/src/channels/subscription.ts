@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Redis } from 'ioredis';
+import { reconnectPause } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
-import { reconnectPause } from '../redis/options.ts';
 
-export interface Subscription {
+interface Subscription {
   /** Whether messages arrive now, as far as is known. */
   readonly hears: boolean;
   /** Waits for the first subscription, but not longer than this. */
   first(limitMs: number): Promise<void>;
 }
 
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
   readonly name: string;
   readonly receive: (text: string) => void;
   /** Sends an empty message to the own channel. */

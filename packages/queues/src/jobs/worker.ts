@@ -3,9 +3,10 @@ import { queueTelemetry } from '@agent-service/runtime/queue-telemetry';
 import { isRecording } from '@agent-service/runtime/tracing';
 import { type Job, WaitingError, Worker } from 'bullmq';
 import type { RedisConnections } from '../redis/open-redis.ts';
+import { isOutage } from '../redis/outage.ts';
+import { createHands, type Hands } from './active-jobs.ts';
 import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf } from './catalogue.ts';
-import { createHands, type Hands } from './hands.ts';
-import { reportFaults } from './report-faults.ts';
+import { queueMetrics } from './metrics.ts';
 
 export interface WorkerOptions<Payload> {
   /** How many jobs are in hand at most. */
@@ -23,7 +24,7 @@ export interface JobWorker {
   readonly active: number;
 }
 
-export interface WorkerTimes {
+interface WorkerTimes {
   /** After this long without a word from its worker a job counts as abandoned. */
   readonly lockMs: number;
   /** How often somebody looks: within two looks an abandoned job is removed. */
@@ -107,4 +108,25 @@ function openWorker<Payload>(process: ProcessContext, redis: RedisConnections, o
   });
   reportFaults(process, worker);
   return worker;
+}
+
+const againAfterMs = 10_000;
+
+/**
+ * What BullMQ has to say. None of it is more than news: a lost lock or a missing job means that someone else may have the work,
+ * which the owner of the row decides. Outages are told by the connection itself.
+ */
+function reportFaults(process: ProcessContext, worker: Worker): void {
+  const { faults } = queueMetrics(process);
+  let toldAt = Number.NEGATIVE_INFINITY;
+  worker.on('error', (cause) => {
+    if (isOutage(cause)) return;
+    const kind = /lock|Missing key for job/i.test(cause.message) ? 'lock' : 'other';
+    faults.inc({ queue: worker.name, kind });
+    const now = performance.now();
+    if (now - toldAt < againAfterMs) return;
+    toldAt = now;
+    process.logger.warn({ event: 'queue_fault', queue: worker.name, kind, err: cause });
+  });
+  worker.on('stalled', (jobId) => process.logger.warn({ event: 'job_abandoned', queue: worker.name, job_id: jobId }));
 }

@@ -1,12 +1,9 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Redis } from 'ioredis';
-import type { RedisConfig } from '../settings.ts';
-import { askTopology } from './ask-topology.ts';
-import { createRedisClient, createSubscriber, type RedisClient } from './clients.ts';
-import type { Topology } from './mode.ts';
-import { parseNodes, type RedisNode } from './nodes.ts';
-import { reconnectPause, usualCommandLimitMs } from './options.ts';
-import { reported } from './report-outages.ts';
+import { createRedisClient, createSubscriber, type RedisClient, reconnectPause, usualCommandLimitMs } from './clients.ts';
+import { reported } from './outage.ts';
+import { parseNodes, type RedisConfig, type RedisNode } from './settings.ts';
+import { askTopology, type Topology } from './topology.ts';
 
 const startLimitMs = 2_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseNodes } from './nodes.ts';
+import { parseNodes } from './settings.ts';
 
 const plain = { host: 'one', port: 6379, username: undefined, password: undefined, db: 0, tls: false };
 
