@@ -1,5 +1,5 @@
-import { askTopology } from '@agent-service/queues/redis/ask-topology';
-import { parseNodes } from '@agent-service/queues/redis/nodes';
+import { parseNodes } from '@agent-service/queues/redis/settings';
+import { askTopology } from '@agent-service/queues/redis/topology';
 import { Client } from 'pg';
 import { LocalError, reasonOf } from './local-error.ts';
 

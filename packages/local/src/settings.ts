@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { redisSettings } from '@agent-service/queues/settings';
+import { redisSettings } from '@agent-service/queues/redis/settings';
 import { ConfigurationError, readConfig, setting } from '@agent-service/runtime/config';
 import { z } from 'zod';
 import { LocalError } from './local-error.ts';

@@ -1,7 +1,7 @@
 import { openStatementGate } from '@agent-service/business-data';
 import { createClient } from '@agent-service/contracts';
 import { createModels } from '@agent-service/models';
-import { readModelsFile } from '@agent-service/models/models-file';
+import { readModelsFile } from '@agent-service/models/contract/models-file';
 import {
   createPublisher,
   openChannel,
