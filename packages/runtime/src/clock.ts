@@ -17,6 +17,8 @@ export interface Clock {
   now(): number;
   /** From now on the process is ready only while its own clock is near the followed one, which samples are taken of. */
   follow(): ClockSampler;
+  /** Whether the followed clock has been read; before that, `now` is this computer's own. */
+  readonly isMeasured: boolean;
   /** How far this computer's own clock is ahead of the followed one, in milliseconds; 0 while that is not known. */
   readonly aheadMs: number;
   /** Throws where the own clock is too far from the followed one, or where that is not known yet. */
@@ -52,6 +54,9 @@ export function createClock({ monotonic = () => performance.now(), wall = Date.n
     follow() {
       isFollowing = true;
       return { sample };
+    },
+    get isMeasured() {
+      return offset !== undefined;
     },
     get aheadMs() {
       return aheadMs();

@@ -1,5 +1,5 @@
 import { openStatementGate } from '@agent-service/business-data';
-import { createClient } from '@agent-service/contracts';
+import { type Client, createClient } from '@agent-service/contracts';
 import { createModels } from '@agent-service/models';
 import { readModelsFile } from '@agent-service/models/contract/models-file';
 import {
@@ -12,6 +12,7 @@ import {
   type WorkerNotice,
 } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
+import { sleep } from '@agent-service/work';
 import { createAnswersApi } from './answers/answers-api.ts';
 import { createApartHandler } from './apart/processes.ts';
 import type { AnswerWorkerConfig } from './config.ts';
@@ -67,6 +68,7 @@ export async function composeContext(
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'answer-worker', config, clock: process.clock.follow() });
   process.onStop('agents client', async () => agents.close());
   process.health.addCheck('agents', () => agents.checkHealth());
+  await waitForTime(process, agents);
   const redis = await openRedis(process, config);
   process.health.addCheck('redis', () => redis.commands.ping());
 
@@ -91,4 +93,14 @@ export async function composeContext(
   };
   startLeases(process, workerContext, renewEveryMs);
   return { workerContext, redis };
+}
+
+const timeAgainMs = 250;
+
+/** Deadlines of answers are times of day: no answer is begun before agents has told the time. */
+async function waitForTime({ clock, stopping }: ProcessContext, agents: Client<'agents'>): Promise<void> {
+  while (!clock.isMeasured) {
+    await agents.checkHealth().catch(() => undefined);
+    if (!clock.isMeasured && !(await sleep(timeAgainMs, stopping))) return;
+  }
 }

@@ -1,4 +1,4 @@
-import { type OwnRedis, ownRedis, spanCollector } from '@agent-service/testkit';
+import { clockShifts, type OwnRedis, ownRedis, spanCollector } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startDispatcher } from './support/dispatcher.ts';
 import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
@@ -165,4 +165,17 @@ test('it starts without Redis and agents, alive and not ready, and works as soon
   await eventually('it is completed', () => scene.agents.completed.length === 1, 15_000);
   await dispatcher.stop();
   await redis.stop();
+}, 60_000);
+
+test('a worker whose clock is 40 days ahead, and that starts before agents, begins no answer until it knows the time', async () => {
+  const clocks = await clockShifts();
+  clocks.shift({ kill: () => undefined }, 40 * 86_400_000);
+  await scene.agents.stop();
+  worker = await startWorkerProcess(scene, clocks.settings);
+  const ids = newIds(5);
+  await scene.dispatcher.dispatch(ids);
+  await scene.agents.start();
+  await eventually('all are completed', () => scene.agents.completed.length === ids.length, 30_000);
+  expect(scene.agents.failed).toEqual([]);
+  expect(await worker.isReady()).toBe(false);
 }, 60_000);

@@ -10,7 +10,8 @@ const readyLimitMs = 30_000;
 /** A service as `npm start` runs it; it keeps its address over its lives. */
 export interface ServiceProcess {
   readonly address: string;
-  start(): Promise<void>;
+  /** Resolves when it is ready, or as soon as it lives where its clock keeps it from being ready. */
+  start(endpoint?: 'readyz' | 'livez'): Promise<void>;
   /** SIGKILL: no instruction of it runs after this. */
   kill(): Promise<void>;
   freeze(): void;
@@ -50,12 +51,12 @@ export async function serviceProcess(
 
   return {
     address: `127.0.0.1:${grpcPort}`,
-    async start() {
+    async start(endpoint = 'readyz') {
       const life = spawn(process.execPath, [main], { env, stdio: ['ignore', 'inherit', 'inherit'] });
       child = life;
       await until(
         () =>
-          fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
+          fetch(`http://127.0.0.1:${opsPort}/${endpoint}`).then(
             ({ ok }) => (life.exitCode === null ? ok : 'ended'),
             () => false,
           ),
