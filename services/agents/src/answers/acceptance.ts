@@ -1,8 +1,8 @@
 import { judgeStatement, newId } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
-import { timeOf } from '../domain/answers/ids.ts';
-import { acceptanceLimitMs, keyKeptMs } from '../domain/answers/times.ts';
 import { createAdmissions, type Decision, type Question } from './admissions.ts';
+import { timeOf } from './domain/ids.ts';
+import { acceptanceLimitMs, keyKeptMs } from './domain/times.ts';
 import { firstOfEach } from './first-of-each.ts';
 import { type HoldOutcome, holdAll, type Refusal } from './hold.ts';
 import { byKey, nameOf } from './key.ts';

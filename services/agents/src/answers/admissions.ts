@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import type { AnswerLimits } from '../base.ts';
-import { type Admission, admit } from '../domain/answers/admission.ts';
-import { keyKeptMs } from '../domain/answers/times.ts';
+import { type Admission, admit } from './domain/admission.ts';
+import { keyKeptMs } from './domain/times.ts';
 import { type Asked, type Circumstances, type KeptKey, loadCircumstances, loadKeys } from './store/load.ts';
 
 /** A message as the gateway hands it over. */

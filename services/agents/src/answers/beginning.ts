@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@agent-service/contracts';
 import { type Batcher, createBatcher } from '@agent-service/work';
-import { questionIdOf, timeOf } from '../domain/answers/ids.ts';
-import { clockToleranceMs } from '../domain/answers/times.ts';
+import { questionIdOf, timeOf } from './domain/ids.ts';
+import { clockToleranceMs } from './domain/times.ts';
 import { type Ender, failed, failureOf } from './ender.ts';
 import { byKey, nameOf } from './key.ts';
 import { isolation } from './lanes.ts';

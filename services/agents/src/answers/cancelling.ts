@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { timeOf } from '../domain/answers/ids.ts';
+import { timeOf } from './domain/ids.ts';
 import { cancelled, type Ender } from './ender.ts';
 import type { AnswerKey } from './key.ts';
 import { type ReadRow, readAnswers } from './store/read.ts';

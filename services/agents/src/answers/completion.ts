@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@agent-service/contracts';
 import { type Batcher, createBatcher } from '@agent-service/work';
-import { timeOf } from '../domain/answers/ids.ts';
+import { timeOf } from './domain/ids.ts';
 import { type AttemptKey, byKey, nameOf } from './key.ts';
 import { isolation } from './lanes.ts';
 import type { Parts } from './parts.ts';

@@ -1,9 +1,9 @@
 import { type ErrorCode, errorCodes } from '@agent-service/contracts';
 import { judgeStatement, type Sql } from '@agent-service/store';
 import { createBatcher } from '@agent-service/work';
-import { timeOf } from '../domain/answers/ids.ts';
 import type { Ended } from './announcer.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import { timeOf } from './domain/ids.ts';
 import { type AnswerKey, byKey, nameOf } from './key.ts';
 import { isolation } from './lanes.ts';
 import { toMessage } from './message.ts';

@@ -1,6 +1,6 @@
-import { doubtfulMs, keyKeptMs, mostLostLeases, steadyMs } from '../domain/answers/times.ts';
 import { detached } from './detached.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import { doubtfulMs, keyKeptMs, mostLostLeases, steadyMs } from './domain/times.ts';
 import { type Ender, type Failure, failed, failureOf } from './ender.ts';
 import { type AnswerKey, checkEnvironment } from './key.ts';
 import type { Parts } from './parts.ts';

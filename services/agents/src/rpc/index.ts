@@ -8,6 +8,14 @@ import { getAgent } from '../agents/rpc/get-agent.ts';
 import { listAgents } from '../agents/rpc/list-agents.ts';
 import { listTemplateAgents } from '../agents/rpc/list-template-agents.ts';
 import { updateAgent } from '../agents/rpc/update-agent.ts';
+import { beginAnswer } from '../answers/rpc/begin-answer.ts';
+import { cancelAnswer } from '../answers/rpc/cancel-answer.ts';
+import { completeAnswer } from '../answers/rpc/complete-answer.ts';
+import { failAnswer } from '../answers/rpc/fail-answer.ts';
+import { readAnswers } from '../answers/rpc/read-answers.ts';
+import { renewLeases } from '../answers/rpc/renew-leases.ts';
+import { returnAnswers } from '../answers/rpc/return-answers.ts';
+import { startAnswer } from '../answers/rpc/start-answer.ts';
 import type { AgentsContext } from '../context.ts';
 import { getMessage } from '../conversations/rpc/get-message.ts';
 import { listConversations } from '../conversations/rpc/list-conversations.ts';
@@ -19,14 +27,6 @@ import { getDataSource } from '../data-sources/rpc/get-data-source.ts';
 import { listDataSources } from '../data-sources/rpc/list-data-sources.ts';
 import { removeDataSource } from '../data-sources/rpc/remove-data-source.ts';
 import { testDataSource } from '../data-sources/rpc/test-data-source.ts';
-import { beginAnswer } from './begin-answer.ts';
-import { cancelAnswer } from './cancel-answer.ts';
-import { completeAnswer } from './complete-answer.ts';
-import { failAnswer } from './fail-answer.ts';
-import { readAnswers } from './read-answers.ts';
-import { renewLeases } from './renew-leases.ts';
-import { returnAnswers } from './return-answers.ts';
-import { startAnswer } from './start-answer.ts';
 
 /** Every method of the contract, each in the file of its name. */
 export const implementation = (context: AgentsContext): Implementation<'agents'> => ({

@@ -3,9 +3,9 @@ import { createProcess, processSettings, readConfig } from '@agent-service/runti
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { leaseMs, unbegunMs } from '../../src/answers/domain/times.ts';
 import { createAnswerJobs } from '../../src/answers/jobs.ts';
 import { moveOnDue, removeStaleJobs, takeUpReleases, takeUpSettlements } from '../../src/answers/sweeps.ts';
-import { leaseMs, unbegunMs } from '../../src/domain/answers/times.ts';
 import { environment, until, type Wired, wired } from './support/wired.ts';
 
 const backlog = Number(process.env['BACKLOG_ANSWERS'] ?? 50_000);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { leaseMs, mostLostLeases, unbegunMs } from '../../src/answers/domain/times.ts';
 import { moveOnDue, takeUpReleases } from '../../src/answers/sweeps.ts';
-import { leaseMs, mostLostLeases, unbegunMs } from '../../src/domain/answers/times.ts';
 import { environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
 
 let rig: Wired;

@@ -1,10 +1,10 @@
 import { newId, type Sql } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { timeOf } from '../../src/answers/domain/ids.ts';
+import { doubtfulMs, keyKeptMs, leaseMs, unbegunMs } from '../../src/answers/domain/times.ts';
 import { readInSteps } from '../../src/answers/reading.ts';
 import { dispatchNext } from '../../src/answers/store/dispatch.ts';
 import { endOverdueHolds, forgetOldKeys, moveOnDue, takeUpReleases, takeUpSettlements } from '../../src/answers/sweeps.ts';
-import { timeOf } from '../../src/domain/answers/ids.ts';
-import { doubtfulMs, keyKeptMs, leaseMs, unbegunMs } from '../../src/domain/answers/times.ts';
 import { agentId, environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
 
 let rig: Wired;

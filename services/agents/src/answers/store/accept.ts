@@ -1,6 +1,6 @@
 import type { Sql } from '@agent-service/store';
-import { questionIdOf } from '../../domain/answers/ids.ts';
-import { unbegunMs } from '../../domain/answers/times.ts';
+import { questionIdOf } from '../domain/ids.ts';
+import { unbegunMs } from '../domain/times.ts';
 import { keyItem } from '../key.ts';
 import type { Asked } from './load.ts';
 import { afterLines, at, items, keyColumns, lockedLines, sameKey, sameTenant } from './text.ts';

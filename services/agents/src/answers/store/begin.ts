@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { leaseMs, mostLostLeases } from '../../domain/answers/times.ts';
+import { leaseMs, mostLostLeases } from '../domain/times.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
 import { allowing, at, keyColumns, milliseconds, sameKey, sameTenant, sought } from './text.ts';
 

@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { dutyMs } from '../../domain/answers/times.ts';
+import { dutyMs } from '../domain/times.ts';
 import { type AnswerKey, type AttemptKey, keyItem } from '../key.ts';
 import { allowing, at, inState, keyColumns, milliseconds, sameKey, sought } from './text.ts';
 

@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { unbegunMs } from '../../domain/answers/times.ts';
+import { unbegunMs } from '../domain/times.ts';
 import type { TenantKey } from '../key.ts';
 import { type Redispatched, redispatchedColumns } from './renew.ts';
 import { afterLines, allowing, at, items, lockedLines, sameKey, sameTenant } from './text.ts';

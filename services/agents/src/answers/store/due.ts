@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { dutyMs, longestUnbegunMs, mostLostLeases, unbegunMs } from '../../domain/answers/times.ts';
+import { dutyMs, longestUnbegunMs, mostLostLeases, unbegunMs } from '../domain/times.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
 import { handedBack, type LostLease, lostLeaseColumns, type Redispatched, redispatchedColumns } from './renew.ts';
 import { at, inState, keyColumns, milliseconds, sameKey, sameTenant, sought } from './text.ts';

@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { dutyMs } from '../../domain/answers/times.ts';
+import { dutyMs } from '../domain/times.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
 import { afterLines, allowing, at, keyColumns, lockedLines, milliseconds, sameKey, sameTenant, sought } from './text.ts';
 

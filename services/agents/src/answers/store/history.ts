@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { cutExchange } from '../../domain/answers/last-exchange.ts';
+import { cutExchange } from '../domain/last-exchange.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
 import { at, items, keyColumns } from './text.ts';
 

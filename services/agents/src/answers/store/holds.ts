@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { disownedMs, dutyMs } from '../../domain/answers/times.ts';
+import { disownedMs, dutyMs } from '../domain/times.ts';
 import { type AnswerKey, keyItem } from '../key.ts';
 import { at, inState, items, keyColumns, sameKey, sought } from './text.ts';
 

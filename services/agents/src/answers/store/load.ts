@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { questionIdOf } from '../../domain/answers/ids.ts';
+import { questionIdOf } from '../domain/ids.ts';
 import { type AnswerKey, keyItem, type TenantKey } from '../key.ts';
 import { at, items, keyColumns, milliseconds, sameTenant, sought } from './text.ts';
 

@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { leaseMs, unbegunMs } from '../../domain/answers/times.ts';
+import { leaseMs, unbegunMs } from '../domain/times.ts';
 import { type AttemptKey, keyItem } from '../key.ts';
 import { at, keyColumns, sameKey, sought } from './text.ts';
 

@@ -1,4 +1,4 @@
-import { type Event, type State, statesThatAllow } from '../../domain/answers/states.ts';
+import { type Event, type State, statesThatAllow } from '../domain/states.ts';
 
 /** Milliseconds since 1970, as a parameter or a column of items has them, as the timestamps of our columns. */
 export const at = (milliseconds: string): string =>

@@ -5,12 +5,12 @@ import { testDatabase } from '@agent-service/testkit';
 import { z } from 'zod';
 import type { Question } from '../../../src/answers/admissions.ts';
 import { type Answers, composeAnswers } from '../../../src/answers/answers.ts';
+import { timeOf } from '../../../src/answers/domain/ids.ts';
 import type { AnswerKey } from '../../../src/answers/key.ts';
 import { createPartitions } from '../../../src/answers/store/partitions.ts';
 import type { ReadRow } from '../../../src/answers/store/read.ts';
 import type { SweepParts } from '../../../src/answers/sweeps.ts';
 import type { AgentsBase } from '../../../src/base.ts';
-import { timeOf } from '../../../src/domain/answers/ids.ts';
 import { migrations } from '../../../src/store/migrations/index.ts';
 import { type ScriptedLedger, scriptedLedger } from './ledger.ts';
 

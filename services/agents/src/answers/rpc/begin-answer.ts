@@ -1,8 +1,8 @@
 import { type RpcOf, services } from '@agent-service/contracts';
-import type { BeginOutcome } from '../answers/beginning.ts';
-import { checkId, checkKey } from '../answers/key.ts';
-import { checkItems, decideEach, refusalMessage } from '../answers/rpc-items.ts';
-import type { AgentsContext } from '../context.ts';
+import type { AgentsContext } from '../../context.ts';
+import type { BeginOutcome } from '../beginning.ts';
+import { checkId, checkKey } from '../key.ts';
+import { checkItems, decideEach, refusalMessage } from './items.ts';
 
 export const beginAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'beginAnswer'> => ({
   allow: services('answer-worker'),

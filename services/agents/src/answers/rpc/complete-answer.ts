@@ -1,8 +1,8 @@
 import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
-import { checkAttempt } from '../answers/key.ts';
-import { checkItems, decideEach, refusalMessage } from '../answers/rpc-items.ts';
-import type { Result } from '../answers/store/complete.ts';
-import type { AgentsContext } from '../context.ts';
+import type { AgentsContext } from '../../context.ts';
+import { checkAttempt } from '../key.ts';
+import type { Result } from '../store/complete.ts';
+import { checkItems, decideEach, refusalMessage } from './items.ts';
 
 export const completeAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'completeAnswer'> => ({
   allow: services('answer-worker'),

@@ -1,7 +1,7 @@
 import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
-import { checkAttempt } from '../answers/key.ts';
-import { checkItems, refusalMessage } from '../answers/rpc-items.ts';
-import type { AgentsContext } from '../context.ts';
+import type { AgentsContext } from '../../context.ts';
+import { checkAttempt } from '../key.ts';
+import { checkItems, refusalMessage } from './items.ts';
 
 export const failAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'failAnswer'> => ({
   allow: services('answer-worker'),

@@ -1,6 +1,6 @@
 import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { once } from '@agent-service/store';
-import type { AgentsContext } from '../context.ts';
+import type { AgentsContext } from '../../context.ts';
 import { rowMessage } from './read-answers.ts';
 
 export const cancelAnswer = ({ answers, store }: Pick<AgentsContext, 'answers' | 'store'>): RpcOf<'agents', 'cancelAnswer'> => ({

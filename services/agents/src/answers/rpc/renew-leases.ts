@@ -1,7 +1,7 @@
 import { type RpcOf, services } from '@agent-service/contracts';
-import { checkAttempt, keyMessage, nameOf } from '../answers/key.ts';
-import { checkItems } from '../answers/rpc-items.ts';
-import type { AgentsContext } from '../context.ts';
+import type { AgentsContext } from '../../context.ts';
+import { checkAttempt, keyMessage, nameOf } from '../key.ts';
+import { checkItems } from './items.ts';
 
 export const renewLeases = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'renewLeases'> => ({
   allow: services('answer-worker'),

@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { Refusal } from './hold.ts';
+import type { Refusal } from '../hold.ts';
 
 const mostItems = 1_000;
 

@@ -1,11 +1,11 @@
 import { type Call, type RpcOf, ServiceError, services } from '@agent-service/contracts';
-import type { StartOutcome } from '../answers/acceptance.ts';
-import type { Question } from '../answers/admissions.ts';
-import { checkEnvironment, checkId } from '../answers/key.ts';
-import { checkItems, decideEach, refusalMessage } from '../answers/rpc-items.ts';
-import type { AgentsContext } from '../context.ts';
-import { timeOf } from '../domain/answers/ids.ts';
-import { clockToleranceMs } from '../domain/answers/times.ts';
+import type { AgentsContext } from '../../context.ts';
+import type { StartOutcome } from '../acceptance.ts';
+import type { Question } from '../admissions.ts';
+import { timeOf } from '../domain/ids.ts';
+import { clockToleranceMs } from '../domain/times.ts';
+import { checkEnvironment, checkId } from '../key.ts';
+import { checkItems, decideEach, refusalMessage } from './items.ts';
 
 const longestText = 128 * 1024;
 

@@ -1,7 +1,7 @@
 import { type RpcOf, services } from '@agent-service/contracts';
-import { checkAttempt } from '../answers/key.ts';
-import { checkItems } from '../answers/rpc-items.ts';
-import type { AgentsContext } from '../context.ts';
+import type { AgentsContext } from '../../context.ts';
+import { checkAttempt } from '../key.ts';
+import { checkItems } from './items.ts';
 
 export const returnAnswers = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'returnAnswers'> => ({
   allow: services('answer-worker'),

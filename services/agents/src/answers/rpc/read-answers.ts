@@ -1,10 +1,10 @@
 import { type RpcOf, services } from '@agent-service/contracts';
-import { checkKey } from '../answers/key.ts';
-import { toMessage } from '../answers/message.ts';
-import { checkItems } from '../answers/rpc-items.ts';
-import type { ReadRow } from '../answers/store/read.ts';
-import type { AgentsContext } from '../context.ts';
-import { timeOf } from '../domain/answers/ids.ts';
+import type { AgentsContext } from '../../context.ts';
+import { timeOf } from '../domain/ids.ts';
+import { checkKey } from '../key.ts';
+import { toMessage } from '../message.ts';
+import type { ReadRow } from '../store/read.ts';
+import { checkItems } from './items.ts';
 
 export const readAnswers = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'readAnswers'> => ({
   allow: services('gateway'),
