@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@agent-service/local/ports';
+import { freePort } from '@agent-service/local/host/ports';
 import { preparePostgres } from '@agent-service/local/postgres/server';
 import { beginLife, waitUntilReady } from '@agent-service/local/processes/life';
 

@@ -1,10 +1,10 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@agent-service/local/ports';
-import { removeData } from '@agent-service/local/remove-data';
+import { freePort } from '@agent-service/local/host/ports';
 import { seed } from '@agent-service/local/seed';
-import { type LocalSystem, startLocalSystem } from '@agent-service/local/system';
+import { removeData } from '@agent-service/local/system/remove-data';
+import { type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
 
 export interface BenchSystem {
   system: LocalSystem;

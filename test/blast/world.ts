@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
-import type { LocalSystem } from '@agent-service/local/system';
+import type { LocalSystem } from '@agent-service/local/system/system';
 import {
   type ChatRequest,
   type ClockShifts,

@@ -2,9 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Client, createClient, withCall } from '@agent-service/contracts';
-import { freePort } from '@agent-service/local/ports';
+import { freePort } from '@agent-service/local/host/ports';
 import { beginLife, waitUntilReady } from '@agent-service/local/processes/life';
-import { nodeProcess } from '@agent-service/local/processes/node-process';
+import { nodeProcess } from '@agent-service/local/processes/spec';
 import { Pool } from 'pg';
 import { type BulkAgent, loadAgents } from '../../../services/agents/test/bulk-agents.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Client, createClient, operatorService, withCall } from '@agent-service/contracts';
-import { freePort } from '@agent-service/local/ports';
+import { freePort } from '@agent-service/local/host/ports';
 import { beginLife, waitUntilReady } from '@agent-service/local/processes/life';
-import { nodeProcess } from '@agent-service/local/processes/node-process';
+import { nodeProcess } from '@agent-service/local/processes/spec';
 import { createBatcher } from '@agent-service/work';
 import type { Pair } from '../pairs.ts';
 

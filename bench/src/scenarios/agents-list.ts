@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@agent-service/local/ports';
+import { freePort } from '@agent-service/local/host/ports';
 import { beginLife, waitUntilReady } from '@agent-service/local/processes/life';
 import { prepareRedis } from '@agent-service/local/redis/server';
 import { agentsWithMatches, matches, searches } from '../agents/descriptions.ts';

@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '@agent-service/local/ports';
+import { freePort } from '@agent-service/local/host/ports';
 import { beginLife, type Life, waitUntilReady } from '@agent-service/local/processes/life';
-import { nodeProcess } from '@agent-service/local/processes/node-process';
-import type { ProcessSpec } from '@agent-service/local/processes/spec';
+import { nodeProcess, type ProcessSpec } from '@agent-service/local/processes/spec';
 import { prepareRedis } from '@agent-service/local/redis/server';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));

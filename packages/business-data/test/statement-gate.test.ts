@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { until } from '@agent-service/local/waiting';
+import { until } from '@agent-service/local/host/waiting';
 import { testFolder } from '@agent-service/testkit';
 import { afterEach, expect, test } from '@jest/globals';
 import { createStatementGate, type GateOptions, type StatementGate } from '../src/gate/statement-gate.ts';

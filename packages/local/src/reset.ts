@@ -1,8 +1,7 @@
-import { environment } from './environment.ts';
-import { LocalError } from './local-error.ts';
-import { removeData } from './remove-data.ts';
-import { repositoryRoot } from './root.ts';
-import { readLocalSettings } from './settings.ts';
+import { environment, repositoryRoot } from './host/environment.ts';
+import { LocalError } from './host/local-error.ts';
+import { removeData } from './system/remove-data.ts';
+import { readLocalSettings } from './system/settings.ts';
 
 /** `npm run reset`: removes all data of the local system. */
 try {

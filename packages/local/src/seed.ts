@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { operatorService } from '@agent-service/contracts';
-import { clientOf } from './client-of.ts';
-import { type Credentials, readCredentials } from './credentials.ts';
 import { connectDemonstration } from './demonstration/connect.ts';
-import { writeJson } from './files.ts';
-import type { LocalSystem } from './system.ts';
+import { writeJson } from './host/files.ts';
+import { type Credentials, readCredentials } from './system/secrets.ts';
+import { clientOf, type LocalSystem } from './system/system.ts';
 
 const organizationName = 'Demonstration';
 const administrator = 'admin@demonstration.example';

@@ -1,6 +1,6 @@
-import { environment } from './environment.ts';
-import { runUntilSignal } from './run-until-signal.ts';
+import { environment } from './host/environment.ts';
 import { seed } from './seed.ts';
+import { runUntilSignal } from './system/run-until-signal.ts';
 
 /** `npm start`: the whole system on this machine. */
 await runUntilSignal({ env: environment, seed });

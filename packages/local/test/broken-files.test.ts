@@ -2,11 +2,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
-import { readCredentials } from '../src/credentials.ts';
 import { clusterFolder } from '../src/postgres/location.ts';
 import { takeFolder } from '../src/processes/ownership.ts';
-import { removeData } from '../src/remove-data.ts';
-import { loadSecrets } from '../src/secrets.ts';
+import { removeData } from '../src/system/remove-data.ts';
+import { loadSecrets, readCredentials } from '../src/system/secrets.ts';
 
 const broken = ['', '{"POSTGRES_PASS', 'null', '[]', '{"supervisor": 1, "POSTGRES_PASSWORD": 1}'];
 

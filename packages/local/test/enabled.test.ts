@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { catalogue } from '../src/catalogue.ts';
-import { enabledEntries } from '../src/enabled.ts';
+import { catalogue } from '../src/system/catalogue.ts';
+import { enabledEntries } from '../src/system/plan.ts';
 
 const namesOf = (settings: Record<string, string>) => enabledEntries(catalogue, settings).map(({ name }) => name);
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { type CatalogueEntry, catalogue } from '../src/catalogue.ts';
+import { type CatalogueEntry, catalogue } from '../src/system/catalogue.ts';
 
 const entry = fileURLToPath(new URL('./fake-service.mjs', import.meta.url));
 const named = new Set(['identity', 'gateway', 'answer-worker']);

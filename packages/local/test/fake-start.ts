@@ -1,4 +1,4 @@
-import { runUntilSignal } from '../src/run-until-signal.ts';
+import { runUntilSignal } from '../src/system/run-until-signal.ts';
 import { fakeCatalogue } from './fake-catalogue.ts';
 
 await runUntilSignal({ env: process.env, catalogue: fakeCatalogue });

@@ -1,7 +1,7 @@
 import { type TestDatabase, testDatabase, testRedis, testRedisCluster, testSentinel, testSystem } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { provisionGivenDatabase } from '../src/provision.ts';
+import { provisionGivenDatabase } from '../src/system/provision.ts';
 import { fakeCatalogue } from './fake-catalogue.ts';
 import { environmentOf, ownEnvironment, pidsIn, startFakes } from './support.ts';
 

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigurationError } from '@agent-service/runtime/config';
 import { expect, test } from '@jest/globals';
-import { catalogue } from '../src/catalogue.ts';
-import { namesFor } from '../src/child-environment.ts';
-import { repositoryRoot } from '../src/root.ts';
-import { settingName } from '../src/secrets.ts';
+import { repositoryRoot } from '../src/host/environment.ts';
+import { catalogue } from '../src/system/catalogue.ts';
+import { settingName } from '../src/system/secrets.ts';
+import { namesFor } from '../src/system/services.ts';
 
 type Reader = (env: NodeJS.ProcessEnv) => unknown;
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { catalogue } from '../src/catalogue.ts';
-import { planInstances } from '../src/plan.ts';
-import { freePort, isFree, reservePort } from '../src/ports.ts';
+import { freePort, isFree, reservePort } from '../src/host/ports.ts';
+import { catalogue } from '../src/system/catalogue.ts';
+import { planInstances } from '../src/system/plan.ts';
 
 test('a port that is known to be for something else is never given away', async () => {
   const range = Array.from({ length: 10_000 }, (_, index) => 20_000 + index);

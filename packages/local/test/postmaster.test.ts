@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { freePort } from '../src/ports.ts';
+import { freePort } from '../src/host/ports.ts';
 import { preparePostgres } from '../src/postgres/server.ts';
 import { manage } from '../src/processes/managed.ts';
 import { eventually } from './support.ts';

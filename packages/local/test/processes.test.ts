@@ -4,17 +4,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { freePort, testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
-import { writeJson } from '../src/files.ts';
-import { nextPause } from '../src/processes/backoff.ts';
-import { manage, type Supervision } from '../src/processes/managed.ts';
-import { nodeProcess } from '../src/processes/node-process.ts';
+import { writeJson } from '../src/host/files.ts';
+import { manage, nextPause, type Supervision } from '../src/processes/managed.ts';
 import { takeFolder } from '../src/processes/ownership.ts';
-import { outputTo, type ProcessSpec } from '../src/processes/spec.ts';
-import { markOf } from '../src/processes/start-time.ts';
-import { openRegistry } from '../src/registry.ts';
-import { removeData } from '../src/remove-data.ts';
-import { parseReplicas } from '../src/replicas.ts';
-import { loadSecrets } from '../src/secrets.ts';
+import { markOf } from '../src/processes/process-mark.ts';
+import { nodeProcess, outputTo, type ProcessSpec } from '../src/processes/spec.ts';
+import { parseReplicas } from '../src/system/plan.ts';
+import { removeData } from '../src/system/remove-data.ts';
+import { loadSecrets } from '../src/system/secrets.ts';
+import { openRegistry } from '../src/system/stack.ts';
 import { eventually, isGone, readData } from './support.ts';
 
 const sleep = ['-e', 'setInterval(() => undefined, 1000)'];

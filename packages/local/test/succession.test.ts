@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
-import { writeJson } from '../src/files.ts';
+import { writeJson } from '../src/host/files.ts';
 import { takeFolder } from '../src/processes/ownership.ts';
-import { markOf } from '../src/processes/start-time.ts';
+import { markOf } from '../src/processes/process-mark.ts';
 import { isGone, readData } from './support.ts';
 
 const script = fileURLToPath(new URL('./take-folder.ts', import.meta.url));

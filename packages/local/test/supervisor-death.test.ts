@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { isFree } from '../src/ports.ts';
+import { isFree } from '../src/host/ports.ts';
 import { eventually, isGone, ownEnvironment, pidsIn, startFakes } from './support.ts';
 
 const script = fileURLToPath(new URL('./fake-start.ts', import.meta.url));

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, testFolder } from '@agent-service/testkit';
-import { startTimeOf } from '../src/processes/start-time.ts';
-import { type LocalOptions, type LocalSystem, startLocalSystem } from '../src/system.ts';
-import { until } from '../src/waiting.ts';
+import { until } from '../src/host/waiting.ts';
+import { startTimeOf } from '../src/processes/process-mark.ts';
+import { type LocalOptions, type LocalSystem, startLocalSystem } from '../src/system/system.ts';
 import { fakeCatalogue } from './fake-catalogue.ts';
 
 /** The environment of a system that shares nothing with others. */

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { testFolder } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isFree } from '../src/ports.ts';
-import type { LocalSystem } from '../src/system.ts';
+import { isFree } from '../src/host/ports.ts';
+import type { LocalSystem } from '../src/system/system.ts';
 import { environmentOf, eventually, isGone, ownEnvironment, pidsIn, readData, startFakes } from './support.ts';
 
 /** An operator's environment, with what is meant for one process and what is meant for none. */

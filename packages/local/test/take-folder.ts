@@ -1,4 +1,4 @@
-import { LocalError } from '../src/local-error.ts';
+import { LocalError } from '../src/host/local-error.ts';
 import { takeFolder } from '../src/processes/ownership.ts';
 
 /** Takes the folder it is told as soon as it hears a line, says what came of it, and lives until its input ends. */

@@ -1,4 +1,4 @@
-export { freePort } from '@agent-service/local/ports';
+export { freePort } from '@agent-service/local/host/ports';
 export { type ClockShifts, clockShifts } from './faults/clock-shifts.ts';
 export { type LoadSample, percentile, type SteadyLoad, steadyLoad, summarize } from './faults/steady-load.ts';
 export { type TestCertificate, type TestCertificateOptions, testAuthority, testCertificate } from './http/certificate.ts';

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, eventTypes, operatorService } from '@agent-service/contracts';
-import type { LocalSystem } from '@agent-service/local/system';
+import type { LocalSystem } from '@agent-service/local/system/system';
 import { type ReceivedRequest, type Receiver, receiver, send, testFolder, testSystem, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client as Database } from 'pg';

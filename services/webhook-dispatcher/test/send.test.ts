@@ -1,6 +1,5 @@
 import { createServer } from 'node:net';
-import type { IpNetwork } from '@agent-service/outbound';
-import { networksSetting } from '@agent-service/outbound';
+import { type IpNetwork, networksSetting } from '@agent-service/outbound';
 import { type Receiver, type ReceiverBehaviour, receiver, testCertificate } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';

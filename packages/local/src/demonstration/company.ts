@@ -1,12 +1,10 @@
-import type { Day } from './days.ts';
 import { makeInventory, makeProducts, makePurchaseOrders, makeSuppliers } from './goods.ts';
 import { makeCustomers, makeEmployees, makeLeaveRequests } from './people.ts';
-import { randomFrom } from './random.ts';
-import type { Row } from './rows.ts';
 import { makeSales } from './sales.ts';
 import type { TableName } from './schema.ts';
+import { type Day, type Row, randomFrom } from './values.ts';
 
-export type Company = Readonly<Record<TableName, readonly Row[]>>;
+type Company = Readonly<Record<TableName, readonly Row[]>>;
 
 const seed = 20_260_101;
 

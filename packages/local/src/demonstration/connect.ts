@@ -1,9 +1,7 @@
 import { operatorService } from '@agent-service/contracts';
-import { clientOf } from '../client-of.ts';
-import { LocalError } from '../local-error.ts';
-import type { LocalSystem } from '../system.ts';
+import { LocalError } from '../host/local-error.ts';
+import { clientOf, type LocalSystem } from '../system/system.ts';
 import { bringUpDemonstration } from './database.ts';
-import { sourceUrl } from './source-url.ts';
 
 const environments = ['live', 'test'];
 const connectLimitMs = 20_000;
@@ -43,4 +41,21 @@ async function bringUp({ endpoints, demonstrationPassword }: LocalSystem, report
 function isOurs({ database, user }: { database: string; user: string }, url: string): boolean {
   const { pathname, username } = new URL(url);
   return database === decodeURIComponent(pathname.slice(1)) && user === decodeURIComponent(username);
+}
+
+/** How drivers call what a data source calls otherwise, or does not know. */
+const modes: Readonly<Record<string, string | undefined>> = {
+  disable: 'disable',
+  require: 'require',
+  'no-verify': 'require',
+  'verify-ca': 'verify-ca',
+  'verify-full': 'verify-full',
+};
+
+/** An administrator's URL as one of a data source: of its parameters those that say where the server is and how to speak to it. */
+export function sourceUrl(url: string): string {
+  const source = new URL(url);
+  const [host, mode] = [source.searchParams.get('host'), modes[source.searchParams.get('sslmode') ?? '']];
+  source.search = new URLSearchParams({ ...(host !== null && { host }), ...(mode !== undefined && { sslmode: mode }) }).toString();
+  return source.href;
 }

@@ -1,16 +1,15 @@
 import { Client } from 'pg';
-import { LocalError } from '../local-error.ts';
+import { LocalError } from '../host/local-error.ts';
 import { companyOn } from './company.ts';
-import type { Day } from './days.ts';
-import type { Row } from './rows.ts';
 import { comments, type TableName, tables } from './schema.ts';
+import type { Day, Row } from './values.ts';
 
 /** Any number that nothing else locks; it keeps two starts on one server apart. */
 const advisoryLock = 727_274_002;
 const limitMs = 60_000;
 const rowsAtOnce = 2_000;
 
-export interface DemonstrationOptions {
+interface DemonstrationOptions {
   /** Of an administrator of the system's own database. */
   readonly adminUrl: string;
   readonly readerPassword: string;

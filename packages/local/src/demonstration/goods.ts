@@ -1,7 +1,5 @@
-import { type Day, plusDays } from './days.ts';
 import * as names from './names.ts';
-import type { Random } from './random.ts';
-import { cents, cyclic, emailName, euros, type Row } from './rows.ts';
+import { cents, cyclic, type Day, emailName, euros, plusDays, type Random, type Row } from './values.ts';
 
 const historyDays = 730;
 

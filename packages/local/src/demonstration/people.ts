@@ -1,7 +1,5 @@
-import { type Day, daysBetween, plusDays, weekday } from './days.ts';
 import * as names from './names.ts';
-import type { Random } from './random.ts';
-import { cyclic, emailName, euros, type Row } from './rows.ts';
+import { cyclic, type Day, daysBetween, emailName, euros, plusDays, type Random, type Row, weekday } from './values.ts';
 
 export function makeCustomers(random: Random, today: Day): Row[] {
   return names.companyEndings.flatMap((ending, endingIndex) =>

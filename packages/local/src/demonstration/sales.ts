@@ -1,6 +1,4 @@
-import { type Day, plusDays } from './days.ts';
-import type { Random } from './random.ts';
-import { cents, cyclic, euros, type Row } from './rows.ts';
+import { cents, cyclic, type Day, euros, plusDays, type Random, type Row } from './values.ts';
 
 const historyDays = 730;
 const orderCount = 1_500;

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readIfPresent } from '../files.ts';
-import { LocalError } from '../local-error.ts';
-import { signalGroup } from '../processes/signals.ts';
-import { startTimeOf } from '../processes/start-time.ts';
-import { until } from '../waiting.ts';
+import { readIfPresent } from '../host/files.ts';
+import { LocalError } from '../host/local-error.ts';
+import { until } from '../host/waiting.ts';
+import { signalGroup, startTimeOf } from '../processes/process-mark.ts';
 
 const stopLimitMs = 15_000;
 

@@ -1,19 +1,17 @@
 import { spawn } from 'node:child_process';
 import { Client } from 'pg';
-import { serverEnvironment } from '../environment.ts';
-import { errorCode } from '../files.ts';
-import { LocalError } from '../local-error.ts';
+import { serverEnvironment } from '../host/environment.ts';
+import { errorCode } from '../host/files.ts';
+import { LocalError } from '../host/local-error.ts';
 import { outputTo, type ServerSpec } from '../processes/spec.ts';
-import { postgresBinaries } from './binaries.ts';
-import { ensureCluster } from './cluster.ts';
+import { ensureCluster, type PostgresProfile, postgresBinaries, serverSettings } from './cluster.ts';
+import { serverUser } from './location.ts';
 import { clearPostmaster } from './postmaster-file.ts';
-import { type PostgresProfile, serverSettings } from './profiles.ts';
-import { serverUser } from './server-user.ts';
 
 /** PostgreSQL's code for what will not become right by waiting. */
 const wrongPassword = '28P01';
 
-export interface PostgresOptions {
+interface PostgresOptions {
   readonly folder: string;
   readonly port: number;
   readonly profile: PostgresProfile;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { LocalError, reasonOf } from '../local-error.ts';
+import { LocalError, reasonOf } from '../host/local-error.ts';
 import { lastLines } from './log-file.ts';
-import { signalGroup } from './signals.ts';
+import { signalGroup } from './process-mark.ts';
 import type { ProcessSpec } from './spec.ts';
 
 /** One life of a process, from its start to its end. */

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { isMissing } from '../files.ts';
+import { isMissing } from '../host/files.ts';
 
 const shownBytes = 16 * 1024;
 const shownLines = 15;

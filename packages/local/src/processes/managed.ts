@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { LocalError, reasonOf } from '../local-error.ts';
-import { isStable, nextPause } from './backoff.ts';
+import { LocalError, reasonOf } from '../host/local-error.ts';
 import { beginLife, type Life } from './life.ts';
 import { lastLines, rotateLog } from './log-file.ts';
-import { signalGroup } from './signals.ts';
+import { signalGroup } from './process-mark.ts';
 import type { ProcessSpec } from './spec.ts';
 
 const deathsBeforeReady = 3;
@@ -176,4 +175,17 @@ async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: stri
   throw new LocalError(
     `${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.${said} The end of ${logFile}:\n${lastLines(logFile)}`,
   );
+}
+
+const firstPauseMs = 200;
+const longestPauseMs = 10_000;
+const stableAfterMs = 30_000;
+
+/** Whether a process ran long enough that its death counts as the first. */
+const isStable = (uptimeMs: number): boolean => uptimeMs >= stableAfterMs;
+
+/** How long to wait before a process that died is started again: twice as long each time, from the beginning after a stable run. */
+export function nextPause(previousMs: number | undefined, uptimeMs: number): number {
+  if (previousMs === undefined || isStable(uptimeMs)) return firstPauseMs;
+  return Math.min(previousMs * 2, longestPauseMs);
 }

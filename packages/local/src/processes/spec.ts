@@ -1,4 +1,6 @@
-import type { ChildProcess, StdioOptions } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { get } from 'node:http';
+import { z } from 'zod';
 
 /** How one process is run. Specs are values: the same spec starts the process again after its death. */
 export interface ProcessSpec {
@@ -24,4 +26,52 @@ export interface ServerSpec extends ProcessSpec {
 /** For programs that are not ours: no channel, since they would not know what to do with it. */
 export function outputTo(log: number): StdioOptions {
   return ['ignore', log, log];
+}
+
+interface NodeProcessOptions {
+  readonly name: string;
+  readonly entry: string;
+  readonly workingFolder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly opsPort: number;
+}
+
+/** One of our own services: it has a channel to the supervisor, whose closing tells it that it is alone, and says itself when it is ready. */
+export function nodeProcess({ name, entry, workingFolder, env, opsPort }: NodeProcessOptions): ProcessSpec {
+  return {
+    name,
+    spawn: (log) =>
+      spawn(process.execPath, [entry], { cwd: workingFolder, env: { ...env }, detached: true, stdio: ['ignore', log, log, 'ipc'] }),
+    isReady: () => answersOk(`http://127.0.0.1:${opsPort}/readyz`),
+    unreadyReason: () => readFaults(`http://127.0.0.1:${opsPort}/readyz`),
+    stopSignal: 'SIGTERM',
+    stopLimitMs: 15_000,
+  };
+}
+
+/** The failed checks that a process reports about itself. */
+async function readFaults(url: string): Promise<string | undefined> {
+  try {
+    const { faults } = reportSchema.parse(await (await fetch(url, { signal: AbortSignal.timeout(2_000) })).json());
+    return Object.entries(faults)
+      .map(([name, fault]) => `${name}: ${fault}`)
+      .join(', ');
+  } catch {
+    // It does not answer, or is no process of ours; its log is shown anyway.
+    return undefined;
+  }
+}
+
+const reportSchema = z.object({ faults: z.record(z.string(), z.string()) });
+
+/** Whether a GET is answered with 200, asked once. */
+function answersOk(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false, timeout: 2000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => resolve(false));
+  });
 }

@@ -3,11 +3,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { withTimeout } from '@agent-service/work';
 import { Redis } from 'ioredis';
-import { writeFileAtomically } from '../files.ts';
+import { writeFileAtomically } from '../host/files.ts';
 import { outputTo, type ServerSpec } from '../processes/spec.ts';
 import { findRedis } from './find-redis.ts';
 
-export interface RedisOptions {
+interface RedisOptions {
   readonly folder: string;
   readonly port: number;
   /** Without one whoever reaches the port gets in: for tests only. */
@@ -58,7 +58,7 @@ export async function prepareRedis({
 }
 
 /** Whether a Redis answers at this URL, asked once. */
-export async function answersPing(url: string): Promise<boolean> {
+async function answersPing(url: string): Promise<boolean> {
   return await pingRedis(url).then(
     () => true,
     () => false,

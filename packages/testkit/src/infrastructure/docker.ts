@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import { serverSettings } from '@agent-service/local/postgres/profiles';
-import { isAlive, markOf } from '@agent-service/local/processes/start-time';
+import { serverSettings } from '@agent-service/local/postgres/cluster';
+import { isAlive, markOf } from '@agent-service/local/processes/process-mark';
 import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import { GenericContainer, Wait } from 'testcontainers';
 import { engineWithImages, removeContainers, runLabel } from './docker-engine.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { freePort } from '@agent-service/local/ports';
+import { freePort } from '@agent-service/local/host/ports';
 import { preparePostgres } from '@agent-service/local/postgres/server';
 import { beginLife, type Life, waitUntilReady } from '@agent-service/local/processes/life';
 import type { Ownership } from '@agent-service/local/processes/ownership';

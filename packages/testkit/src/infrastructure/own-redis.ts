@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { freePort } from '@agent-service/local/ports';
+import { freePort } from '@agent-service/local/host/ports';
 import type { Life } from '@agent-service/local/processes/life';
 import { takeFolder } from '@agent-service/local/processes/ownership';
 import { prepareRedis } from '@agent-service/local/redis/server';

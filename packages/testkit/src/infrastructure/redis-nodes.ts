@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { freePort } from '@agent-service/local/ports';
+import { freePort } from '@agent-service/local/host/ports';
 import type { Life } from '@agent-service/local/processes/life';
 import { type Ownership, takeFolder } from '@agent-service/local/processes/ownership';
-import { signalGroup } from '@agent-service/local/processes/signals';
+import { signalGroup } from '@agent-service/local/processes/process-mark';
 import { prepareRedis } from '@agent-service/local/redis/server';
 import { Redis } from 'ioredis';
 import { startServer } from './embedded.ts';

@@ -2,12 +2,11 @@ import { existsSync, globSync, statSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { LocalError } from '@agent-service/local/local-error';
+import { LocalError } from '@agent-service/local/host/local-error';
+import { until } from '@agent-service/local/host/waiting';
 import { ownerOf, stopLeftIn } from '@agent-service/local/processes/ownership';
-import { signalGroup } from '@agent-service/local/processes/signals';
-import { isAlive } from '@agent-service/local/processes/start-time';
-import { removeOutsideCluster } from '@agent-service/local/remove-data';
-import { until } from '@agent-service/local/waiting';
+import { isAlive, signalGroup } from '@agent-service/local/processes/process-mark';
+import { removeOutsideCluster } from '@agent-service/local/system/remove-data';
 
 const prefix = 'agent-service-test-';
 

@@ -1,4 +1,4 @@
-import { reasonOf } from '@agent-service/local/local-error';
+import { reasonOf } from '@agent-service/local/host/local-error';
 import { type Ownership, takeFolder } from '@agent-service/local/processes/ownership';
 import { mayHaveDocker } from './docker-present.ts';
 import { startEmbedded } from './embedded.ts';

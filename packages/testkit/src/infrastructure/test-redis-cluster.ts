@@ -1,4 +1,4 @@
-import { freePort } from '@agent-service/local/ports';
+import { freePort } from '@agent-service/local/host/ports';
 import type { Redis } from 'ioredis';
 import { type RedisFleet, type RedisProcess, redisFleet } from './redis-nodes.ts';
 import { until } from './until.ts';

@@ -1,5 +1,5 @@
-import { freePort } from '@agent-service/local/ports';
-import { type LocalOptions, type LocalSystem, startLocalSystem } from '@agent-service/local/system';
+import { freePort } from '@agent-service/local/host/ports';
+import { type LocalOptions, type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
 import { searchEnvironment, systemRedisKind } from './settings.ts';
 import { testDatabase } from './test-database.ts';
 import { testFolder } from './test-folder.ts';

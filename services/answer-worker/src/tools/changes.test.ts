@@ -8,7 +8,7 @@ import {
   type ToolAnswer,
 } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
-import { until } from '@agent-service/local/waiting';
+import { until } from '@agent-service/local/host/waiting';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';

@@ -1,4 +1,4 @@
-import { until } from '@agent-service/local/waiting';
+import { until } from '@agent-service/local/host/waiting';
 import { createProcess } from '@agent-service/runtime';
 import { type ScriptedModel, scriptedModel, testRedis } from '@agent-service/testkit';
 import { type AnswerWorkerConfig, readAnswerWorkerConfig } from '../../src/config.ts';

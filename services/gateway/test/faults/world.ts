@@ -2,9 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
-import { type LocalSystem, startLocalSystem } from '@agent-service/local/system';
-import type { ChatRequest } from '@agent-service/testkit';
-import { freePort, type ScriptedModel, scriptedModel, send, testFolder } from '@agent-service/testkit';
+import { type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
+import { type ChatRequest, freePort, type ScriptedModel, scriptedModel, send, testFolder } from '@agent-service/testkit';
 
 /** A system with a database and a Redis of its own, whose every process may be killed, and the model that it asks. */
 export interface FaultyWorld {

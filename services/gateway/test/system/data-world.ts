@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
-import { readCredentials } from '@agent-service/local/credentials';
 import { seed } from '@agent-service/local/seed';
-import { type LocalSystem, startLocalSystem } from '@agent-service/local/system';
+import { readCredentials } from '@agent-service/local/system/secrets';
+import { type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
 import { freePort, type ReceivedResponse, type ScriptedModel, scriptedModel, send, testFolder } from '@agent-service/testkit';
 import { Client as Database } from 'pg';
 import { until } from '../support/until.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readCredentials } from '@agent-service/local/credentials';
+import { readCredentials } from '@agent-service/local/system/secrets';
 import type { ReceivedResponse } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeAgent, startWorld, type World } from './world.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, createClient, type Environment, operatorService, type Principal, withCall } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
-import type { LocalSystem } from '@agent-service/local/system';
+import type { LocalSystem } from '@agent-service/local/system/system';
 import { type ReceivedResponse, type SentRequest, send, testSystem } from '@agent-service/testkit';
 import { connectCredits, spend } from './spend.ts';
 

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Client, operatorService, type ServiceName } from '@agent-service/contracts';
-import { clientOf } from '@agent-service/local/client-of';
 import { seed } from '@agent-service/local/seed';
-import type { LocalSystem } from '@agent-service/local/system';
+import { clientOf, type LocalSystem } from '@agent-service/local/system/system';
 import { type ReceivedResponse, send, testFolder, testSystem } from '@agent-service/testkit';
 
 export interface Organization {

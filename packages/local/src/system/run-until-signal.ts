@@ -1,6 +1,7 @@
-import { banner } from './banner.ts';
-import { LocalError } from './local-error.ts';
-import { type LocalOptions, startLocalSystem } from './system.ts';
+import { join } from 'node:path';
+import { LocalError } from '../host/local-error.ts';
+import { readCredentials } from './secrets.ts';
+import { type LocalOptions, type LocalSystem, startLocalSystem } from './system.ts';
 
 /** Runs a system in the foreground, until a signal ends it: then, and when it can not start, nothing of it is left. */
 export async function runUntilSignal(options: LocalOptions): Promise<void> {
@@ -35,4 +36,22 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) done();
     else signal.addEventListener('abort', done, { once: true });
   });
+}
+
+/** Where everything is, and a first call to copy. */
+function banner(system: LocalSystem): string {
+  const keys = readCredentials(join(system.dataDir, 'credentials.json'))?.api_keys;
+  const rows: [string, string | undefined][] = [
+    ['API', system.url],
+    ['Reference', `${system.url}/docs`],
+    ['Key (live)', keys?.live],
+    ['Key (test)', keys?.test],
+    ['Logs', join(system.dataDir, 'logs')],
+    ['Data', `${system.dataDir}   (npm run reset removes it)`],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
+  const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(width)}${value}`]));
+  const call =
+    keys?.live === undefined ? [] : ['', '  Try it:', `  curl -s ${system.url}/v1/users -H "Authorization: Bearer ${keys.live}"`];
+  return ['', '  Agent Service is ready. Ctrl-C stops it.', '', ...lines, ...call, ''].join('\n');
 }

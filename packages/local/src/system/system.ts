@@ -1,18 +1,16 @@
+import { type Client, createClient, type ServiceName } from '@agent-service/contracts';
+import { repositoryRoot } from '../host/environment.ts';
+import { LocalError } from '../host/local-error.ts';
+import { isFree } from '../host/ports.ts';
+import type { ManagedProcess } from '../processes/managed.ts';
 import { type CatalogueEntry, catalogue as wholeCatalogue } from './catalogue.ts';
-import { enabledEntries } from './enabled.ts';
-import { LocalError } from './local-error.ts';
-import { endpointsOf, type Instance, planInstances } from './plan.ts';
-import { isFree } from './ports.ts';
-import type { ManagedProcess } from './processes/managed.ts';
+import { enabledEntries, endpointsOf, type Instance, parseReplicas, planInstances } from './plan.ts';
 import { runtimeRoleName } from './provision.ts';
-import { openRegistry } from './registry.ts';
-import { parseReplicas } from './replicas.ts';
-import { repositoryRoot } from './root.ts';
 import { loadSecrets, type SecretName } from './secrets.ts';
 import { bringUpDatabase, bringUpRedis } from './servers.ts';
 import { startServices } from './services.ts';
 import { type LocalSettings, readLocalSettings } from './settings.ts';
-import { createStack } from './stack.ts';
+import { createStack, openRegistry } from './stack.ts';
 
 export interface LocalOptions {
   /** The operator's settings, as in the environment: PORT, DATA_DIR, DATABASE_URL, REDIS_URL, REPLICAS and what services understand. */
@@ -107,4 +105,11 @@ async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: 
       `${port.setting}: port ${taken} is in use by another program. Stop that program, or choose another port: ${port.setting}=${taken + 1} npm start`,
     );
   }
+}
+
+/** A client of a service of this system, which speaks as the one named. */
+export function clientOf<Name extends ServiceName>(system: LocalSystem, service: Name, as: string): Client<Name> {
+  const address = system.endpoints[service];
+  if (!address) throw new Error(`the system runs without ${service}`);
+  return createClient(service, { address, as, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } });
 }

@@ -1,6 +1,6 @@
+import { LocalError } from '../host/local-error.ts';
+import { freePort, reservePort } from '../host/ports.ts';
 import type { CatalogueEntry } from './catalogue.ts';
-import { freePort, reservePort } from './ports.ts';
-import { replicaName } from './replicas.ts';
 
 /** One process that will run: an entry of the catalogue with the name and ports of this replica. */
 export interface Instance {
@@ -44,4 +44,31 @@ export function endpointsOf(instances: readonly Instance[]): Record<string, stri
     [`${name}.ops`, `http://127.0.0.1:${opsPort}`],
   ]);
   return Object.fromEntries(own);
+}
+
+const most = 20;
+
+/** How many processes of each service run: `REPLICAS="identity=2 gateway=2"`, one of each that is not named. */
+export function parseReplicas(text: string | undefined, services: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map(services.map((name) => [name, 1]));
+  for (const part of (text ?? '').split(/[\s,]+/).filter(Boolean)) {
+    const [, name = '', count = ''] = /^([a-z-]+)=(\d+)$/.exec(part) ?? [];
+    if (!counts.has(name)) throw new LocalError(`REPLICAS: "${part}" should be name=number, with a name out of: ${services.join(', ')}`);
+    if (Number(count) < 1 || Number(count) > most) throw new LocalError(`REPLICAS: "${part}" asks for a number outside of 1 to ${most}`);
+    counts.set(name, Number(count));
+  }
+  return counts;
+}
+
+/** `identity`, `identity-2`, `identity-3` … */
+function replicaName(service: string, index: number): string {
+  return index === 0 ? service : `${service}-${index + 1}`;
+}
+
+/** The entries that run with these settings. Nobody is told the address of a service that does not. */
+export function enabledEntries(catalogue: readonly CatalogueEntry[], settings: Readonly<NodeJS.ProcessEnv>): readonly CatalogueEntry[] {
+  const isOff = ({ enabledBy }: CatalogueEntry) => enabledBy !== undefined && settings[enabledBy] !== 'true';
+  const off = new Set(catalogue.filter(isOff).map(({ name }) => name));
+  const running = catalogue.filter(({ name }) => !off.has(name));
+  return running.map((entry) => ({ ...entry, needs: entry.needs.filter((service) => !off.has(service)) }));
 }

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** The environment of this process; nothing else in this package reads it. */
 export const environment: Readonly<NodeJS.ProcessEnv> = process.env;
@@ -21,3 +22,6 @@ export const serverEnvironment: Readonly<Record<string, string>> = Object.fromEn
     environment[name] === undefined ? [] : [[name, environment[name]]],
   ),
 );
+
+/** The repository's root. */
+export const repositoryRoot = fileURLToPath(new URL('../../../..', import.meta.url));

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { redisSettings } from '@agent-service/queues/redis/settings';
 import { ConfigurationError, readConfig, setting } from '@agent-service/runtime/config';
 import { z } from 'zod';
-import { LocalError } from './local-error.ts';
+import { LocalError } from '../host/local-error.ts';
 
 const schema = z.object({
   DATA_DIR: setting.text().default('.data'),

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
-import { errorCode } from './files.ts';
-import { LocalError } from './local-error.ts';
+import { errorCode } from '../host/files.ts';
+import { LocalError } from '../host/local-error.ts';
 
-export const databaseName = 'agent_service';
+const databaseName = 'agent_service';
 /** Any number that nothing else locks; it keeps two starts on one server apart. */
 const advisoryLock = 727_274_001;
 const oldestVersion = 150_000;
@@ -10,7 +10,7 @@ const usualLimitMs = 30_000;
 /** PostgreSQL's code for a statement that its time limit ended. */
 const tookTooLong = '57014';
 
-export interface ProvisionOptions {
+interface ProvisionOptions {
   readonly services: readonly string[];
   /** Those of them that run with a role of their own, which does not own their schema. */
   readonly runtimeRoles?: readonly string[];

@@ -1,12 +1,42 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { serviceKeysOf } from '@agent-service/contracts/service-keys';
+import { repositoryRoot } from '../host/environment.ts';
+import { readIfPresent } from '../host/files.ts';
+import { nodeProcess } from '../processes/spec.ts';
 import type { CatalogueEntry } from './catalogue.ts';
-import { readIfPresent } from './files.ts';
 import { type Instance, targetOf } from './plan.ts';
-import { repositoryRoot } from './root.ts';
 import { type Secrets, secretNames, settingName } from './secrets.ts';
+import type { Database } from './servers.ts';
+import type { LocalSettings } from './settings.ts';
+import type { Stack } from './stack.ts';
 
-export interface ChildEnvironmentOptions {
+interface ServicesOptions {
+  readonly instances: readonly Instance[];
+  readonly operator: Readonly<NodeJS.ProcessEnv>;
+  readonly secrets: Secrets;
+  readonly database: Database;
+  readonly redisUrl: string;
+  readonly settings: LocalSettings;
+  readonly stack: Stack;
+}
+
+/** Starts those processes of the plan that are asked for, all at once, and waits until every one is ready. */
+export function startServices({ instances, database, settings, stack, ...given }: ServicesOptions) {
+  const compileCache = join(settings.DATA_DIR, 'compile-cache');
+  const databaseUrlsOf = (name: string) => ({ databaseUrl: database.urls[name], databaseOwnerUrl: database.ownerUrls[name] });
+  const start = (instance: Instance) => {
+    const { entry, name, opsPort } = instance;
+    const env = childEnvironment({ ...given, instance, instances, compileCache, ...databaseUrlsOf(entry.name) });
+    return stack.run(nodeProcess({ name, entry: resolve(repositoryRoot, entry.entry), workingFolder: repositoryRoot, env, opsPort }));
+  };
+  return async (what: string, wanted: (entry: CatalogueEntry) => boolean): Promise<void> => {
+    const chosen = instances.filter(({ entry }) => wanted(entry));
+    if (chosen.length === 0) return;
+    await stack.together(`${what} (${chosen.map(({ name }) => name).join(', ')})`, chosen.map(start));
+  };
+}
+
+interface ChildEnvironmentOptions {
   readonly instance: Instance;
   readonly instances: readonly Instance[];
   readonly operator: Readonly<NodeJS.ProcessEnv>;
@@ -32,7 +62,7 @@ const ofEveryProcess = [
 ];
 
 /** All that a process is told: of the operator's environment and of our settings only what its entry in the catalogue asks for. */
-export function childEnvironment(options: ChildEnvironmentOptions): Record<string, string> {
+function childEnvironment(options: ChildEnvironmentOptions): Record<string, string> {
   const { instance, operator, secrets, databaseUrl, databaseOwnerUrl, redisUrl, compileCache } = options;
   const { entry } = instance;
   return {

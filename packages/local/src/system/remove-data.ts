@@ -1,9 +1,9 @@
 import { existsSync, globSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { notedLocation } from './postgres/location.ts';
-import { clearPostmaster } from './postgres/postmaster-file.ts';
-import { takeFolder } from './processes/ownership.ts';
+import { notedLocation } from '../postgres/location.ts';
+import { clearPostmaster } from '../postgres/postmaster-file.ts';
+import { takeFolder } from '../processes/ownership.ts';
 
 /** Only these: DATA_DIR may be a folder in which somebody keeps other things. */
 const ours = [

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { errorCode, readIfPresent } from '../files.ts';
+import { errorCode, readIfPresent } from '../host/files.ts';
 
 /**
  * When a process started, in the system's own words: together with the pid it names one process for good,
@@ -49,4 +49,15 @@ export function markOf(pid: number): ProcessMark | undefined {
 
 export function isAlive(mark: ProcessMark): boolean {
   return startTimeOf(mark.pid) === mark.startTime;
+}
+
+/** Sends a signal to a process, or to the whole group it leads. Answers whether there was anything to send it to. */
+export function signalGroup(pid: number, signal: NodeJS.Signals, whom: 'leader' | 'group'): boolean {
+  try {
+    process.kill(whom === 'group' ? -pid : pid, signal);
+    return true;
+  } catch (cause) {
+    if (errorCode(cause) === 'ESRCH') return false;
+    throw cause;
+  }
 }

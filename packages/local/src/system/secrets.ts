@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJson, writeJson } from './files.ts';
+import { readJson, readJsonIfWhole, writeJson } from '../host/files.ts';
 
 /** The secrets that services take as settings, and how each is made. */
 const makers = {
@@ -17,7 +17,7 @@ export const secretNames = Object.keys(makers) as SecretName[];
 /** Secrets of the servers themselves, which no service gets under these names. */
 const serverSecrets = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'DEMONSTRATION_PASSWORD'] as const;
 
-const schema = z.record(z.string(), z.string());
+const secretsSchema = z.record(z.string(), z.string());
 const remedy = 'Bring the file back from a copy: without its secrets the data can not be opened. Or begin anew with: npm run reset';
 
 export interface Secrets {
@@ -33,7 +33,7 @@ export interface Secrets {
 /** The secrets of this DATA_DIR, made on first use and kept. What the environment sets wins, and is not written down. */
 export function loadSecrets(dataDir: string, services: readonly string[], env: Readonly<NodeJS.ProcessEnv>): Secrets {
   const file = join(dataDir, 'secrets.json');
-  const known = readJson(file, schema, remedy) ?? {};
+  const known = readJson(file, secretsSchema, remedy) ?? {};
   const missing = Object.entries(allMakers(services)).filter(([name]) => known[name] === undefined);
   const kept = { ...known, ...Object.fromEntries(missing.map(([name, make]) => [name, make()])) };
   if (missing.length > 0) writeJson(file, kept);
@@ -63,4 +63,19 @@ export function settingName(service: string): string {
 
 function randomText(): string {
   return randomBytes(32).toString('base64url');
+}
+
+const credentialsSchema = z.object({
+  base_url: z.string(),
+  organization_id: z.string(),
+  api_keys: z.object({ live: z.string(), test: z.string() }),
+  oauth: z.object({ client_id: z.string(), client_secret: z.string() }),
+});
+
+/** What `npm start` leaves in DATA_DIR/credentials.json: the one clear copy of the demonstration's keys besides the banner. */
+export type Credentials = z.output<typeof credentialsSchema>;
+
+/** Undefined where there is no such file, or none that is whole: then new credentials are made. */
+export function readCredentials(path: string): Credentials | undefined {
+  return readJsonIfWhole(path, credentialsSchema);
 }

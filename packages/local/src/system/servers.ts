@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { parseNodes } from '@agent-service/queues/redis/settings';
+import { askTopology } from '@agent-service/queues/redis/topology';
+import { Client } from 'pg';
+import { LocalError, reasonOf } from '../host/local-error.ts';
+import { freePort } from '../host/ports.ts';
+import { clusterFolder } from '../postgres/location.ts';
+import { preparePostgres } from '../postgres/server.ts';
+import type { ManagedProcess } from '../processes/managed.ts';
+import type { ProcessSpec } from '../processes/spec.ts';
+import { prepareRedis } from '../redis/server.ts';
+import { type DatabaseUrls, provisionGivenDatabase, provisionOwnServer } from './provision.ts';
+import type { Secrets } from './secrets.ts';
+import type { LocalSettings } from './settings.ts';
+
+interface ServerContext {
+  readonly settings: LocalSettings;
+  readonly secrets: Secrets;
+  readonly report: (line: string) => void;
+  /** Keeps a server running and resolves when it is ready. */
+  readonly run: (spec: ProcessSpec) => Promise<ManagedProcess>;
+}
+
+export interface Database {
+  /** The administrator's URL of the system's database. */
+  readonly adminUrl: string;
+  readonly urls: DatabaseUrls;
+  /** Of services that do not run with the role that owns their schema. */
+  readonly ownerUrls: DatabaseUrls;
+}
+
+/** The database that DATABASE_URL names, else one of our own; with a schema for each service. */
+export async function bringUpDatabase(
+  { settings, secrets, report, run }: ServerContext,
+  services: readonly string[],
+  runtimeRoles: readonly string[],
+): Promise<Database> {
+  const options = { services, runtimeRoles, password: secrets.databasePassword };
+  if (settings.DATABASE_URL) {
+    await checkDatabase(settings.DATABASE_URL);
+    const { urls, ownerUrls, note } = await provisionGivenDatabase(settings.DATABASE_URL, options);
+    if (note) report(note);
+    return { adminUrl: settings.DATABASE_URL, urls, ownerUrls };
+  }
+  const spec = await preparePostgres({
+    folder: clusterFolder(settings.DATA_DIR),
+    port: await freePort(),
+    profile: 'durable',
+    password: secrets.postgresPassword,
+  });
+  await run(spec);
+  return await provisionOwnServer(spec.url, options);
+}
+
+/** The Redis that REDIS_URL names, else one of our own. Answers with its URL. */
+export async function bringUpRedis({ settings, secrets, run }: ServerContext): Promise<string> {
+  if (settings.REDIS_URL) {
+    await checkRedis(settings.REDIS_URL, settings.REDIS_SENTINEL_MASTER);
+    return settings.REDIS_URL;
+  }
+  const spec = await prepareRedis({ folder: join(settings.DATA_DIR, 'redis'), port: await freePort(), password: secrets.redisPassword });
+  await run(spec);
+  return spec.url;
+}
+
+const connectLimitMs = 5000;
+
+/** Refuses a database that can not be used, with the words of a person who wants to mend it. */
+async function checkDatabase(url: string): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectLimitMs });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('select 1');
+  } catch (cause) {
+    throw unusable('DATABASE_URL', url, 'PostgreSQL', cause);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** One server, or several of a cluster or of sentinels, of which one answers for all. */
+async function checkRedis(url: string, sentinelMaster: string | undefined): Promise<void> {
+  try {
+    await askTopology(parseNodes(url), sentinelMaster);
+  } catch (cause) {
+    throw unusable('REDIS_URL', url, 'Redis', cause);
+  }
+}
+
+function unusable(setting: string, url: string, server: string, cause: unknown): LocalError {
+  return new LocalError(
+    `${setting} (${withoutPassword(url)}) can not be used: ${reasonOf(cause)}\nStart that server or correct ${setting}; without the setting, npm start brings up a ${server} of its own.`,
+    { cause },
+  );
+}
+
+/** Of a list of nodes, each may have a password of its own. */
+function withoutPassword(urls: string): string {
+  const hidden = (url: string) => {
+    if (!URL.canParse(url)) return url;
+    const shown = new URL(url);
+    if (shown.password) shown.password = '***';
+    return shown.href;
+  };
+  return urls.split(',').map(hidden).join(',');
+}
