@@ -1,4 +1,5 @@
 import type { Logger } from '@agent-service/runtime';
+import { LRUCache } from 'lru-cache';
 import type { OutboxMessage } from './outbox.ts';
 import { type Fault, faultOf, pauseAfter, reasonOf } from './relay-faults.ts';
 import { type ClaimedMessage, holdMessages, postponeMessage, removeMessages, setMessageAside } from './relay-store.ts';
@@ -6,6 +7,17 @@ import type { Sql } from './sql.ts';
 
 /** After so many unclear refusals in a row it is the receiver that is broken, and not message after message. */
 const unclearInARow = 16;
+const maxLoneFailures = 1_000;
+
+/** Tells a message that the receiver cannot take from a receiver that is away: the receiver takes other messages meanwhile. */
+export interface ReceiverState {
+  /** Deliveries that succeeded. */
+  successes: number;
+  /** By message id: `successes` when the message last failed alone. */
+  readonly loneFailures: LRUCache<string, number>;
+}
+
+export const createReceiverState = (): ReceiverState => ({ successes: 0, loneFailures: new LRUCache({ max: maxLoneFailures }) });
 
 export interface DeliveryDeps<Payload> {
   readonly sql: Sql;
@@ -13,6 +25,7 @@ export interface DeliveryDeps<Payload> {
   readonly claimMs: number;
   readonly logger: Pick<Logger, 'warn' | 'error'>;
   readonly stopping: AbortSignal;
+  readonly receiver: ReceiverState;
   readonly deliver: (messages: OutboxMessage<Payload>[]) => Promise<void>;
   /** The pause before the next attempt of a message that was refused alone; undefined sets it aside. */
   readonly pauseAfter?: typeof pauseAfter;
@@ -21,7 +34,7 @@ export interface DeliveryDeps<Payload> {
 export interface Delivery<Payload> {
   /** Still claimed: not delivered, because the receiver was away, busy or broken. */
   readonly rest: ClaimedMessage<Payload>[];
-  /** Why there is a rest. */
+  /** Set where the receiver was away, busy or broken; `rest` is empty then if a message that failed alone was postponed. */
   readonly cause?: unknown;
   readonly delivered: number;
 }
@@ -39,10 +52,13 @@ export async function deliverBatch<Payload>(deps: DeliveryDeps<Payload>, claimed
       delivered += batch.length;
       unclear = 0;
     } else {
-      if (refusal.fault === 'passing' || deps.stopping.aborted) return { rest: [...batch, ...rest()], cause: refusal.cause, delivered };
+      const { cause, fault } = refusal;
+      if (fault === 'passing' || deps.stopping.aborted) {
+        return { rest: [...(await refuseLone(deps, batch, refusal)), ...rest()], cause, delivered };
+      }
       pending.push(...(await splitOrRefuse(deps, batch, refusal)));
-      unclear = refusal.fault === 'unclear' ? unclear + 1 : 0;
-      if (unclear >= unclearInARow) return { rest: rest(), cause: refusal.cause, delivered };
+      unclear = fault === 'unclear' ? unclear + 1 : 0;
+      if (unclear >= unclearInARow) return { rest: rest(), cause, delivered };
     }
     await holdMessages(deps.sql, idsOf(pending.flat()), deps.claimMs);
   }
@@ -52,15 +68,37 @@ export async function deliverBatch<Payload>(deps: DeliveryDeps<Payload>, claimed
 interface Refusal {
   readonly cause: unknown;
   readonly fault: Fault;
+  /** The receiver's successes when the attempt began. */
+  readonly successesBefore: number;
 }
 
-async function attempt<Payload>({ deliver }: DeliveryDeps<Payload>, batch: ClaimedMessage<Payload>[]): Promise<Refusal | undefined> {
+async function attempt<Payload>(
+  { deliver, receiver }: DeliveryDeps<Payload>,
+  batch: ClaimedMessage<Payload>[],
+): Promise<Refusal | undefined> {
+  const successesBefore = receiver.successes;
   try {
     await deliver(batch.map(({ id, payload }) => ({ id, payload })));
+    receiver.successes += 1;
     return undefined;
   } catch (cause) {
-    return { cause, fault: faultOf(cause) };
+    return { cause, fault: faultOf(cause), successesBefore };
   }
+}
+
+/**
+ * Counts an attempt of a message that failed alone if the receiver took other messages during it, or since the message last failed
+ * alone. Returns what is still to be delivered.
+ */
+async function refuseLone<Payload>(deps: DeliveryDeps<Payload>, batch: ClaimedMessage<Payload>[], refusal: Refusal) {
+  const [message, ...others] = batch;
+  if (message === undefined || others.length > 0 || deps.stopping.aborted) return batch;
+  const { successes, loneFailures } = deps.receiver;
+  const isProven = successes > (loneFailures.get(message.id) ?? refusal.successesBefore);
+  loneFailures.set(message.id, successes);
+  if (!isProven) return batch;
+  await refuseMessage(deps, message, refusal);
+  return [];
 }
 
 /** The halves of a refused batch, the first one last, because it is tried first; nothing is left of a single message. */
@@ -76,7 +114,6 @@ async function refuseMessage<Payload>(
   { id, organizationId, attempts }: ClaimedMessage<Payload>,
   { cause, fault }: Refusal,
 ): Promise<void> {
-  if (fault === 'passing') return;
   const tries = attempts + 1;
   const pauseMs = pauseOf(tries, fault);
   const reason = reasonOf(cause);

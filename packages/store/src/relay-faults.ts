@@ -31,13 +31,16 @@ export function reasonOf(cause: unknown): string {
   return `${name}${typeof code === 'string' ? ` ${code}` : ''}`.slice(0, longestReason);
 }
 
-/** How often a message that is refused alone is tried before it is set aside; an unclear failure may be the receiver's. */
-const attemptsOf = { message: 4, unclear: 20 } as const;
+/**
+ * Attempts of a message that fails alone before it is set aside; an unclear failure may be the receiver's. `passing` failures count
+ * only while the receiver takes other messages; twelve of them take 18 minutes.
+ */
+const attemptsOf: Record<Fault, number> = { message: 4, unclear: 20, passing: 12 };
 const firstPauseMs = 1_000;
 const longestPauseMs = 300_000;
 
-/** What becomes of a message after this many refusals: the pause before the next attempt, or undefined for none. */
-export function pauseAfter(attempts: number, fault: Exclude<Fault, 'passing'>): number | undefined {
+/** The pause before the next attempt after this many refusals; undefined where the message is to be set aside. */
+export function pauseAfter(attempts: number, fault: Fault): number | undefined {
   if (attempts >= attemptsOf[fault]) return undefined;
   return Math.min(longestPauseMs, firstPauseMs * 2 ** (attempts - 1));
 }

@@ -1,8 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ProcessContext } from '@agent-service/runtime';
+import { sleep } from '@agent-service/work';
 import type { OutboxMessage } from './outbox.ts';
 import { measureOutbox } from './outbox-metrics.ts';
-import { type Delivery, type DeliveryDeps, deliverBatch, idsOf } from './relay-delivery.ts';
+import { createReceiverState, type Delivery, type DeliveryDeps, deliverBatch, idsOf } from './relay-delivery.ts';
 import { faultOf } from './relay-faults.ts';
 import { type ClaimedMessage, type ClaimOptions, claimMessages, holdMessages } from './relay-store.ts';
 import type { Store } from './store.ts';
@@ -18,6 +18,7 @@ const longestLanePauseMs = 30_000;
 /** In how many parts a batch is delivered that failed as a whole, to find the tenant that it failed for. */
 const partsAtOnce = 8;
 const mostLanes = 16;
+const suspectsAtOnce = 8;
 
 export interface Relay {
   /** There is something new: do not wait for the next look. */
@@ -58,7 +59,7 @@ class OutboxRelay<Payload> {
 
   constructor(process: ProcessContext, { sql }: Store, options: RelayOptions<Payload>) {
     this.#process = process;
-    this.#deps = { sql, logger: process.logger, stopping: process.stopping, claimMs, ...options };
+    this.#deps = { sql, logger: process.logger, stopping: process.stopping, receiver: createReceiverState(), claimMs, ...options };
   }
 
   nudge(): void {
@@ -68,7 +69,7 @@ class OutboxRelay<Payload> {
   async run(): Promise<void> {
     while (!this.#process.stopping.aborted) {
       this.#wake = Promise.withResolvers();
-      const waitMs = await this.#round().catch((cause: unknown) => this.#backOff(cause));
+      const waitMs = await this.#round().catch((cause: unknown) => this.#backOff(cause, this.#maxMessages));
       if (waitMs > 0) await this.#sleep(waitMs, this.#failures === 0);
     }
     await Promise.all(this.#lanes.values());
@@ -79,13 +80,32 @@ class OutboxRelay<Payload> {
     const claim = await this.#claim({ after: this.#after, except: [...this.#lanes.keys()] }, this.#maxMessages);
     this.#after = claim.after;
     if (claim.messages.length > 0) {
-      const { rest, cause, delivered } = await this.#deliverApart(claim.messages);
-      await holdMessages(this.#deps.sql, idsOf(rest), 0);
-      if (rest.length > 0 && delivered === 0) return this.#backOff(cause);
+      const suspects = claim.messages.filter(({ attempts }) => attempts > 0);
+      const { rest, cause, delivered } = await this.#deliverApart(claim.messages.filter(({ attempts }) => attempts === 0));
+      const pauseMs = cause !== undefined && delivered === 0 ? this.#backOff(cause, claim.messages.length) : 0;
+      await this.#returnMessages(rest, pauseMs);
+      await this.#deliverSuspects(suspects);
+      if (pauseMs > 0) return pauseMs;
       this.#maxMessages = Math.min(batchMessages, this.#maxMessages * 2);
     }
     this.#failures = 0;
     return claim.hasMore ? 0 : idleMs;
+  }
+
+  /** Each alone, so that a message which failed alone before makes no batch fail. */
+  async #deliverSuspects(suspects: Batch<Payload>): Promise<void> {
+    for (let start = 0; start < suspects.length; start += suspectsAtOnce) {
+      await holdMessages(this.#deps.sql, idsOf(suspects.slice(start)), this.#deps.claimMs);
+      const deliveries = await Promise.all(
+        suspects.slice(start, start + suspectsAtOnce).map((suspect) => deliverBatch(this.#deps, [suspect])),
+      );
+      await holdMessages(this.#deps.sql, idsOf(deliveries.flatMap(({ rest }) => rest)), 0);
+    }
+  }
+
+  /** A message that failed alone comes after those behind it: it stays claimed for longer than the pause before the next delivery. */
+  async #returnMessages(messages: Batch<Payload>, pauseMs: number): Promise<void> {
+    await holdMessages(this.#deps.sql, idsOf(messages), messages.length === 1 ? 2 * pauseMs : 0);
   }
 
   #claim(tenants: ClaimOptions['tenants'], maxMessages: number) {
@@ -94,9 +114,9 @@ class OutboxRelay<Payload> {
   }
 
   /** Halves the next batch too: a heavy one that takes too long would take too long again. */
-  #backOff(cause: unknown): number {
+  #backOff(cause: unknown, messages: number): number {
     this.#failures += 1;
-    this.#maxMessages = Math.max(1, Math.floor(this.#maxMessages / 2));
+    this.#maxMessages = Math.max(1, Math.floor(messages / 2));
     this.#process.logger.warn({ event: 'relay_failed', topic: this.#deps.topic, failures: this.#failures, err: cause });
     return Math.min(longestPauseMs, 100 * 2 ** Math.min(this.#failures, 10));
   }
@@ -104,13 +124,13 @@ class OutboxRelay<Payload> {
   /** A batch that fails for the time being is delivered in parts by tenant; where some pass, the tenants of the others get lanes. */
   async #deliverApart(batch: Batch<Payload>): Promise<Delivery<Payload>> {
     const whole = await deliverBatch(this.#deps, batch);
-    const isAway = whole.rest.length > 0 && faultOf(whole.cause) === 'passing';
+    const isAway = whole.cause !== undefined && faultOf(whole.cause) === 'passing';
     const tenants = [...Map.groupBy(whole.rest, (message) => message.organizationId).values()];
     if (!isAway || tenants.length < 2 || this.#process.stopping.aborted) return whole;
     await holdMessages(this.#deps.sql, idsOf(whole.rest), this.#deps.claimMs);
     const parts = await Promise.all(partition(tenants).map((part) => deliverBatch(this.#deps, part.flat())));
     const delivered = whole.delivered + sum(parts.map((part) => part.delivered));
-    const failed = parts.filter(({ rest }) => rest.length > 0);
+    const failed = parts.filter((part) => part.cause !== undefined);
     if (failed.length === parts.length) return { rest: failed.flatMap(({ rest }) => rest), cause: whole.cause, delivered };
     const further = await Promise.all(failed.map(({ rest }) => this.#isolate(rest)));
     return { rest: further.flat(), cause: whole.cause, delivered };
@@ -137,15 +157,17 @@ class OutboxRelay<Payload> {
     return messages;
   }
 
-  /** Tries the tenant's messages alone, until a delivery passes or none is left. */
+  /** Delivers the tenant's messages in ever smaller batches, until a delivery passes or none is due. */
   async #runLane(organizationId: string): Promise<void> {
+    let size = batchMessages;
     for (let failures = 1; !this.#process.stopping.aborted; failures += 1) {
-      await this.#sleep(Math.min(longestLanePauseMs, 500 * 2 ** Math.min(failures, 10)), false);
+      await this.#sleep(lanePause(failures), false);
       try {
-        const { messages } = await this.#claim({ only: organizationId }, Math.max(1, batchMessages >> Math.min(failures, 10)));
-        const { rest } = await deliverBatch(this.#deps, messages);
-        await holdMessages(this.#deps.sql, idsOf(rest), 0);
-        if (rest.length === 0) return;
+        const { messages } = await this.#claim({ only: organizationId }, size);
+        size = Math.max(1, messages.length >> 1);
+        const { rest, cause } = await deliverBatch(this.#deps, messages);
+        await this.#returnMessages(rest, lanePause(failures + 1));
+        if (cause === undefined) return;
       } catch (cause) {
         this.#process.logger.warn({ event: 'relay_lane_failed', topic: this.#deps.topic, organization_id: organizationId, err: cause });
       }
@@ -155,11 +177,13 @@ class OutboxRelay<Payload> {
   /** Ends early when the process stops, and when nudged if that is asked for. */
   async #sleep(ms: number, untilNudged: boolean): Promise<void> {
     const timer = new AbortController();
-    const paused = pause(ms, undefined, { signal: AbortSignal.any([timer.signal, this.#process.stopping]) }).catch(() => undefined);
-    await (untilNudged ? Promise.race([paused, this.#wake.promise]) : paused);
+    const slept = sleep(ms, AbortSignal.any([timer.signal, this.#process.stopping]));
+    await (untilNudged ? Promise.race([slept, this.#wake.promise]) : slept);
     timer.abort();
   }
 }
+
+const lanePause = (failures: number) => Math.min(longestLanePauseMs, 500 * 2 ** Math.min(failures, 10));
 
 /** Shuffled, so that tenants that fail together are apart the next time. */
 function partition<Item>(items: readonly Item[]): Item[][] {

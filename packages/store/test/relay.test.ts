@@ -187,6 +187,55 @@ test('a receiver that is away, overloaded or refuses everything costs no message
   await process.stop();
 });
 
+const timeout = () => new ServiceError('deadline_exceeded');
+
+test.each([
+  ['of other tenants', 'org_b'],
+  ['of its own tenant', 'org_a'],
+])('a message whose delivery always times out alone is set aside, and messages %s arrive meanwhile', async (_, organizationId) => {
+  const topic = `timeouts ${organizationId}`;
+  const received = new Set<string>();
+  const process = await relay({
+    topic,
+    pauseAfter: (attempts, fault) => (fault === 'passing' && attempts < 3 ? 10 : undefined),
+    deliver: async (messages) => {
+      if (messages.some(({ id }) => id === `a${topic}00000`)) throw timeout();
+      for (const { id } of messages) received.add(id);
+    },
+  });
+  const others = made(`b${topic}`, 3, organizationId);
+  let further = 0;
+  await leave(topic, [...made(`a${topic}`, 1), ...others]);
+  process.started.nudge();
+  await until(() => received.size === others.length);
+  await until(async () => {
+    await leave(topic, made(`c${further++}${topic}`, 1, 'org_c'));
+    process.started.nudge();
+    return (await dead(topic)).length > 0;
+  });
+  expect(await dead(topic)).toMatchObject([{ id: `a${topic}00000`, attempts: 3, reason: expect.stringContaining('deadline_exceeded') }]);
+  await process.stop();
+});
+
+test('while the receiver times out for every message, none of them counts an attempt', async () => {
+  let calls = 0;
+  const process = await relay({
+    topic: 'all time out',
+    pauseAfter: () => undefined,
+    deliver: () => {
+      calls += 1;
+      return Promise.reject(timeout());
+    },
+  });
+  await leave('all time out', [...made('ta', 2, 'org_a'), ...made('tb', 1, 'org_b')]);
+  process.started.nudge();
+  await until(() => calls >= 7);
+  await process.stop();
+  const rows = await store.sql<{ attempts: number }>("select attempts from outbox where topic = 'all time out'");
+  expect(rows.map(({ attempts }) => attempts)).toEqual([0, 0, 0]);
+  expect(await dead('all time out')).toEqual([]);
+});
+
 test("one tenant's flood waits its turn: another tenant's message is in the next batch", async () => {
   const batches: string[][] = [];
   const process = await relay({
