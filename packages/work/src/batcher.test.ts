@@ -154,6 +154,40 @@ describe('batches of several tenants', () => {
     expect(batches.at(-1)).toEqual(['a3', 'b3']);
   });
 
+  test('four stuck tenants do not stop a fifth, in a shard of their own or in all of them', async () => {
+    const stuck = gate();
+    const batches: string[][] = [];
+    const batcher = createBatcher<Item, number>({
+      maxItems: 10,
+      stuckMs: 5,
+      tenants: { of: (each) => each, lanes: 1 },
+      run: async (items) => {
+        batches.push(items.map(({ organizationId }) => organizationId));
+        if (items.some(({ organizationId }) => organizationId.startsWith('stuck'))) await stuck.promise;
+        return items.map(({ n }) => n);
+      },
+    });
+    const waiting: Promise<number>[] = [];
+    // The fifth tenant is in a stuck batch too, so that it also runs apart, beside lanes that are all stuck.
+    for (const organizationId of ['stuck1', 'stuck2', 'stuck3', 'stuck4', 'fifth']) waiting.push(batcher.add(item(organizationId, 1)));
+    await settle();
+    for (let n = 2; n < 12; n += 1) {
+      for (const number of [1, 2, 3, 4]) waiting.push(batcher.add(item(`stuck${number}`, n)));
+      expect(await batcher.add(item('fifth', n))).toBe(n);
+      expect(await batcher.add(item(`other${n}`, n))).toBe(n);
+    }
+    for (const number of [5, 6, 7, 8]) {
+      waiting.push(batcher.add(item(`stuck${number}`, 1)));
+      await settle();
+      expect(await batcher.add(item('sixth', number))).toBe(number);
+    }
+    stuck.resolve();
+    await Promise.all(waiting);
+    expect(batches[0]).toEqual(['stuck1', 'stuck2', 'stuck3', 'stuck4', 'fifth']);
+    await settle();
+    expect(batcher.lanes).toBe(0);
+  });
+
   test('callers that send their next item as soon as one is done have each item run once, also when lanes come and go', async () => {
     const runs = new Map<number, number>();
     let rounds = 0;

@@ -63,7 +63,8 @@ interface Lane<Item, Result> {
 const isolationLimitMs = 3_000;
 /** A shard does not wait longer than this for a batch before it sends the next. */
 const defaultStuckMs = 200;
-const mostStuck = 4;
+/** Stuck batches that run beside those that the semaphores allow; each of them uses what its service has few of, as connections. */
+const maxStuck = 16;
 /** Batches of tenants that run alone because one of them is at fault, at once. */
 const suspectsAtOnce = 4;
 const defaultMost = 64;
@@ -118,38 +119,57 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     return shards > 0 && tenant !== undefined ? apart : shared;
   }
 
-  async function start(lane: Lane<Item, Result>): Promise<void> {
+  /** Resolves when the batch no longer needs its permit. */
+  function start(lane: Lane<Item, Result>): Promise<void> {
     lane.starting -= 1;
     const entries = takeBatch(lane.queue, options);
     if (lane.queue.length > 0) pump(lane);
-    if (lane.tenant !== undefined) return await send(lane, entries).finally(() => close(lane));
-    const names = new Set(entries.map(({ item }) => tenantOf(item)));
-    let goOn: (() => void) | undefined;
-    const timer = setTimeout(() => {
-      if (stuck < mostStuck) goOn = goOnWithout(lane, names);
-    }, options.stuckMs ?? defaultStuckMs);
-    await send(lane, entries);
-    clearTimeout(timer);
-    if (goOn) goOn();
-    else close(lane);
+    const isSlow = lane.tenant !== undefined && slow.has(lane.tenant);
+    if (shards === 0 || isSlow) return send(lane, entries).finally(() => close(lane));
+    return sendWatched(lane, entries);
   }
 
-  /** The lane sends its next batch, and the stuck one's tenants run apart until it is back; then the result is to be called. */
-  function goOnWithout(lane: Lane<Item, Result>, names: ReadonlySet<string>): () => void {
+  /** A batch that is stuck gives up its permit, so that four stuck tenants do not stop a fifth. */
+  async function sendWatched(lane: Lane<Item, Result>, entries: Entry<Item, Result>[]): Promise<void> {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let conclude = () => close(lane);
+    // Repeated, because a batch may become stuck while as many are as may be.
+    const timer = setInterval(() => {
+      if (stuck >= maxStuck) return;
+      clearInterval(timer);
+      conclude = lane.tenant === undefined ? proceedWithout(lane, entries) : countStuck(conclude);
+      release();
+    }, options.stuckMs ?? defaultStuckMs);
+    const sent = send(lane, entries).finally(() => {
+      clearInterval(timer);
+      conclude();
+    });
+    await Promise.race([sent, released]);
+  }
+
+  function countStuck(conclude: () => void): () => void {
     stuck += 1;
+    return () => {
+      stuck -= 1;
+      conclude();
+    };
+  }
+
+  /** The lane sends its next batch, and the stuck one's tenants run apart until the returned function is called. */
+  function proceedWithout(lane: Lane<Item, Result>, entries: readonly Entry<Item, Result>[]): () => void {
+    const names = new Set(entries.map(({ item }) => tenantOf(item)));
     for (const name of names) suspects.set(name, (suspects.get(name) ?? 0) + 1);
     const waiting = lane.queue;
     lane.queue = [];
     enqueue(waiting);
     close(lane);
-    return () => {
-      stuck -= 1;
+    return countStuck(() => {
       for (const name of names) {
         const left = (suspects.get(name) ?? 1) - 1;
         if (left > 0) suspects.set(name, left);
         else suspects.delete(name);
       }
-    };
+    });
   }
 
   /** A tenant that had to prove itself alone, and did, goes back to its shard with what waits for it. */
