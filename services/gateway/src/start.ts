@@ -8,6 +8,7 @@ import { createAuthenticator } from './auth/authenticator.ts';
 import type { GatewayConfig } from './config.ts';
 import { createApp } from './http/app.ts';
 import { limitConnections } from './http/connection-limit.ts';
+import { HeldBytes } from './http/held-bytes.ts';
 import { createObserver } from './http/observer.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createResponder } from './http/responder.ts';
@@ -49,6 +50,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   const waiting = await startWaiting(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000 });
 
   const limiter = openLimiter(process, redis);
+  const heldBytes = new HeldBytes();
   const rules = createRules({
     readsPerMinute: config.RATE_LIMIT_READS_PER_MINUTE,
     writesPerMinute: config.RATE_LIMIT_WRITES_PER_MINUTE,
@@ -72,8 +74,9 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
       answers: waiting.answers,
       publishedKeys: publishedKeys(identity),
     },
+    heldBytes,
   });
-  const respond = createResponder({ observer: createObserver(process), stopping: process.stopping });
+  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.stopping, heldBytes } });
   const served = webhooks ? everyRoute : routes;
   const pages = [livez, readyz(process.health), openapi(served, config.PUBLIC_URL), ...docs];
   const server = createHttpServer(createApp({ routes: served, pages, pipeline, respond }));

@@ -2,8 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@agent-service/contracts';
 import type { BodyLimits } from './body-limits.ts';
 
+/** Each piece costs as much as a few hundred bytes, whatever its size: a chunked body may come in pieces of one byte. */
+const maxPieces = 10_000;
+
 /** The body as it was sent. It stops reading at the limit; what is left of a refused body is for whoever answers. */
 export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<BodyLimits, 'values'>): Promise<Buffer> {
+  const inTooManyPieces = () => new ServiceError('invalid_request', { message: `Send the body in at most ${maxPieces} chunks.` });
   const tooLarge = () => new ServiceError('payload_too_large', { message: `The body is larger than ${bytes} bytes.` });
   if (Number(request.headers['content-length'] ?? 0) > bytes) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
@@ -11,8 +15,8 @@ export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<Bo
     let size = 0;
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= bytes) chunks.push(chunk);
-      else settle(() => reject(tooLarge()));
+      if (size > bytes) settle(() => reject(tooLarge()));
+      else if (chunks.push(chunk) > maxPieces) settle(() => reject(inTooManyPieces()));
     };
     const onEnd = () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     const onClose = () => settle(() => reject(new ServiceError('cancelled')));

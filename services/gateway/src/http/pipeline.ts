@@ -11,6 +11,7 @@ import { RouteReply } from '../routes/route-reply.ts';
 import { readBody, refuseBody } from './body.ts';
 import { abortedWithClient } from './client-signal.ts';
 import type { Exchange } from './exchange.ts';
+import type { HeldBytes } from './held-bytes.ts';
 import { idempotencyKey } from './idempotency.ts';
 import { readInput } from './input.ts';
 import type { Reply } from './reply.ts';
@@ -27,6 +28,7 @@ export interface PipelineParts {
   /** What limits count the caller's address by. */
   readonly addressOf: (exchange: Exchange) => string;
   readonly backends: Backends;
+  readonly heldBytes: HeldBytes;
 }
 
 /** The way of a request through a route; each step may end it. The order is part of what callers can rely on. */
@@ -46,12 +48,26 @@ const forCallers = (route: Route, parts: PipelineParts) => async (exchange: Exch
   exchange.principal = principal;
   if (route.cost && route.cost !== 'token') await count(exchange, parts, parts.rules.forPrincipal(route.cost, principal));
   authorize(route, principal);
-  const body = route.body ? await readBody(exchange.request, route.bodyType ?? 'json', bodyLimitsOf(route)) : undefined;
+  if (parts.heldBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyHeld });
+  const body = route.body ? await readHeldBody(route, parts, exchange, principal) : undefined;
   const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
   // A body may arrive slowly; whoever was revoked meanwhile is refused all the same.
   if (waited) exchange.principal = await parts.authenticator.authenticate(token);
   return perform(route, parts, exchange, body);
 };
+
+/** Reads the body while the organization holds its bytes. One of unknown length counts as the largest that the route takes. */
+async function readHeldBody(route: Route, { heldBytes }: PipelineParts, { request }: Exchange, { organizationId }: Principal) {
+  const limits = bodyLimitsOf(route);
+  const release = heldBytes.hold(organizationId, Math.min(Number(request.headers['content-length'] ?? limits.bytes), limits.bytes));
+  try {
+    return await readBody(request, route.bodyType ?? 'json', limits);
+  } finally {
+    release();
+  }
+}
+
+const tooManyHeld = 'Too many requests of the organization are being sent or read slowly. Read the answers to earlier ones first.';
 
 /** Who the caller is. An address that failed too often gets no new look at what it sends; what was good here before stays so. */
 async function identify(exchange: Exchange, parts: PipelineParts): Promise<{ token: string; principal: Principal }> {

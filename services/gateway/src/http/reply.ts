@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ServiceError } from '@agent-service/contracts';
 import { limitHeaders } from '../limits/limit-headers.ts';
 import type { Exchange } from './exchange.ts';
+import type { HeldBytes } from './held-bytes.ts';
 import { apiHeaders } from './security-headers.ts';
 import { discardRest, hasUnreadBody } from './unread-body.ts';
 
@@ -35,10 +36,41 @@ export interface Reply {
 
 export const jsonReply = (status: number, value: unknown): Reply => ({ status, body: JSON.stringify(value) });
 
+/** Enough for 8 MB at 70 kB a second. */
+const readWithinMs = 120_000;
+
+/** Holds the rest of an answer that its reader has not taken yet, for a limited time; then its connection ends. */
+function boundUnread(
+  { request: { socket }, response, principal }: Exchange,
+  { heldBytes, readWithinMs: limitMs = readWithinMs }: Delivery,
+): void {
+  const bytes = response.writableLength;
+  if (bytes === 0) return;
+  const release = principal && heldBytes.hold(principal.organizationId, bytes);
+  const timer = setTimeout(() => socket.destroy(), limitMs).unref();
+  const end = () => {
+    clearTimeout(timer);
+    release?.();
+    response.off('finish', end);
+    socket.off('close', end);
+  };
+  response.once('finish', end);
+  // An answer behind another one on the same connection does not hear of its end.
+  socket.once('close', end);
+}
+
+/** What sending needs to know of the process. */
+export interface Delivery {
+  /** Connections end with the answers they carry once this is aborted. */
+  readonly stopping: AbortSignal;
+  readonly heldBytes: HeldBytes;
+  readonly readWithinMs?: number;
+}
+
 /** Writes head and body at once; of a stream the head. After a body that was not read the connection ends. */
-export function send(exchange: Exchange, reply: Reply, stopping: boolean): void {
+export function send(exchange: Exchange, reply: Reply, delivery: Delivery): void {
   const unread = hasUnreadBody(exchange.request, reply.status);
-  const headers = headersOf(exchange, reply, stopping || unread);
+  const headers = headersOf(exchange, reply, delivery.stopping.aborted || unread);
   if (reply.stream) {
     headers.push('Content-Type', reply.type ?? jsonType);
     exchange.response.writeHead(reply.status, headers).flushHeaders();
@@ -53,6 +85,7 @@ export function send(exchange: Exchange, reply: Reply, stopping: boolean): void 
   if (!unread) {
     exchange.response.end(reply.body);
     exchange.request.resume();
+    boundUnread(exchange, delivery);
     return;
   }
   // Its length tells the caller that the answer is complete.

@@ -4,12 +4,11 @@ import type { Request, RequestHandler, Response } from 'express';
 import { errorReply, publicError } from './error-reply.ts';
 import { Exchange } from './exchange.ts';
 import type { Observer } from './observer.ts';
-import { type Reply, type Stream, type StreamEnd, send } from './reply.ts';
+import { type Delivery, type Reply, type Stream, type StreamEnd, send } from './reply.ts';
 
 export interface ResponderParts {
   readonly observer: Observer;
-  /** Connections end with the answers they carry once this is aborted. */
-  readonly stopping: AbortSignal;
+  readonly delivery: Delivery;
 }
 
 export type ErrorWriter = (exchange: Exchange, error: ServiceError) => Reply;
@@ -24,12 +23,12 @@ interface Result {
 }
 
 /** Makes a handler that always answers: with what the work returns, or with what its failure means. */
-export function createResponder({ observer, stopping }: ResponderParts): Responder {
+export function createResponder({ observer, delivery }: ResponderParts): Responder {
   return (route, work, onError = errorReply) =>
     async (request: Request, response: Response) => {
       const exchange = new Exchange(request, response, route);
       const { reply, error } = await resultOf(exchange, work, onError);
-      if (!exchange.abandoned) send(exchange, reply, stopping.aborted);
+      if (!exchange.abandoned) send(exchange, reply, delivery);
       if (reply.stream) {
         observer.finished(exchange, { status: reply.status, ...(await endOf(reply.stream, exchange)) });
         return;

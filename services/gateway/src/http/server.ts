@@ -16,6 +16,9 @@ const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const headersTimeout = 20_000;
 const requestTimeout = 60_000;
 
+/** Requests that a client may send on a connection before the first of them is answered. */
+const maxPipelined = 50;
+
 const refused = new WeakSet<Duplex>();
 
 const parserCodes: Record<string, ErrorCode> = {
@@ -26,15 +29,41 @@ const parserCodes: Record<string, ErrorCode> = {
 /** Node's server with bounds on everything a client can make it wait for, and our error body even for what is not HTTP. */
 export function createHttpServer(listener: RequestListener): Server {
   // A missing Host header is nothing to us, and Node's own answer to it has no body.
-  const server = createServer({ maxHeaderSize, keepAliveTimeout, headersTimeout, requestTimeout, requireHostHeader: false }, listener);
+  const options = { maxHeaderSize, keepAliveTimeout, headersTimeout, requestTimeout, requireHostHeader: false };
+  const server = createServer(options, boundPipelining(listener));
+  // Each unread answer listens to its connection.
+  server.on('connection', (socket: Socket) => socket.setMaxListeners(2 * maxPipelined));
   // Node would drop the rest unseen, a second Authorization among them; requests with many are refused.
   server.maxHeadersCount = 0;
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuseBytes(socket as Socket, cause));
   // Without this, Node closes the connection and says nothing.
   server.on('connect', (_request, socket) => refuse(socket, new ServiceError('method_not_allowed'), [`Allow: ${methods}`]));
   // What a client expects of us beyond 100-continue changes nothing about the answer.
-  server.on('checkExpectation', listener);
+  server.on('checkExpectation', boundPipelining(listener));
   return server;
+}
+
+const unanswered = Symbol('unanswered requests');
+
+/**
+ * Closes a connection with too many unanswered requests. One read of 64 kB can hold 3,000 of them, which Node hands out at once; nothing
+ * else would run until all of them were begun.
+ */
+function boundPipelining(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    const socket = request.socket as Socket & { [unanswered]?: number };
+    if (socket.destroyed) return;
+    const count = (socket[unanswered] ?? 0) + 1;
+    if (count > maxPipelined) {
+      socket.destroy();
+      return;
+    }
+    socket[unanswered] = count;
+    response.once('close', () => {
+      socket[unanswered] = (socket[unanswered] ?? 1) - 1;
+    });
+    listener(request, response);
+  };
 }
 
 function refuseBytes(socket: Socket, cause: NodeJS.ErrnoException): void {

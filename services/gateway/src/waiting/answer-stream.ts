@@ -9,7 +9,7 @@ import type { Waiter } from './waits.ts';
 
 const heartbeatMs = 15_000;
 /** Of a reader that is this far behind, deltas are dropped. */
-const maxUnreadBytes = 1024 * 1024;
+const maxUnreadBytes = 256 * 1024;
 /** How long a reader may take for the end, once it is written. */
 const lingerMs = 30_000;
 
