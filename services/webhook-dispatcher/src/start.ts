@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createClient } from '@agent-service/contracts';
-import { openRedis, startWorker } from '@agent-service/queues';
-import type { ProcessContext } from '@agent-service/runtime';
+import { type JobWorker, openRedis, startWorker } from '@agent-service/queues';
+import type { Clock, ProcessContext } from '@agent-service/runtime';
 import type { DispatcherConfig } from './config.ts';
 import { createReceiverAgent } from './http/agent.ts';
 import { createDeliver } from './jobs/deliver.ts';
@@ -23,9 +23,40 @@ export async function start(process: ProcessContext, config: DispatcherConfig): 
   const agent = createReceiverAgent({ allowed: config.WEBHOOK_ALLOWED_NETWORKS, extraAuthorities });
   process.onStop('receivers', () => agent.destroy());
   const redis = await openRedis(process, config);
-  await startWorker(process, redis, 'deliveries', {
+  const worker = await startWorker(process, redis, 'deliveries', {
     concurrency: config.DELIVERY_JOBS_AT_ONCE,
     drainMs,
     handle: createDeliver({ process, webhooks, agent }),
   });
+  pauseOnWrongClock(process, worker);
+}
+
+const clockCheckMs = 500;
+
+/**
+ * A computer whose clock is wrong rejects valid certificates, and receivers would be disabled for it. The check throws until the
+ * clock of webhooks has been measured, so that a process which starts with a wrong clock sends nothing either.
+ */
+function pauseOnWrongClock({ clock, logger, onStop }: ProcessContext, worker: JobWorker): void {
+  let isPaused = false;
+  function check(): void {
+    const fault = clockFault(clock);
+    if ((fault !== undefined) === isPaused) return;
+    isPaused = fault !== undefined;
+    if (isPaused) worker.pause();
+    else worker.resume();
+    logger.warn({ event: isPaused ? 'deliveries_paused' : 'deliveries_resumed', err: fault });
+  }
+  check();
+  const timer = setInterval(check, clockCheckMs);
+  onStop('clock check', async () => clearInterval(timer));
+}
+
+function clockFault(clock: Clock): unknown {
+  try {
+    clock.check();
+    return undefined;
+  } catch (cause) {
+    return cause;
+  }
 }

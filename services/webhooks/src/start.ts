@@ -38,7 +38,7 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
     refusalOfUrl: (url) => refusalOfTarget(url, allowed, resolve),
     now,
   };
-  const mailer = createMailer(process, config);
+  const mailer = createMailer(process, config, now);
   startSweeps(process, { context, jobs, notify: createNotifier({ store, identity, mailer, logger: process.logger, now }) });
   return await serve(process, config, 'webhooks', implementation(context));
 }

@@ -139,6 +139,7 @@ test('a success makes a failing endpoint healthy; seven days of failures disable
   expect(mails.received[0]).toMatchObject({ from: 'webhooks@service.example', to: ['admin@acme.example'] });
   const [mail] = mails.received;
   expect(mail?.data).toContain(`Subject: Webhook ${id} was disabled`);
+  expect(mail?.data).toContain(`Date: ${new Date(clock).toUTCString().replace('GMT', '+0000')}`);
   for (const part of ['multipart/alternative', 'text/plain', 'text/html']) expect(mail?.data).toContain(part);
   expect(await query(webhooks.databaseUrl, 'select 1 from notices')).toEqual([]);
 

@@ -12,7 +12,11 @@ export interface ServiceProcess {
   /** Of its gRPC server, where it has one. */
   readonly address: string;
   readonly opsUrl: string;
-  start(): Promise<void>;
+  /** Resolves when the process reports these faults and no others: without any it is ready. */
+  start(faults?: readonly string[]): Promise<void>;
+  /** Resolves when the process reports these faults and no others. */
+  untilFaults(faults: readonly string[]): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
   /** SIGKILL: no instruction of it runs after this. */
   kill(): Promise<void>;
   /** SIGTERM, and the code it ended with. */
@@ -35,25 +39,30 @@ export async function serviceProcess(service: string, settings: Readonly<Record<
   return {
     address: `127.0.0.1:${grpcPort}`,
     opsUrl,
-    async start() {
+    async start(faults = []) {
       child = spawn(process.execPath, [`${services}${service}/src/main.ts`], { env, stdio: ['ignore', 'inherit', 'inherit'] });
-      await untilReady(service, `${opsUrl}/readyz`, child);
+      await untilFaults(service, `${opsUrl}/readyz`, child, faults);
     },
+    async untilFaults(faults) {
+      if (child) await untilFaults(service, `${opsUrl}/readyz`, child, faults);
+    },
+    signal: (signal) => void child?.kill(signal),
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
   };
 }
 
-async function untilReady(service: string, url: string, child: ChildProcess): Promise<void> {
+async function untilFaults(service: string, url: string, child: ChildProcess, expected: readonly string[]): Promise<void> {
   const end = performance.now() + readyLimitMs;
+  let last: unknown[] = [];
   while (performance.now() < end) {
     if (child.exitCode !== null) throw new Error(`${service} ended with code ${child.exitCode}`);
-    const ready = await fetch(url).then(
-      ({ ok }) => ok,
-      () => false,
+    last = await fetch(url).then(
+      async (response) => Object.keys(((await response.json()) as { faults: object }).faults),
+      () => ['not listening'],
     );
-    if (ready) return;
+    if (String(last) === String(expected)) return;
     await pause(25);
   }
-  throw new Error(`${service} did not get ready`);
+  throw new Error(`${service} at ${url} reports [${last}] and not [${expected}]`);
 }

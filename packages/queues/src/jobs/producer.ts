@@ -50,7 +50,8 @@ export function createProducer<Name extends JobName>(
   return {
     async add(all) {
       if (all.length === 0) return;
-      const entries = all.map((job) => ({ name, data: job.payload, opts: optionsOf(kind.id(job.payload), job) }));
+      const timestamp = process.clock.now();
+      const entries = all.map((job) => ({ name, data: job.payload, opts: { ...optionsOf(kind.id(job.payload), job), timestamp } }));
       const [first, ...more] = entries;
       // A pipeline for one command costs as much as the command.
       await bounded<unknown>(first && more.length === 0 ? queueNow().add(name, first.data, first.opts) : queueNow().addBulk(entries));

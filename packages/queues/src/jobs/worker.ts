@@ -18,8 +18,9 @@ export interface WorkerOptions<Payload> {
 }
 
 export interface JobWorker {
-  /** Takes no new jobs from now on. */
+  /** Takes no new jobs until `resume`. */
   pause(): void;
+  resume(): void;
   /** How many jobs are in hand. */
   readonly active: number;
 }
@@ -51,14 +52,22 @@ export async function startWorker<Name extends JobName>(
 ): Promise<JobWorker> {
   const kind = jobKind(name);
   const hands = createHands(process, kind, handle);
-  let paused = false;
+  let isPaused = false;
   let worker: Worker | undefined;
-  const opened = redis.topology.then(() => {
-    if (!paused) worker = openWorker(process, redis, { kind, hands, concurrency, times });
-  });
+  const opened = redis.topology.then(open);
+  function open(): void {
+    if (!isPaused && !process.stopping.aborted) worker ??= openWorker(process, redis, { kind, hands, concurrency, times });
+  }
   const pause = () => {
-    paused = true;
+    isPaused = true;
     void worker?.pause(true);
+  };
+  const resume = () => {
+    if (!isPaused || process.stopping.aborted) return;
+    isPaused = false;
+    if (worker) void worker.resume();
+    // Before the topology is known, its arrival opens the worker.
+    else void redis.topology.then(open, () => undefined);
   };
   process.onStop(`worker of ${kind.queue}`, () => stop(), drainMs + handBackMs + 2 * closeMs);
 
@@ -72,6 +81,7 @@ export async function startWorker<Name extends JobName>(
   opened.catch((cause: unknown) => process.logger.error({ event: 'worker_not_started', queue: kind.queue, err: cause }));
   return {
     pause,
+    resume,
     get active() {
       return hands.active;
     },

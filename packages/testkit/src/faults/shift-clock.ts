@@ -1,13 +1,14 @@
 /**
- * Loaded with `node --import` into processes under test. At the start and on SIGUSR2 the process's time of day is shifted by the
- * milliseconds that the file named in this module's query holds; the monotonic clock goes on as it was.
+ * Loaded with `node --import` into processes under test. Shifts the process's time of day: at the start by `ahead` of this module's query, or
+ * by the milliseconds in its `file`, and on SIGUSR2 by those in the file. The monotonic clock is left as it is.
  */
 import { existsSync, readFileSync } from 'node:fs';
 
-const file = new URL(import.meta.url).searchParams.get('file') ?? '';
+const { searchParams } = new URL(import.meta.url);
+const file = searchParams.get('file') ?? '';
 const RealDate = Date;
 const readShift = () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
-let shiftMs = readShift();
+let shiftMs = searchParams.has('ahead') ? Number(searchParams.get('ahead')) : readShift();
 const now = () => RealDate.now() + shiftMs;
 
 globalThis.Date = new Proxy(RealDate, {

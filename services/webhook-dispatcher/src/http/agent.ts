@@ -28,6 +28,8 @@ export function createReceiverAgent({
   });
   return new Agent({
     keepAliveTimeout: idleMs,
+    // A receiver may ask for longer, and each of its names would take one of the origins for that time.
+    keepAliveMaxTimeout: idleMs,
     maxOrigins: originsAtOnce,
     // Bodies and headers have one limit together, which is the sender's.
     headersTimeout: 0,

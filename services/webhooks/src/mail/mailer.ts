@@ -18,6 +18,7 @@ export interface Mailer {
 export function createMailer(
   process: ProcessContext,
   { SMTP_URL: url, SMTP_FROM: from }: { SMTP_URL?: string | undefined; SMTP_FROM: string },
+  now: () => number,
 ): Mailer | undefined {
   if (url === undefined) return undefined;
   const transport = createTransport({ url, ...limits });
@@ -30,6 +31,7 @@ export function createMailer(
         subject,
         text,
         html,
+        date: new Date(now()),
         messageId: `<${id}@agent-service>`,
         disableFileAccess: true,
         disableUrlAccess: true,
