@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Call, type RpcOf, services } from '@agent-service/contracts';
-import { type Sql, writeAudit } from '@agent-service/store';
+import { createSemaphore } from '@agent-service/runtime';
+import { judgeStatement, type Sql, writeAudit } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import { judge, type Outcome } from '../domain/outcome.ts';
 import { type EndpointChange, settleBatch } from '../domain/settle-batch.ts';
@@ -24,29 +25,58 @@ interface Applied {
   audited: boolean;
 }
 
-export const endDelivery = ({ store, lines, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'endDelivery'> => ({
-  allow: services('webhook-dispatcher'),
-  async handle({ items }, call) {
-    checkCount(items, 'items');
-    const at = now();
-    const jobs = items.map((item, position): EndingJob => ({ ...toJob(item), position, outcome: toOutcome(item) }));
-    const delivered = await saveDelivered(store.sql, jobs.filter(isDelivered), at);
-    lines.nudge(delivered);
-    await touchEndpoints(store.sql, delivered, at);
-    const ended = new Set(delivered.map(({ position }) => position));
-    const others = jobs.filter(({ position }) => !ended.has(position));
-    if (others.length === 0) return {};
+/** How long a batch of several tenants waits for a locked endpoint of one of them. */
+const sharedLockLimitMs = 200;
+const tenantsAtOnce = 3;
+
+export const endDelivery = ({ store, lines, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'endDelivery'> => {
+  const tenantRuns = createSemaphore(tenantsAtOnce);
+
+  async function endTogether(jobs: readonly EndingJob[], call: Call, at: number, lockLimitMs?: number): Promise<void> {
     const { endpoints, alarms, audited } = await store.transaction(async ({ sql }) => {
-      const inHand = await lockInHand(sql, others);
-      const outcomes = others.map(({ outcome }) => outcome);
+      if (lockLimitMs !== undefined) await sql(`select set_config('lock_timeout', $1, true)`, [String(lockLimitMs)]);
+      const inHand = await lockInHand(sql, jobs);
+      const outcomes = jobs.map(({ outcome }) => outcome);
       return await apply(sql, call, inHand, outcomes, at);
     });
     lines.ring(alarms);
     lines.nudge(endpoints);
     if (audited) auditRelay.nudge();
-    return {};
-  },
-});
+  }
+
+  /** A locked endpoint delays the deliveries of its own tenant: the others are ended apart from it. */
+  async function endApart(jobs: readonly EndingJob[], call: Call, at: number): Promise<void> {
+    const tenants = [...Map.groupBy(jobs, ({ organizationId, environment }) => `${organizationId}/${environment}`).values()];
+    if (tenants.length <= 1) return tenants[0] && (await endTogether(tenants[0], call, at));
+    try {
+      await endTogether(jobs, call, at, sharedLockLimitMs);
+    } catch (cause) {
+      if (!['slow', 'retry'].includes(judgeStatement(cause))) throw cause;
+      const runs = await Promise.allSettled(tenants.map((tenant) => tenantRuns.run(() => endTogether(tenant, call, at))));
+      const failed = runs.find((run) => run.status === 'rejected');
+      if (failed) throw failed.reason;
+    }
+  }
+
+  return {
+    allow: services('webhook-dispatcher'),
+    async handle({ items }, call) {
+      checkCount(items, 'items');
+      const at = now();
+      const jobs = items.map((item, position): EndingJob => ({ ...toJob(item), position, outcome: toOutcome(item) }));
+      const delivered = await saveDelivered(store.sql, jobs.filter(isDelivered), at);
+      lines.nudge(delivered);
+      await touchEndpoints(store.sql, delivered, at);
+      const ended = new Set(delivered.map(({ position }) => position));
+      await endApart(
+        jobs.filter(({ position }) => !ended.has(position)),
+        call,
+        at,
+      );
+      return {};
+    },
+  };
+};
 
 interface EndingJob extends Armed {
   position: number;

@@ -58,7 +58,7 @@ const recordOf = ({ position, organizationId, environment, deliveryId, dispatch,
   response_body: outcome.body,
 });
 
-/** Notes when these were delivered to, where that is not known to within a second. */
+/** Notes when these were delivered to, where that is not known to within a second. One that is locked is noted with a later delivery. */
 export async function touchEndpoints(sql: Sql, delivered: readonly Delivered[], now: number): Promise<void> {
   const isStale = ({ lastDeliveryAt }: Delivered) => lastDeliveryAt === null || toMs(lastDeliveryAt) < now - behindMs;
   const stale = distinctEndpoints(delivered.filter(isStale));
@@ -67,7 +67,7 @@ export async function touchEndpoints(sql: Sql, delivered: readonly Delivered[], 
     `with locked as (
        select endpoint.organization_id, endpoint.environment, endpoint.id
        from unnest($1::text[], $2::text[], $3::text[]) as wanted (organization_id, environment, id)
-       join endpoints as endpoint using (organization_id, environment, id) order by 1, 2, 3 for no key update of endpoint
+       join endpoints as endpoint using (organization_id, environment, id) order by 1, 2, 3 for no key update of endpoint skip locked
      )
      update endpoints as endpoint set last_delivery_at = greatest(endpoint.last_delivery_at, $4) from locked
      where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`,

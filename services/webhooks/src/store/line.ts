@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { laneWidth, narrowLaneWidth } from '../domain/lanes.ts';
+import { laneWidth, narrowLaneWidth, organizationWidth } from '../domain/lanes.ts';
 import { type DeliveryKey, type EndpointKey, endpointColumns } from './keys.ts';
 import { toTimestamp } from './time.ts';
 
@@ -33,44 +33,51 @@ export const atPlaceOf = (found: string): string =>
   `delivery.tableoid = ${found}.part and delivery.ctid = ${found}.place and (${found}.part, ${found}.place) is not distinct from (${found}.part, ${found}.place)`;
 
 /**
- * Takes what is due out of the lines of these endpoints, oldest first, for as long as their lanes have room. Lanes are counted
- * without a lock: two replicas that do this at the same moment may fill a lane twice, and it empties again. Rows that are locked
- * here are written by their place, since a join by key reads the whole table wherever statistics are missing or old.
+ * Takes what is due out of the lines of these endpoints, oldest first, for as long as their lanes and their organizations have room.
+ * Lanes are counted without a lock: two replicas that do this at the same moment may fill a lane twice, and it empties again. Rows that
+ * are locked here are written by their place, since a join by key reads the whole table wherever statistics are missing or old.
  */
+const armStatement = `
+  with wanted as materialized (
+    select * from unnest($1::text[], $2::text[], $3::text[], $6::text[], $7::text[]) as wanted (organization_id, environment, id, shared, own)
+  ), lanes as materialized (
+    select endpoint.*, (
+      select count(*)::integer from deliveries as delivery
+      where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
+        and delivery.endpoint_id = endpoint.id and delivery.state = 'armed' and delivery.ended_at is null) as armed
+    from (select distinct organization_id from wanted) as organization
+    cross join lateral (
+      select organization_id, environment, id, active, first_failure_at, coalesce(void_before, '-infinity') as void_before from endpoints
+      where organization_id = organization.organization_id and deleted_at is null offset 0) as endpoint
+  ), organizations as (
+    select lanes.organization_id, (${organizationWidth} - sum(lanes.armed)) / nullif(count(wanted.id), 0) as share
+    from lanes left join wanted using (organization_id, environment, id) group by 1
+  ), open as materialized (
+    select lanes.*, case when lanes.first_failure_at is null then wanted.shared else wanted.own end as job,
+      greatest(least(organizations.share, case when lanes.first_failure_at is null then ${laneWidth} else ${narrowLaneWidth} end - lanes.armed),
+        case when lanes.armed = 0 then 1 else 0 end) as room
+    from wanted join lanes using (organization_id, environment, id) join organizations using (organization_id)
+    where lanes.active
+  ), line as materialized (
+    select found.part, found.place, open.job from open cross join lateral (
+      select delivery.tableoid as part, delivery.ctid as place from deliveries as delivery
+      where delivery.organization_id = open.organization_id and delivery.environment = open.environment
+        and delivery.endpoint_id = open.id and delivery.state = 'waiting' and delivery.ended_at is null and delivery.due_at <= $4
+        and delivery.created_at > open.void_before
+      order by delivery.due_at limit greatest(open.room, 0) for update skip locked) as found
+  )
+  update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5, job = line.job from line
+  where ${atPlaceOf('line')}
+  returning delivery.organization_id as "organizationId", delivery.environment, delivery.id as "deliveryId", delivery.dispatch, delivery.job`;
+
 export function armLines(sql: Sql, endpoints: readonly WithJobs[], now: number): Promise<ArmedBy[]> {
-  return sql<ArmedBy>(
-    `with lanes as (
-       select endpoint.organization_id, endpoint.environment, endpoint.id,
-         case when endpoint.first_failure_at is null then wanted.shared else wanted.own end as job,
-         coalesce(endpoint.void_before, '-infinity') as void_before,
-         case when endpoint.first_failure_at is null then ${laneWidth} else ${narrowLaneWidth} end - (
-           select count(*) from deliveries as delivery
-           where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
-             and delivery.endpoint_id = endpoint.id and delivery.state = 'armed' and delivery.ended_at is null) as room
-       from unnest($1::text[], $2::text[], $3::text[], $6::text[], $7::text[]) as wanted (organization_id, environment, id, shared, own)
-       cross join lateral (
-         select * from endpoints
-         where organization_id = wanted.organization_id and environment = wanted.environment and id = wanted.id
-           and active and deleted_at is null offset 0) as endpoint
-     ), line as materialized (
-       select found.part, found.place, lanes.job from lanes cross join lateral (
-         select delivery.tableoid as part, delivery.ctid as place from deliveries as delivery
-         where delivery.organization_id = lanes.organization_id and delivery.environment = lanes.environment
-           and delivery.endpoint_id = lanes.id and delivery.state = 'waiting' and delivery.ended_at is null and delivery.due_at <= $4
-           and delivery.created_at > lanes.void_before
-         order by delivery.due_at limit greatest(lanes.room, 0) for update skip locked) as found
-     )
-     update deliveries as delivery set state = 'armed', dispatch = delivery.dispatch + 1, look_at = $5, job = line.job from line
-     where ${atPlaceOf('line')}
-     returning delivery.organization_id as "organizationId", delivery.environment, delivery.id as "deliveryId", delivery.dispatch, delivery.job`,
-    [
-      ...endpointColumns(endpoints),
-      toTimestamp(now),
-      toTimestamp(now + believedMs),
-      endpoints.map(({ shared }) => shared),
-      endpoints.map(({ own }) => own),
-    ],
-  );
+  return sql<ArmedBy>(armStatement, [
+    ...endpointColumns(endpoints),
+    toTimestamp(now),
+    toTimestamp(now + believedMs),
+    endpoints.map(({ shared }) => shared),
+    endpoints.map(({ own }) => own),
+  ]);
 }
 
 /** Has the lines of these endpoints looked after from then on. */

@@ -1,0 +1,125 @@
+import { until } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client as Database } from 'pg';
+import { organizationWidth } from '../src/domain/lanes.ts';
+import { type Booted, boot, query } from './booted.ts';
+import { asCaller } from './clients.ts';
+
+const endpointsOfBusy = 500;
+const eventsOfBusy = 20;
+
+let webhooks: Booted;
+beforeAll(async () => {
+  webhooks = await boot();
+});
+afterAll(() => webhooks.stop());
+
+const as = <T>(organizationId: string, work: () => T) => asCaller({ organizationId }, work);
+
+async function createEndpoint(organizationId: string): Promise<string> {
+  const request = { url: 'https://127.0.0.1/in', events: ['agent.created'], active: true };
+  return (await as(organizationId, () => webhooks.gateway.createEndpoint(request))).endpoint?.id ?? '';
+}
+
+const eventOf = (id: string, organizationId: string) => ({
+  id,
+  type: 'agent.created',
+  organizationId,
+  environment: 'live',
+  createdAt: new Date().toISOString(),
+  dataJson: '{}',
+});
+
+interface ArmedRow {
+  id: string;
+  endpoint_id: string;
+  dispatch: number;
+}
+
+const armedOf = (organizationId: string) =>
+  query<ArmedRow>(webhooks.databaseUrl, `select id, endpoint_id, dispatch from deliveries where organization_id = $1 and state = 'armed'`, [
+    organizationId,
+  ]);
+
+const endOf = (organizationId: string, { id, dispatch }: ArmedRow, status: number) => ({
+  delivery: { organizationId, environment: 'live', deliveryId: id },
+  dispatch,
+  ...(status === 0
+    ? { failure: { reason: 'timeout', durationMs: 15_000 } }
+    : { answer: { status, body: '', retryAfterMs: 0, durationMs: 1 } }),
+});
+
+/** Endpoints beyond the limit of an organization, as many as it could make over time. */
+async function addEndpoints(organizationId: string, count: number): Promise<void> {
+  await createEndpoint(organizationId);
+  await query(
+    webhooks.databaseUrl,
+    `insert into endpoints (organization_id, environment, id, url, events, description, active, secret, first_failure_at, created_at, updated_at)
+     select organization_id, environment, id || n, url, events, description, active, secret, case when n % 2 = 0 then now() end, now(), now()
+     from endpoints, generate_series(2, $2::int) n where organization_id = $1`,
+    [organizationId, count],
+  );
+}
+
+test('500 endpoints of one organization, half of them failing, share its places, each keeps one, and other organizations have theirs', async () => {
+  await addEndpoints('org_busy', endpointsOfBusy);
+  const honest = await createEndpoint('org_honest');
+  for (let n = 0; n < eventsOfBusy; n += 1) await webhooks.credits.receiveEvents({ events: [eventOf(`evt_${n}`, 'org_busy')] });
+  await webhooks.credits.receiveEvents({ events: Array.from({ length: 50 }, (_, n) => eventOf(`evt_h${n}`, 'org_honest')) });
+  const endpointsArmed = async () => new Set((await armedOf('org_busy')).map(({ endpoint_id }) => endpoint_id)).size;
+  await until('each endpoint has its turn', async () => (await endpointsArmed()) === endpointsOfBusy);
+  await until('the lane of the honest endpoint is full', async () => (await armedOf('org_honest')).length === 16);
+  expect((await armedOf('org_honest')).every(({ endpoint_id }) => endpoint_id === honest)).toBe(true);
+  // Besides the one of each endpoint there are only those that were armed while the organization had room.
+  expect((await armedOf('org_busy')).length).toBeLessThanOrEqual(endpointsOfBusy + organizationWidth);
+
+  // All fail or succeed, over and over: the organization never has more.
+  for (let round = 0; round < 3; round += 1) {
+    const armed = await armedOf('org_busy');
+    const items = armed.map((row, index) => endOf('org_busy', row, index % 2 === 0 ? 0 : 200));
+    await webhooks.dispatcher.endDelivery({ items });
+    await until('each endpoint has another turn', async () => {
+      const ended = new Set(armed.map(({ id, dispatch }) => `${id} ${dispatch}`));
+      const now = await armedOf('org_busy');
+      expect(now.length).toBeLessThanOrEqual(endpointsOfBusy + organizationWidth);
+      return now.length >= endpointsOfBusy && now.every(({ id, dispatch }) => !ended.has(`${id} ${dispatch}`));
+    });
+  }
+}, 60_000);
+
+test('one organization alone uses its whole width', async () => {
+  for (let n = 0; n < 10; n += 1) await createEndpoint('org_wide');
+  await webhooks.credits.receiveEvents({ events: Array.from({ length: 30 }, (_, n) => eventOf(`evt_w${n}`, 'org_wide')) });
+  await until('its places are taken', async () => (await armedOf('org_wide')).length >= organizationWidth - 10);
+  expect((await armedOf('org_wide')).length).toBeLessThanOrEqual(organizationWidth);
+});
+
+test('a locked endpoint of one tenant delays no outcome of another', async () => {
+  const locked = await createEndpoint('org_locked');
+  const free = await createEndpoint('org_free');
+  const events = ['org_locked', 'org_free'].flatMap((organization) => [1, 2].map((n) => eventOf(`evt_${organization}_${n}`, organization)));
+  await webhooks.credits.receiveEvents({ events });
+  const armed = async () => [await armedOf('org_locked'), await armedOf('org_free')] as const;
+  await until('all are armed', async () => (await armed()).flat().length === 4);
+  const [ofLocked, ofFree] = await armed();
+  const database = new Database({ connectionString: webhooks.databaseUrl, options: '-c search_path=webhooks' });
+  await database.connect();
+  try {
+    await database.query('begin');
+    await database.query('select 1 from endpoints where id = $1 for update', [locked]);
+    // A success notes its time at the endpoint, a failure changes its health.
+    const items = [
+      ...ofLocked.map((row, n) => endOf('org_locked', row, n * 200)),
+      ...ofFree.map((row, n) => endOf('org_free', row, n * 200)),
+    ];
+    await expect(webhooks.dispatcher.endDelivery({ items })).rejects.toThrow();
+    const { deliveries } = await as('org_free', () => webhooks.gateway.listDeliveries({ endpointId: free }));
+    expect(deliveries.map(({ attempts }) => attempts.length)).toEqual([1, 1]);
+    await database.query('rollback');
+    await webhooks.dispatcher.endDelivery({ items });
+    const { deliveries: late } = await as('org_locked', () => webhooks.gateway.listDeliveries({ endpointId: locked }));
+    expect(late.map(({ attempts }) => attempts.length)).toEqual([1, 1]);
+  } finally {
+    await database.end();
+  }
+});
