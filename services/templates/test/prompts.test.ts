@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { ownFolder } from '../src/catalogue/catalogue.ts';
-import { readFolder } from '../src/catalogue/read-folder.ts';
+import { builtInFolder, readTemplateFolder } from '../src/catalogue/catalogue.ts';
 import { difference, tableIn } from './support/table.ts';
 import { dataIn, startWorld, type World } from './support/world.ts';
 
-const files = await readFolder(ownFolder);
+const files = await readTemplateFolder(builtInFolder);
 const templates = files.flatMap((file) => ('template' in file ? [file.template] : []));
 
 let world: World;

@@ -6,8 +6,7 @@ import { testFolder } from '@agent-service/testkit';
 import { describe, expect, test } from '@jest/globals';
 import { operatorsTemplate, writeTemplate } from '../../test/support/template-file.ts';
 import { categories } from '../domain/template.ts';
-import { loadCatalogue, ownFolder } from './catalogue.ts';
-import { readFolder } from './read-folder.ts';
+import { builtInFolder, loadCatalogue, readTemplateFolder } from './catalogue.ts';
 
 const folderOf = async (...templates: object[]): Promise<string> => {
   const folder = join(await testFolder(), 'own');
@@ -28,16 +27,16 @@ describe('the templates that come with the service', () => {
       expect([category, all.filter((template) => template.category === category).length >= 3]).toEqual([category, true]);
   });
 
-  test('stand where their category and id say, with a statement beside each prompt', async () => {
-    for (const file of await readFolder(ownFolder)) {
+  test('have the path of their category and id, and a statement for each prompt', async () => {
+    for (const file of await readTemplateFolder(builtInFolder)) {
       if (!('template' in file)) throw new Error(`${file.path}: ${file.faults}`);
       const { id, category, suggested_prompts: prompts } = file.template;
-      expect(relative(ownFolder, file.path)).toBe(join(category, `${id}.json`));
+      expect(relative(builtInFolder, file.path)).toBe(join(category, `${id}.json`));
       expect(prompts.filter(({ sql }) => sql === undefined)).toEqual([]);
     }
   });
 
-  test('are written for tables and columns of the demonstration, and write nothing', async () => {
+  test('use tables and columns of the demonstration data, read-only', async () => {
     const { all } = await loadCatalogue();
     for (const { id, tables: scope, requiredTables, readOnly } of all) {
       expect([id, readOnly]).toEqual([id, true]);
@@ -49,15 +48,15 @@ describe('the templates that come with the service', () => {
     }
   });
 
-  test('show salaries to nobody who may not view people', async () => {
+  test('require users:read where they show salaries', async () => {
     const { all } = await loadCatalogue();
     const showing = all.filter(({ tables: scope }) => scope.some((entry) => /^employees($|.*salary)/.test(entry)));
     expect(showing.map(({ requiredPermissions }) => requiredPermissions.includes('users:read'))).toEqual([true]);
   });
 });
 
-describe('the operator’s folder', () => {
-  test('adds to what there is, from folders and through links, as volumes are mounted', async () => {
+describe('the folder of the operator', () => {
+  test('adds templates from nested folders and through links, as in mounted volumes', async () => {
     const folder = await folderOf(operatorsTemplate());
     await mkdir(join(folder, '..data'));
     await mkdir(join(folder, 'more'));
@@ -72,20 +71,20 @@ describe('the operator’s folder', () => {
   });
 
   test.each([
-    ['a field that there is not', { nmae: 'x' }, /nmae/],
-    ['an id of another form', { id: 'sales' }, /id: must be tpl_/],
+    ['an unknown field', { nmae: 'x' }, /nmae/],
+    ['an id in another form', { id: 'sales' }, /id: must be tpl_/],
     ['a name that is too long', { name: 'x'.repeat(101) }, /name: must have 1 to 100/],
-    ['a category that there is not', { category: 'legal' }, /category: /],
+    ['an unknown category', { category: 'legal' }, /category: /],
     ['too many prompts', { suggested_prompts: Array(6).fill('x') }, /suggested_prompts: /],
-    ['a version that is not the newest', { version: '2.0.0' }, /version: must be the newest/],
+    ['a version that is not the newest of the changelog', { version: '2.0.0' }, /version: must be the newest/],
     [
       'a version of two numbers',
       { version: '1.0', changelog: [{ version: '1.0', date: '2026-01-01', changes: 'x' }] },
       /changelog.0.version/,
     ],
-    ['a day that there is not', { changelog: [{ version: '1.0.0', date: '2026-02-30', changes: 'x' }] }, /changelog.0.date/],
+    ['a date that does not exist', { changelog: [{ version: '1.0.0', date: '2026-02-30', changes: 'x' }] }, /changelog.0.date/],
     [
-      'a changelog from old to new',
+      'a changelog from oldest to newest',
       {
         changelog: [
           { version: '1.0.0', date: '2026-01-01', changes: 'x' },
@@ -99,18 +98,18 @@ describe('the operator’s folder', () => {
       { data_scope: { tables: ['payments'] } },
       /data_scope.tables.0: must be one of required_tables/,
     ],
-    ['a permission that is no scope', { required_permissions: ['everything'] }, /required_permissions.0: is not a scope/],
-    ['the id of one that comes with the service', { id: 'tpl_sales_performance' }, /id: tpl_sales_performance is the id of /],
-  ])('is refused with the file and the field: %s', async (_, more, fault) => {
+    ['a permission that is not a scope', { required_permissions: ['everything'] }, /required_permissions.0: is not a scope/],
+    ['the id of a template that comes with the service', { id: 'tpl_sales_performance' }, /id: tpl_sales_performance is the id of /],
+  ])('is refused with the file and the field for %s', async (_, more, fault) => {
     const loading = loadCatalogue(await folderOf(operatorsTemplate(more)));
     await expect(loading).rejects.toThrow(fault);
     await expect(loading).rejects.toThrow(/TEMPLATES_DIR: .*0\.json: /s);
   });
 
-  test('is refused with all that is wrong at once, and when it is not there', async () => {
+  test('is refused with all faults at once, and when it does not exist', async () => {
     const folder = await folderOf(operatorsTemplate({ id: 'x' }), operatorsTemplate({ id: 'y' }));
     await writeFile(join(folder, 'broken.json'), '{');
     await expect(loadCatalogue(folder)).rejects.toThrow(/0\.json: id.*1\.json: id.*broken\.json: /s);
-    await expect(loadCatalogue(join(folder, 'nowhere'))).rejects.toThrow(/TEMPLATES_DIR: .*nowhere can not be read/s);
+    await expect(loadCatalogue(join(folder, 'nowhere'))).rejects.toThrow(/TEMPLATES_DIR: .*nowhere cannot be read/s);
   });
 });

@@ -1,15 +1,23 @@
 import { isScope } from '@agent-service/contracts';
 import { parseTableScope } from '@agent-service/contracts/data-scope';
 import { z } from 'zod';
-import { type Change, categories, type Template, tiers } from '../domain/template.ts';
-import { isNewer, versionPattern } from '../domain/version.ts';
+import { categories, type Template, type TemplateChange, tiers } from '../domain/template.ts';
+
+/** Three numbers with dots between them. */
+export const versionPattern = /^(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$/;
+
+export function isNewer(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((text) => text.split('.').map(Number)) as [number[], number[]];
+  const at = a.findIndex((number, index) => number !== b[index]);
+  return at >= 0 && (a[at] as number) > (b[at] ?? 0);
+}
 
 const longestText = 2_000;
 const longestPrompt = 32_000;
 const mostPrompts = 5;
 const mostTables = 200;
 
-/** Within bounds that are counted by code points, as everywhere; with a letter in it, and nothing that no database keeps. */
+/** Text that is not blank, with at most so many code points, that PostgreSQL can store. */
 const text = (longest: number) =>
   z
     .string()
@@ -21,7 +29,7 @@ const plainTable = z
   .string()
   .refine((value) => parseTableScope(value)?.columns === null, 'must be the name of a table, as orders or sales.orders');
 
-/** With the statement whose figures the prompt is about, where there are data to ask it of. */
+/** A prompt for the demonstration data has a statement, which tests compare the answer with. */
 const prompt = z.union([
   text(longestText).transform((value) => ({ prompt: value, sql: undefined })),
   z.strictObject({ prompt: text(longestText), sql: z.string().min(1).optional() }),
@@ -33,7 +41,8 @@ const change = z.strictObject({
   changes: text(longestText),
 });
 
-const file = z
+/** The content of a template's file. Unknown fields are refused, so that a misspelt name does not become a default. */
+export const templateFile = z
   .strictObject({
     id: z.string().regex(/^tpl_[a-z0-9_]{1,60}$/, 'must be tpl_ and small letters, digits and _'),
     name: text(100),
@@ -66,7 +75,7 @@ const file = z
         context.addIssue({ code: 'custom', path: ['data_scope', 'tables', index], message: 'must be one of required_tables' });
   });
 
-const isNewestFirst = (changelog: readonly Change[]): boolean =>
+const isNewestFirst = (changelog: readonly TemplateChange[]): boolean =>
   changelog.every((entry, index) => {
     const newer = changelog[index - 1];
     return newer === undefined || (isNewer(newer.version, entry.version) && newer.date >= entry.date);
@@ -77,26 +86,24 @@ function isSameTable(one: string, other: string): boolean {
   return a?.table === b?.table && a?.schema === b?.schema;
 }
 
-/** A template as its file holds it. Nothing unknown passes, so that no misspelt name is silently a default. */
-export const templateFile = file;
-export type TemplateFile = z.output<typeof file>;
+export type TemplateFile = z.output<typeof templateFile>;
 
-export const toTemplate = (given: TemplateFile): Template => ({
-  id: given.id,
-  name: given.name,
-  category: given.category,
-  description: given.description,
-  longDescription: given.long_description,
-  version: given.version,
-  model: given.model,
-  systemPrompt: given.system_prompt,
-  welcomeMessage: given.welcome_message,
-  suggestedPrompts: given.suggested_prompts.map((one) => one.prompt),
-  tables: given.data_scope.tables,
-  readOnly: given.data_scope.read_only,
-  defaultFormat: given.output_preferences.default_format,
-  chartEnabled: given.output_preferences.chart_enabled,
-  requiredTables: given.required_tables,
-  requiredPermissions: given.required_permissions,
-  changelog: given.changelog,
+export const toTemplate = (file: TemplateFile): Template => ({
+  id: file.id,
+  name: file.name,
+  category: file.category,
+  description: file.description,
+  longDescription: file.long_description,
+  version: file.version,
+  model: file.model,
+  systemPrompt: file.system_prompt,
+  welcomeMessage: file.welcome_message,
+  suggestedPrompts: file.suggested_prompts.map(({ prompt: text }) => text),
+  tables: file.data_scope.tables,
+  readOnly: file.data_scope.read_only,
+  defaultFormat: file.output_preferences.default_format,
+  chartEnabled: file.output_preferences.chart_enabled,
+  requiredTables: file.required_tables,
+  requiredPermissions: file.required_permissions,
+  changelog: file.changelog,
 });

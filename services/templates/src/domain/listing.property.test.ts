@@ -1,56 +1,80 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { comparePlaces, inOrder, matching, pageOf, placeOf } from './listing.ts';
-import { categories, type Template } from './template.ts';
-import { catalogues } from './testing/templates.ts';
+import { compareSortKeys, filterTemplates, paginate, sortKeyOf, sortTemplates } from './listing.ts';
+import { categories, type Template, tiers } from './template.ts';
+
+const word = fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é', 'ß', '%', ' ', '\u{1f600}'), minLength: 1, maxLength: 6 });
+
+/** Templates with few names between them, so that some names are equal. */
+const catalogues: fc.Arbitrary<Template[]> = fc
+  .array(fc.record({ name: word, description: word, category: fc.constantFrom(...categories) }), { maxLength: 40 })
+  .map((all) =>
+    all.map((fields, index) => ({
+      ...fields,
+      id: `tpl_${index}`,
+      longDescription: 'x',
+      version: '1.0.0',
+      model: tiers[0],
+      systemPrompt: 'x',
+      welcomeMessage: 'x',
+      suggestedPrompts: ['x'],
+      tables: [],
+      readOnly: true,
+      defaultFormat: 'markdown',
+      chartEnabled: false,
+      requiredTables: [],
+      requiredPermissions: [],
+      changelog: [{ version: '1.0.0', date: '2026-01-01', changes: 'x' }],
+    })),
+  );
 
 const available = () => 'available' as const;
 const everything = { category: '', status: '', search: '' };
 
-test('pages of any size make up the whole list in its order, each template once', () => {
+test('pages of any size contain the whole sorted list, each template once', () => {
   fc.assert(
     fc.property(catalogues, fc.integer({ min: 1, max: 7 }), (all, limit) => {
-      const ordered = inOrder(all);
+      const ordered = sortTemplates(all);
       const walked: Template[] = [];
-      let page = pageOf(ordered, undefined, limit);
+      let page = paginate(ordered, undefined, limit);
       while (page.last) {
         expect(page.templates).toHaveLength(limit);
         walked.push(...page.templates);
-        page = pageOf(ordered, page.last, limit);
+        page = paginate(ordered, page.last, limit);
       }
       expect([...walked, ...page.templates]).toEqual(ordered);
       for (const [index, template] of ordered.entries())
-        if (index > 0) expect(comparePlaces(placeOf(ordered[index - 1] as Template), placeOf(template))).toBe(-1);
+        if (index > 0) expect(compareSortKeys(sortKeyOf(ordered[index - 1] as Template), sortKeyOf(template))).toBe(-1);
     }),
   );
 });
 
-test('a page goes on behind its place, whatever has come or gone in the catalogue meanwhile', () => {
+test('a page continues after its sort key although the catalogue has changed', () => {
   fc.assert(
     fc.property(catalogues, fc.nat(40), fc.nat(40), (all, at, gone) => {
-      const ordered = inOrder(all);
+      const ordered = sortTemplates(all);
       const from = ordered[at % Math.max(1, ordered.length)];
       if (!from) return;
       const later = ordered.filter((_, index) => index !== gone % ordered.length);
-      const behind = later.filter((template) => comparePlaces(placeOf(template), placeOf(from)) > 0);
-      expect(pageOf(later, placeOf(from), 100).templates).toEqual(behind);
+      const behind = later.filter((template) => compareSortKeys(sortKeyOf(template), sortKeyOf(from)) > 0);
+      expect(paginate(later, sortKeyOf(from), 100).templates).toEqual(behind);
     }),
   );
 });
 
-test('filters only leave out, and together leave out what any of them does', () => {
+test('two filters together keep the templates that each of them keeps', () => {
   fc.assert(
     fc.property(catalogues, fc.constantFrom('', ...categories), fc.constantFrom('', 'activated', 'available'), (all, category, status) => {
       const statusOf = (id: string) => (Number(id.slice(4)) % 3 === 0 ? 'activated' : 'available');
-      const both = matching(all, { category, status, search: '' }, statusOf);
-      const one = matching(all, { ...everything, category }, statusOf);
-      const other = matching(all, { ...everything, status }, statusOf);
+      const both = filterTemplates(all, { category, status, search: '' }, statusOf);
+      const one = filterTemplates(all, { ...everything, category }, statusOf);
+      const other = filterTemplates(all, { ...everything, status }, statusOf);
       expect(both).toEqual(all.filter((template) => one.includes(template) && other.includes(template)));
     }),
   );
 });
 
-test('every part of a name or a description finds its template, in any case, and signs are only signs', () => {
+test('a search for a part of a name or description finds the template in any case, and % and _ have no special meaning', () => {
   fc.assert(
     fc.property(catalogues, fc.nat(40), fc.nat(6), fc.nat(6), fc.boolean(), (all, which, from, length, upper) => {
       const template = all[which % Math.max(1, all.length)];
@@ -59,10 +83,10 @@ test('every part of a name or a description finds its template, in any case, and
       const search = upper ? part.toUpperCase() : part.toLowerCase();
       // ß becomes two letters in capitals; that is another text.
       if ([...search].length !== [...part].length) return;
-      expect(matching(all, { ...everything, search }, available)).toContain(template);
+      expect(filterTemplates(all, { ...everything, search }, available)).toContain(template);
     }),
   );
-  const [percent] = matching(
+  const [percent] = filterTemplates(
     [{ name: 'abc', description: 'x' } as Template, { name: '5 %', description: 'x' } as Template],
     { ...everything, search: '%' },
     available,

@@ -1,55 +1,56 @@
-import type { Status, Template } from './template.ts';
+import type { Template, TemplateStatus } from './template.ts';
 
-/** Empty fields do not filter. */
-export interface Filter {
+/** Empty fields match every template. */
+export interface TemplateFilter {
   readonly category: string;
   readonly status: string;
   readonly search: string;
 }
 
-/** Where a template stands in the list. No two stand at the same place. */
-export type Place = readonly [category: string, name: string, id: string];
+/** The key that lists are sorted by; unique, because it ends with the id. */
+export type SortKey = readonly [category: string, name: string, id: string];
 
-export const placeOf = ({ category, name, id }: Template): Place => [category, name, id];
+export const sortKeyOf = ({ category, name, id }: Template): SortKey => [category, name, id];
 
-export function comparePlaces(one: Place, other: Place): number {
-  for (const [index, part] of one.entries()) {
-    const against = other[index] ?? '';
-    if (part !== against) return part < against ? -1 : 1;
+export function compareSortKeys(a: SortKey, b: SortKey): number {
+  for (const [index, part] of a.entries()) {
+    const other = b[index] ?? '';
+    if (part !== other) return part < other ? -1 : 1;
   }
   return 0;
 }
 
-export const inOrder = (templates: readonly Template[]): Template[] => templates.toSorted((a, b) => comparePlaces(placeOf(a), placeOf(b)));
+export const sortTemplates = (templates: readonly Template[]): Template[] =>
+  templates.toSorted((a, b) => compareSortKeys(sortKeyOf(a), sortKeyOf(b)));
 
-/** Text in which letters differ no more in case. */
-const fold = (text: string): string => Array.from(text.normalize('NFC'), (letter) => letter.toUpperCase().toLowerCase()).join('');
+/** Text for comparisons that ignore case. */
+const foldCase = (text: string): string => Array.from(text.normalize('NFC'), (letter) => letter.toUpperCase().toLowerCase()).join('');
 
-/** Those that fit, in the order that they come in. */
-export function matching(
+/** The templates that match the filter, in their original order. */
+export function filterTemplates(
   templates: readonly Template[],
-  { category, status, search }: Filter,
-  statusOf: (id: string) => Status,
+  { category, status, search }: TemplateFilter,
+  statusOf: (id: string) => TemplateStatus,
 ): Template[] {
-  const needle = fold(search);
+  const needle = foldCase(search);
   return templates.filter(
     (template) =>
       (category === '' || template.category === category) &&
       (status === '' || statusOf(template.id) === status) &&
-      (fold(template.name).includes(needle) || fold(template.description).includes(needle)),
+      (foldCase(template.name).includes(needle) || foldCase(template.description).includes(needle)),
   );
 }
 
-export interface Page {
+interface TemplatePage {
   readonly templates: readonly Template[];
-  /** The place behind which the next page begins; undefined on the last one. */
-  readonly last: Place | undefined;
+  /** The key after which the next page begins; undefined on the last page. */
+  readonly last: SortKey | undefined;
 }
 
-/** The page behind a place, of templates in order. */
-export function pageOf(ordered: readonly Template[], after: Place | undefined, limit: number): Page {
-  const rest = after ? ordered.filter((template) => comparePlaces(placeOf(template), after) > 0) : ordered;
+/** The page after a key, of sorted templates. */
+export function paginate(sorted: readonly Template[], after: SortKey | undefined, limit: number): TemplatePage {
+  const rest = after ? sorted.filter((template) => compareSortKeys(sortKeyOf(template), after) > 0) : sorted;
   const templates = rest.slice(0, limit);
   const last = templates.at(-1);
-  return { templates, last: rest.length > limit && last ? placeOf(last) : undefined };
+  return { templates, last: rest.length > limit && last ? sortKeyOf(last) : undefined };
 }

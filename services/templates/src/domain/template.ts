@@ -1,21 +1,20 @@
 export const categories = ['finance', 'sales', 'inventory', 'purchasing', 'hr'] as const;
-export type Category = (typeof categories)[number];
+type Category = (typeof categories)[number];
 
 export const tiers = ['Fast', 'Smart', 'Expert', 'Premium'] as const;
-export type Tier = (typeof tiers)[number];
+type Tier = (typeof tiers)[number];
 
-export const statuses = ['available', 'activated'] as const;
-export type Status = (typeof statuses)[number];
+export type TemplateStatus = 'available' | 'activated';
 
-/** What a version of a template brought. */
-export interface Change {
+/** An entry of a template's changelog. */
+export interface TemplateChange {
   readonly version: string;
   /** YYYY-MM-DD */
   readonly date: string;
   readonly changes: string;
 }
 
-/** The definition of an agent that is there for everybody, with what people should know before they take it. */
+/** The definition of an agent that every organization may activate, with its description for people. */
 export interface Template {
   readonly id: string;
   readonly name: string;
@@ -27,25 +26,24 @@ export interface Template {
   readonly systemPrompt: string;
   readonly welcomeMessage: string;
   readonly suggestedPrompts: readonly string[];
-  /** What its agents may read, as in a data scope. */
+  /** The tables of the agents' data scope. */
   readonly tables: readonly string[];
   readonly readOnly: boolean;
   readonly defaultFormat: string;
   readonly chartEnabled: boolean;
-  /** Tables without which it has nothing to say. */
+  /** Tables that the data source must have. */
   readonly requiredTables: readonly string[];
-  /** Scopes that whoever activates it must hold. */
+  /** Scopes that the caller of an activation must hold. */
   readonly requiredPermissions: readonly string[];
   /** Newest first, and never empty. */
-  readonly changelog: readonly Change[];
+  readonly changelog: readonly TemplateChange[];
 }
 
-const midnight = (date: string | undefined) => `${date}T00:00:00.000Z`;
+const toTime = (date: string | undefined) => `${date}T00:00:00.000Z`;
 
-/** A template is as old as its first version, and was changed with its newest. */
-export const createdAt = ({ changelog }: Template): string => midnight(changelog.at(-1)?.date);
-export const updatedAt = ({ changelog }: Template): string => midnight(changelog[0]?.date);
+/** The dates of the first and of the newest version. */
+export const createdAt = ({ changelog }: Template): string => toTime(changelog.at(-1)?.date);
+export const updatedAt = ({ changelog }: Template): string => toTime(changelog[0]?.date);
 
-/** What of this the caller does not hold. */
 export const missingPermissions = ({ requiredPermissions }: Template, held: readonly string[]): string[] =>
   requiredPermissions.filter((permission) => !held.includes(permission));
