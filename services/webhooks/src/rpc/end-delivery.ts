@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Call, type RpcOf, services } from '@agent-service/contracts';
-import { createSemaphore } from '@agent-service/runtime';
 import { judgeStatement, type Sql, writeAudit } from '@agent-service/store';
+import { createSemaphore } from '@agent-service/work';
 import type { WebhooksContext } from '../context.ts';
 import { judge, type Outcome } from '../domain/outcome.ts';
 import { type EndpointChange, settleBatch } from '../domain/settle-batch.ts';
