@@ -10,7 +10,7 @@ export { type EventPayload, eventSettings, openEventRelay, relayEvents, writeEve
 export { isViolation, judgeStatement } from './failures.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { type IdPrefix, newId } from './ids.ts';
-export { migrate, migration } from './migrations.ts';
+export { migrate, migration, type NamedMigration } from './migrations.ts';
 export { createMonthPartitions, monthOf, type Partitions, startOfMonth } from './month-partitions.ts';
 export { deadLettersTable, type OutboxMessage, outboxTable, writeOutbox } from './outbox.ts';
 export { type Parameters, parameters } from './parameters.ts';

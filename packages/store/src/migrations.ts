@@ -1,10 +1,16 @@
+import { retry } from '@agent-service/work';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { type Constructor, MikroORM } from '@mikro-orm/postgresql';
 import { Client } from 'pg';
 
 export interface NamedMigration {
-  name: string;
-  class: Constructor<Migration>;
+  readonly name: string;
+  readonly class: Constructor<Migration>;
+  /**
+   * Run one by one before the step, outside of its transaction, so that the step itself holds its locks only briefly: an index made
+   * concurrently, a constraint that is validated. Must be repeatable, and must do nothing where the step does not need it.
+   */
+  readonly preparation?: readonly string[];
 }
 
 /** A step of a schema's history, as SQL. Steps only go forward. */
@@ -17,33 +23,42 @@ export function migration(name: string, ...statements: string[]): NamedMigration
   return { name, class: SqlMigration };
 }
 
-/** For the replica that is at it, and for one statement of a step. */
-const longestWaitMs = 120_000;
+/** Limits one statement of a step, and the time that a replica waits for the one that migrates. */
+const statementLimitMs = 30 * 60_000;
+/** Other sessions queue behind a lock that a step waits for, so it waits briefly and often. */
+const defaultLockLimitMs = 1_000;
+const retryPausesMs = [500, 1_000, 2_000, 5_000];
+const maxLockFailures = 60;
+/** The lock was not available, or another session waited for a lock of this step: lock_not_available, deadlock_detected. */
+const lockFailures = new Set(['55P03', '40P01']);
 
 export interface MigrateOptions {
   url: string;
   schema: string;
-  migrations: NamedMigration[];
+  migrations: readonly NamedMigration[];
+  /** How long each attempt of a step waits for a lock. */
+  lockLimitMs?: number;
 }
 
 /**
- * Brings one service's schema to its newest step and answers with the names of the steps taken. Replicas that start
- * together wait for each other: the session's advisory lock is the schema's.
+ * Brings one service's schema to its newest step and returns the names of the steps taken. Replicas that start together wait for each
+ * other: the session's advisory lock is the schema's. Each step commits by itself, and is repeated while it cannot get its locks.
  */
-export async function migrate({ url, schema, migrations }: MigrateOptions): Promise<string[]> {
-  const lock = new Client({
+export async function migrate({ url, schema, migrations, lockLimitMs = defaultLockLimitMs }: MigrateOptions): Promise<string[]> {
+  const client = new Client({
     connectionString: url,
     application_name: `agent-service migrations ${schema}`,
     connectionTimeoutMillis: 5_000,
-    statement_timeout: longestWaitMs,
+    statement_timeout: statementLimitMs,
   });
-  await lock.connect();
+  await client.connect();
   try {
-    await lock.query('select pg_advisory_lock(hashtextextended($1, 0))', [`agent-service migrations ${schema}`]);
-    await ensureSchema(lock, schema);
-    return await runMigrations(url, schema, migrations);
+    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`agent-service migrations ${schema}`]);
+    await ensureSchema(client, schema);
+    await client.query(`select set_config('search_path', $1, false)`, [schema]);
+    return await runMigrations({ url, schema, migrations, lockLimitMs }, client);
   } finally {
-    await lock.end();
+    await client.end();
   }
 }
 
@@ -52,21 +67,52 @@ async function ensureSchema(client: Client, schema: string): Promise<void> {
   if (rowCount === 0) await client.query(`create schema ${client.escapeIdentifier(schema)}`);
 }
 
-async function runMigrations(url: string, schema: string, migrations: NamedMigration[]): Promise<string[]> {
+async function runMigrations({ url, schema, migrations, lockLimitMs }: Required<MigrateOptions>, client: Client): Promise<string[]> {
   const orm = await MikroORM.init({
     clientUrl: url,
     schema,
     entities: [],
     discovery: { warnWhenNoEntities: false },
     extensions: [Migrator],
-    driverOptions: { options: `-c search_path=${schema} -c statement_timeout=${longestWaitMs}` },
-    migrations: { migrationsList: migrations, snapshot: false, tableName: 'migrations', silent: true },
+    driverOptions: {
+      options: `-c search_path=${schema} -c statement_timeout=${statementLimitMs} -c lock_timeout=${lockLimitMs}`,
+    },
+    migrations: { migrationsList: [...migrations], snapshot: false, tableName: 'migrations', silent: true },
     logger: () => undefined,
     pool: { min: 0, max: 2 },
   });
   try {
-    return (await orm.migrator.up()).map((step) => step.name);
+    const pending = await orm.migrator.getPending();
+    for (const { name } of pending) {
+      for (const statement of migrations.find((step) => step.name === name)?.preparation ?? []) {
+        await retryLocked(() => prepare(client, statement, lockLimitMs));
+      }
+      await retryLocked(() => orm.migrator.up({ migrations: [name] }));
+    }
+    return pending.map(({ name }) => name);
   } finally {
     await orm.close(true);
   }
+}
+
+/** A concurrent index waits for old transactions, and holds nobody up meanwhile. */
+async function prepare(client: Client, statement: string, lockLimitMs: number): Promise<void> {
+  await client.query(`set lock_timeout = ${/\bconcurrently\b/i.test(statement) ? 0 : lockLimitMs}`);
+  await client.query(statement);
+}
+
+function retryLocked<T>(work: () => Promise<T>): Promise<T> {
+  return retry(work, {
+    pauseAfter: (failures, cause) => {
+      if (failures >= maxLockFailures || !lockFailures.has(codeOf(cause))) return undefined;
+      return retryPausesMs[Math.min(failures, retryPausesMs.length) - 1];
+    },
+  });
+}
+
+/** The migrator wraps the database's error. */
+function codeOf(cause: unknown): string {
+  const { code, cause: inner } = (cause ?? {}) as { code?: unknown; cause?: unknown };
+  if (typeof code === 'string') return code;
+  return inner === undefined ? '' : codeOf(inner);
 }

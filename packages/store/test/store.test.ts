@@ -2,7 +2,8 @@ import { type Call, ServiceError } from '@agent-service/contracts';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { migrate, migration, once, openStore, type Store } from '../src/index.ts';
+import { Client } from 'pg';
+import { migrate, migration, type NamedMigration, once, openStore, type Store } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const steps = [migration('0001', 'create table things (id text primary key)'), migration('0002', 'alter table things add size integer')];
@@ -35,6 +36,54 @@ describe('migrations', () => {
     const broken = migration('0003', 'create table left_over (id text)', 'select 1 / 0');
     await expect(migrate({ url: database.url, schema: 'things', migrations: [...steps, broken] })).rejects.toThrow('division by zero');
     expect(await store.sql("select 1 from pg_tables where tablename = 'left_over'")).toEqual([]);
+  });
+});
+
+describe('a step on a table that other sessions use', () => {
+  const rows = 300_000;
+  const schema = 'large';
+  const first = migration('0001', 'create table entries (id integer primary key, at timestamptz not null default now())');
+  // As the tables of months are made: the old table becomes a partition, and nothing is copied.
+  const attach: NamedMigration = {
+    ...migration(
+      '0002',
+      `alter table entries rename to entries_old;
+       create table entries (id integer, at timestamptz not null default now(), constraint entries_key unique (id, at)) partition by range (at);
+       alter table entries attach partition entries_old for values from (minvalue) to ('2100-01-01 00:00:00+00')`,
+    ),
+    preparation: [
+      'drop index concurrently if exists entries_old_key',
+      'create unique index concurrently entries_old_key on entries (id, at)',
+      'alter table entries drop constraint if exists entries_old_key, add constraint entries_old_key unique using index entries_old_key',
+    ],
+  };
+
+  test('waits for its lock briefly and often, so that writers pass meanwhile, and copies no row', async () => {
+    const url = database.url;
+    await migrate({ url, schema, migrations: [first] });
+    await store.sql(`insert into ${schema}.entries (id) select generate_series(1, ${rows})`);
+    const [before] = await store.sql(`select relfilenode from pg_class where oid = '${schema}.entries'::regclass`);
+    const reader = new Client({ connectionString: url });
+    await reader.connect();
+    await reader.query(`begin; select 1 from ${schema}.entries limit 1`);
+    let isDone = false;
+    const migrating = migrate({ url, schema, migrations: [first, attach], lockLimitMs: 50 }).finally(() => (isDone = true));
+    for (let id = rows + 1; id <= rows + 20; id += 1) await store.sql(`insert into ${schema}.entries (id) values ($1)`, [id]);
+    expect(isDone).toBe(false);
+    await reader.end();
+    expect(await migrating).toEqual(['0002']);
+    const [{ count } = { count: 0 }] = await store.sql<{ count: number }>(`select count(*)::int from ${schema}.entries`);
+    expect(count).toBe(rows + 20);
+    expect(await store.sql(`select relfilenode from pg_class where oid = '${schema}.entries_old'::regclass`)).toEqual([before]);
+    const indexes = await store.sql(
+      "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'large.entries_key'::regclass",
+    );
+    expect(indexes).toEqual([{ name: 'large.entries_old_key' }]);
+  });
+
+  test('fails with its own error, and not for its lock, when it is wrong', async () => {
+    const broken = { ...migration('0003', 'select 1'), preparation: ['select 1 / 0'] };
+    await expect(migrate({ url: database.url, schema, migrations: [first, attach, broken] })).rejects.toThrow('division by zero');
   });
 });
 

@@ -2,6 +2,7 @@ import { createProcess } from '@agent-service/runtime';
 import { migrate, openStore } from '@agent-service/store';
 import { testDatabase } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
+import { Client } from 'pg';
 import { readCreditsConfig } from '../src/config.ts';
 import type { Usage } from '../src/domain/operations.ts';
 import { createLedgers } from '../src/ledger/ledgers.ts';
@@ -31,12 +32,32 @@ test('a table of transfers with rows becomes a partition, and the next month has
     { kind: 'hold', id: 'h1', userId: 'usr_a', amount: 5, deadline: now },
   ]);
   await store.sql('drop table usage_records_here');
-  await migrate({ url: database.url, schema: 'credits', migrations });
+  const insertTransfers = (organizationId: string, count: number) =>
+    store.sql(
+      `insert into transfers (organization_id, environment, id, code, amount, at)
+       select $1, 'live', 'old ' || number, 'purchase', 1, now() from generate_series(1, $2::int) as number`,
+      [organizationId, count],
+    );
+  await insertTransfers('org_large', 200_000);
+  const reader = new Client({ connectionString: database.url });
+  await reader.connect();
+  await reader.query('begin; select 1 from credits.transfers limit 1');
+  const migrating = migrate({ url: database.url, schema: 'credits', migrations, lockLimitMs: 50 });
+  // Writers pass while the step waits for the reader.
+  for (let number = 0; number < 10; number += 1) await insertTransfers(`org_${number}`, 1);
+  await reader.end();
+  expect(await migrating).toEqual(migrations.slice(before).map(({ name }) => name));
+  expect(await store.sql("select inhrelid::regclass::text as name from pg_inherits where inhparent = 'transfers_pkey'::regclass")).toEqual([
+    { name: 'transfers_months_pkey' },
+  ]);
   await ledgersNow().commit(tenant, [{ kind: 'hold', id: 'h2', userId: 'usr_a', amount: 5, deadline: now }]);
   now += 32 * 86_400_000;
   await ledgersNow().commit(tenant, [{ kind: 'hold', id: 'h3', userId: 'usr_a', amount: 5, deadline: now }]);
   const counts = await store.sql<{ count: string }>('select count(*) from transfers group by tableoid order by min(at)');
-  expect(counts.map(({ count }) => Number(count))).toEqual([4, expect.any(Number)]);
+  expect(counts.map(({ count }) => Number(count))).toEqual([200_014, expect.any(Number)]);
+  await store.sql('alter table transfers disable trigger transfers_append_only');
+  await store.sql("delete from transfers where id like 'old %'");
+  await store.sql('alter table transfers enable trigger transfers_append_only');
   for (const change of ['update transfers set amount = 1', 'delete from transfers', 'truncate transfers'])
     await expect(store.sql(change)).rejects.toThrow('append-only');
   expect(await proveAll(store)).toEqual([]);

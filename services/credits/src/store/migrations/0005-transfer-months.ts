@@ -49,4 +49,30 @@ const sums = `
   );
 `;
 
-export const transferMonths = migration('0005-transfer-months', partition, sums);
+// What the step would otherwise do while nobody can use the table: build the key of the partitioned table, and look at every row for
+// its month. The step drops the constraint that has the name of the old key.
+const preparation = [
+  `do $$ begin
+     if exists (select 1 from pg_index where indexrelid = to_regclass('transfers_months_pkey') and not indisvalid) then
+       drop index transfers_months_pkey;
+     end if;
+   end $$`,
+  'create unique index concurrently if not exists transfers_months_pkey on transfers (organization_id, environment, at, id)',
+  `do $$ begin
+     if not exists (select 1 from pg_constraint where conrelid = 'transfers'::regclass and conname = 'transfers_months_pkey') then
+       alter table transfers drop constraint transfers_pkey,
+         add constraint transfers_months_pkey primary key using index transfers_months_pkey, add constraint transfers_pkey check (true);
+     end if;
+   end $$`,
+  `do $$
+   declare
+     newest date := date_trunc('month', greatest(now(), (select max(at) from transfers)) at time zone 'UTC');
+   begin
+     alter table transfers drop constraint if exists transfers_months_check;
+     execute format('alter table transfers add constraint transfers_months_check check (at < %L) not valid',
+       to_char(newest + interval '1 month', 'YYYY-MM-DD') || ' 00:00:00+00');
+   end $$`,
+  'alter table transfers validate constraint transfers_months_check',
+];
+
+export const transferMonths = { ...migration('0005-transfer-months', partition, sums), preparation };
