@@ -14,6 +14,7 @@ import {
   testDatabase,
   testFolder,
   testSystem,
+  withoutRateLimits,
 } from '@agent-service/testkit';
 import { Client as Database } from 'pg';
 
@@ -125,9 +126,10 @@ async function writeSettings(model: ScriptedModel): Promise<Record<string, strin
   const tier = { provider: 'openai-compatible', base_url: model.url, model: 'scripted' };
   const modelsFile = join(await testFolder(), 'models.json');
   writeFileSync(modelsFile, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
-  const limits = ['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((kind) => [`RATE_LIMIT_${kind}_PER_MINUTE`, '1000000']);
+  // Failed authentications stay limited: an address that tries wrong secrets is one of the misbehaviours.
+  const { RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE: _, ...limits } = withoutRateLimits;
   return {
-    ...Object.fromEntries(limits),
+    ...limits,
     MODELS_FILE: modelsFile,
     TRUSTED_PROXIES: '127.0.0.1',
     WEBHOOKS_ENABLED: 'true',

@@ -15,15 +15,17 @@ export { junk, mutatedValues, type Schema, validValues } from './http/schema-arb
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
 export { type OwnPostgres, ownPostgres } from './infrastructure/own-postgres.ts';
 export { type OwnRedis, ownRedis } from './infrastructure/own-redis.ts';
+export { machineEnvironment } from './infrastructure/settings.ts';
 export { type TestDatabase, testDatabase } from './infrastructure/test-database.ts';
 export { testFolder } from './infrastructure/test-folder.ts';
 export { testRedis } from './infrastructure/test-redis.ts';
 export { type TestRedisCluster, testRedisCluster } from './infrastructure/test-redis-cluster.ts';
 export { type TestSentinel, testSentinel } from './infrastructure/test-sentinel.ts';
-export { testSystem } from './infrastructure/test-system.ts';
 export { type TlsPostgres, tlsPostgres } from './infrastructure/tls-postgres.ts';
 export { until } from './infrastructure/until.ts';
 export type { ChatRequest, ModelReply } from './model/reply.ts';
 export { type ModelScript, type ScriptedModel, scriptedModel } from './model/server.ts';
 export { type RecordingStore, recordingStore, recordSteps, type StatementRun } from './plans.ts';
 export { randomOf, runSeed } from './random.ts';
+export { type ServiceProcess, serviceProcess } from './system/service-process.ts';
+export { testSystem, testSystemWithServers, withoutRateLimits } from './system/test-system.ts';

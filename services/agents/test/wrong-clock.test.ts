@@ -16,7 +16,7 @@ beforeAll(async () => {
   clocks.shift({ kill: () => undefined }, 40 * day);
   const settings = { REDIS_URL: (await testRedis()).url, CREDITS_ADDRESS: '127.0.0.1:1', ...clocks.settings };
   agents = await serviceProcess('agents', database.url, settings);
-  await agents.start('livez');
+  await agents.start('alive');
 }, 60_000);
 afterAll(async () => {
   await agents?.stop();

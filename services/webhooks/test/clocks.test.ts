@@ -6,6 +6,8 @@ import {
   type Receiver,
   type ReceiverAnswer,
   receiver,
+  type ServiceProcess,
+  serviceProcess,
   type TestDatabase,
   testDatabase,
   testFolder,
@@ -14,7 +16,6 @@ import {
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { query } from './booted.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
-import { type ServiceProcess, serviceProcess } from './processes.ts';
 import { dispatcherSettings, webhooksSettings } from './settings.ts';
 import { until } from './until.ts';
 

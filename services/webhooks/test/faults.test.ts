@@ -11,13 +11,14 @@ import {
   randomOf,
   receiver,
   runSeed,
+  type ServiceProcess,
+  serviceProcess,
   testFolder,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { query } from './booted.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
-import { type ServiceProcess, serviceProcess } from './processes.ts';
 import { dispatcherSettings, webhooksSettings } from './settings.ts';
 import { until } from './until.ts';
 

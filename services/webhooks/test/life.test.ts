@@ -1,12 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
-import { type Receiver, type ReceiverAnswer, receiver, type TestDatabase, testDatabase, testFolder } from '@agent-service/testkit';
+import {
+  type Receiver,
+  type ReceiverAnswer,
+  receiver,
+  type ServiceProcess,
+  serviceProcess,
+  type TestDatabase,
+  testDatabase,
+  testFolder,
+} from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Booted, boot, query } from './booted.ts';
 import { asCaller } from './clients.ts';
 import { type MailServer, mailServer } from './mail-server.ts';
-import { type ServiceProcess, serviceProcess } from './processes.ts';
 import { dispatcherSettings, identitySettings, serviceSecret } from './settings.ts';
 import { until } from './until.ts';
 

@@ -109,11 +109,15 @@ function unlessPresent(cause: unknown): void {
   if (!['EEXIST', 'ENOTEMPTY'].includes(errorCode(cause) ?? '')) throw cause;
 }
 
-/** What a PostgreSQL is for: `durable` keeps what people entrust to it, `throwaway` is for tests and fast. */
-export type PostgresProfile = 'durable' | 'throwaway';
+/**
+ * `durable` keeps what was committed whatever happens, `crash-safe` as long as the machine itself does not fail, which is faster,
+ * and `throwaway` may lose it with the server's process.
+ */
+export type PostgresProfile = 'durable' | 'crash-safe' | 'throwaway';
 
 const initOptions: Record<PostgresProfile, string[]> = {
   durable: ['--auth=scram-sha-256'],
+  'crash-safe': ['--auth=scram-sha-256', '--no-sync'],
   throwaway: ['--auth=trust', '--no-sync'],
 };
 
@@ -124,6 +128,7 @@ const common = { max_connections: '200', unix_socket_directories: '', listen_add
 
 export const serverSettings: Record<PostgresProfile, Record<string, string>> = {
   durable: { ...common },
+  'crash-safe': { ...common, fsync: 'off', full_page_writes: 'off', autovacuum_naptime: '60s' },
   throwaway: {
     ...common,
     fsync: 'off',

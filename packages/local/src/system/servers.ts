@@ -4,6 +4,7 @@ import { askTopology } from '@agent-service/queues/redis/topology';
 import { Client } from 'pg';
 import { LocalError, reasonOf } from '../host/local-error.ts';
 import { freePort } from '../host/ports.ts';
+import type { PostgresProfile } from '../postgres/cluster.ts';
 import { clusterFolder } from '../postgres/location.ts';
 import { preparePostgres } from '../postgres/server.ts';
 import type { ManagedProcess } from '../processes/managed.ts';
@@ -16,6 +17,7 @@ import type { LocalSettings } from './settings.ts';
 interface ServerContext {
   readonly settings: LocalSettings;
   readonly secrets: Secrets;
+  readonly postgresProfile: PostgresProfile;
   readonly report: (line: string) => void;
   /** Keeps a server running and resolves when it is ready. */
   readonly run: (spec: ProcessSpec) => Promise<ManagedProcess>;
@@ -31,7 +33,7 @@ export interface Database {
 
 /** The database that DATABASE_URL names, else one of our own; with a schema for each service. */
 export async function bringUpDatabase(
-  { settings, secrets, report, run }: ServerContext,
+  { settings, secrets, postgresProfile, report, run }: ServerContext,
   services: readonly string[],
   runtimeRoles: readonly string[],
 ): Promise<Database> {
@@ -45,7 +47,7 @@ export async function bringUpDatabase(
   const spec = await preparePostgres({
     folder: clusterFolder(settings.DATA_DIR),
     port: await freePort(),
-    profile: 'durable',
+    profile: postgresProfile,
     password: secrets.postgresPassword,
   });
   await run(spec);
@@ -53,7 +55,7 @@ export async function bringUpDatabase(
 }
 
 /** The Redis that REDIS_URL names, else one of our own. Answers with its URL. */
-export async function bringUpRedis({ settings, secrets, run }: ServerContext): Promise<string> {
+export async function bringUpRedis({ settings, secrets, run }: Omit<ServerContext, 'postgresProfile'>): Promise<string> {
   if (settings.REDIS_URL) {
     await checkRedis(settings.REDIS_URL, settings.REDIS_SENTINEL_MASTER);
     return settings.REDIS_URL;

@@ -2,6 +2,7 @@ import { type Client, createClient, type ServiceName } from '@agent-service/cont
 import { repositoryRoot } from '../host/environment.ts';
 import { LocalError } from '../host/local-error.ts';
 import { isFree } from '../host/ports.ts';
+import type { PostgresProfile } from '../postgres/cluster.ts';
 import type { ManagedProcess } from '../processes/managed.ts';
 import { type CatalogueEntry, catalogue as wholeCatalogue } from './catalogue.ts';
 import { enabledEntries, endpointsOf, type Instance, parseReplicas, planInstances } from './plan.ts';
@@ -22,6 +23,8 @@ export interface LocalOptions {
   /** Aborting stops a start halfway; whatever runs by then is stopped. */
   readonly signal?: AbortSignal;
   readonly catalogue?: readonly CatalogueEntry[];
+  /** How the PostgreSQL of its own keeps data; `durable` as a rule. */
+  readonly postgresProfile?: PostgresProfile;
 }
 
 /** A running system of all processes on this machine. */
@@ -60,7 +63,7 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
     const runtimeRoles = catalogue.filter(({ runtimeRole }) => runtimeRole).map(({ name }) => name);
     const secrets = loadSecrets(settings.DATA_DIR, [...owners, ...runtimeRoles.map(runtimeRoleName)], env);
     const instances = await planInstances(catalogue, replicas, { PORT: settings.PORT, PORTAL_PORT: settings.PORTAL_PORT });
-    const context = { settings, secrets, report, run: stack.run };
+    const context = { settings, secrets, report, run: stack.run, postgresProfile: options.postgresProfile ?? 'durable' };
     const [database, redisUrl] = await stack.together('PostgreSQL and Redis', [
       bringUpDatabase(context, owners, runtimeRoles),
       bringUpRedis(context),

@@ -1,3 +1,6 @@
+import { join } from 'node:path';
+import { repositoryRoot } from '@agent-service/local/host/environment';
+
 /** What the tests' infrastructure is told, and tells its workers, through the environment; read nowhere else in this package. */
 const env = process.env;
 
@@ -28,8 +31,13 @@ export function disableRyukByDefault(): void {
   env['TESTCONTAINERS_RYUK_DISABLED'] ??= 'true';
 }
 
-/** All that a started system takes over from the machine; a test's settings are its own. */
-export const searchEnvironment = { PATH: env['PATH'] ?? '', HOME: env['HOME'] ?? '', TMPDIR: env['TMPDIR'] };
+/** All that a started process takes over from the machine; a test's settings are its own. Compiled code is kept over all tests. */
+export const machineEnvironment = {
+  PATH: env['PATH'] ?? '',
+  HOME: env['HOME'] ?? '',
+  ...(env['TMPDIR'] !== undefined && { TMPDIR: env['TMPDIR'] }),
+  NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] ?? join(repositoryRoot, '.cache', 'compile-cache'),
+};
 
 export const dockerHost = env['DOCKER_HOST'];
 

@@ -2,8 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
-import { type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
-import { type ChatRequest, freePort, type ScriptedModel, scriptedModel, send, testFolder } from '@agent-service/testkit';
+import type { LocalSystem } from '@agent-service/local/system/system';
+import {
+  type ChatRequest,
+  type ScriptedModel,
+  scriptedModel,
+  send,
+  testFolder,
+  testSystemWithServers,
+  withoutRateLimits,
+} from '@agent-service/testkit';
 
 /** A system with a database and a Redis of its own, whose every process may be killed, and the model that it asks. */
 export interface FaultyWorld {
@@ -44,12 +52,7 @@ export async function startFaultyWorld({ modelMs, settings = {} }: FaultyOptions
   const tier = { provider: 'openai-compatible', base_url: model.url, model: 'scripted' };
   const modelsFile = join(folder, 'models.json');
   writeFileSync(modelsFile, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
-  const unlimited = Object.fromEntries(
-    ['READS', 'WRITES', 'MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
-  );
-  const own = { DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), LOG_LEVEL: 'info', MODELS_FILE: modelsFile };
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...unlimited, ...own, ...settings };
-  const system = await startLocalSystem({ env, seed });
+  const system = await testSystemWithServers({ ...withoutRateLimits, LOG_LEVEL: 'info', MODELS_FILE: modelsFile, ...settings }, { seed });
   const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
   const identity = createClient('identity', { ...options, address: system.endpoints['identity'] ?? '' });
   const credits = createClient('credits', { ...options, address: system.endpoints['credits'] ?? '' });

@@ -3,8 +3,16 @@ import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
 import { readCredentials } from '@agent-service/local/system/secrets';
-import { type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
-import { freePort, type ReceivedResponse, type ScriptedModel, scriptedModel, send, testFolder } from '@agent-service/testkit';
+import type { LocalSystem } from '@agent-service/local/system/system';
+import {
+  type ReceivedResponse,
+  type ScriptedModel,
+  scriptedModel,
+  send,
+  testFolder,
+  testSystemWithServers,
+  withoutRateLimits,
+} from '@agent-service/testkit';
 import { Client as Database } from 'pg';
 import { until } from '../support/until.ts';
 
@@ -41,9 +49,7 @@ export async function startDataWorld(settings: Readonly<Record<string, string>> 
   const tier = { provider: 'openai-compatible', base_url: model.url, model: 'scripted' };
   const modelsFile = join(folder, 'models.json');
   writeFileSync(modelsFile, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
-  const own = { DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), LOG_LEVEL: 'debug', MODELS_FILE: modelsFile };
-  const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...unlimited, ...own, ...settings };
-  const system = await startLocalSystem({ env: environment, seed });
+  const system = await testSystemWithServers({ ...withoutRateLimits, LOG_LEVEL: 'debug', MODELS_FILE: modelsFile, ...settings }, { seed });
   const credentials = readCredentials(join(system.dataDir, 'credentials.json'));
   if (!credentials) throw new Error('the start left no credentials');
   const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
@@ -92,10 +98,6 @@ export async function startDataWorld(settings: Readonly<Record<string, string>> 
   dataOf(await world.call(world.keys.live, 'PUT', `/v1/credits/users/${user_id}/allocation`, { monthly_limit: 50_000 }));
   return world;
 }
-
-const unlimited = Object.fromEntries(
-  ['READS', 'WRITES', 'MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
-);
 
 async function ownUser({ call, keys }: DataWorld): Promise<{ user_id: string }> {
   const [user] = dataOf<{ id: string; role: string }[]>(await call(keys.live, 'GET', '/v1/users')).filter(({ role }) => role === 'admin');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Client, createClient, type Environment, operatorService, type Principal, withCall } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system/system';
-import { type ReceivedResponse, type SentRequest, send, testSystem } from '@agent-service/testkit';
+import { type ReceivedResponse, type SentRequest, send, testSystem, withoutRateLimits } from '@agent-service/testkit';
 import { connectCredits, spend } from './spend.ts';
 
 export interface Organization {
@@ -44,11 +44,6 @@ export async function makeAgent(call: World['call'], key: string): Promise<strin
   return id;
 }
 
-/** No test but the one of limits means to meet them. */
-const unlimited = Object.fromEntries(
-  ['READS', 'WRITES', 'MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
-);
-
 /** Where nobody listens. */
 export const webhookUrl = 'https://127.0.0.1:9/made';
 
@@ -61,7 +56,7 @@ export async function makeWebhook(call: World['call'], key: string): Promise<str
 export const withWebhooks = { WEBHOOKS_ENABLED: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
 export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
-  const system = await testSystem({ ...unlimited, REPLICAS: 'gateway=2', ...settings }, { seed });
+  const system = await testSystem({ ...withoutRateLimits, REPLICAS: 'gateway=2', ...settings }, { seed });
   const operator = createClient('identity', {
     address: system.endpoints['identity'] ?? '',
     as: operatorService,

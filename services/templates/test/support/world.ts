@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Client, operatorService, type ServiceName } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
 import { clientOf, type LocalSystem } from '@agent-service/local/system/system';
-import { type ReceivedResponse, send, testFolder, testSystem } from '@agent-service/testkit';
+import { type ReceivedResponse, send, testFolder, testSystem, withoutRateLimits } from '@agent-service/testkit';
 
 export interface Organization {
   readonly id: string;
@@ -31,15 +31,11 @@ export interface World {
   readonly stop: () => Promise<void>;
 }
 
-const unlimited = Object.fromEntries(
-  ['READS', 'WRITES', 'MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((what) => [`RATE_LIMIT_${what}_PER_MINUTE`, '1000000']),
-);
-
 export async function startWorld(prepare: (templatesFolder: string) => Promise<void> = async () => undefined): Promise<World> {
   const templatesFolder = join(await testFolder(), 'templates');
   await mkdir(templatesFolder);
   await prepare(templatesFolder);
-  const system = await testSystem({ ...unlimited, TEMPLATES_DIR: templatesFolder }, { seed });
+  const system = await testSystem({ ...withoutRateLimits, TEMPLATES_DIR: templatesFolder }, { seed });
   const clients: { close(): void }[] = [];
   const operator: World['operator'] = (name) => {
     const client = clientOf(system, name, operatorService);
