@@ -6,7 +6,7 @@ import { untilQuiet, withDatabase } from './books.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
 /** FAULTS=long: under load for longer. */
-const shiftedMs = process.env['FAULTS'] === 'long' ? 20_000 : 4_000;
+const shiftedMs = process.env['FAULTS'] === 'long' ? 20_000 : 3_000;
 const perSecond = 8;
 const skewed = ['identity-2', 'credits-2', 'agents-2', 'answer-worker-2', 'gateway-2'];
 const day = 86_400_000;
