@@ -9,8 +9,8 @@ import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
 import { gate } from './support/gate.ts';
 
 const limits = { timeoutMs: 400, maxRows: 100, maxBytes: 64 * 1024 };
-/** A limit that is kept is kept with the time the database needs to notice, and with that of a busy machine. */
-const latestMs = 5_000;
+/** Far above the limit of a statement, so that a busy machine passes and a statement without a limit does not. */
+const latestMs = 60_000;
 const atOnce = 4;
 
 let database: HostileDatabase;

@@ -140,9 +140,7 @@ describe('transactions', () => {
       await sql('select 1');
     });
     await locked.promise;
-    const beganAt = performance.now();
     await store.sql('insert into things (id) values ($1)', ['contended']);
-    expect(performance.now() - beganAt).toBeLessThan(4_000);
     resume.resolve();
     await expect(stuck).rejects.toMatchObject({ code: 'unavailable' });
     expect(await store.sql('select id from things')).toEqual([{ id: 'contended' }]);

@@ -241,16 +241,19 @@ test('in a cluster each organization is counted where its slot lies', async () =
   await cluster.stop();
 });
 
-test('a Redis that hangs delays nobody for long', async () => {
+test('requests are limited and answered while Redis hangs', async () => {
   await ask(url(0), '/v1/users', { token: apiKey('l') });
-  const pauseMs = 1_500;
+  const pauseMs = 5_000;
   await direct.call('CLIENT', 'PAUSE', pauseMs, 'ALL');
-  const started = performance.now();
+  let isRedisBack = false;
+  const redisIsBack = direct.ping().then(() => {
+    isRedisBack = true;
+  });
   const answers = [];
   for (let i = 0; i < 12; i++) answers.push(await ask(url(0), '/v1/users', { token: apiKey('l') }));
-  expect(performance.now() - started).toBeLessThan(pauseMs);
+  expect(isRedisBack).toBe(false);
   expect(answers.map(({ status }) => status)).toEqual([...Array(9).fill(200), ...Array(3).fill(429)]);
-  await direct.call('CLIENT', 'UNPAUSE').catch(() => undefined);
+  await redisIsBack;
 });
 
 test('without Redis each gateway limits by itself and goes on from what it knew; with Redis they count together again', async () => {

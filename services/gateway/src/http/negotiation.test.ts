@@ -90,8 +90,8 @@ describe('entity tags', () => {
   });
 
   test('a long list is read in time that grows with it', () => {
-    const began = performance.now();
+    const before = process.cpuUsage();
     expect(parseEntityTags(`${'"1",'.repeat(4_000)}${' '.repeat(4_000)}x`)).toBeUndefined();
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(500);
   });
 });
