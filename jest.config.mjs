@@ -6,6 +6,7 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/\\.data', '<rootDir>/\\.cache'],
   globalSetup: '<rootDir>/packages/testkit/src/infrastructure/global-setup.ts',
   globalTeardown: '<rootDir>/packages/testkit/src/infrastructure/global-teardown.ts',
+  testSequencer: '<rootDir>/packages/testkit/sequencer.cjs',
   maxWorkers: 2,
   // Jest keeps the modules of every file it has run; a worker is started anew before that hurts.
   workerIdleMemoryLimit: '512MB',

@@ -1,0 +1,64 @@
+// The long forms of suites whose short forms npm test runs: npm run test:long -- [name ...]
+import { spawn } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+/** `alone`: asserts times, so that nothing else may run beside it. */
+const forms = {
+  faults: {
+    about:
+      'each process killed, each store away, clocks wrong, replicas frozen for as long as is promised, and the figures that are promised',
+    env: { FAULTS: 'long' },
+    suites: ['services/gateway/test/faults'],
+    alone: true,
+  },
+  blast: { about: 'each misbehaviour for 14 s', env: { BLAST: 'long' }, suites: ['test/blast'], alone: true },
+  attack: {
+    about: '100,000 generated statements',
+    env: { ATTACK_STATEMENTS: '100000' },
+    suites: ['packages/business-data/test/attack.test.ts'],
+  },
+  gate: {
+    about: '10,000 deep or mixed statements',
+    env: { GATE_STATEMENTS: '10000' },
+    suites: ['packages/business-data/test/statement-gate.test.ts'],
+  },
+  cluster: {
+    about: 'every whole system on a Redis Cluster of its own',
+    env: { TEST_REDIS: 'cluster' },
+    suites: ['services/gateway/test/system', 'services/templates'],
+  },
+  webhooks: { about: '5,000 events', env: { WEBHOOK_FAULT_EVENTS: '5000' }, suites: ['services/webhooks/test/faults.test.ts'] },
+  fuzz: { about: '20,000 requests', env: { FUZZ_REQUESTS: '20000' }, suites: ['services/gateway/test/system/fuzz.test.ts'] },
+  ledger: {
+    about: 'long random histories of the ledger and of answers',
+    env: { STORE_RUNS: '200', FC_RUNS: '100', FAULT_ROUNDS: '12', PROPERTY_RUNS: '60', AGENT_HISTORIES: '12', FAULT_SECONDS: '30' },
+    suites: [
+      'services/credits/test/(store.property|usage.property|overspend|killed)',
+      'services/agents/test/(histories|answers/interleavings|answers/killed)',
+    ],
+  },
+};
+
+const { positionals } = parseArgs({ allowPositionals: true });
+const unknown = positionals.filter((name) => !Object.hasOwn(forms, name));
+if (unknown.length > 0) throw new Error(`No long form ${unknown.join(', ')}; there are ${Object.keys(forms).join(', ')}.`);
+
+const results = [];
+for (const [name, form] of Object.entries(forms)) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  console.log(`\n== ${name}: ${form.about}`);
+  const beganAt = performance.now();
+  const code = await run(form);
+  results.push({ name, code, minutes: (performance.now() - beganAt) / 60_000 });
+}
+
+console.log('\nLong forms:');
+for (const { name, code, minutes } of results) console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name.padEnd(10)} ${minutes.toFixed(1)} min`);
+process.exitCode = results.every(({ code }) => code === 0) ? 0 : 1;
+
+function run({ env, suites, alone }) {
+  const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+  const options = alone ? ['--maxWorkers=1'] : [];
+  const child = spawn(process.execPath, [...jest, ...options, ...suites], { stdio: 'inherit', env: { ...process.env, ...env } });
+  return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+}
