@@ -32,15 +32,18 @@ const tool =
     return { status, output: `${stdout}${stderr}` };
   };
 
+const script = (name) => () => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`scripts/${name}.mjs`, '--check'], { encoding: 'utf8' });
+  return { status, output: `${stdout}${stderr}` };
+};
+
 const checks = {
   'types (tsc)': tool('tsc', '-p', '.'),
   'format and lint (biome)': tool('biome', 'check', '--error-on-warnings', '.'),
   'import boundaries and cycles (dependency-cruiser)': boundaries,
   'unused code and dependencies (knip)': tool('knip', '--no-progress'),
-  'words (scripts/words.mjs)': () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/words.mjs', '--check'], { encoding: 'utf8' });
-    return { status, output: `${stdout}${stderr}` };
-  },
+  'structure (scripts/structure.mjs)': script('structure'),
+  'words (scripts/words.mjs)': script('words'),
   'protos (buf lint)': tool('buf', 'lint', 'proto'),
   'protos (buf format)': tool('buf', 'format', '--diff', '--exit-code', 'proto'),
   'lock file (npm ci --dry-run)': lockFile,

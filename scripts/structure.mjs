@@ -1,13 +1,15 @@
-// Measures how the source files are cut: npm run structure -- [folder] [--list] [--json] [--root <checkout>]
+// Measures how the source files are cut: npm run structure -- [folder] [--list] [--json] [--check] [--root <checkout>]
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { brokenBounds } from './structure/check.mjs';
 import { bounds, measure } from './structure/measure.mjs';
 import { openProject } from './structure/project.mjs';
 
-const help = `npm run structure -- [folder] [--list] [--json] [--root <checkout>]
+const help = `npm run structure -- [folder] [--list] [--json] [--check] [--root <checkout>]
 
 Figures about the source files of packages/ and services/, or of one folder. Tests, test support (packages/testkit, testing/) and
-generated code are left out. --list names every finding, --json prints all of it, --root measures another checkout (with dependencies).
+generated code are left out. --list names every finding, --json prints all of it, --check fails beyond the bounds on functions, files,
+folder cycles and duplicates unless scripts/structure/allowed.json names the finding, --root measures another checkout (with dependencies).
 
 exports with one user   exported names that exactly one other source file imports; passing a name on is no use of it
 helpers                 files under ${bounds.helperFile} lines that exactly one file imports
@@ -24,6 +26,7 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', short: 'h' },
     list: { type: 'boolean' },
     json: { type: 'boolean' },
+    check: { type: 'boolean' },
     root: { type: 'string', default: '.' },
   },
 });
@@ -33,12 +36,23 @@ else {
   const opened = openProject(resolve(values.root));
   try {
     const figures = measure(opened, positionals[0]?.replace(/\/$/, ''));
-    console.log(
-      values.json ? JSON.stringify(figures, (_, value) => (value instanceof Map ? Object.fromEntries(value) : value), 2) : report(figures),
-    );
+    if (values.check) check(figures);
+    else
+      console.log(
+        values.json
+          ? JSON.stringify(figures, (_, value) => (value instanceof Map ? Object.fromEntries(value) : value), 2)
+          : report(figures),
+      );
   } finally {
     opened.close();
   }
+}
+
+function check(figures) {
+  const broken = brokenBounds(figures);
+  for (const line of broken) console.log(line);
+  console.log(`${figures.files} source files`);
+  process.exitCode = broken.length > 0 ? 1 : 0;
 }
 
 function report(figures) {
@@ -48,6 +62,7 @@ function report(figures) {
     ['median lines a file', figures.medianFile],
     [`files under ${bounds.tinyFile} lines (without main.ts)`, figures.tinyFiles],
     [`files over ${bounds.fileLines} lines`, figures.longFiles],
+    [`tests over ${bounds.fileLines} lines`, figures.longTests],
     [`functions over ${bounds.functionLines} lines`, figures.longFunctions],
     [`folders over ${bounds.folderFiles} files`, figures.fullFolders],
     ['folder cycles', figures.folderCycles],

@@ -25,6 +25,7 @@ export function measure(opened, area = '') {
   const graph = importGraph(opened);
   const importers = importersOf(graph);
   const users = [...exportUsers(opened)].filter(([name]) => isInArea(name.split('#')[0]));
+  const tests = readTests(opened.root, area);
   const sizes = [...lines.values()].sort((a, b) => a - b);
   return {
     files: paths.length,
@@ -44,7 +45,8 @@ export function measure(opened, area = '') {
     exportsOfOneUser: users.filter(([, files]) => files.size === 1).map(([name, files]) => `${name} <- ${[...files]}`),
     exportsWithoutUser: users.filter(([, files]) => files.size === 0).map(([name]) => name),
     duplicates: describeBlocks(texts),
-    testDuplicates: describeBlocks(readTests(opened.root, area)),
+    testDuplicates: describeBlocks(tests),
+    longTests: [...tests].flatMap(([path, text]) => (lineCount(text) > bounds.fileLines ? [`${path} (${lineCount(text)})`] : [])),
     behaviours: area === '' ? measureBehaviours(opened) : [],
   };
 }
@@ -52,7 +54,7 @@ export function measure(opened, area = '') {
 const describeBlocks = (texts) =>
   duplicatedBlocks(texts, bounds.duplicateLines).map(({ length, places }) => `${length} lines: ${places.join(', ')}`);
 
-/** Tests, test support, benchmarks and scripts, which are measured for duplicates only. */
+/** Tests, test support, benchmarks and scripts, which are measured for duplicates and length only. */
 function readTests(root, area) {
   const paths = globSync(['{packages,services}/**/*.ts', '{test,bench,scripts}/**/*.{ts,mjs}'], {
     cwd: root,

@@ -1,0 +1,26 @@
+// The bounds that npm run check holds, and what is still beyond them.
+import { readFileSync } from 'node:fs';
+import { bounds } from './measure.mjs';
+
+const mostDuplicates = 40;
+const allowed = JSON.parse(readFileSync(new URL('allowed.json', import.meta.url), 'utf8'));
+const isBelow = (path, folders) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+const pathOf = (finding) => finding.split(/[: ]/)[0];
+
+/** The findings that break a bound and are not in allowed.json. */
+export function brokenBounds({ longFunctions, longFiles, longTests, folderCycles, duplicates, testDuplicates }) {
+  const foldersOf = (cycle) => cycle.split(' <-> ');
+  const repeated = [...duplicates, ...testDuplicates];
+  return [
+    ...longFunctions
+      .filter((finding) => !allowed.longFunctions.includes(pathOf(finding)))
+      .map((finding) => `more than ${bounds.functionLines} lines in a function: ${finding}`),
+    ...[...longFiles, ...longTests]
+      .filter((finding) => !allowed.longFiles.includes(pathOf(finding)))
+      .map((finding) => `more than ${bounds.fileLines} lines in a file: ${finding}`),
+    ...folderCycles
+      .filter((cycle) => !foldersOf(cycle).every((folder) => isBelow(folder, allowed.folderCycles)))
+      .map((cycle) => `folders import each other: ${cycle}`),
+    ...(repeated.length < mostDuplicates ? [] : [`${repeated.length} duplicated blocks, not below ${mostDuplicates}:`, ...repeated]),
+  ];
+}
