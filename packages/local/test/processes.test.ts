@@ -67,7 +67,7 @@ test('the logs of a process that writes without end stay small, and its newest l
   expect(largest).toBeLessThan(2_000_000);
 });
 
-test('a process that dies hundreds of times leaves no more than one that died once', async () => {
+test('a process that dies again and again leaves no more than one that died once', async () => {
   const folder = await testFolder();
   const registry = await openRegistry(folder);
   const reports: string[] = [];
@@ -85,7 +85,7 @@ test('a process that dies hundreds of times leaves no more than one that died on
   const openAtFirst = openFiles();
   const managed = manage(spec, {
     logFolder,
-    timing: { nextPause: () => 0, logLimitBytes: 10_000, rotateEveryMs: 20 },
+    timing: { nextPause: () => 0, logLimitBytes: 5_000, rotateEveryMs: 20 },
     began: (spec, pid) => registry.began(spec, pid),
     ended: (spec) => registry.ended(spec),
     report: (line) => reports.push(line),
@@ -93,10 +93,10 @@ test('a process that dies hundreds of times leaves no more than one that died on
   // A start gives up after three deaths; a process that was ready before goes on.
   spec.isReady = async () => true;
   await managed.start();
-  await eventually('it died hundreds of times', () => lives > 300);
+  await eventually('it died often', () => lives > 150, 80_000);
   await managed.stop();
-  expect(reports.length).toBeLessThanOrEqual(9);
-  expect(reports.at(-1)).toContain('mortal ended with code 3 (256 deaths in a row)');
+  expect(reports.length).toBeLessThanOrEqual(8);
+  expect(reports.at(-1)).toContain('mortal ended with code 3 (128 deaths in a row)');
   expect(readdirSync(folder).sort()).toEqual(['logs', 'processes.json', 'supervisor.json']);
   expect(readdirSync(logFolder).sort()).toEqual(['mortal.log', 'mortal.log.1']);
   for (const name of ['mortal.log', 'mortal.log.1']) expect(statSync(join(logFolder, name)).size).toBeLessThan(40_000);
@@ -104,7 +104,7 @@ test('a process that dies hundreds of times leaves no more than one that died on
   expect(readData(folder, 'supervisor.json')).toMatchObject({ processes: {} });
   expect(openFiles() - openAtFirst).toBeLessThan(5);
   registry.release();
-}, 60_000);
+}, 90_000);
 
 test('drafts of a process that died as it wrote are removed by the next start, those of a live one are not', async () => {
   const folder = await testFolder();

@@ -32,8 +32,8 @@ export function pidsIn(dataDir: string): Record<string, number> {
 }
 
 /** Waits for a state of the world, and says which one did not come. */
-export async function eventually(what: string, ask: () => Promise<boolean> | boolean): Promise<void> {
-  if (!(await until(ask, 15_000))) throw new Error(`did not happen: ${what}`);
+export async function eventually(what: string, ask: () => Promise<boolean> | boolean, limitMs = 30_000): Promise<void> {
+  if (!(await until(ask, limitMs))) throw new Error(`did not happen: ${what}`);
 }
 
 export function isGone(pid: number): boolean {

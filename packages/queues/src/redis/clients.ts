@@ -1,4 +1,4 @@
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import type { RedisNode } from './settings.ts';
 import type { Topology } from './topology.ts';
 
@@ -62,7 +62,21 @@ function sentinelOptions(nodes: readonly RedisNode[], name: string): ConnectionO
     name,
     sentinelRetryStrategy: reconnectPause,
     failoverDetector: true,
+    Connector: RecoveringSentinelConnector as ConnectorConstructor,
   };
+}
+
+type ConnectorConstructor = NonNullable<ConnectionOptions['Connector']>;
+
+/**
+ * The library's watcher of a connection that has ended goes on listening for failovers. One that it hears of while the client looks for
+ * the new primary would end the client for good (ioredis 6.0.0), so it is stopped before each new connection.
+ */
+class RecoveringSentinelConnector extends SentinelConnector {
+  override connect(...given: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
+    this.disconnect();
+    return super.connect(...given);
+  }
 }
 
 const slotsRefreshLimitMs = 2_000;
