@@ -12,7 +12,7 @@ export { callers, callersAndOperators, operators, type Policy, services } from '
 export { type Caller, type Environment, operatorService, type Principal, type Role } from './principal.ts';
 export { allScopes, cutToRole, isScope, type Scope, scopes, scopesOfRole } from './scopes.ts';
 export { serve } from './server.ts';
-export { type FieldError, invalidFields, ServiceError } from './service-error.ts';
+export { type FieldError, invalidFields, required, ServiceError } from './service-error.ts';
 export { serviceKeysOf } from './service-keys.ts';
 export { type ClientConfig, clientSettings, type ServerConfig, serverSettings } from './settings.ts';
 export type { CallOptions, Client, Implementation, Rpc, RpcOf } from './types.ts';

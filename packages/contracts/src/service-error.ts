@@ -49,3 +49,10 @@ export function invalidFields(errors: readonly FieldError[]): ServiceError {
   const first = errors[0];
   return new ServiceError('invalid_request', { message: first?.message, param: first?.param, details: { errors } });
 }
+
+/** A message that its service always sends, although the wire format could leave it out. */
+export function required<Message>(message: Message | null | undefined): Message {
+  if (message === null || message === undefined)
+    throw new ServiceError('internal', { cause: new Error('a service left out a part of its answer') });
+  return message;
+}

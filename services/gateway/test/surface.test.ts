@@ -1,7 +1,7 @@
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { everyRoute } from '../src/routes/index.ts';
-import { type Route, successStatus } from '../src/routes/route.ts';
+import { type Route, successStatus } from '../src/routing/route.ts';
 import { exampleOf } from './support/example.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
 import { ask } from './support/http.ts';

@@ -1,6 +1,6 @@
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { webhookRoutes } from '../src/routes/webhooks/index.ts';
+import { webhookRoutes } from '../src/routes/index.ts';
 import { expectError } from './support/envelope.ts';
 import { exampleOf } from './support/example.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';

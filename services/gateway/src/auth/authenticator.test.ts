@@ -1,7 +1,7 @@
 import { makeApiKey, type Principal, ServiceError } from '@agent-service/contracts';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Verdict } from './authenticator.ts';
 import { createAuthenticator } from './authenticator.ts';
-import type { Verdict } from './verdict.ts';
 
 const key = (letter: string) => makeApiKey('live', letter.repeat(32));
 const principal = (credentialId: string): Principal => ({

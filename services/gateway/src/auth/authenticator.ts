@@ -1,12 +1,42 @@
 import { hash } from 'node:crypto';
-import { type Principal, ServiceError } from '@agent-service/contracts';
+import { type Client, type Principal, ServiceError } from '@agent-service/contracts';
 import { createBatcher } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
-import { couldBeOurs } from './bearer.ts';
-import { accept, keepPrincipal, type Verdict } from './verdict.ts';
+import { couldBeOurs } from './authorization-header.ts';
+
+type Refusal = 'invalid_token' | 'token_expired' | 'token_revoked';
+
+/** What identity says about a token, and when it ends by itself by the monotonic clock (infinity where it does not). */
+export type Verdict = { readonly principal: Principal; readonly endsAt: number } | { readonly refusal: Refusal };
+
+/** The principal, as long as the token has not come to its own end. */
+function accept(verdict: Verdict, now: number): Principal {
+  if ('refusal' in verdict) throw new ServiceError(verdict.refusal);
+  if (verdict.endsAt <= now) throw new ServiceError('token_expired');
+  return verdict.principal;
+}
+
+/** The verdict with the principal object of the one before where nothing changed: what is remembered by object, as signatures are, stays good. */
+function keepPrincipal(verdict: Verdict, before: Verdict | undefined): Verdict {
+  if (!before || 'refusal' in before || 'refusal' in verdict || !isSame(before.principal, verdict.principal)) return verdict;
+  return { principal: before.principal, endsAt: verdict.endsAt };
+}
+
+function isSame(a: Principal, b: Principal): boolean {
+  return (
+    a.credentialId === b.credentialId &&
+    a.organizationId === b.organizationId &&
+    a.environment === b.environment &&
+    a.userId === b.userId &&
+    a.admin === b.admin &&
+    a.role === b.role &&
+    a.scopes.length === b.scopes.length &&
+    a.scopes.every((scope, index) => scope === b.scopes[index])
+  );
+}
 
 /** How long a verdict is used. Identity waits longer than this after a revocation before it answers. */
-export const leaseMs = 1_000;
+const leaseMs = 1_000;
 const attempts = 3;
 const maxLeases = 50_000;
 const maxBatch = 200;
@@ -25,7 +55,7 @@ const unlessLate = (askAgain: boolean) => (cause: unknown) => {
 
 const idOf = (token: string) => hash('sha256', token, 'base64url');
 
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   readonly ask: (tokens: readonly string[]) => Promise<Verdict[]>;
   /** A clock that never goes back, in milliseconds. */
   readonly now?: () => number;
@@ -93,3 +123,18 @@ export function createAuthenticator({ ask, now = () => performance.now() }: Auth
     },
   };
 }
+
+const refusals: readonly string[] = ['invalid_token', 'token_expired', 'token_revoked'] satisfies Refusal[];
+
+/** Asks identity about tokens; one verdict a token, in order. */
+export const askIdentity =
+  (identity: Client<'identity'>, timeoutMs: number) =>
+  async (tokens: readonly string[]): Promise<Verdict[]> => {
+    const askedAt = performance.now();
+    const { results } = await identity.authenticate({ tokens: [...tokens] }, { timeoutMs });
+    return results.map(({ principal, refusal = '', expiresInMs }) => {
+      if (principal) return { principal: principal as Principal, endsAt: askedAt + Number(expiresInMs ?? Number.POSITIVE_INFINITY) };
+      if (refusals.includes(refusal)) return { refusal: refusal as Refusal };
+      throw new ServiceError('internal', { cause: new Error(`identity neither accepted nor refused a token: ${refusal}`) });
+    });
+  };

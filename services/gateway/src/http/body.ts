@@ -1,12 +1,35 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@agent-service/contracts';
-import { readBytes } from './body-bytes.ts';
-import { type BodyLimits, emptyBodyBytes } from './body-limits.ts';
-import { checkJsonShape } from './json-shape.ts';
 import { parsePairs } from './pairs.ts';
 
-export type BodyType = 'json' | 'form';
+/** What a route takes as its body, judged before anything parses it. */
+export interface BodyLimits {
+  readonly bytes: number;
+  /** How many names and values JSON may hold: what parsing, validating and comparing cost grows with these more than with bytes. */
+  readonly values: number;
+  /** How long the whole of it may take to arrive. */
+  readonly withinMs: number;
+}
+
+const kibibyte = 1024;
+const withinMs = 60_000;
+
+export const bodyLimits = {
+  /** Anyone may send these. */
+  token: { bytes: 8 * kibibyte, values: 100, withinMs: 10_000 },
+  /** For a few fields. */
+  usual: { bytes: 64 * kibibyte, values: 1_000, withinMs },
+  /** A text of 32,000 characters, and a context of 16 KiB which may be all numbers. */
+  message: { bytes: 256 * kibibyte, values: 10_000, withinMs },
+  /** Instructions of 32,000 characters and a scope of 200 tables with their columns. */
+  agent: { bytes: 1024 * kibibyte, values: 1_000, withinMs },
+} as const satisfies Record<string, BodyLimits>;
+
+/** Where no body is known: an empty object, as many clients send. */
+const emptyBodyBytes = kibibyte;
+
+type BodyType = 'json' | 'form';
 
 export const contentTypes: Record<BodyType, string> = { json: 'application/json', form: 'application/x-www-form-urlencoded' };
 
@@ -35,7 +58,7 @@ export async function refuseBody(request: IncomingMessage, { withinMs }: BodyLim
 
 const unknownBody = () => new ServiceError('invalid_request', { message: 'Nothing is known here that a body could say; send none.' });
 
-export function hasBody({ headers }: IncomingMessage): boolean {
+function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
@@ -57,4 +80,73 @@ function parseJson(text: string): unknown {
     // The parser's own message quotes the body, which may hold secrets.
     throw new ServiceError('invalid_json');
   }
+}
+
+/** Each piece costs as much as a few hundred bytes, whatever its size: a chunked body may come in pieces of one byte. */
+const maxPieces = 10_000;
+
+/** The body as it was sent. It stops reading at the limit; what is left of a refused body is for whoever answers. */
+export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<BodyLimits, 'values'>): Promise<Buffer> {
+  const inTooManyPieces = () => new ServiceError('invalid_request', { message: `Send the body in at most ${maxPieces} chunks.` });
+  const tooLarge = () => new ServiceError('payload_too_large', { message: `The body is larger than ${bytes} bytes.` });
+  if (Number(request.headers['content-length'] ?? 0) > bytes) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > bytes) settle(() => reject(tooLarge()));
+      else if (chunks.push(chunk) > maxPieces) settle(() => reject(inTooManyPieces()));
+    };
+    const onEnd = () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    const onClose = () => settle(() => reject(new ServiceError('cancelled')));
+    const timer = setTimeout(() => settle(() => reject(new ServiceError('request_timeout'))), withinMs);
+    const settle = (outcome: () => void) => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('close', onClose).pause();
+      outcome();
+    };
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+    // An error is always followed by 'close'.
+    request.on('error', () => undefined);
+  });
+}
+
+/** Deeper than any body means something, and shallow enough for code that walks a value by recursion. */
+const maxDepth = 64;
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** By byte: whether it sets a name or value apart from the next, and by how much the nesting changes there. */
+const separators = new Uint8Array(256);
+for (const character of ',:') separators[character.charCodeAt(0)] = 1;
+const nesting = new Int8Array(256);
+for (const character of '[{') nesting[character.charCodeAt(0)] = 1;
+for (const character of ']}') nesting[character.charCodeAt(0)] = -1;
+
+/**
+ * Counts names, values and nesting in one pass over the bytes, and refuses what has too many before a parser makes objects of it.
+ * Whether it is JSON at all is the parser's to say.
+ */
+export function checkJsonShape(json: Uint8Array, maxValues: number): void {
+  let values = 1;
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at] as number;
+    if (byte === quote) at = endOfText(json, at);
+    values += separators[byte] as number;
+    depth += nesting[byte] as number;
+    if (values > maxValues) throw refused(`holds more than ${maxValues} names and values`);
+    if (depth > maxDepth) throw refused(`is nested deeper than ${maxDepth} levels`);
+  }
+}
+
+const refused = (fault: string) => new ServiceError('invalid_request', { message: `The body ${fault}.` });
+
+/** Where the text that begins here ends. */
+function endOfText(json: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < json.length && json[at] !== quote) at += json[at] === backslash ? 2 : 1;
+  return at;
 }

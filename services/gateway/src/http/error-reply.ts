@@ -1,6 +1,5 @@
-import { ServiceError } from '@agent-service/contracts';
-import { bearerChallenge } from '../auth/challenge.ts';
-import { retryAfterSeconds } from '../limits/limit-headers.ts';
+import { type ErrorCode, ServiceError } from '@agent-service/contracts';
+import { retryAfterSeconds } from '../limits/limiter.ts';
 import type { Exchange } from './exchange.ts';
 import type { Reply } from './reply.ts';
 
@@ -30,7 +29,7 @@ function errorHeaders(exchange: Exchange, error: ServiceError): string[] {
 }
 
 /** When to come back, for the failures that pass. */
-export function retryAfterOf({ limits }: Exchange, { definition }: ServiceError): string | undefined {
+function retryAfterOf({ limits }: Exchange, { definition }: ServiceError): string | undefined {
   if (definition.http === 429) return String(limits && !limits.allowed ? retryAfterSeconds(limits) : unavailableRetryAfter);
   return definition.http === 503 ? unavailableRetryAfter : undefined;
 }
@@ -42,3 +41,42 @@ export function publicError(cause: unknown): ServiceError {
   if (error.code === 'cancelled') return new ServiceError('unavailable', { cause: error });
   return error;
 }
+
+const realm = 'realm="agent-service"';
+
+/** How an OAuth client is asked to authenticate. */
+const basicChallenge = `Basic ${realm}`;
+
+/** The WWW-Authenticate header that a 401 or 403 carries (RFC 6750, section 3). */
+export function bearerChallenge({ code, definition, details }: ServiceError): string | undefined {
+  if (code === 'missing_token') return `Bearer ${realm}`;
+  if (definition.http === 401) return `Bearer ${realm}, error="invalid_token", error_description="${definition.message}"`;
+  if (definition.http !== 403) return undefined;
+  const { required } = details;
+  const scope = Array.isArray(required) ? `, scope="${required.join(' ')}"` : '';
+  return `Bearer ${realm}, error="insufficient_scope", error_description="${definition.message}"${scope}`;
+}
+
+const names: Partial<Record<ErrorCode, string>> = {
+  invalid_client: 'invalid_client',
+  invalid_scope: 'invalid_scope',
+  invalid_grant_type: 'unsupported_grant_type',
+  rate_limited: 'temporarily_unavailable',
+  unavailable: 'temporarily_unavailable',
+  deadline_exceeded: 'temporarily_unavailable',
+  internal: 'server_error',
+};
+
+/** A failure of the OAuth token endpoint as its clients read it (RFC 6749, section 5.2). */
+export function oauthErrorReply(exchange: Exchange, error: ServiceError): Reply {
+  const { http } = error.definition;
+  const headers = ['Pragma', 'no-cache'];
+  if (http === 401) headers.push('WWW-Authenticate', basicChallenge);
+  const retryAfter = retryAfterOf(exchange, error);
+  if (retryAfter) headers.push('Retry-After', retryAfter);
+  const body = JSON.stringify({ error: names[error.code] ?? 'invalid_request', error_description: asciiOnly(error.message) });
+  return { status: http, body, headers, code: error.code };
+}
+
+/** The characters that RFC 6749 allows in error_description. */
+const asciiOnly = (text: string) => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { Principal } from '@agent-service/contracts';
 import type { Request, Response } from 'express';
 import type { Decision } from '../limits/limiter.ts';
-import { requestIdOf } from './request-id.ts';
 
 /** One request and its answer, with what became known about it on the way. */
 export class Exchange {
@@ -27,4 +27,20 @@ export class Exchange {
   get abandoned(): boolean {
     return this.response.destroyed || this.request.socket.destroyed;
   }
+}
+
+const acceptable = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** The caller's own id where it is one, else a new one. */
+export const requestIdOf = (header: string | undefined): string =>
+  header !== undefined && acceptable.test(header) ? header : randomUUID();
+
+/** Aborted when the client goes away before it has its answer, or has gone already. */
+export function abortedWithClient({ response, abandoned }: Pick<Exchange, 'response' | 'abandoned'>): AbortSignal {
+  const abort = new AbortController();
+  if (abandoned) abort.abort();
+  response.once('close', () => {
+    if (!response.writableEnded) abort.abort();
+  });
+  return abort.signal;
 }

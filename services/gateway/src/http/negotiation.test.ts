@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { entityTag, isNamed, parseEntityTags, versionsMeant } from './entity-tags.ts';
-import { prefersAsync } from './preferences.ts';
-import { wantsEvents } from './wants-events.ts';
+import { entityTag, isNamed, parseEntityTags, versionsMeant } from '../schemas/conditions.ts';
+import { prefersAsync, wantsEvents } from './negotiation.ts';
 
 describe('Accept asks for a stream', () => {
   test.each([

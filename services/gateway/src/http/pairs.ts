@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-service/contracts';
-import { fieldPath } from './field-path.ts';
+import { fieldPath } from './validate.ts';
 
 const maxPairs = 100;
 

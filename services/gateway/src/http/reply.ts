@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { ServiceError } from '@agent-service/contracts';
-import { limitHeaders } from '../limits/limit-headers.ts';
+import { limitHeaders } from '../limits/limiter.ts';
 import type { Exchange } from './exchange.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import { apiHeaders } from './security-headers.ts';

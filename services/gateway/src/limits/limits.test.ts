@@ -2,12 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { clientAddress, countedAddress, parseTrustedProxies } from './client-address.ts';
 import { createFailedAuthentications } from './failed-authentications.ts';
-import { createLastingLimiter } from './lasting-limiter.ts';
-import { limitHeaders, retryAfterSeconds } from './limit-headers.ts';
+import { createLastingLimiter } from './fallback-limiter.ts';
 import type { Decision, Limiter, Rule } from './limiter.ts';
-import { createLocalLimiter } from './local-limiter.ts';
+import { limitHeaders, retryAfterSeconds } from './limiter.ts';
+import { type Counter, createLocalLimiter, judge, windowMs } from './local-limiter.ts';
 import { createRules } from './rules.ts';
-import { type Counter, judge, windowMs } from './window.ts';
 
 const rule = (key: string, limit: number): Rule => ({ key, policy: { name: key, limit } });
 

@@ -1,8 +1,36 @@
-import { type Batcher, createBatcher } from '@agent-service/work';
+import type { RedisClient, RedisConnections } from '@agent-service/queues';
+import { type Batcher, createBatcher, withTimeout } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
 import { type Decision, hashTag, type Limiter, type Rule } from './limiter.ts';
-import type { LimiterRedis } from './redis.ts';
-import { windowMs } from './window.ts';
+import { windowMs } from './local-limiter.ts';
+
+const answerLimitMs = 250;
+
+interface LimiterRedis {
+  /** Runs the script over these counters: an answer within 250 ms, or a failure. */
+  take(keys: readonly string[], args: readonly number[]): Promise<number[]>;
+}
+
+type Command = (...keysAndArguments: (string | number)[]) => Promise<number[]>;
+
+export function createLimiterRedis(redis: Pick<RedisConnections, 'commands'>): LimiterRedis {
+  return {
+    take: (keys, args) =>
+      withTimeout(
+        commandFor(redis.commands, keys.length)(...keys, ...args),
+        answerLimitMs,
+        () => new Error('Redis took too long to count'),
+      ),
+  };
+}
+
+/** A command for each number of keys: only then does the client know where the keys are, which a cluster needs. */
+function commandFor(client: RedisClient, numberOfKeys: number): Command {
+  const name = `take${numberOfKeys}`;
+  const commands = client as unknown as Record<string, Command | undefined>;
+  if (!commands[name]) client.defineCommand(name, { numberOfKeys, lua: takeScript });
+  return (commands[name] as Command).bind(client);
+}
 
 const maxBatch = 100;
 const maxBatchers = 10_000;
@@ -36,3 +64,50 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
     standings: rules.map(({ policy }) => ({ policy, count: next(), resetMs: next() })),
   }));
 }
+
+/**
+ * `judge` of window.ts inside Redis, for many requests at once, one after the other.
+ * KEYS: the counters, each once. ARGV: the window in milliseconds, the limit of each counter, and then for each request how many
+ * counters it is held against and their places in KEYS, negative where it is only checked and not counted.
+ * Answers for each request 1 or 0, and count and milliseconds left of each of its counters.
+ */
+const takeScript = `
+local window = tonumber(ARGV[1])
+local limits, known, counts, rests = {}, {}, {}, {}
+for i, key in ipairs(KEYS) do
+  local rest = redis.call('PTTL', key)
+  limits[i] = tonumber(ARGV[i + 1])
+  known[i] = rest > 0 and tonumber(redis.call('GET', key)) or 0
+  counts[i] = known[i]
+  rests[i] = rest > 0 and rest or window
+end
+
+local answer = {}
+local at = #KEYS + 2
+while at <= #ARGV do
+  local first, last = at + 1, at + tonumber(ARGV[at])
+  local allowed = 1
+  for j = first, last do
+    local i = math.abs(tonumber(ARGV[j]))
+    if counts[i] >= limits[i] then allowed = 0 end
+  end
+  answer[#answer + 1] = allowed
+  for j = first, last do
+    local place = tonumber(ARGV[j])
+    local i = math.abs(place)
+    if place > 0 then counts[i] = counts[i] + allowed end
+    answer[#answer + 1] = counts[i]
+    answer[#answer + 1] = rests[i]
+  end
+  at = last + 1
+end
+
+for i, key in ipairs(KEYS) do
+  if known[i] == 0 and counts[i] > 0 then
+    redis.call('SET', key, counts[i], 'PX', window)
+  elseif counts[i] > known[i] then
+    redis.call('INCRBY', key, counts[i] - known[i])
+  end
+end
+return answer
+`;

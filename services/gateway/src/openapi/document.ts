@@ -1,12 +1,14 @@
-import { scopes } from '@agent-service/contracts';
-import { createDocument } from 'zod-openapi';
-import type { Method, Route } from '../routes/route.ts';
-import { sharedHeaders } from './headers.ts';
-import { operation } from './operation.ts';
+import { type ErrorCode, errorCodes, scopes, scopesOfRole } from '@agent-service/contracts';
+import { z } from 'zod';
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiParameters } from 'zod-openapi';
+import { contentTypes } from '../http/body.ts';
+import { isIdempotent, type Method, type OtherSuccess, type Route, successStatus } from '../routing/route.ts';
+import { errorEnvelope, oauthError } from '../schemas/errors.ts';
+import { errorHeaders, limitHeaders, namedHeaders, replayedHeader, requestIdHeader, sharedHeaders } from './headers.ts';
 
 const version = '1.0.0';
 
-const description = `Create AI agents over an organization's business data, talk to them, and see what the answers cost.
+const introduction = `Create AI agents over an organization's business data, talk to them, and see what the answers cost.
 
 Operations marked \`x-extension\` go beyond the published specification. A GET can be asked for with HEAD as well; any other method
 that a path does not list is answered 405 with \`Allow\`. Every failure has the body \`Error\`, the OAuth token endpoint's excepted.`;
@@ -17,7 +19,7 @@ type Document = ReturnType<typeof createDocument>;
 export function createOpenApi(routes: readonly Route[], serverUrl: string): Document {
   return createDocument({
     openapi: '3.1.1',
-    info: { title: 'Agent Service API', version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: { title: 'Agent Service API', version, description: introduction, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: serverUrl }],
     tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
     paths: paths(routes),
@@ -38,3 +40,104 @@ const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key (`sa_live_…`, `sa_test_…`) or an access token.' },
   oauth: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: '/v1/auth/oauth/token', scopes } } },
 } as const;
+
+const idempotencyKey = z.string().optional().meta({
+  description: 'Makes the request repeatable: the same key with the same body has its effect once, within 24 hours.',
+  minLength: 1,
+  maxLength: 255,
+});
+
+/** One operation of the document. */
+function operation(route: Route): ZodOpenApiOperationObject {
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...describe(route),
+    tags: [route.tag],
+    security: security(route),
+    requestParams: parameters(route),
+    ...(route.body && {
+      requestBody: { required: !route.bodyOptional, content: { [contentTypes[route.bodyType ?? 'json']]: { schema: route.body } } },
+    }),
+    responses: { ...successes(route), ...errorResponses(route) },
+    ...(route.admin && { 'x-admin': true }),
+    ...(needsAdministrator(route) && { 'x-role': 'admin' }),
+    ...(route.extension && { 'x-extension': true }),
+  };
+}
+
+const membersMay: readonly string[] = scopesOfRole({ role: 'member', environment: 'live' });
+
+/** Whether a member is refused, whatever scopes the member's credential was given. */
+const needsAdministrator = ({ scope, admin }: Route): boolean => admin === true || (scope !== undefined && !membersMay.includes(scope));
+
+function describe(route: Route) {
+  const role = needsAdministrator(route) ? 'The role member excludes this: it needs an administrator.' : '';
+  const text = [route.description ?? '', role].filter(Boolean).join('\n\n');
+  return text ? { description: text } : {};
+}
+
+function security({ auth, scope }: Route): Record<string, string[]>[] {
+  if (auth === 'none') return [];
+  const needed = scope ? [scope] : [];
+  return [{ bearer: needed }, { oauth: needed }];
+}
+
+function parameters(route: Route): ZodOpenApiParameters {
+  const header = { ...(isIdempotent(route) && { 'Idempotency-Key': idempotencyKey }), ...route.headers?.shape };
+  return {
+    ...(route.params && { path: route.params }),
+    ...(route.query && { query: route.query }),
+    ...(Object.keys(header).length > 0 && { header: z.object(header) }),
+  };
+}
+
+/** The route's own success, and the others by their status; those of one status differ in their content type. */
+function successes(route: Route) {
+  const own: OtherSuccess = {
+    status: successStatus(route),
+    description: 'Success.',
+    ...(route.response && { schema: route.response }),
+    headers: route.successHeaders ?? [],
+  };
+  const byStatus = Map.groupBy([own, ...(route.otherSuccesses ?? [])], ({ status }) => String(status));
+  return Object.fromEntries([...byStatus].map(([status, ways]) => [status, success(route, ways)]));
+}
+
+function success(route: Route, ways: readonly OtherSuccess[]) {
+  const own = namedHeaders(ways.flatMap(({ headers = [] }) => headers));
+  const headers = { ...requestIdHeader, ...(route.cost && limitHeaders), ...(isIdempotent(route) && replayedHeader), ...own };
+  const content = ways.flatMap(({ type = 'application/json', schema }) => (schema ? [[type, { schema }] as const] : []));
+  const description = ways.map((way) => way.description).join('\n\n');
+  return { description, headers, ...(content.length > 0 && { content: Object.fromEntries(content) }) };
+}
+
+/** Every way in which a request to this route can fail, by status. */
+function errorResponses(route: Route) {
+  const byStatus = Map.groupBy(codesOf(route), (code) => errorCodes[code].http);
+  const content = { 'application/json': { schema: route.errorForm === 'oauth' ? oauthError : errorEnvelope } };
+  const responses = [...byStatus].map(([status, codes]) => {
+    const headers = { ...requestIdHeader, ...errorHeaders(status), ...(route.cost && isCounted(route, status) && limitHeaders) };
+    return [
+      String(status),
+      { description: codes.map((code) => `\`${code}\`: ${errorCodes[code].message}`).join('\n\n'), headers, content },
+    ];
+  });
+  return Object.fromEntries(responses.sort(([a], [b]) => Number(a) - Number(b)));
+}
+
+/** Whoever is not known is refused before any limit is looked at. */
+const isCounted = ({ auth }: Route, status: number) => auth === 'none' || status !== 401;
+
+function codesOf(route: Route): ErrorCode[] {
+  const codes: ErrorCode[] = ['invalid_request', 'unavailable', 'deadline_exceeded', 'internal'];
+  if (route.auth === 'token') codes.push('missing_token', 'invalid_token', 'token_expired', 'token_revoked');
+  if (route.scope) codes.push('insufficient_scope');
+  if (route.admin) codes.push('admin_required');
+  if (route.params) codes.push('not_found');
+  if (route.cost || route.auth === 'token') codes.push('rate_limited');
+  if (route.body) codes.push('payload_too_large', 'unsupported_media_type', 'request_timeout');
+  if (route.body && route.bodyType !== 'form') codes.push('invalid_json');
+  if (isIdempotent(route)) codes.push('idempotency_in_progress', 'idempotency_key_reused');
+  return [...new Set([...codes, ...(route.errors ?? [])])];
+}

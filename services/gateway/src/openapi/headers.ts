@@ -1,3 +1,5 @@
+import type { HeaderName } from '../routing/route.ts';
+
 const header = (description: string, example: string, type: 'string' | 'integer' = 'string') => ({
   description,
   schema: { type },
@@ -52,10 +54,7 @@ const named = {
   Location: 'Location',
   'Content-Location': 'ContentLocation',
   'Preference-Applied': 'PreferenceApplied',
-} as const satisfies Record<string, keyof typeof sharedHeaders>;
-
-/** Headers that only some successes carry. */
-export type HeaderName = keyof typeof named;
+} as const satisfies Record<HeaderName, keyof typeof sharedHeaders>;
 
 export const namedHeaders = (names: readonly HeaderName[] = []) => Object.fromEntries(names.map((name) => [name, reference(named[name])]));
 

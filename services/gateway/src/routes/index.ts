@@ -1,35 +1,42 @@
-import { cancelAnswer } from './cancel-answer.ts';
-import { createAgent } from './create-agent.ts';
-import { createUser } from './create-user.ts';
-import { deleteAgent } from './delete-agent.ts';
-import { getAgent } from './get-agent.ts';
-import { getBalance } from './get-balance.ts';
-import { getMessage } from './get-message.ts';
-import { getUsageSummary } from './get-usage-summary.ts';
-import { getUser } from './get-user.ts';
-import { getUserBalance } from './get-user-balance.ts';
-import { issueOauthToken } from './issue-oauth-token.ts';
-import { issueToken } from './issue-token.ts';
-import { listAgents } from './list-agents.ts';
-import { listAuditEntries } from './list-audit-entries.ts';
-import { listConversations } from './list-conversations.ts';
-import { listMessages } from './list-messages.ts';
-import { listSigningKeys } from './list-signing-keys.ts';
-import { listUsage } from './list-usage.ts';
-import { listUsers } from './list-users.ts';
-import { revokeKey } from './revoke-key.ts';
-import type { Route } from './route.ts';
-import { sendMessage } from './send-message.ts';
-import { setAllocation } from './set-allocation.ts';
+import type { Route } from '../routing/route.ts';
+import { createAgent } from './agents/create-agent.ts';
+import { deleteAgent } from './agents/delete-agent.ts';
+import { getAgent } from './agents/get-agent.ts';
+import { listAgents } from './agents/list-agents.ts';
+import { updateAgent } from './agents/update-agent.ts';
+import { issueOauthToken } from './authentication/issue-oauth-token.ts';
+import { issueToken } from './authentication/issue-token.ts';
+import { listSigningKeys } from './authentication/list-signing-keys.ts';
+import { revokeKey } from './authentication/revoke-key.ts';
+import { cancelAnswer } from './conversations/cancel-answer.ts';
+import { getMessage } from './conversations/get-message.ts';
+import { listConversations } from './conversations/list-conversations.ts';
+import { listMessages } from './conversations/list-messages.ts';
+import { sendMessage } from './conversations/send-message.ts';
+import { getBalance } from './credits/get-balance.ts';
+import { getUsageSummary } from './credits/get-usage-summary.ts';
+import { getUserBalance } from './credits/get-user-balance.ts';
+import { listUsage } from './credits/list-usage.ts';
+import { setAllocation } from './credits/set-allocation.ts';
+import { updateCreditSettings } from './credits/update-credit-settings.ts';
 import { activateTemplate } from './templates/activate-template.ts';
 import { deactivateTemplate } from './templates/deactivate-template.ts';
 import { duplicateTemplate } from './templates/duplicate-template.ts';
 import { getTemplate } from './templates/get-template.ts';
 import { listTemplates } from './templates/list-templates.ts';
-import { updateAgent } from './update-agent.ts';
-import { updateCreditSettings } from './update-credit-settings.ts';
-import { updateUser } from './update-user.ts';
-import { webhookRoutes } from './webhooks/index.ts';
+import { createUser } from './users/create-user.ts';
+import { getUser } from './users/get-user.ts';
+import { listAuditEntries } from './users/list-audit-entries.ts';
+import { listUsers } from './users/list-users.ts';
+import { updateUser } from './users/update-user.ts';
+import { createWebhook } from './webhooks/create-webhook.ts';
+import { deleteWebhook } from './webhooks/delete-webhook.ts';
+import { listDeliveries } from './webhooks/list-deliveries.ts';
+import { listWebhooks } from './webhooks/list-webhooks.ts';
+import { redeliver } from './webhooks/redeliver.ts';
+import { rotateWebhookSecret } from './webhooks/rotate-webhook-secret.ts';
+import { testWebhook } from './webhooks/test-webhook.ts';
+import { updateWebhook } from './webhooks/update-webhook.ts';
 
 /** The HTTP surface without webhooks. The application, the OpenAPI document and the tests iterate over it. */
 export const routes: readonly Route[] = [
@@ -63,6 +70,18 @@ export const routes: readonly Route[] = [
   getUsageSummary,
   updateCreditSettings,
   listSigningKeys,
+];
+
+/** They are there only where webhooks are on: elsewhere their paths are unknown ones. */
+export const webhookRoutes: readonly Route[] = [
+  createWebhook,
+  listWebhooks,
+  updateWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  listDeliveries,
+  redeliver,
 ];
 
 /** The whole of it, where webhooks are on. */

@@ -1,6 +1,5 @@
-import type { Client } from '@agent-service/contracts';
+import { type Client, required } from '@agent-service/contracts';
 import type { z } from 'zod';
-import { present } from '../routes/present.ts';
 import type { agent, agentSummary } from './agent.ts';
 import type { agentChanges, newAgent } from './agent-body.ts';
 import { defaults } from './agent-fields.ts';
@@ -23,8 +22,8 @@ export const toAgentSummary = (message: SummaryMessage): Summary => ({
 });
 
 export function toAgent(message: AgentMessage): z.output<typeof agent> {
-  const scope = present(message.dataScope);
-  const output = present(message.outputPreferences);
+  const scope = required(message.dataScope);
+  const output = required(message.outputPreferences);
   return {
     ...toAgentSummary(message),
     system_prompt: message.systemPrompt,

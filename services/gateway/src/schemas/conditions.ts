@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { type EntityTags, parseEntityTags } from '../http/entity-tags.ts';
 
 /** A header with a list of entity tags. */
 function entityTags(description: string) {
@@ -17,3 +16,40 @@ function entityTags(description: string) {
 
 export const ifMatch = entityTags('Changes the agent only while its ETag is one of these; else 412.');
 export const ifNoneMatch = entityTags('Answers 304 without a body while the ETag is one of these.');
+
+/** What If-Match and If-None-Match can hold (RFC 9110, section 8.8.3). */
+export interface EntityTags {
+  /** `*`: whichever there is. */
+  readonly any: boolean;
+  readonly tags: readonly { readonly weak: boolean; readonly value: string }[];
+}
+
+const tag = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)/;
+const separators = /^[\s,]+/;
+const version = /^[1-9]\d{0,8}$/;
+
+/** The list of a header; undefined when it is none. */
+export function parseEntityTags(header: string): EntityTags | undefined {
+  if (header.trim() === '*') return { any: true, tags: [] };
+  const tags: { weak: boolean; value: string }[] = [];
+  let rest = header.replace(separators, '');
+  while (rest !== '') {
+    const match = tag.exec(rest);
+    if (!match) return undefined;
+    tags.push({ weak: match[1] !== undefined, value: match[2] ?? '' });
+    rest = rest.slice(match[0].length).replace(separators, '');
+  }
+  return tags.length > 0 ? { any: false, tags } : undefined;
+}
+
+/** The tag of a version. */
+export const entityTag = (of: number): string => `"${of}"`;
+
+/** The versions that If-Match lets through: strong comparison, so that a weak tag is nobody's. Undefined: whichever there is. */
+export function versionsMeant({ any, tags }: EntityTags): number[] | undefined {
+  if (any) return undefined;
+  return tags.flatMap(({ weak, value }) => (!weak && version.test(value) ? [Number(value)] : []));
+}
+
+/** Whether If-None-Match names what there is: weak comparison. */
+export const isNamed = ({ any, tags }: EntityTags, current: number): boolean => any || tags.some(({ value }) => value === String(current));

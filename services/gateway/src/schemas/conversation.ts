@@ -1,6 +1,114 @@
+import type { AnswerMessage } from '@agent-service/contracts';
 import { z } from 'zod';
+import { tier } from './agent-fields.ts';
+import { text } from './text.ts';
 
+const maxContextBytes = 16 * 1024;
+const maxContextDepth = 5;
+
+const id = z.string().meta({ example: 'msg_01jz0000000000000000000000' });
+const conversationId = z.string().meta({ example: 'conv_01jz0000000000000000000000' });
+const agentId = z.string().meta({ example: 'agt_01jz0000000000000000000000' });
 const time = z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' });
+
+export const messageParams = z.strictObject({ agent_id: agentId, message_id: id });
+export const conversationParams = z.strictObject({ agent_id: agentId, conversation_id: conversationId });
+
+const context = z
+  .record(z.string(), z.unknown())
+  .refine(hasFiniteNumbers, 'must not hold numbers as large as 1e309: they can not be kept')
+  .refine((value) => isWithinDepth(value, maxContextDepth), `must be nested at most ${maxContextDepth} levels deep`)
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxContextBytes, `must be at most ${maxContextBytes} bytes of JSON`);
+
+export const newMessage = z.strictObject({
+  message: text(1, 32_000).meta({ example: 'How much did we sell last month?' }),
+  conversation_id: text(1, 128).optional().meta({ description: 'Continues this conversation; without it one begins.' }),
+  context: context.optional().meta({
+    description: `Data for the model, as the page the user is on: up to ${maxContextBytes} bytes of JSON, ${maxContextDepth} levels deep.`,
+  }),
+});
+
+function isWithinDepth(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
+}
+
+/** JSON of a number that is too large would be null. */
+function hasFiniteNumbers(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return typeof value !== 'object' || value === null || Object.values(value).every(hasFiniteNumbers);
+}
+
+const query = z.strictObject({
+  statement: z.string().meta({ example: 'SELECT sum(total) FROM orders' }),
+  tables: z.array(z.string()).meta({ example: ['orders'] }),
+  rows: z.int().meta({ example: 1 }),
+  duration_ms: z.int().meta({ example: 12 }),
+});
+
+export const message = z
+  .strictObject({
+    id,
+    conversation_id: conversationId,
+    role: z.enum(['user', 'assistant']).meta({ example: 'assistant' }),
+    content: z.string().meta({ description: 'Empty until the answer has ended.', example: 'You sold 120 orders.' }),
+    content_type: z.enum(['text', 'markdown']).meta({
+      description: '`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.',
+      example: 'markdown',
+    }),
+    credits_consumed: z.int().meta({ description: 'What the answer cost; nothing unless it completed.', example: 2 }),
+    model_used: z.union([tier, z.literal('')]).meta({ description: 'The tier; empty for what a user wrote.', example: 'Fast' }),
+    created_at: time,
+    status: z.enum(['queued', 'running', 'completed', 'failed', 'cancelled']).meta({
+      description: 'Beyond the specification.',
+      example: 'completed',
+      override: { 'x-extension': true },
+    }),
+    queries: z
+      .array(query)
+      .optional()
+      .meta({ description: 'What the answer rests on. Beyond the specification.', override: { 'x-extension': true } }),
+  })
+  .meta({ id: 'Message' });
+
+type Message = z.output<typeof message>;
+
+/** A message as agents returns it, as callers see it. */
+export const toMessage = (sent: AnswerMessage): Message => ({
+  id: sent.id,
+  conversation_id: sent.conversationId,
+  role: sent.role as Message['role'],
+  content: sent.content,
+  content_type: sent.contentType as Message['content_type'],
+  credits_consumed: sent.creditsConsumed,
+  model_used: sent.modelUsed as Message['model_used'],
+  created_at: sent.createdAt,
+  status: sent.status as Message['status'],
+  ...(sent.queries.length > 0 && { queries: sent.queries.map(toQuery) }),
+});
+
+const toQuery = ({ statement, tables, rows, durationMs }: AnswerMessage['queries'][number]): z.output<typeof query> => ({
+  statement,
+  tables,
+  rows,
+  duration_ms: durationMs,
+});
+
+/** A stream of events, which no schema can describe; what each of them holds stands in the description. */
+export const answerEvents = z.string().meta({
+  description: `Server-sent events, each with a JSON object as its data:
+
+- \`started\`: message_id, conversation_id, attempt. Comes again, also with the same attempt, when
+  another try begins, and voids the text so far.
+- \`delta\`: text, attempt. The deltas since the last \`started\` are a beginning of the answer; of a slow reader some may be left out.
+- \`tool\`: name, detail, rows, duration_ms, error (null when it went well), attempt.
+- \`completed\`: the whole message. The last event.
+- \`failed\`: the body \`Error\`. The last event.
+- \`detached\`: message_id, conversation_id, status (\`running\`). The last event where the stream ends before the answer, as when the
+  service is restarted: the work goes on, and the answer can be read at \`Content-Location\`.`,
+  example:
+    'event: started\ndata: {"message_id":"msg_01jz0000000000000000000000","conversation_id":"conv_01jz0000000000000000000000","attempt":1}\n\nevent: delta\ndata: {"text":"You sold ","attempt":1}\n\n',
+});
 
 export const conversation = z
   .strictObject({

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { isoDate, toRange } from './dates.ts';
-import { limit, pageRequest } from './paging.ts';
+import { isoDate, limit, pageRequest, toRange } from './list-query.ts';
 import { text } from './text.ts';
 import { email } from './user.ts';
 

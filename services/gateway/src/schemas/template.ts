@@ -1,3 +1,4 @@
+import { type Client, required } from '@agent-service/contracts';
 import { z } from 'zod';
 import { tier } from './agent-fields.ts';
 
@@ -67,3 +68,31 @@ export const duplicatedAgent = z
     created_at: time,
   })
   .meta({ id: 'DuplicatedAgent' });
+
+type Templates = Client<'templates'>;
+type DetailMessage = NonNullable<Awaited<ReturnType<Templates['getTemplate']>>['template']>;
+type SummaryMessage = NonNullable<DetailMessage['summary']>;
+type Summary = z.output<typeof templateSummary>;
+
+/** A template as a list returns it, as callers see it. */
+export const toTemplateSummary = (message: SummaryMessage): Summary => ({
+  id: message.id,
+  name: message.name,
+  description: message.description,
+  category: message.category as Summary['category'],
+  version: message.version,
+  model: message.model as Summary['model'],
+  credit_cost_estimate: message.creditCostEstimate,
+  status: message.status as Summary['status'],
+  required_tables: message.requiredTables,
+  created_at: message.createdAt,
+  updated_at: message.updatedAt,
+});
+
+export const toTemplate = (message: DetailMessage): z.output<typeof template> => ({
+  ...toTemplateSummary(required(message.summary)),
+  long_description: message.longDescription,
+  required_permissions: message.requiredPermissions,
+  suggested_prompts: message.suggestedPrompts,
+  changelog: message.changelog.map(({ version, date, changes }) => ({ version, date, changes })),
+});

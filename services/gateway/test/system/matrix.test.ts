@@ -1,7 +1,7 @@
 import { allScopes } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { everyRoute as routes } from '../../src/routes/index.ts';
-import type { Route } from '../../src/routes/route.ts';
+import type { Route } from '../../src/routing/route.ts';
 import { lastingState, untilOutboxesAreEmpty } from './database.ts';
 import { makeIds, makers, parametersOf, title, validRequest } from './requests.ts';
 import { startWorld, type World, withWebhooks } from './world.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type SentRequest, until } from '@agent-service/testkit';
 import { z } from 'zod';
-import type { Route } from '../../src/routes/route.ts';
+import type { Route } from '../../src/routing/route.ts';
 import { furnish, makeAgent, makeWebhook, type Organization, type World, webhookUrl } from './world.ts';
 
 interface Maker {

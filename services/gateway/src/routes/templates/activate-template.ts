@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { route } from '../../routing/route.ts';
 import { agentName, tier } from '../../schemas/agent-fields.ts';
 import { activation, templateParams } from '../../schemas/template.ts';
-import { route } from '../route.ts';
 
 export const activateTemplate = route({
   method: 'POST',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { route } from '../../routing/route.ts';
 import { deactivation, templateParams } from '../../schemas/template.ts';
-import { route } from '../route.ts';
 
 export const deactivateTemplate = route({
   method: 'POST',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { route } from '../../routing/route.ts';
 import { agentName, description } from '../../schemas/agent-fields.ts';
 import { duplicatedAgent, templateParams } from '../../schemas/template.ts';
-import { route } from '../route.ts';
 
 export const duplicateTemplate = route({
   method: 'POST',

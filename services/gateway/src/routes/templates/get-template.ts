@@ -1,8 +1,7 @@
+import { required } from '@agent-service/contracts';
 import { z } from 'zod';
-import { template, templateParams } from '../../schemas/template.ts';
-import { toTemplate } from '../../schemas/template-messages.ts';
-import { present } from '../present.ts';
-import { route } from '../route.ts';
+import { route } from '../../routing/route.ts';
+import { template, templateParams, toTemplate } from '../../schemas/template.ts';
 
 export const getTemplate = route({
   method: 'GET',
@@ -17,6 +16,6 @@ export const getTemplate = route({
   response: z.strictObject({ data: template }),
   async handler({ params }, { templates }) {
     const answer = await templates.getTemplate({ templateId: params.template_id });
-    return { data: toTemplate(present(answer.template)) };
+    return { data: toTemplate(required(answer.template)) };
   },
 });

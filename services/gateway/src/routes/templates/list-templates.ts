@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/paging.ts';
-import { templateCategory, templateStatus, templateSummary } from '../../schemas/template.ts';
-import { toTemplateSummary } from '../../schemas/template-messages.ts';
+import { route } from '../../routing/route.ts';
+import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/list-query.ts';
+import { templateCategory, templateStatus, templateSummary, toTemplateSummary } from '../../schemas/template.ts';
 import { text } from '../../schemas/text.ts';
-import { route } from '../route.ts';
 
 export const listTemplates = route({
   method: 'GET',

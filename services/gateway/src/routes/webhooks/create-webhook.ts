@@ -1,8 +1,15 @@
+import { required } from '@agent-service/contracts';
 import { z } from 'zod';
-import { createdWebhook, webhookActive, webhookDescription, webhookEvents, webhookSecret, webhookUrl } from '../../schemas/webhook.ts';
-import { toWebhook } from '../../schemas/webhook-messages.ts';
-import { present } from '../present.ts';
-import { route } from '../route.ts';
+import { route } from '../../routing/route.ts';
+import {
+  createdWebhook,
+  toWebhook,
+  webhookActive,
+  webhookDescription,
+  webhookEvents,
+  webhookSecret,
+  webhookUrl,
+} from '../../schemas/webhook.ts';
 
 export const createWebhook = route({
   method: 'POST',
@@ -24,8 +31,8 @@ export const createWebhook = route({
   response: z.strictObject({ data: createdWebhook }),
   errors: ['webhook_limit_reached'],
   async handler({ body: { secret, ...body } }, { webhooks }) {
-    const made = await present(webhooks).createEndpoint({ ...body, ...(secret !== undefined && { secret }) });
-    const { id, url, events, active, created_at } = toWebhook(present(made.endpoint));
+    const made = await required(webhooks).createEndpoint({ ...body, ...(secret !== undefined && { secret }) });
+    const { id, url, events, active, created_at } = toWebhook(required(made.endpoint));
     return { data: { id, url, events, secret: made.secret, active, created_at } };
   },
 });

@@ -1,6 +1,6 @@
+import { required } from '@agent-service/contracts';
+import { route } from '../../routing/route.ts';
 import { webhookParams } from '../../schemas/webhook.ts';
-import { present } from '../present.ts';
-import { route } from '../route.ts';
 
 export const deleteWebhook = route({
   method: 'DELETE',
@@ -14,7 +14,7 @@ export const deleteWebhook = route({
   cost: 'write',
   params: webhookParams,
   async handler({ params }, { webhooks }) {
-    await present(webhooks).deleteEndpoint({ endpointId: params.webhook_id });
+    await required(webhooks).deleteEndpoint({ endpointId: params.webhook_id });
     return undefined;
   },
 });

@@ -1,9 +1,8 @@
+import { required } from '@agent-service/contracts';
 import { z } from 'zod';
-import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/paging.ts';
-import { delivery, webhookParams } from '../../schemas/webhook.ts';
-import { toDelivery } from '../../schemas/webhook-messages.ts';
-import { present } from '../present.ts';
-import { route } from '../route.ts';
+import { route } from '../../routing/route.ts';
+import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/list-query.ts';
+import { delivery, toDelivery, webhookParams } from '../../schemas/webhook.ts';
 
 export const listDeliveries = route({
   method: 'GET',
@@ -21,7 +20,7 @@ export const listDeliveries = route({
   response: z.strictObject({ data: z.array(delivery), meta: listMeta }),
   errors: ['invalid_cursor'],
   async handler({ params, query, requestId }, { webhooks }) {
-    const { deliveries, page } = await present(webhooks).listDeliveries({ endpointId: params.webhook_id, page: pageRequest(query) });
+    const { deliveries, page } = await required(webhooks).listDeliveries({ endpointId: params.webhook_id, page: pageRequest(query) });
     return { data: deliveries.map(toDelivery), meta: toListMeta(page, requestId) };
   },
 });

@@ -1,9 +1,8 @@
+import { required } from '@agent-service/contracts';
 import { z } from 'zod';
-import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/paging.ts';
-import { webhook } from '../../schemas/webhook.ts';
-import { toWebhook } from '../../schemas/webhook-messages.ts';
-import { present } from '../present.ts';
-import { route } from '../route.ts';
+import { route } from '../../routing/route.ts';
+import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/list-query.ts';
+import { toWebhook, webhook } from '../../schemas/webhook.ts';
 
 export const listWebhooks = route({
   method: 'GET',
@@ -18,7 +17,7 @@ export const listWebhooks = route({
   response: z.strictObject({ data: z.array(webhook), meta: listMeta }),
   errors: ['invalid_cursor'],
   async handler({ query, requestId }, { webhooks }) {
-    const { endpoints, page } = await present(webhooks).listEndpoints({ page: pageRequest(query) });
+    const { endpoints, page } = await required(webhooks).listEndpoints({ page: pageRequest(query) });
     return { data: endpoints.map(toWebhook), meta: toListMeta(page, requestId) };
   },
 });

@@ -1,7 +1,7 @@
+import { required } from '@agent-service/contracts';
 import { z } from 'zod';
+import { route } from '../../routing/route.ts';
 import { rotatedSecret, webhookParams, webhookSecret } from '../../schemas/webhook.ts';
-import { present } from '../present.ts';
-import { route } from '../route.ts';
 
 export const rotateWebhookSecret = route({
   method: 'POST',
@@ -18,8 +18,8 @@ export const rotateWebhookSecret = route({
   body: z.strictObject({ secret: webhookSecret.optional() }),
   response: z.strictObject({ data: rotatedSecret }),
   async handler({ params, body: { secret } }, { webhooks }) {
-    const answer = await present(webhooks).rotateSecret({ endpointId: params.webhook_id, ...(secret !== undefined && { secret }) });
-    const { id } = present(answer.endpoint);
+    const answer = await required(webhooks).rotateSecret({ endpointId: params.webhook_id, ...(secret !== undefined && { secret }) });
+    const { id } = required(answer.endpoint);
     return { data: { id, secret: answer.secret, previous_secret_until: answer.previousSecretUntil } };
   },
 });

@@ -1,8 +1,7 @@
+import { required } from '@agent-service/contracts';
 import { z } from 'zod';
-import { delivery, webhookParams } from '../../schemas/webhook.ts';
-import { toDelivery } from '../../schemas/webhook-messages.ts';
-import { present } from '../present.ts';
-import { route } from '../route.ts';
+import { route } from '../../routing/route.ts';
+import { delivery, toDelivery, webhookParams } from '../../schemas/webhook.ts';
 
 export const testWebhook = route({
   method: 'POST',
@@ -19,7 +18,7 @@ export const testWebhook = route({
   response: z.strictObject({ data: delivery }),
   errors: ['webhook_inactive'],
   async handler({ params }, { webhooks }) {
-    const answer = await present(webhooks).testEndpoint({ endpointId: params.webhook_id });
-    return { data: toDelivery(present(answer.delivery)) };
+    const answer = await required(webhooks).testEndpoint({ endpointId: params.webhook_id });
+    return { data: toDelivery(required(answer.delivery)) };
   },
 });

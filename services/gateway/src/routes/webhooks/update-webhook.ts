@@ -1,8 +1,7 @@
+import { required } from '@agent-service/contracts';
 import { z } from 'zod';
-import { webhook, webhookActive, webhookDescription, webhookEvents, webhookParams, webhookUrl } from '../../schemas/webhook.ts';
-import { toWebhook } from '../../schemas/webhook-messages.ts';
-import { present } from '../present.ts';
-import { route } from '../route.ts';
+import { route } from '../../routing/route.ts';
+import { toWebhook, webhook, webhookActive, webhookDescription, webhookEvents, webhookParams, webhookUrl } from '../../schemas/webhook.ts';
 
 export const updateWebhook = route({
   method: 'PATCH',
@@ -24,13 +23,13 @@ export const updateWebhook = route({
   }),
   response: z.strictObject({ data: webhook }),
   async handler({ params, body: { url, events, description, active } }, { webhooks }) {
-    const answer = await present(webhooks).updateEndpoint({
+    const answer = await required(webhooks).updateEndpoint({
       endpointId: params.webhook_id,
       ...(url !== undefined && { url }),
       ...(events && { events: { values: events } }),
       ...(description !== undefined && { description: description ?? '' }),
       ...(active !== undefined && { active }),
     });
-    return { data: toWebhook(present(answer.endpoint)) };
+    return { data: toWebhook(required(answer.endpoint)) };
   },
 });

@@ -1,0 +1,165 @@
+import type { ServerResponse } from 'node:http';
+import type { AnswerMessage, ServiceError } from '@agent-service/contracts';
+import { Progress, type Reply } from '@agent-service/queues';
+import { errorBody } from '../http/error-reply.ts';
+import type { StreamEnd } from '../http/reply.ts';
+import { toMessage } from '../schemas/conversation.ts';
+import { type Accepted, failureOf, goesOn, notThereYet, removed } from './failures.ts';
+import type { Waiter } from './waits.ts';
+
+const heartbeatMs = 15_000;
+/** Of a reader that is this far behind, deltas are dropped. */
+const maxUnreadBytes = 256 * 1024;
+/** How long a reader may take for the end, once it is written. */
+const lingerMs = 30_000;
+
+interface AnswerStreamOptions {
+  readonly requestId: string;
+  readonly now: () => number;
+  readonly maxUnreadBytes?: number;
+}
+
+type Event = 'started' | 'delta' | 'tool' | 'completed' | 'failed' | 'detached';
+
+/** One answer as server-sent events. What comes before the head is out is kept for then. */
+export class AnswerStream implements Waiter {
+  readonly #options: Required<AnswerStreamOptions>;
+  readonly #progress = new Progress();
+  readonly #closed: (() => void)[] = [];
+  #early: (() => void)[] | undefined = [];
+  #response: ServerResponse | undefined;
+  #accepted: Accepted = { messageId: '', conversationId: '' };
+  #writtenAt = 0;
+  #bytes = 0;
+  #error: ServiceError | undefined;
+
+  constructor(options: AnswerStreamOptions) {
+    this.#options = { maxUnreadBytes, ...options };
+  }
+
+  onClose(work: () => void): void {
+    this.#closed.push(work);
+  }
+
+  /** Writes until the answer has ended or its reader has left. */
+  async writeTo(response: ServerResponse, accepted: Accepted): Promise<StreamEnd> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#response = response;
+    this.#accepted = accepted;
+    response.once('finish', () => resolve(false)).once('close', () => resolve(true));
+    if (response.destroyed) resolve(true);
+    // The head says that the message was accepted; a first byte lets every proxy pass it on.
+    this.#comment();
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const work of early) work();
+    const cut = await promise;
+    for (const work of this.#closed) work();
+    return { bytes: this.#bytes, error: this.#error, cut };
+  }
+
+  take(reply: Reply): void {
+    if (this.#early) this.#early.push(() => this.take(reply));
+    else this.#tell(reply);
+  }
+
+  interrupted(): void {
+    if (this.#early) this.#early.push(() => this.#progress.interrupt());
+    else this.#progress.interrupt();
+  }
+
+  end(reason: 'expired' | 'gone'): void {
+    if (this.#early) this.#early.push(() => this.end(reason));
+    else if (reason === 'gone') this.#fail(removed(this.#accepted));
+    else this.#detach();
+  }
+
+  tick(nowMs: number): void {
+    if (this.#isOpen && nowMs - this.#writtenAt >= heartbeatMs) this.#comment();
+  }
+
+  #tell(reply: Reply): void {
+    const news = this.#progress.take(reply);
+    if (!news || !this.#isOpen) return;
+    switch (news.kind) {
+      case 'started':
+        this.#started(news.attempt);
+        return;
+      case 'delta':
+        if (this.#isBehind) this.#progress.interrupt();
+        else this.#write('delta', { text: news.text, attempt: news.attempt });
+        return;
+      case 'tool': {
+        const { name, detail, rows, durationMs, error } = news.step;
+        if (!this.#isBehind)
+          this.#write('tool', { name, detail, rows, duration_ms: durationMs, error: error || null, attempt: news.attempt });
+        return;
+      }
+      case 'ended':
+        this.#ended(news.message);
+    }
+  }
+
+  #started(attempt: number): void {
+    const { messageId, conversationId } = this.#accepted;
+    this.#write('started', { message_id: messageId, conversation_id: conversationId, attempt });
+  }
+
+  #ended(message: AnswerMessage): void {
+    const failure = failureOf(message);
+    if (failure) {
+      this.#fail(failure);
+      return;
+    }
+    // Its beginning may have been lost on the way, and with it the word that what was told is void.
+    if (this.#progress.attempt === 0 || !this.#progress.isBeginningOf(message.content)) this.#started(this.#progress.attempt || 1);
+    this.#write('completed', toMessage(message));
+    this.#finish();
+  }
+
+  #fail(error: ServiceError): void {
+    if (!this.#isOpen) return;
+    this.#error = error;
+    this.#write('failed', errorBody(error, this.#options.requestId));
+    this.#finish();
+  }
+
+  /** The answer goes on, which to its reader is no failure. */
+  #detach(): void {
+    if (!this.#isOpen) return;
+    this.#error = notThereYet(this.#accepted);
+    this.#write('detached', goesOn(this.#accepted));
+    this.#finish();
+  }
+
+  /** Who does not read is not waited for without end. */
+  #finish(): void {
+    const response = this.#response as ServerResponse;
+    response.end();
+    const timer = setTimeout(() => response.destroy(), lingerMs).unref();
+    response.once('close', () => clearTimeout(timer));
+  }
+
+  get #isOpen(): boolean {
+    return this.#response !== undefined && !this.#response.writableEnded && !this.#response.destroyed;
+  }
+
+  get #isBehind(): boolean {
+    return (this.#response?.writableLength ?? 0) > this.#options.maxUnreadBytes;
+  }
+
+  #write(event: Event, data: object | string): void {
+    this.#send(`event: ${event}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+  }
+
+  #comment(): void {
+    this.#send(': \n\n');
+  }
+
+  #send(text: string): void {
+    if (!this.#isOpen) return;
+    this.#writtenAt = this.#options.now();
+    this.#bytes += Buffer.byteLength(text);
+    this.#response?.write(text);
+  }
+}

@@ -1,0 +1,163 @@
+import { type AnswerMessage, type CallContext, type Principal, ServiceError } from '@agent-service/contracts';
+import { traceHeaders } from '@agent-service/runtime';
+import { newId } from '@agent-service/store/ids';
+import { AnswerStream } from './answer-stream.ts';
+import { failureOf, notThereYet, removed } from './failures.ts';
+import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
+import type { AnswerKey, Standing, Waiter, Waits } from './waits.ts';
+
+/** What somebody asks an agent. */
+export interface Question {
+  readonly agentId: string;
+  readonly conversationId: string;
+  readonly message: string;
+  /** A JSON object, or empty. */
+  readonly contextJson: string;
+}
+
+/** A message that was accepted, and the stream of its answer. */
+interface StreamedAnswer {
+  readonly started: StartedAnswer;
+  readonly stream: AnswerStream;
+}
+
+/** Sends messages, and waits for their answers as callers wish. */
+export interface Answers {
+  /** Until the answer is there, with a limit. */
+  wait(question: Question, call: CallContext, gone: AbortSignal): Promise<AnswerMessage>;
+  /** Until it is accepted, and answers with how it stands then. */
+  accept(question: Question, call: CallContext, gone: AbortSignal): Promise<AnswerMessage>;
+  /** Until it is accepted; the rest comes by the stream. */
+  stream(question: Question, call: CallContext, gone: AbortSignal): Promise<StreamedAnswer>;
+}
+
+interface AnswersParts {
+  readonly start: (start: Start) => Promise<StartedAnswer>;
+  /** Ends an answer without a charge, if it has no result yet; never fails. */
+  readonly cancel: (agentId: string, answerId: string, call: CallContext) => Promise<void>;
+  readonly read: (key: AnswerKey) => Promise<Standing>;
+  readonly waits: Waits;
+  /** Where this process listens for replies. */
+  readonly replyChannel: string;
+  readonly waitMs: number;
+  readonly now: () => number;
+}
+
+/** How long a message may take to be accepted. */
+const startWithinMs = 10_000;
+/** Beyond the answer's deadline, for the word that it has passed. */
+const deadlineGraceMs = 10_000;
+
+type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'gone' | 'left' };
+
+export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs, now }: AnswersParts): Answers {
+  /**
+   * Sends the message, unless its caller leaves before. Who leaves while it is being accepted has been told nothing of it: it is
+   * cancelled, but for one with an Idempotency-Key, whose caller comes back to it.
+   */
+  async function startFor(gone: AbortSignal, item: StartItem, call: CallContext): Promise<StartedAnswer> {
+    const started = await start({ item, gone, expiresAt: performance.now() + startWithinMs });
+    if (gone.aborted && !started.attached && !call.idempotency) await cancel(item.agentId as string, started.answerId, call);
+    return started;
+  }
+
+  /** Begins to listen, sends the message, and says since when and how long to wait. */
+  async function begin(gone: AbortSignal, item: StartItem, call: CallContext, waiter: Waiter, until: (started: StartedAnswer) => number) {
+    const wait = waits.open(keyOf(principalOf(call), item.answerId as string), waiter);
+    try {
+      const started = await startFor(gone, item, call);
+      if (started.attached) call.onReplayed?.();
+      wait.accepted(started.answerId, until(started), started.attached);
+      return { started, wait };
+    } catch (cause) {
+      wait.close();
+      throw cause;
+    }
+  }
+
+  return {
+    async wait(question, call, gone) {
+      const { promise, resolve } = Promise.withResolvers<End>();
+      const leave = () => resolve({ reason: 'left' });
+      gone.addEventListener('abort', leave, { once: true });
+      if (gone.aborted) leave();
+      const waiter: Waiter = {
+        take: (reply) => reply.kind === 'ended' && resolve({ message: reply.message }),
+        end: (reason) => resolve({ reason }),
+      };
+      const item = itemOf(question, call, replyChannel, false);
+      const { started, wait } = await begin(gone, item, call, waiter, () => now() + waitMs);
+      const end = await promise;
+      wait.close();
+      return messageOf(end, started);
+    },
+    async accept(question, call, gone) {
+      const item = itemOf(question, call, '', false);
+      const started = await startFor(gone, item, call);
+      if (!started.attached) return queued(question, started);
+      call.onReplayed?.();
+      const { message } = await read(keyOf(principalOf(call), started.answerId));
+      if (!message) throw removed({ messageId: started.answerId, conversationId: started.conversationId });
+      return message;
+    },
+    async stream(question, call, gone) {
+      const stream = new AnswerStream({ requestId: call.requestId, now });
+      const item = itemOf(question, call, replyChannel, true);
+      const until = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
+      const { started, wait } = await begin(gone, item, call, stream, until);
+      const close = () => wait.close();
+      gone.addEventListener('abort', close, { once: true });
+      stream.onClose(close);
+      if (gone.aborted) wait.close();
+      return { started, stream };
+    },
+  };
+}
+
+function itemOf(question: Question, call: CallContext, replyChannel: string, stream: boolean): StartItem {
+  const { organizationId, environment, userId, credentialId, scopes, admin } = principalOf(call);
+  return {
+    ...question,
+    principal: { organizationId, environment, userId, credentialId, scopes: [...scopes], admin },
+    answerId: newId('msg'),
+    replyChannel,
+    stream,
+    idempotencyScope: call.idempotency?.scope ?? '',
+    idempotencyFingerprint: call.idempotency?.fingerprint ?? '',
+    requestId: call.requestId,
+    traceparent: traceHeaders()['traceparent'] ?? '',
+  };
+}
+
+function principalOf({ principal }: CallContext): Principal {
+  if (!principal) throw new ServiceError('internal', { cause: new Error('a message without its sender') });
+  return principal;
+}
+
+const keyOf = ({ organizationId, environment }: Principal, answerId: string): AnswerKey => ({ organizationId, environment, answerId });
+
+function messageOf(end: End, { answerId: messageId, conversationId }: StartedAnswer): AnswerMessage {
+  if ('message' in end) {
+    const failure = failureOf(end.message);
+    if (failure) throw failure;
+    return end.message;
+  }
+  if (end.reason === 'left') throw new ServiceError('cancelled');
+  throw end.reason === 'gone' ? removed({ messageId, conversationId }) : notThereYet({ messageId, conversationId });
+}
+
+/** An answer that nobody has begun yet. */
+const queued = ({ agentId }: Question, { answerId, conversationId, model, createdAt }: StartedAnswer): AnswerMessage => ({
+  id: answerId,
+  conversationId,
+  agentId,
+  role: 'assistant',
+  content: '',
+  contentType: 'markdown',
+  creditsConsumed: 0,
+  modelUsed: model,
+  createdAt,
+  status: 'queued',
+  failure: null,
+  queries: [],
+});

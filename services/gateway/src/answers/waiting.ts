@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { type CallContext, type Client, judgeCall, withCall } from '@agent-service/contracts';
+import { openChannel, type RedisConnections, type Reply } from '@agent-service/queues';
+import type { Logger, ProcessContext } from '@agent-service/runtime';
+import { createBatcher } from '@agent-service/work';
+import { type Answers, createAnswers } from './answers.ts';
+import { createStarts } from './start-answers.ts';
+import { type AnswerKey, type Standing, Waits } from './waits.ts';
+
+const tickMs = 200;
+const drainMs = 8_000;
+const cancelLimitMs = 5_000;
+/** What the process allows for it. */
+export const waitingDrainLimitMs = 9_000;
+
+interface WaitingParts {
+  readonly agents: Client<'agents'>;
+  readonly redis: RedisConnections;
+  readonly waitMs: number;
+}
+
+interface Waiting {
+  readonly answers: Answers;
+  /** Lets those who wait have their answers within the limit; then tells them where to read them. */
+  stop(): Promise<void>;
+}
+
+/** Opens this process's reply channel and the waiting room behind it. */
+export async function startWaiting(process: ProcessContext, { agents, redis, waitMs }: WaitingParts): Promise<Waiting> {
+  const { now } = process.clock;
+  const read = createStandings(agents, process.logger);
+  // The room is there before the channel, which may deliver while it is being opened.
+  let lastGapAt = () => 0;
+  const waits = new Waits({ read, now, lastGapAt: () => lastGapAt() });
+  const channel = await openChannel<Reply>(process, redis, 'replies', (replies) => waits.deliver(replies));
+  lastGapAt = () => channel.lastGapAt;
+  const waiting = process.metrics.gauge('answers_waited_for', 'Requests of this process that wait for an answer', []);
+  const timer = setInterval(() => {
+    waits.tick();
+    waiting.set(waits.size);
+  }, tickMs);
+  process.onStop('waiting', async () => clearInterval(timer));
+  return {
+    answers: createAnswers({
+      start: createStarts(agents),
+      cancel: createCancel(agents, process.logger),
+      read,
+      waits,
+      replyChannel: channel.name,
+      waitMs,
+      now,
+    }),
+    stop: () => waits.drain(drainMs),
+  };
+}
+
+/** What fails here only costs the organization an answer that nobody reads. */
+const createCancel =
+  (agents: Client<'agents'>, logger: Logger) =>
+  async (agentId: string, messageId: string, { requestId, principal }: CallContext): Promise<void> => {
+    try {
+      await withCall({ requestId, principal, expiresAt: performance.now() + cancelLimitMs }, () =>
+        agents.cancelAnswer({ agentId, messageId }),
+      );
+    } catch (cause) {
+      logger.warn({ event: 'cancelling_failed', answer_id: messageId, err: cause });
+    }
+  };
+
+const maxItems = 500;
+const concurrency = 4;
+const limitMs = 5_000;
+
+/** Reads how answers stand, many of a tenant in one call; answers that are too large for one message are read by halves. */
+function createStandings(agents: Client<'agents'>, logger: Logger): (key: AnswerKey) => Promise<Standing> {
+  const batcher = createBatcher<AnswerKey, Standing>({
+    maxItems,
+    concurrency,
+    judge: judgeCall,
+    tenants: { of: (key) => key, lanes: 'each' },
+    onFailure: (keys, cause) => logger.warn({ event: 'read_answers_failed', answers: keys.length, err: cause }),
+    run: async (keys) => {
+      // A batch is nobody's request in particular.
+      const context = { requestId: randomUUID(), expiresAt: performance.now() + limitMs };
+      const { results } = await withCall(context, () => agents.readAnswers({ items: keys }));
+      return results;
+    },
+  });
+  return (key) => batcher.add(key);
+}

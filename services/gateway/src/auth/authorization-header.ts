@@ -1,0 +1,46 @@
+import { isWellFormedApiKey, ServiceError } from '@agent-service/contracts';
+
+/** RFC 6750, section 2.1. */
+const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+const bearerScheme = /^Bearer(?: |$)/i;
+const jsonWebToken = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** The token of an Authorization header; another scheme is as good as none. */
+export function bearerToken(header: string | undefined): string {
+  if (header === undefined || !bearerScheme.test(header)) throw new ServiceError('missing_token');
+  const token = bearer.exec(header)?.[1];
+  if (token === undefined) throw new ServiceError('invalid_token');
+  return token;
+}
+
+/** Whether it is worth asking about: an API key with its checksum, or three parts that could be an access token. */
+export const couldBeOurs = (token: string): boolean => (token.startsWith('sa_') ? isWellFormedApiKey(token) : jsonWebToken.test(token));
+
+const basic = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
+const basicScheme = /^Basic(?: |$)/i;
+
+interface BasicCredentials {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** HTTP Basic client authentication as RFC 6749, section 2.3.1 has it: both halves are form-encoded. Undefined for any other scheme. */
+export function basicCredentials(header: string | undefined): BasicCredentials | undefined {
+  if (header === undefined || !basicScheme.test(header)) return undefined;
+  const [id, ...secret] = Buffer.from(basic.exec(header)?.[1] ?? '', 'base64')
+    .toString()
+    .split(':');
+  const credentials = { id: formDecoded(id ?? ''), secret: formDecoded(secret.join(':')) };
+  if (credentials.id === '' || credentials.secret === '')
+    throw new ServiceError('invalid_client', { message: 'The Authorization header is not valid Basic authentication.' });
+  return credentials;
+}
+
+function formDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    // A lone percent sign: this client sent its credentials as they are, as many do.
+    return text;
+  }
+}

@@ -1,0 +1,49 @@
+interface Wish {
+  readonly quality: number;
+  /** 3 for the type itself, 1 for anything at all. */
+  readonly precision: number;
+}
+
+/** Whether Accept prefers an event stream to JSON: a higher quality, or the same one and named more precisely. */
+export function wantsEvents(accept: string | undefined): boolean {
+  if (accept === undefined || !accept.toLowerCase().includes('event-stream')) return false;
+  const members = parseWeighted(accept);
+  const stream = wishFor('text/event-stream', members);
+  const json = wishFor('application/json', members);
+  if (stream.quality === 0 || stream.quality < json.quality) return false;
+  return stream.quality > json.quality || stream.precision > json.precision;
+}
+
+/** The most precise member counts, whatever the others say. */
+function wishFor(type: string, members: readonly Weighted[]): Wish {
+  const ranges = ['*/*', `${type.split('/')[0]}/*`, type];
+  return members.reduce<Wish>(
+    (best, { value, quality }) => {
+      const precision = ranges.indexOf(value) + 1;
+      return precision > best.precision ? { quality, precision } : best;
+    },
+    { quality: 0, precision: 0 },
+  );
+}
+
+/** One member of a header like Accept: its value in lower case, its parameters left out, and how much it is wanted. */
+interface Weighted {
+  readonly value: string;
+  readonly quality: number;
+}
+
+const quality = /^\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*$/i;
+
+/** The members of a weighted list (RFC 9110, section 12.4.2). One with a quality that is none does not count. */
+function parseWeighted(header: string): Weighted[] {
+  return header.split(',').flatMap((member) => {
+    const [value = '', ...parameters] = member.split(';');
+    const weight = parameters.find((parameter) => /^\s*q\s*=/i.test(parameter));
+    const found = weight === undefined ? '1' : quality.exec(weight)?.[1];
+    return found === undefined || value.trim() === '' ? [] : [{ value: value.trim().toLowerCase(), quality: Number(found) }];
+  });
+}
+
+/** Whether Prefer asks not to wait (RFC 7240, section 4.1). */
+export const prefersAsync = (prefer: string | undefined): boolean =>
+  prefer?.split(',').some((preference) => preference.split(';')[0]?.trim().toLowerCase() === 'respond-async') ?? false;

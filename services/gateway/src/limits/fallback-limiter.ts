@@ -1,0 +1,44 @@
+import type { Limiter } from './limiter.ts';
+import type { LocalLimiter } from './local-limiter.ts';
+
+const failuresBeforePause = 3;
+const pauseMs = 500;
+
+interface LastingOptions {
+  readonly shared: Limiter;
+  readonly local: LocalLimiter;
+  readonly now?: () => number;
+  readonly onFallback?: () => void;
+}
+
+/**
+ * Limits that outlast Redis: while it fails, this process limits by itself. After a few failures in a row Redis is left
+ * alone for a moment, so that a Redis that hangs does not delay every request.
+ */
+export function createLastingLimiter({ shared, local, now = () => performance.now(), onFallback }: LastingOptions): Limiter {
+  let failures = 0;
+  let pausedUntil = 0;
+
+  function failed(): void {
+    failures += 1;
+    if (failures >= failuresBeforePause) pausedUntil = now() + pauseMs;
+  }
+
+  return {
+    async take(rules) {
+      if (now() >= pausedUntil) {
+        try {
+          const decision = await shared.take(rules);
+          failures = 0;
+          local.learn(rules, decision.standings);
+          return decision;
+        } catch {
+          // Why Redis is away is told once by its connection; here it only matters that it is.
+          failed();
+        }
+      }
+      onFallback?.();
+      return local.take(rules);
+    },
+  };
+}

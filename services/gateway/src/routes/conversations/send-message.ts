@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import type { Answers, Question } from '../../answers/answers.ts';
+import { bodyLimits } from '../../http/body.ts';
+import { prefersAsync, wantsEvents } from '../../http/negotiation.ts';
+import { bare, type RouteRequest, reply, route } from '../../routing/route.ts';
+import { agentParams } from '../../schemas/agent.ts';
+import { answerEvents, message, newMessage, toMessage } from '../../schemas/conversation.ts';
+
+type Request = RouteRequest<z.output<typeof agentParams>, unknown, z.output<typeof newMessage>>;
+
+const description = `Waits for the answer, up to a minute; then 504 with the ids under which it can be read later, for the work goes on. A 504 says in
+\`details.status\` whether the answer is still \`running\` or has \`failed\` at its deadline.
+
+With \`Prefer: respond-async\` the answer is 202 as soon as the message is accepted. With \`Accept: text/event-stream\` it is a stream of
+server-sent events. Under an \`Idempotency-Key\` a repeated request attaches to the first one's answer.`;
+
+export const sendMessage = route({
+  method: 'POST',
+  path: '/v1/agents/{agent_id}/messages',
+  operationId: 'sendMessage',
+  summary: 'Send a message to an agent',
+  description,
+  tag: 'Conversations',
+  auth: 'token',
+  scope: 'agents:chat',
+  cost: 'message',
+  params: agentParams,
+  headers: z.object({
+    Accept: z.string().optional().meta({ description: '`text/event-stream` for a stream of events.', example: 'application/json' }),
+    Prefer: z.string().optional().meta({ description: '`respond-async` not to wait for the answer.', example: 'respond-async' }),
+  }),
+  body: newMessage,
+  bodyLimits: bodyLimits.message,
+  response: z.strictObject({ data: message }),
+  otherSuccesses: [
+    {
+      status: 200,
+      description: 'With `Accept: text/event-stream`: events until the answer has ended, and a comment every 15 seconds.',
+      type: 'text/event-stream',
+      schema: answerEvents,
+      headers: ['Content-Location'],
+    },
+    {
+      status: 202,
+      description: 'With `Prefer: respond-async`: the message was accepted. It can be read at `Location`.',
+      schema: z.strictObject({ data: message }),
+      headers: ['Location', 'Preference-Applied'],
+    },
+  ],
+  errors: [
+    'agent_not_active',
+    'conversation_busy',
+    'answer_cancelled',
+    'agent_deleted',
+    'credits_exhausted',
+    'user_limit_reached',
+    'too_many_waiting',
+    'provider_error',
+    'answer_abandoned',
+    'answer_timeout',
+  ],
+  async handler(request, { answers }) {
+    const { headers, params, call, gone } = request;
+    const question = questionOf(request);
+    if (prefersAsync(headers.Prefer)) {
+      const data = toMessage(await answers.accept(question, call, gone()));
+      return reply(
+        { data },
+        { status: 202, headers: ['Location', place(params.agent_id, data.id), 'Preference-Applied', 'respond-async'] },
+      );
+    }
+    if (wantsEvents(headers.Accept)) return streamed(question, request, answers);
+    return { data: toMessage(await answers.wait(question, call, gone())) };
+  },
+});
+
+const questionOf = ({ params, body }: Request): Question => ({
+  agentId: params.agent_id,
+  conversationId: body.conversation_id ?? '',
+  message: body.message,
+  contextJson: body.context === undefined ? '' : JSON.stringify(body.context),
+});
+
+async function streamed(question: Question, { params, call, gone }: Request, answers: Answers) {
+  const { started, stream } = await answers.stream(question, call, gone());
+  const accepted = { messageId: started.answerId, conversationId: started.conversationId };
+  return bare({
+    headers: ['Content-Location', place(params.agent_id, started.answerId), 'X-Accel-Buffering', 'no'],
+    stream: (response) => stream.writeTo(response, accepted),
+  });
+}
+
+const place = (agentId: string, messageId: string) => `/v1/agents/${encodeURIComponent(agentId)}/messages/${messageId}`;

@@ -1,0 +1,175 @@
+import type { IncomingMessage } from 'node:http';
+import { type CallContext, type Principal, ServiceError, withCall } from '@agent-service/contracts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { bearerToken } from '../auth/authorization-header.ts';
+import { authorize } from '../auth/authorize.ts';
+import { readBody, refuseBody } from '../http/body.ts';
+import { abortedWithClient, type Exchange } from '../http/exchange.ts';
+import type { HeldBytes } from '../http/held-bytes.ts';
+import { idempotencyKey } from '../http/idempotency.ts';
+import type { Reply } from '../http/reply.ts';
+import type { FailedAuthentications } from '../limits/failed-authentications.ts';
+import type { Limiter, Rule } from '../limits/limiter.ts';
+import type { Rules } from '../limits/rules.ts';
+import { readInput } from './input.ts';
+import { type Backends, bodyLimitsOf, isIdempotent, type Route, type RouteInput, RouteReply, successStatus } from './route.ts';
+
+const deadlineMs = 10_000;
+const streamType = 'text/event-stream';
+
+interface PipelineParts {
+  readonly authenticator: Authenticator;
+  readonly limiter: Limiter;
+  readonly rules: Rules;
+  readonly failures: FailedAuthentications;
+  /** What limits count the caller's address by. */
+  readonly addressOf: (exchange: Exchange) => string;
+  readonly backends: Backends;
+  readonly heldBytes: HeldBytes;
+}
+
+/** The way of a request through a route; each step may end it. The order is part of what callers can rely on. */
+export function createPipeline(parts: PipelineParts): (route: Route) => (exchange: Exchange) => Promise<Reply> {
+  return (route) => {
+    const proceed = route.auth === 'token' ? forCallers(route, parts) : forEveryone(route, parts);
+    return async (exchange) => {
+      checkUnambiguous(exchange.request);
+      return proceed(exchange);
+    };
+  };
+}
+
+/** For a caller with a token. */
+const forCallers = (route: Route, parts: PipelineParts) => async (exchange: Exchange) => {
+  const { token, principal } = await identify(exchange, parts);
+  exchange.principal = principal;
+  if (route.cost && route.cost !== 'token') await count(exchange, parts, parts.rules.forPrincipal(route.cost, principal));
+  authorize(route, principal);
+  if (parts.heldBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyHeld });
+  const body = route.body ? await readHeldBody(route, parts, exchange, principal) : undefined;
+  const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
+  // A body may arrive slowly; whoever was revoked meanwhile is refused all the same.
+  if (waited) exchange.principal = await parts.authenticator.authenticate(token);
+  return perform(route, parts, exchange, body);
+};
+
+/** Reads the body while the organization holds its bytes. One of unknown length counts as the largest that the route takes. */
+async function readHeldBody(route: Route, { heldBytes }: PipelineParts, { request }: Exchange, { organizationId }: Principal) {
+  const limits = bodyLimitsOf(route);
+  const release = heldBytes.hold(organizationId, Math.min(Number(request.headers['content-length'] ?? limits.bytes), limits.bytes));
+  try {
+    return await readBody(request, route.bodyType ?? 'json', limits);
+  } finally {
+    release();
+  }
+}
+
+const tooManyHeld = 'Too many requests of the organization are being sent or read slowly. Read the answers to earlier ones first.';
+
+/** Who the caller is. An address that failed too often gets no new look at what it sends; what was good here before stays so. */
+async function identify(exchange: Exchange, parts: PipelineParts): Promise<{ token: string; principal: Principal }> {
+  const { authenticator, failures, addressOf } = parts;
+  try {
+    const token = bearerToken(exchange.request.headers.authorization);
+    const refusal = failures.refusalOf(() => addressOf(exchange));
+    if (refusal && !authenticator.knows(token)) {
+      exchange.limits = refusal;
+      throw new ServiceError('rate_limited');
+    }
+    return { token, principal: await authenticator.authenticate(token) };
+  } catch (cause) {
+    if (isFailedAuthentication(cause)) await failures.count(addressOf(exchange));
+    throw cause;
+  }
+}
+
+/** To send no credential at all is not an attempt with a wrong one. */
+const isFailedAuthentication = (cause: unknown) =>
+  cause instanceof ServiceError && cause.definition.http === 401 && cause.code !== 'missing_token';
+
+/** For anyone. What hands out tokens is limited by address before a byte of the body is read, and then by whom it claims to be. */
+const forEveryone = (route: Route, parts: PipelineParts) => async (exchange: Exchange) => {
+  if (route.cost !== 'token') return perform(route, parts, exchange, route.body && (await preparedBody(route, exchange)));
+  const { rules, addressOf } = parts;
+  const address = addressOf(exchange);
+  await count(exchange, parts, rules.forTokenRequest(address));
+  const body = await preparedBody(route, exchange);
+  const credential = route.credential?.(body);
+  if (credential === undefined) return perform(route, parts, exchange, body);
+  await count(exchange, parts, rules.forClaim(address, credential));
+  const reply = await perform(route, parts, exchange, body);
+  await count(exchange, parts, rules.forIssuedToken(credential));
+  return reply;
+};
+
+async function preparedBody(route: Route, { request }: Exchange): Promise<unknown> {
+  const body = await readBody(request, route.bodyType ?? 'json', bodyLimitsOf(route));
+  return route.prepare ? route.prepare({ body, authorization: request.headers.authorization }) : body;
+}
+
+/** Counts the request where these rules say, and keeps how things stand for the answer's headers. */
+async function count(exchange: Exchange, { limiter }: PipelineParts, rules: readonly Rule[]): Promise<void> {
+  const { allowed, standings } = await limiter.take(rules);
+  const names = new Set(standings.map(({ policy }) => policy.name));
+  const before = exchange.limits?.standings.filter(({ policy }) => !names.has(policy.name)) ?? [];
+  exchange.limits = { allowed, standings: [...before, ...standings] };
+  if (!allowed) throw new ServiceError('rate_limited');
+}
+
+async function perform(route: Route, { backends }: PipelineParts, exchange: Exchange, body: unknown): Promise<Reply> {
+  const input = readInput(route, exchange, body);
+  const call = callContext(route, exchange, exchange.principal, input);
+  const request = { ...input, call, gone: () => abortedWithClient(exchange) };
+  return toReply(route, await withCall(call, () => route.handler(request, backends)));
+}
+
+function toReply(route: Route, answer: unknown): Reply {
+  if (answer instanceof RouteReply) {
+    const { status = successStatus(route), headers, stream } = answer.parts;
+    return { status, body: bodyOf(answer.body), headers, stream, type: stream && streamType, cacheControl: route.cacheControl };
+  }
+  return { status: successStatus(route), body: bodyOf(answer), cacheControl: route.cacheControl };
+}
+
+const bodyOf = (answer: unknown) => (answer === undefined ? undefined : JSON.stringify(answer));
+
+function callContext(route: Route, exchange: Exchange, principal: Principal | undefined, input: RouteInput): CallContext {
+  const { request, requestId } = exchange;
+  const idempotent = principal && isIdempotent(route);
+  return {
+    requestId,
+    principal,
+    expiresAt: performance.now() + deadlineMs,
+    // Who asked for an effect gets it, whether or not they wait for the answer.
+    signal: route.method === 'GET' ? abortedWithClient(exchange) : undefined,
+    idempotency: idempotent ? idempotencyKey(request.get('idempotency-key'), principal, route.method, request.path, input.body) : undefined,
+    onReplayed: idempotent ? () => void (exchange.replayed = true) : undefined,
+  };
+}
+
+/** Headers of which a second one would be dropped or joined to the first by some of those who read them, and not by others. */
+const once: readonly string[] = ['Authorization', 'Idempotency-Key'];
+const lowerCase = once.map((name) => name.toLowerCase());
+const lengths = new Set(once.map(({ length }) => length));
+
+/** No caller needs as many; reading each costs as much as its bytes. */
+const maxHeaders = 200;
+
+/** Refuses a request that two parts of a system could read differently. */
+function checkUnambiguous({ rawHeaders, headers }: IncomingMessage): void {
+  if (rawHeaders.length > 2 * maxHeaders) throw new ServiceError('headers_too_large', { message: `Send at most ${maxHeaders} headers.` });
+  let seen = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    if (!lengths.has(name.length)) continue;
+    const which = lowerCase.indexOf(name.toLowerCase());
+    if (which === -1) continue;
+    if (seen & (1 << which)) throw repeated(once[which] as string);
+    seen |= 1 << which;
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    throw new ServiceError('invalid_request', { message: 'Send the body with Content-Length or with Transfer-Encoding: chunked alone.' });
+}
+
+const repeated = (name: string) => new ServiceError('invalid_request', { message: `Send ${name} once.`, param: name });

@@ -1,0 +1,168 @@
+import type { CallContext, Client, ErrorCode, Scope } from '@agent-service/contracts';
+import type { z } from 'zod';
+import type { Answers } from '../answers/answers.ts';
+import type { PublishedKey } from '../auth/published-keys.ts';
+import { type BodyLimits, bodyLimits } from '../http/body.ts';
+import type { Stream } from '../http/reply.ts';
+import type { Cost } from '../limits/rules.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** What a caller sent, as the schemas of the route have it. */
+export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, Headers = unknown> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly headers: Headers;
+  readonly requestId: string;
+}
+
+/** A request that has passed every check. */
+export interface RouteRequest<Params = unknown, Query = unknown, Body = unknown, Headers = unknown>
+  extends RouteInput<Params, Query, Body, Headers> {
+  /** What the calls to other services inherit. */
+  readonly call: CallContext;
+  /** Aborted when nobody is there any more to read the answer. */
+  readonly gone: () => AbortSignal;
+}
+
+/** What is known before a body is validated. */
+export interface RawRequest {
+  readonly body: unknown;
+  readonly authorization: string | undefined;
+}
+
+/** Headers that only some successes carry. */
+export type HeaderName = 'ETag' | 'Location' | 'Content-Location' | 'Preference-Applied';
+
+/** A way to succeed beside the route's own, as the document tells it. */
+export interface OtherSuccess {
+  readonly status: number;
+  readonly description: string;
+  readonly type?: string;
+  readonly schema?: z.ZodType;
+  readonly headers?: readonly HeaderName[];
+}
+
+interface Description {
+  readonly method: Method;
+  /** As in OpenAPI: `/v1/users/{user_id}`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tag: string;
+  readonly auth: 'token' | 'none';
+  readonly scope?: Scope;
+  readonly admin?: boolean;
+  /** Which limit the request counts against; without one it is not limited. */
+  readonly cost?: Cost;
+  readonly bodyType?: 'json' | 'form';
+  /** For what is larger than a few fields. */
+  readonly bodyLimits?: BodyLimits;
+  /** None at all means an empty one. */
+  readonly bodyOptional?: boolean;
+  /** The body of a success, and its status: 200 unless said. A route without a response answers with no body. */
+  readonly status?: 200 | 201 | 204;
+  readonly cacheControl?: string;
+  /** Headers that a success carries here beyond those of every answer. */
+  readonly successHeaders?: readonly HeaderName[];
+  readonly otherSuccesses?: readonly OtherSuccess[];
+  /** What can go wrong here beyond what can go wrong everywhere. */
+  readonly errors?: readonly ErrorCode[];
+  /** How failures are written; `oauth` is RFC 6749's flat form. */
+  readonly errorForm?: 'envelope' | 'oauth';
+  /** Goes beyond the specification. */
+  readonly extension?: boolean;
+  /** The credential a token request is counted by. */
+  readonly credential?: (body: unknown) => string | undefined;
+  /** Completes or refuses the body before its fields are judged. */
+  readonly prepare?: (request: RawRequest) => unknown;
+}
+
+type Schema = z.ZodType | undefined;
+type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
+type Answer<S extends Schema> = S extends z.ZodType ? z.input<S> : undefined;
+
+interface Definition<P extends Schema, Q extends Schema, B extends Schema, R extends Schema, H extends Schema> extends Description {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  /** The request headers that mean something here, by the names they are documented under. */
+  readonly headers?: H;
+  readonly response?: R;
+  readonly handler: (
+    request: RouteRequest<Output<P>, Output<Q>, Output<B>, Output<H>>,
+    backends: Backends,
+  ) => Promise<Answer<R> | RouteReply<Answer<R>>>;
+}
+
+/** A route as whoever iterates over the table sees it. */
+export interface Route extends Description {
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  readonly response?: z.ZodType;
+  readonly handler: (request: RouteRequest, backends: Backends) => Promise<unknown>;
+}
+
+/** Declares a route: one place that validates, types and documents it. */
+export function route<
+  P extends Schema = undefined,
+  Q extends Schema = undefined,
+  B extends Schema = undefined,
+  R extends Schema = undefined,
+  H extends Schema = undefined,
+>(definition: Definition<P, Q, B, R, H>): Route {
+  return definition as unknown as Route;
+}
+
+/** Whether Idempotency-Key means anything here. Tokens are never replayed. */
+export const isIdempotent = ({ method, cost }: Route): boolean => cost !== 'token' && ['POST', 'PUT', 'PATCH'].includes(method);
+
+/** What is checked of a body before it is parsed. */
+export const bodyLimitsOf = ({ cost, bodyLimits: own }: Route): BodyLimits =>
+  own ?? (cost === 'token' ? bodyLimits.token : bodyLimits.usual);
+
+export const successStatus = ({ status, response }: Route): number => status ?? (response ? 200 : 204);
+
+/** What an answer can have beyond a body. */
+interface ReplyParts {
+  /** Another than the route's. */
+  readonly status?: number;
+  /** Names and values in turn. */
+  readonly headers?: readonly string[];
+  /** Written by this once the head is out, instead of a body. */
+  readonly stream?: Stream;
+}
+
+/** An answer that is more than a body with the route's own status. */
+export class RouteReply<Body> {
+  readonly body: Body | undefined;
+  readonly parts: ReplyParts;
+
+  constructor(body: Body | undefined, parts: ReplyParts) {
+    this.body = body;
+    this.parts = parts;
+  }
+}
+
+export const reply = <Body>(body: Body, parts: ReplyParts): RouteReply<Body> => new RouteReply(body, parts);
+
+/** An answer without a body. */
+export const bare = (parts: ReplyParts): RouteReply<never> => new RouteReply<never>(undefined, parts);
+
+/** What route handlers call. */
+export interface Backends {
+  readonly identity: Client<'identity'>;
+  readonly credits: Client<'credits'>;
+  readonly agents: Client<'agents'>;
+  readonly templates: Client<'templates'>;
+  /** Only where webhooks are on; without it their routes are not there. */
+  readonly webhooks?: Client<'webhooks'>;
+  /** Messages on their way to answers. */
+  readonly answers: Answers;
+  /** The public keys that access tokens are verified with. */
+  readonly publishedKeys: () => Promise<PublishedKey[]>;
+}
