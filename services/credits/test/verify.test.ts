@@ -1,3 +1,4 @@
+import type { Sql, Store } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { proveAll } from './faults.ts';
 import { type Wired, wired } from './wired.ts';
@@ -85,6 +86,39 @@ test('a wrong running total, unique count or last day is named', async () => {
   expect(await faultsAfter("update usage_users set last_day = '2026-01-16'", "update usage_users set last_day = '2026-01-15'")).toEqual([
     'usage_users usr_1: first and last day = those of the rollup (days between them)',
   ]);
+});
+
+test('no statement reads more than a day of records or transfers, however long the open month is', async () => {
+  const { store } = credits;
+  const readDays: number[] = [];
+  const recording = (sql: Sql): Sql => {
+    return (text, values) => {
+      const ofRows = /from (usage_records|transfers) where [^)]* at >= \$3 and at < \$4/.test(text);
+      if (ofRows) readDays.push((Date.parse(String(values?.[3])) - Date.parse(String(values?.[2]))) / 86_400_000);
+      // The first and the last instant come from an index.
+      else
+        expect(text.replace(/min\(at\)\), max\(at\), '1 month'\)::date from (usage_records|transfers)/g, '')).not.toMatch(
+          /usage_records|transfers/,
+        );
+      return sql(text, values);
+    };
+  };
+  const watched = {
+    ...store,
+    transaction: (work) => store.transaction((open) => work({ em: open.em, sql: recording(open.sql) })),
+  } as Store;
+  expect(await proveAll(watched)).toEqual([]);
+  expect(new Set(readDays)).toEqual(new Set([1]));
+});
+
+test('a record that is there twice is named, also on another day', async () => {
+  const columns =
+    'organization_id, environment, hold_id, user_id, agent_id, agent_name, conversation_id, tier, credits, input_tokens, output_tokens, query_summary';
+  const found = await faultsAfter(
+    `insert into usage_records (id, at, ${columns}) select 'twice', at + interval '1 day', ${columns} from usage_records`,
+    "delete from usage_records where id = 'twice'",
+  );
+  expect(found).toContain('usage_records 2026-01-16 (2026-01): records with credits = charges');
 });
 
 test('the database itself refuses the negative, an overspent limit and any change of a transfer', async () => {

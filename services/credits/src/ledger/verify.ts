@@ -9,7 +9,7 @@ import { compareMonth, keepMonth, type MonthSums, provenMonths, sumMonth } from 
 import { ledgerMonths, verifyMonth } from '../store/verify/rollups.ts';
 import { verifySeen } from '../store/verify/seen.ts';
 
-/** A step's statements may take longer than a caller's: it reads everything that a tenant has. */
+/** A statement reads at most a day of records or transfers, or a tenant's rollups; that may take longer than what callers wait for. */
 const statementLimitMs = 25_000;
 
 /** How far a proof has come: the tenant that was proven last, or is being proven up to and with a month. */
@@ -55,7 +55,8 @@ async function nextStep(sql: Sql, organizationId: string, progress: Progress | u
   const [months, proven] = [await ledgerMonths(sql, tenant), await provenMonths(sql, tenant)];
   const month = months.find((candidate) => candidate > done && (isFull || !proven.has(candidate)));
   if (month !== undefined) return await proveMonth(sql, tenant, month, { months, proven });
-  return { progress: { tenant, month: null }, faults: [...(await verifyBooks(sql, tenant)), ...(await verifySeen(sql, tenant))] };
+  const open = months.filter((each) => each > Math.max(0, ...proven));
+  return { progress: { tenant, month: null }, faults: [...(await verifyBooks(sql, tenant, open)), ...(await verifySeen(sql, tenant))] };
 }
 
 async function proveMonth(
@@ -79,7 +80,8 @@ async function proveMonth(
 /** Everything that the work reads is of one instant, so that it holds on a running database. */
 function inSnapshot<T>(store: Store, work: (sql: Sql) => Promise<T>): Promise<T> {
   return store.transaction(async ({ sql }) => {
-    await sql('set transaction isolation level repeatable read, read only');
+    // Not read only, because of a temporary table.
+    await sql('set transaction isolation level repeatable read');
     await sql(`set local statement_timeout = ${statementLimitMs}`);
     // Everything here joins whole sums. Where statistics are young the planner expects a row of each and would count again for each row.
     await sql('set local enable_nestloop = off');

@@ -13,7 +13,7 @@ const figures = ['balance', 'held', 'pool', 'spent', 'outside', 'used'] as const
 export type MonthSums = Record<(typeof figures)[number], number>;
 
 /** What a place got less what it gave, by the routes of the domain. */
-export function net(place: Place): string {
+function net(place: Place): string {
   const codes = Object.entries(ROUTES).flatMap(([code, { from, to }]) => {
     if (to === place) return [`when '${code}' then amount`];
     return from === place ? [`when '${code}' then -amount`] : [];

@@ -4,6 +4,7 @@ import { type Month, monthLabel, startOfMonth } from '../../domain/month.ts';
 import type { Tenant } from '../../domain/tenant.ts';
 
 const faultsAtMost = 100;
+const dayMs = 86_400_000;
 
 /** The rollups by the keys that they have beside the day. */
 const rollups: Readonly<Record<string, readonly string[]>> = {
@@ -48,14 +49,52 @@ export async function ledgerMonths(sql: Sql, { organizationId, environment }: Te
 export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month): Promise<Discrepancy[]> {
   const [from, until] = [month, month + 1].map((bound) => new Date(startOfMonth(bound)).toISOString());
   const values = [tenant.organizationId, tenant.environment, from, until, faultsAtMost];
+  const recordFaults = await collectRecords(sql, tenant, month);
   const found: Discrepancy[] = [];
   for (const [table, keys] of Object.entries(rollups)) {
     for (const statement of [sums(table, keys), totals(table, keys)])
       found.push(...(await sql<FaultRow>(statement, values)).map(toDiscrepancy));
   }
   for (const grain of ['day', 'week', 'month']) found.push(...(await sql<FaultRow>(uniqueUsers(grain), values)).map(toDiscrepancy));
-  found.push(...(await sql<FaultRow>(doubled, values)).map(toDiscrepancy));
+  found.push(...recordFaults);
   return found.map((fault) => ({ ...fault, account: `${fault.account} (${monthLabel(month)})` }));
+}
+
+/** The sums of a month's records by every key that a rollup has. Gone with the transaction. */
+const recordedTable = `
+  create temp table month_usage (user_id text, agent_id text, tier text, day date, credits bigint, queries bigint) on commit drop`;
+
+const recordedOfDay = `
+  insert into month_usage
+  select user_id, agent_id, tier, ($3::timestamptz at time zone 'UTC')::date, sum(credits), count(*)
+  from usage_records where organization_id = $1 and environment = $2 and at >= $3 and at < $4 group by user_id, agent_id, tier`;
+
+const doubledOfDay = `
+  select concat_ws(' ', 'hold', hold_id) as account, 'one record a hold' as equation, 1 as expected, count(*) as actual
+  from usage_records where organization_id = $1 and environment = $2 and at >= $3 and at < $4
+  group by hold_id having count(*) > 1 limit $5`;
+
+/** A hold that is settled has a record, and a charge unless that is 0, of the same instant: so a record that is there twice has no charge. */
+const chargesOfDay = `
+  select concat_ws(' ', 'usage_records', ($3::timestamptz at time zone 'UTC')::date) as account,
+    'records with credits = charges' as equation, charges as expected, records as actual
+  from (select
+    (select count(*) from transfers where organization_id = $1 and environment = $2 and code = 'charge' and at >= $3 and at < $4) as charges,
+    (select count(*) from usage_records where organization_id = $1 and environment = $2 and credits > 0 and at >= $3 and at < $4) as records
+  ) as counted where charges <> records limit $5`;
+
+/** Reads the records of a month once, a day a statement: however many there are, each statement is bounded by a day. */
+async function collectRecords(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<Discrepancy[]> {
+  const found: Discrepancy[] = [];
+  await sql(recordedTable);
+  for (let from = startOfMonth(month); from < startOfMonth(month + 1); from += dayMs) {
+    const day = [organizationId, environment, new Date(from).toISOString(), new Date(from + dayMs).toISOString()];
+    await sql(recordedOfDay, day);
+    for (const statement of [doubledOfDay, chargesOfDay]) {
+      if (found.length < faultsAtMost) found.push(...(await sql<FaultRow>(statement, [...day, faultsAtMost])).map(toDiscrepancy));
+    }
+  }
+  return found;
 }
 
 const nameOf = (table: string, columns: readonly string[]) => `concat_ws(' ', '${table}', ${columns.join(', ')})`;
@@ -64,8 +103,7 @@ function sums(table: string, keys: readonly string[]): string {
   const columns = [...keys, 'day'];
   return `
     with recorded as (
-      select ${keys.join(', ')}, (at at time zone 'UTC')::date as day, sum(credits) as credits, count(*) as queries
-      from usage_records where organization_id = $1 and environment = $2 and at >= $3 and at < $4 group by ${columns.join(', ')}
+      select ${columns.join(', ')}, sum(credits) as credits, sum(queries) as queries from month_usage group by ${columns.join(', ')}
     ), kept as (
       select ${columns.join(', ')}, credits, queries from ${table}
       where organization_id = $1 and environment = $2 and day >= ($3::timestamptz at time zone 'UTC')::date
@@ -82,11 +120,16 @@ function sums(table: string, keys: readonly string[]): string {
 /** The last row before the month opens each key's running totals. */
 function totals(table: string, keys: readonly string[]): string {
   const partition = keys.join(', ');
+  const before = (column: string) => `coalesce(lag(${column}) over running, (
+        select earlier.${column} from ${table} as earlier
+        where earlier.organization_id = $1 and earlier.environment = $2 and ${keys.map((key) => `earlier.${key} = kept.${key}`).join(' and ')}
+          and earlier.day < kept.day order by earlier.day desc limit 1), 0)`;
   return `
     with days as (
       select ${partition}, day, credits, queries, credits_total, queries_total,
-        lag(credits_total, 1, 0::bigint) over running as credits_before, lag(queries_total, 1, 0::bigint) over running as queries_before
-      from ${table} where organization_id = $1 and environment = $2 and day < ($4::timestamptz at time zone 'UTC')::date
+        ${before('credits_total')} as credits_before, ${before('queries_total')} as queries_before
+      from ${table} as kept where organization_id = $1 and environment = $2 and day >= ($3::timestamptz at time zone 'UTC')::date
+        and day < ($4::timestamptz at time zone 'UTC')::date
       window running as (partition by ${partition} order by day)
     )
     select ${nameOf(table, [...keys, 'day'])} as account, figure as equation, expected, actual
@@ -94,7 +137,7 @@ function totals(table: string, keys: readonly string[]): string {
       ('running credits = those before + the day', credits_before + credits, credits_total),
       ('running queries = those before + the day', queries_before + queries, queries_total)
     ) as compared(figure, expected, actual)
-    where day >= ($3::timestamptz at time zone 'UTC')::date and expected <> actual limit $5`;
+    where expected <> actual limit $5`;
 }
 
 /** Counted from the finest rollup, which is proven against the records; a week belongs to the month that it begins in. */
@@ -118,8 +161,3 @@ function uniqueUsers(grain: string): string {
       coalesce(counted.users, 0) as expected, coalesce(kept.users, 0) as actual
     from counted full join kept using (agent_id, period) where counted.users is distinct from kept.users limit $5`;
 }
-
-const doubled = `
-  select concat_ws(' ', 'hold', hold_id) as account, 'one record a hold' as equation, 1 as expected, count(*) as actual
-  from usage_records where organization_id = $1 and environment = $2 and at >= $3 and at < $4
-  group by hold_id having count(*) > 1 limit $5`;
