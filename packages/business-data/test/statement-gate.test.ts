@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { until } from '@agent-service/local/host/waiting';
 import { testFolder } from '@agent-service/testkit';
 import { afterEach, expect, test } from '@jest/globals';
@@ -63,11 +65,11 @@ test(`of ${statements} statements to one thread, most of them deep, every honest
 
 test.each([
   ['loop', 'timeout'],
-  ['eat', 'memory'],
+  ['allocate numbers', 'memory'],
   ['trap', 'crash'],
   ['exit', 'crash'],
 ])(
-  'a statement that makes its thread %s fails alone, and the thread is replaced',
+  'a statement that makes its thread %s fails alone, and another thread takes its place',
   async (fault, reason) => {
     const { gate, lost, ready } = gateOf({ threads: 1, limitMs: fault === 'loop' ? 1_500 : 30_000, waitMs: 60_000, entry: hostile });
     const outcomes = await Promise.allSettled([
@@ -109,6 +111,44 @@ test('many tenants under suspicion share one thread, and the others go on', asyn
   for (; !isOver; ran += 1) expect(await gate.of('honest').pass(honest, scope)).toEqual(passed);
   expect(ran).toBeGreaterThan(50);
 }, 60_000);
+
+test('eight tenants with slow statements leave a thread free for a tenant with quick ones', async () => {
+  const { gate } = gateOf({ waitMs: 120_000, entry: hostile, now: () => 0 });
+  const honestTenant = gate.of('honest');
+  const finished: string[] = [];
+  const slow = Array.from({ length: 8 }, (_, number) => gate.of(`slow ${number}`));
+  const attack = () => Promise.all(slow.map((tenant) => tenant.pass('slow 150', scope).then(() => finished.push('slow'))));
+  await attack();
+  const attacks = [attack(), attack()];
+  for (let number = 0; number < 10; number += 1) expect(await honestTenant.pass(honest, scope)).toEqual(passed);
+  finished.push('honest');
+  await Promise.all(attacks);
+  // The slow statements share one thread: only those that ran meanwhile came before.
+  expect(finished.slice(8).indexOf('honest')).toBeLessThan(8);
+}, 60_000);
+
+test('statements of one tenant that follow each other in a thread are judged each, and come back when the thread is lost', async () => {
+  const { gate, lost } = gateOf({ threads: 1, limitMs: 1_500, waitMs: 60_000, entry: hostile });
+  const tenant = gate.of('tenant');
+  const before = Array.from({ length: 20 }, () => tenant.pass(honest, scope));
+  const fault = tenant.pass('trap', scope);
+  const after = Array.from({ length: 20 }, () => tenant.pass(honest, scope));
+  await expect(fault).rejects.toMatchObject(tooMuch);
+  expect(await Promise.all([...before, ...after])).toEqual(Array.from({ length: 40 }, () => passed));
+  expect(lost).toEqual(['crash']);
+}, 60_000);
+
+const fillRounds = Number(process.env['FILL_ROUNDS'] ?? 1);
+
+test(
+  'threads that reach their memory limit end alone, and never their process',
+  async () => {
+    const script = fileURLToPath(new URL('./support/fill-threads.ts', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [script, String(fillRounds)]);
+    expect(JSON.parse(stdout)).toMatchObject({ rejected: 8 * fillRounds, honest: 4 * fillRounds });
+  },
+  60_000 + fillRounds * 20_000,
+);
 
 test('while no thread can be started it is unready, and it recovers by itself', async () => {
   const file = join(await testFolder(), 'gate-thread.mjs');

@@ -16,9 +16,16 @@ export interface GateRequest {
 /** `failed`: neither a statement that passed nor a refusal; the thread must not be used again. */
 export type GateReply =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'passed'; readonly text: string; readonly tables: readonly number[]; readonly isSpent: boolean }
-  | { readonly kind: 'refused'; readonly message: string; readonly isSpent: boolean }
+  | ({ readonly kind: 'passed'; readonly text: string; readonly tables: readonly number[] } & Cost)
+  | ({ readonly kind: 'refused'; readonly message: string } & Cost)
   | { readonly kind: 'failed'; readonly message: string };
+
+interface Cost {
+  /** Processor time of the statement. */
+  readonly cpuMs: number;
+  /** The thread must not be used again. */
+  readonly isSpent: boolean;
+}
 
 /** The memory of WebAssembly only grows, and no limit of the thread counts it. */
 const mostExternalBytes = 256 * 1024 * 1024;
@@ -36,12 +43,13 @@ export function serveGate(pass: (text: string, scope: ResolvedScope) => PassedSt
 }
 
 function replyTo(request: GateRequest, scopes: Map<number, ResolvedScope>, pass: Parameters<typeof serveGate>[0]): GateReply {
+  const begin = cpuMs();
   try {
     const scope = scopeOf(request, scopes);
     const { text, tables } = pass(request.text, scope);
-    return { kind: 'passed', text, tables: tables.map((table) => placeOf(table, scope)), isSpent: isSpent() };
+    return { kind: 'passed', text, tables: tables.map((table) => positionOf(table, scope)), ...costSince(begin) };
   } catch (cause) {
-    if (cause instanceof Refusal) return { kind: 'refused', message: cause.message, isSpent: isSpent() };
+    if (cause instanceof Refusal) return { kind: 'refused', message: cause.message, ...costSince(begin) };
     return { kind: 'failed', message: cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause) };
   }
 }
@@ -53,7 +61,15 @@ function scopeOf({ scopeId, scopeJson }: GateRequest, scopes: Map<number, Resolv
   return scope;
 }
 
-const placeOf = (table: { readonly schema: string; readonly name: string }, { tables }: ScopeData): number =>
+const positionOf = (table: { readonly schema: string; readonly name: string }, { tables }: ScopeData): number =>
   tables.findIndex(({ schema, name }) => schema === table.schema && name === table.name);
 
-const isSpent = (): boolean => getHeapStatistics().external_memory > mostExternalBytes;
+const costSince = (begin: number): Cost => ({
+  cpuMs: cpuMs() - begin,
+  isSpent: getHeapStatistics().external_memory > mostExternalBytes,
+});
+
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}

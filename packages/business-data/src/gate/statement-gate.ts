@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ResolvedScope } from '../domain/scope.ts';
 import { cancelled, DataFailure } from '../source/failure.ts';
 import type { PassedStatement } from '../sql/gates.ts';
+import { createCostlyTenants } from './costly-tenants.ts';
 import { createFairQueue } from './fair-queue.ts';
-import { createSuspects } from './suspects.ts';
-import { type GateThread, type LossReason, type Outcome, startThread } from './thread.ts';
+import type { GateThread, LossReason, Outcome, ThreadOutcome } from './thread.ts';
+import { createThreadPool } from './thread-pool.ts';
 
 /** Judges and rewrites statements in worker threads, so that no statement can harm what else this process does. */
 export interface StatementGate {
@@ -42,140 +42,156 @@ const usualThreads = 2;
 const usualLimitMs = 3_000;
 const usualWaitMs = 10_000;
 const mostWaitingOfTenant = 500;
-/** V8 ends a thread at its next safe point, which one that runs out of memory may not reach for minutes. */
-const endingMs = 2_000;
-const mostEnding = 2;
-const startPauses = { firstMs: 100, longestMs: 5_000 };
+/** Statements of one tenant in a thread at once: the next one begins before the reply to the first has been read. */
+const mostInThread = 2;
 
 interface Task {
   readonly tenant: string;
   readonly text: string;
   readonly scope: ResolvedScope;
   finish(outcome: Outcome | DataFailure): void;
+  /** Limits the time that it waits from now on. */
+  limitWait(): void;
+}
+
+/** A thread in use by one tenant. */
+interface Holding {
+  readonly thread: GateThread;
+  readonly tenant: string;
+  /** Statements sent to the thread and not answered. */
+  statements: number;
+  /** When the thread began its first unanswered statement. */
+  since: number;
+  /** No more statements go to this thread. */
+  isOver: boolean;
+}
+
+interface Scheduler {
+  /** Puts the task in line; false when too many of its tenant wait. */
+  submit(task: Task): boolean;
+  withdraw(task: Task): void;
+  isBarred(tenant: string): boolean;
+  check(): void;
+  close(): Promise<void>;
 }
 
 const silent: GateListener = { onThreads: () => undefined, onLost: () => undefined, onDone: () => undefined };
 
-export function createStatementGate(options: GateOptions = {}): StatementGate {
-  const {
-    threads = usualThreads,
-    limitMs = usualLimitMs,
-    waitMs = usualWaitMs,
-    listener = silent,
-    now = () => performance.now(),
-  } = options;
-  const entry = options.entry ?? new URL('./gate-thread.ts', import.meta.url);
+function createScheduler(options: GateOptions, limitMs: number): Scheduler {
+  const { threads = usualThreads, listener = silent, now = () => performance.now() } = options;
   const queue = createFairQueue<Task>(mostWaitingOfTenant);
-  const suspects = createSuspects(now);
-  const all = new Set<GateThread>();
-  const idle = new Set<GateThread>();
-  const running = new Map<string, number>();
-  const timers = new Set<NodeJS.Timeout>();
-  let ready = 0;
-  let runningSuspects = 0;
-  let failedStarts = 0;
-  let isClosed = false;
+  const costly = createCostlyTenants(now);
+  const holdings = new Set<Holding>();
+  const entry = options.entry ?? new URL('./gate-thread.ts', import.meta.url);
+  const { onThreads, onLost } = listener;
+  const pool = createThreadPool({ threads, entry, limitMs, onThreads, onLost, onIdle: dispatch });
 
-  function count(change: 1 | -1): void {
-    ready += change;
-    listener.onThreads(ready);
-  }
-
-  function launch(): void {
-    if (isClosed) return;
-    const thread = startThread({ entry, limitMs });
-    all.add(thread);
-    void thread.ended.then(() => all.delete(thread));
-    thread.started.then(() => use(thread), launchLater);
-  }
-
-  function use(thread: GateThread): void {
-    failedStarts = 0;
-    count(1);
-    void thread.ended.then((cause) => {
-      // A thread that ends by itself could do so again at once.
-      if (!idle.delete(thread)) return;
-      count(-1);
-      launchLater(cause);
-    });
-    idle.add(thread);
-    dispatch();
-  }
-
-  /** In place of one that must not be used again. It may take long to end, or never do: such threads are few, or no more are started. */
-  async function replace(thread: GateThread): Promise<void> {
-    count(-1);
-    await Promise.race([thread.stop(), pause(endingMs, undefined, { ref: false })]);
-    if (all.size >= threads + mostEnding) await thread.ended;
-    launch();
-  }
-
-  function launchLater(cause: unknown): void {
-    if (isClosed) return;
-    failedStarts += 1;
-    listener.onLost('start', cause);
-    const pauseMs = Math.min(startPauses.longestMs, startPauses.firstMs * 2 ** (failedStarts - 1));
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      launch();
-    }, pauseMs);
-    timers.add(timer.unref());
-  }
-
-  /** One thread always stays free of what a single tenant, or all tenants under suspicion together, send. */
+  /** One thread always stays free of what a single tenant, or all costly tenants together, send. */
   function mayRun(tenant: string): boolean {
     const most = Math.max(1, threads - 1);
-    return (running.get(tenant) ?? 0) < most && !(suspects.has(tenant) && runningSuspects >= most);
+    const held = [...holdings];
+    if (held.filter((holding) => holding.tenant === tenant).length >= most) return false;
+    return !costly.isCostly(tenant) || held.filter((holding) => costly.isCostly(holding.tenant)).length < most;
   }
 
   function dispatch(): void {
-    for (const thread of idle) {
+    for (let thread = pool.take(); thread !== undefined; thread = pool.take()) {
       const task = queue.next(mayRun);
-      if (task === undefined) return;
-      idle.delete(thread);
-      void work(thread, task);
+      if (task === undefined) {
+        pool.giveBack(thread);
+        break;
+      }
+      const holding: Holding = { thread, tenant: task.tenant, statements: 0, since: performance.now(), isOver: false };
+      holdings.add(holding);
+      void run(holding, task);
     }
+    for (const holding of holdings) fill(holding);
   }
 
-  async function work(thread: GateThread, task: Task): Promise<void> {
-    const { tenant } = task;
-    const isSuspect = suspects.has(tenant);
-    const begin = performance.now();
-    running.set(tenant, (running.get(tenant) ?? 0) + 1);
-    if (isSuspect) runningSuspects += 1;
-    const outcome = await thread.run(task.text, task.scope);
-    const left = (running.get(tenant) ?? 1) - 1;
-    if (left > 0) running.set(tenant, left);
-    else running.delete(tenant);
-    if (isSuspect) runningSuspects -= 1;
-    if (outcome.kind !== 'lost' && !outcome.isSpent) idle.add(thread);
-    else void replace(thread);
-    if (outcome.kind === 'lost') {
-      suspects.add(tenant);
-      listener.onLost(outcome.reason, outcome.cause);
+  /** A tenant only waits for itself here: statements of other tenants take turns at the threads. */
+  function fill(holding: Holding): void {
+    if (holding.isOver || holding.statements >= mostInThread || costly.hasLosses(holding.tenant)) return;
+    const task = queue.nextOfOnly(holding.tenant);
+    if (task !== undefined) void run(holding, task);
+  }
+
+  async function run(holding: Holding, task: Task): Promise<void> {
+    holding.statements += 1;
+    const outcome = await holding.thread.run(task.text, task.scope);
+    const ms = performance.now() - holding.since;
+    holding.since = performance.now();
+    holding.statements -= 1;
+    release(holding, outcome);
+    if (outcome.kind === 'returned') {
+      queue.putBack(task.tenant, task);
+      task.limitWait();
+    } else {
+      record(task.tenant, outcome, ms);
+      task.finish(outcome);
     }
-    listener.onDone(outcome.kind, (performance.now() - begin) / 1000);
-    task.finish(outcome);
     dispatch();
   }
 
-  async function take(tenant: string, text: string, { scope, signal }: { scope: ResolvedScope; signal: AbortSignal | undefined }) {
+  function release(holding: Holding, outcome: ThreadOutcome): void {
+    const { thread } = holding;
+    const isLost = outcome.kind === 'lost';
+    if (isLost || (outcome.kind !== 'returned' && outcome.isSpent)) holding.isOver = true;
+    if (!holdings.has(holding) || (holding.statements > 0 && !isLost)) return;
+    holdings.delete(holding);
+    if (holding.isOver) pool.replace(thread);
+    else pool.giveBack(thread);
+  }
+
+  function record(tenant: string, outcome: Outcome, ms: number): void {
+    if (outcome.kind !== 'lost') costly.recordCost(tenant, outcome.cpuMs);
+    else {
+      costly.recordLoss(tenant);
+      listener.onLost(outcome.reason, outcome.cause);
+    }
+    listener.onDone(outcome.kind, ms / 1000);
+  }
+
+  return {
+    submit(task) {
+      if (!queue.add(task.tenant, task)) return false;
+      dispatch();
+      if (queue.has(task.tenant, task)) task.limitWait();
+      return true;
+    },
+    withdraw: (task) => queue.remove(task.tenant, task),
+    isBarred: costly.isBarred,
+    check: pool.check,
+    async close() {
+      const closed = pool.close();
+      for (const task of queue.drain()) task.finish(busy());
+      await closed;
+    },
+  };
+}
+
+export function createStatementGate(options: GateOptions = {}): StatementGate {
+  const { limitMs = usualLimitMs, waitMs = usualWaitMs } = options;
+  const scheduler = createScheduler(options, limitMs);
+  let isClosed = false;
+
+  async function judge(tenant: string, text: string, { scope, signal }: { scope: ResolvedScope; signal: AbortSignal | undefined }) {
     if (signal?.aborted) throw cancelled(signal.reason);
     if (isClosed) throw busy();
-    if (suspects.isBarred(tenant)) throw new DataFailure('refused', barred);
+    if (scheduler.isBarred(tenant)) throw new DataFailure('refused', barred);
     const { promise, resolve } = Promise.withResolvers<Outcome | DataFailure>();
-    const task: Task = { tenant, text, scope, finish: resolve };
-    if (!queue.add(tenant, task)) throw busy();
+    let timer: NodeJS.Timeout | undefined;
+    const limitWait = () => {
+      timer ??= setTimeout(() => leave(busy()), waitMs + limitMs);
+    };
+    const task: Task = { tenant, text, scope, finish: resolve, limitWait };
     const leave = (failure: DataFailure) => {
-      queue.remove(tenant, task);
+      scheduler.withdraw(task);
       resolve(failure);
     };
     const onAbort = () => leave(cancelled(signal?.reason));
-    // Once it runs, the time limit of the thread ends it.
-    const timer = setTimeout(() => leave(busy()), waitMs + limitMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      dispatch();
+      if (!scheduler.submit(task)) throw busy();
       const outcome = await promise;
       if (outcome instanceof DataFailure) throw outcome;
       return outcome;
@@ -185,26 +201,20 @@ export function createStatementGate(options: GateOptions = {}): StatementGate {
     }
   }
 
-  for (let number = 0; number < threads; number += 1) launch();
   return {
     of: (tenant) => ({
       async pass(text, scope, signal) {
-        const outcome = await take(tenant, text, { scope, signal });
+        const outcome = await judge(tenant, text, { scope, signal });
         if (outcome.kind === 'refused') throw new DataFailure('refused', outcome.message);
         if (outcome.kind === 'lost') throw new DataFailure('refused', tooMuch, outcome.cause);
-        const tables = outcome.tables.flatMap((place) => scope.tables[place] ?? []);
+        const tables = outcome.tables.flatMap((position) => scope.tables[position] ?? []);
         return { text: outcome.text, tables };
       },
     }),
-    async check() {
-      if (ready === 0 && (failedStarts > 0 || all.size >= threads + mostEnding)) throw new Error('no thread for statements can be started');
-    },
-    async close() {
+    check: async () => scheduler.check(),
+    close() {
       isClosed = true;
-      for (const timer of timers) clearTimeout(timer);
-      for (const task of queue.drain()) task.finish(busy());
-      const ended = Promise.all([...all].map((thread) => thread.stop()));
-      await Promise.race([ended, pause(endingMs, undefined, { ref: false })]);
+      return scheduler.close();
     },
   };
 }

@@ -9,14 +9,17 @@ export type Outcome =
   | Extract<GateReply, { kind: 'passed' | 'refused' }>
   | { readonly kind: 'lost'; readonly reason: LossReason; readonly cause: unknown };
 
-/** A worker thread that judges one statement at a time. */
+/** Also: not read, because a statement before it ended the thread. */
+export type ThreadOutcome = Outcome | { readonly kind: 'returned' };
+
+/** A worker thread that judges statements in the order in which they are sent. */
 export interface GateThread {
   /** Rejects when the thread did not start. */
   readonly started: Promise<void>;
   /** Resolves to the reason when the thread has ended. */
   readonly ended: Promise<unknown>;
   /** Never rejects. After `lost` the thread is gone. */
-  run(text: string, scope: ResolvedScope): Promise<Outcome>;
+  run(text: string, scope: ResolvedScope): Promise<ThreadOutcome>;
   stop(): Promise<void>;
 }
 
@@ -27,11 +30,16 @@ export interface ThreadOptions {
   readonly limitMs: number;
 }
 
-/** Above what the deepest text that may come needs, so that no statement meets the end of the stack. */
-const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+/**
+ * V8 aborts the whole process when a thread allocates more than a little beyond its heap limit before it has ended. So this limit is never
+ * reached: `mostHeapBytes` is checked while a statement runs, and a thread cannot allocate the difference between two checks.
+ * The stack is larger than the deepest accepted text needs, so that no statement reaches its end.
+ */
+const resourceLimits = { maxOldGenerationSizeMb: 4_096, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+const mostHeapBytes = 128 * 1024 * 1024;
 const startLimitMs = 15_000;
-/** A process that was frozen loses one slice of the time limit, not all of it. */
-const slices = 4;
+/** Time is counted in ticks of the event loop: a process that was frozen loses one tick of the limit, not all of it. */
+const tickMs = 25;
 const mostScopeBytes = 8 * 1024 * 1024;
 
 export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
@@ -41,12 +49,41 @@ export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
   const started = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<unknown>();
   const sent = createSentScopes();
-  let finish: ((outcome: Outcome) => void) | undefined;
+  const pending: ((outcome: ThreadOutcome) => void)[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let ticks = 0;
+  let isMeasuring = false;
+
+  function finish(outcome: Outcome): void {
+    ticks = 0;
+    const [first] = pending.splice(0, 1);
+    if (outcome.kind === 'lost' || pending.length === 0) clearInterval(timer);
+    first?.(outcome);
+    if (outcome.kind === 'lost') for (const resolve of pending.splice(0)) resolve({ kind: 'returned' });
+  }
 
   function lose(reason: LossReason, cause: unknown): void {
     started.reject(cause);
     void worker.terminate();
-    finish?.({ kind: 'lost', reason, cause });
+    finish({ kind: 'lost', reason, cause });
+  }
+
+  function tick(): void {
+    ticks += 1;
+    void measure();
+    const [first] = pending;
+    if (ticks * tickMs <= limitMs) return;
+    // After this turn of the event loop, in which a reply may be waiting already.
+    setImmediate(() => pending[0] === first && ticks > 0 && lose('timeout', new Error(`no reply within ${limitMs} ms`)));
+  }
+
+  async function measure(): Promise<void> {
+    if (isMeasuring) return;
+    isMeasuring = true;
+    // Rejects when the thread has ended, which its own event reports.
+    const heap = await worker.getHeapStatistics().catch(() => undefined);
+    isMeasuring = false;
+    if (pending.length > 0 && (heap?.used_heap_size ?? 0) > mostHeapBytes) lose('memory', new Error('the heap of the thread is full'));
   }
 
   const startTimer = setTimeout(() => lose('timeout', new Error(`the thread did not start within ${startLimitMs} ms`)), startLimitMs);
@@ -54,7 +91,7 @@ export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
   worker.on('message', (reply: GateReply) => {
     if (reply.kind === 'ready') started.resolve();
     else if (reply.kind === 'failed') lose('crash', new Error(reply.message));
-    else finish?.(reply);
+    else finish(reply);
   });
   worker.on('error', (cause) => lose(isOutOfMemory(cause) ? 'memory' : 'crash', cause));
   worker.on('exit', (code) => {
@@ -63,20 +100,15 @@ export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
     ended.resolve(cause);
   });
 
-  async function run(text: string, scope: ResolvedScope): Promise<Outcome> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
-    finish = resolve;
-    let slice = 0;
-    const timer = setInterval(() => {
-      slice += 1;
-      // After this turn of the event loop, in which a reply may be waiting already.
-      if (slice === slices) setImmediate(() => finish === resolve && lose('timeout', new Error(`no reply within ${limitMs} ms`)));
-    }, limitMs / slices);
+  function run(text: string, scope: ResolvedScope): Promise<ThreadOutcome> {
+    const { promise, resolve } = Promise.withResolvers<ThreadOutcome>();
+    if (pending.length === 0) {
+      ticks = 0;
+      timer = setInterval(tick, tickMs);
+    }
+    pending.push(resolve);
     worker.postMessage({ text, ...sent.prepare(scope) } satisfies GateRequest);
-    const outcome = await promise;
-    finish = undefined;
-    clearInterval(timer);
-    return outcome;
+    return promise;
   }
 
   return {

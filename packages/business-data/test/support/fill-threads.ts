@@ -1,0 +1,31 @@
+/** Drives the gate's threads to their memory limit, again and again: `node fill-threads.ts ROUNDS`. Prints what became of the statements. */
+import { createStatementGate } from '../../src/gate/statement-gate.ts';
+import { scope } from './gate-catalog.ts';
+
+const rounds = Number(process.argv[2]);
+const counts: Record<string, number> = {};
+const count = (name: string) => void (counts[name] = (counts[name] ?? 0) + 1);
+const gate = createStatementGate({
+  limitMs: 20_000,
+  waitMs: 60_000,
+  entry: new URL('./hostile-gate-thread.ts', import.meta.url),
+  listener: { onThreads: () => undefined, onLost: count, onDone: () => undefined },
+});
+const faults = ['allocate numbers', 'allocate huge arrays', 'allocate a map', 'allocate trees'];
+for (let round = 0; round < rounds; round += 1) {
+  for (const fault of faults) {
+    const attacks = [1, 2].map((number) => gate.of(`attacker ${round} ${fault} ${number}`).pass(fault, scope));
+    for (const { status } of await Promise.allSettled(attacks)) count(status);
+    await gate.of('honest').pass('select a from t', scope);
+    count('honest');
+  }
+}
+// Ends while threads are full: the process must end by itself all the same.
+for (const fault of faults)
+  gate
+    .of(fault)
+    .pass(fault, scope)
+    .catch(() => undefined);
+await new Promise((resolve) => setTimeout(resolve, 300));
+await gate.close();
+process.stdout.write(`${JSON.stringify(counts)}\n`);
