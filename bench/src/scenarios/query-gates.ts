@@ -1,4 +1,4 @@
-import { createDataSource, type DataSource, resolveScope } from '@agent-service/business-data';
+import { createDataSource, createStatementGate, type DataSource, resolveScope, type TenantGate } from '@agent-service/business-data';
 import { passGates } from '@agent-service/business-data/sql/gates';
 import pg from 'pg';
 import { startDurablePostgres } from '../durable-postgres.ts';
@@ -6,6 +6,8 @@ import { median, type Scenario } from '../scenario.ts';
 
 const gateWarmUps = 500;
 const gateRepetitions = 2_000;
+/** Statements of one tenant at once. */
+const atOnce = 8;
 const warmUps = 50;
 const repetitions = 200;
 const limits = { timeoutMs: 10_000, maxRows: 1_000, maxBytes: 1024 * 1024, timeZone: 'UTC' };
@@ -32,7 +34,12 @@ from monthly order by region, month limit 100`;
 const direct = { text: typical, rowMode: 'array', queryMode: 'extended' } as const;
 
 interface Measured {
-  gates: number[];
+  /** Parse, rewrite and comparison alone, in this thread. */
+  inProcess: number[];
+  /** The same through the gate's thread: one statement after the other, and several at once. */
+  serial: number[];
+  concurrent: number[];
+  /** Through the gate and run, against run directly. */
   through: number[];
   direct: number[];
 }
@@ -40,29 +47,35 @@ interface Measured {
 /** What it costs that a query can read nothing outside of its agent's scope. */
 export const queryGates: Scenario = {
   name: 'query-gates',
-  about: 'parse and rewrite of a typical analytic statement, and the whole way through the gates against the same statement run directly',
+  about:
+    'a typical analytic statement through the thread of the gates, and the whole way to its rows against the same statement run directly',
   async run(say) {
     const postgres = await startDurablePostgres();
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     await client.query(data);
     const source = createDataSource({ url: postgres.url, poolMax: 1 }, (cause) => say(String(cause)));
+    const gate = createStatementGate();
     try {
-      const { gates, through, direct } = await measure(source, client);
-      const [gate, gated, plain] = [median(gates), median(through), median(direct)];
+      const measured = await measure(source, gate.of('bench'), client);
+      const [inProcess, serial, concurrent] = [median(measured.inProcess), median(measured.serial), median(measured.concurrent)];
+      const [gated, plain] = [median(measured.through), median(measured.direct)];
       // Of neighbours in time: what else the machine does falls on both.
-      const ratio = median(through.map((duration, index) => duration / (direct[index] ?? Number.NaN)));
+      const ratio = median(measured.through.map((duration, index) => duration / (measured.direct[index] ?? Number.NaN)));
       say(
-        `gates ${gate.toFixed(3)} ms, through the gates ${gated.toFixed(3)} ms, directly ${plain.toFixed(3)} ms (medians of ${repetitions})`,
+        `gates in process ${inProcess.toFixed(3)} ms, in a thread ${serial.toFixed(3)} ms, ${concurrent.toFixed(3)} ms each of ${atOnce} at once`,
       );
+      say(`through the gates ${gated.toFixed(3)} ms, directly ${plain.toFixed(3)} ms (medians of ${repetitions})`);
       return {
         promises: [
-          { name: 'milliseconds of parse and rewrite', measured: gate, atMost: 1 },
+          { name: 'milliseconds of a statement in the gates', measured: serial, atMost: 1 },
+          { name: 'one of several statements at once in a thread, times in process', measured: concurrent / inProcess, atMost: 1.3 },
           { name: 'query through the gates, times directly', measured: ratio, atMost: 1.5 },
         ],
-        figures: { gateRepetitions, repetitions, gate, gated, plain },
+        figures: { gateRepetitions, repetitions, inProcess, serial, concurrent, gated, plain },
       };
     } finally {
+      await gate.close();
       await source.close();
       await client.end();
       await postgres.stop();
@@ -70,19 +83,23 @@ export const queryGates: Scenario = {
   },
 };
 
-async function measure(source: DataSource, client: pg.Client): Promise<Measured> {
+async function measure(source: DataSource, gate: TenantGate, client: pg.Client): Promise<Measured> {
   const { scope } = resolveScope(await source.catalog(), {
     tables: ['customers(id, name, region)', 'orders(id, customer_id, status, total, placed_at)'],
     readOnly: true,
   });
   const steps = {
-    gates: async () => passGates(typical, scope),
-    through: () => source.transaction('read only', limits, (run) => run(passGates(typical, scope).text)),
+    inProcess: async () => passGates(typical, scope),
+    serial: () => gate.pass(typical, scope),
+    concurrent: () => Promise.all(Array.from({ length: atOnce }, () => gate.pass(typical, scope))),
+    through: () => source.transaction('read only', limits, async (run) => run((await gate.pass(typical, scope)).text)),
     direct: () => client.query(direct),
   };
-  const gates = await durations([steps.gates], gateWarmUps, gateRepetitions);
-  const both = await durations([steps.through, steps.direct], warmUps, repetitions);
-  return { gates: gates[0] ?? [], through: both[0] ?? [], direct: both[1] ?? [] };
+  const [inProcess = []] = await durations([steps.inProcess], gateWarmUps, gateRepetitions);
+  const [serial = []] = await durations([steps.serial], gateWarmUps, gateRepetitions);
+  const [together = []] = await durations([steps.concurrent], gateWarmUps / atOnce, gateRepetitions / atOnce);
+  const [through = [], plain = []] = await durations([steps.through, steps.direct], warmUps, repetitions);
+  return { inProcess, serial, concurrent: together.map((duration) => duration / atOnce), through, direct: plain };
 }
 
 /** Of each step in turn, so that what else the machine does falls on all. */
