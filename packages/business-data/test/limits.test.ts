@@ -75,6 +75,25 @@ test('a caller who leaves is let go at once, and the database notices', async ()
   expect((await data.query('select 1')).rows).toEqual([[1]]);
 });
 
+test('a statement that the database cannot interrupt keeps its place until it has ended', async () => {
+  const narrow = createDataSource({ url: database.url, poolMax: 1, queueTimeoutMs: 60_000, applicationName: 'narrow' }, () => undefined);
+  const path = "(select ('[' || string_agg('(' || n || ',' || n % 7 || ')', ',') || ']')::path as p from generate_series(1, 12000) n) q";
+  const limits = { maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
+  const leaving = new AbortController();
+  const sessions = `select count(*)::int as count from pg_stat_activity where application_name = 'narrow' and state = 'active'`;
+  const stuck = `${sessions} and query like '%<->%'`;
+  const first = narrow.transaction('read only', { ...limits, timeoutMs: 60_000, signal: leaving.signal }, (run) =>
+    run(`select p <-> p from ${path}`),
+  );
+  const outcome = failureOf(first);
+  await until(async () => (await administrator.query<{ count: number }>(stuck)).rows[0]?.count === 1);
+  leaving.abort();
+  expect((await outcome).kind).toBe('cancelled');
+  const next = narrow.transaction('read only', { ...limits, timeoutMs: 60_000 }, (run) => run(sessions));
+  expect((await next).rows).toEqual([['1']]);
+  await narrow.close();
+}, 120_000);
+
 async function runningStatements(): Promise<number> {
   const { rows } = await administrator.query<{ count: string }>(
     `select count(*) from pg_stat_activity where state = 'active' and query like '%10000000000%' and pid <> pg_backend_pid() and datname = current_database()`,

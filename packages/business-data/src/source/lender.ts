@@ -1,7 +1,8 @@
 import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
+import { createAbandonedSessions, type Session, sessionOf } from './abandoned-sessions.ts';
 import { translateFailure, translateRejection } from './database-message.ts';
 import { DataFailure } from './failure.ts';
-import { createGuard, resetSession } from './guard.ts';
+import { createGuard, resetSession, socketOf } from './guard.ts';
 import type { Lending } from './limits.ts';
 import { createPlaces, type Places } from './places.ts';
 
@@ -32,6 +33,7 @@ export function createLender({ most, queueTimeoutMs, onLost }: LenderOptions): L
   const places: Places = createPlaces(most);
   const pools = new Map<Login, Pool>();
   const ending = new Set<Promise<void>>();
+  const abandoned = createAbandonedSessions();
   let isClosed = false;
 
   function end(login: Login, pool: Pool): void {
@@ -84,10 +86,18 @@ export function createLender({ most, queueTimeoutMs, onLost }: LenderOptions): L
   return {
     async lend(login, limits, work) {
       const giveBack = await places.take({ waitMs: queueTimeoutMs, signal: limits.signal });
+      let left: Session | undefined;
       try {
-        return await guarded(await admitted(connect(login)), limits, work);
+        const client = await admitted(connect(login));
+        try {
+          return await guarded(client, limits, work);
+        } finally {
+          if (socketOf(client).destroyed) left = sessions.get(client);
+        }
       } finally {
-        giveBack();
+        // The database may go on with a statement that it cannot interrupt: the next one would run beside it.
+        if (left === undefined) giveBack();
+        else void abandoned.end(login.driver, left).then(giveBack);
       }
     },
     renew(login) {
@@ -96,6 +106,7 @@ export function createLender({ most, queueTimeoutMs, onLost }: LenderOptions): L
     },
     async close() {
       isClosed = true;
+      abandoned.close();
       for (const [login, pool] of pools) end(login, pool);
       await Promise.all(ending);
     },
@@ -132,6 +143,7 @@ async function guarded<T>(client: PoolClient, limits: Lending, work: (client: Po
 
 const asked = new WeakSet<PoolClient>();
 const canNotice = new WeakSet<PoolClient>();
+const sessions = new WeakMap<PoolClient, Session>();
 const noticeText = 'set client_connection_check_interval = 1000';
 
 /**
@@ -147,4 +159,6 @@ async function noticeLeaving(client: PoolClient): Promise<void> {
     `select pg_catalog.current_setting('client_connection_check_interval', true) as set`,
   );
   if (rows[0]?.set === '1s') canNotice.add(client);
+  const session = await sessionOf(client);
+  if (session) sessions.set(client, session);
 }
