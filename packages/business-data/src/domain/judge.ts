@@ -43,14 +43,14 @@ function createVisitor(): Visitor {
     if (shapes === undefined || !isTree(fields)) throw new Refusal(`${describe(kind)} is not supported.`);
     checks.get(kind)?.(fields);
     for (const field in fields) {
-      if (!isPosition(field) && !check(shapes.get(field), fields[field], depth + 1))
+      const shape = shapes.get(field);
+      if (shape === undefined ? !isPosition(field) : !check(shape, fields[field], depth + 1))
         throw new Refusal(`${describe(kind)} (${field}) is not supported.`);
     }
   }
 
   /** Whether the value has this shape; what it holds is refused where it is wrong. */
-  function check(shape: Shape | undefined, value: unknown, depth: number): boolean {
-    if (shape === undefined) return false;
+  function check(shape: Shape, value: unknown, depth: number): boolean {
     if (shape === 'value') return isPlainValue(value);
     if (shape === 'nodes') return nodesIn(value, depth);
     if (shape === 'node') node(value, depth);

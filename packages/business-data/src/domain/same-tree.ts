@@ -12,10 +12,14 @@ export function sameTree(left: unknown, right: unknown): boolean {
 function sameFields(left: Tree, right: Tree): boolean {
   let shared = 0;
   for (const field in left) {
-    if (isPosition(field) || left[field] === undefined) continue;
-    if (!sameTree(left[field], right[field])) return false;
+    const value = left[field];
+    if (isIgnored(field, value)) continue;
+    if (!sameTree(value, right[field])) return false;
     shared += 1;
   }
-  for (const field in right) if (!isPosition(field) && right[field] !== undefined) shared -= 1;
+  for (const field in right) if (!isIgnored(field, right[field])) shared -= 1;
   return shared === 0;
 }
+
+/** Positions are numbers, which few other fields are. */
+const isIgnored = (field: string, value: unknown): boolean => value === undefined || (typeof value === 'number' && isPosition(field));

@@ -58,10 +58,13 @@ export function renameColumns({ list, open }: Columns, names: readonly string[],
   return { list: [...renamed, ...list.slice(names.length)], open };
 }
 
+/** Of longer lists the names are indexed. */
+const longestSearched = 20;
 const byName = new WeakMap<readonly Column[], ReadonlyMap<string, Column>>();
 
 /** The first column of this name. */
 export function findIn({ list }: Columns, name: string): Column | undefined {
+  if (list.length <= longestSearched) return list.find((column) => column.name === name);
   let names = byName.get(list);
   if (names === undefined) {
     names = new Map(list.map((column) => [column.name, column] as const).reverse());
