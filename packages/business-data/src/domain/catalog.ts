@@ -3,6 +3,8 @@ export interface CatalogColumn {
   readonly name: string;
   /** As PostgreSQL writes it: `numeric(12,2)`. */
   readonly type: string;
+  /** The type that a domain is made of, when the column's type is one. */
+  readonly baseType?: string | null;
   readonly nullable: boolean;
   /** Computed by the database: never written. */
   readonly generated: boolean;
@@ -12,6 +14,9 @@ export interface CatalogColumn {
   /** The labels of an enum. */
   readonly labels: readonly string[] | null;
 }
+
+/** The type by which PostgreSQL stores and compares values of the column. */
+export const storedType = ({ type, baseType }: Pick<CatalogColumn, 'type' | 'baseType'>): string => baseType ?? type;
 
 export interface CatalogForeignKey {
   readonly columns: readonly string[];

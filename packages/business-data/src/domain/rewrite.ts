@@ -1,4 +1,4 @@
-import type { CatalogColumn } from './catalog.ts';
+import { type CatalogColumn, storedType } from './catalog.ts';
 import { dependentColumns } from './functional-dependency.ts';
 import { Refusal } from './refusal.ts';
 import type { ResolvedScope, ScopedTable } from './scope.ts';
@@ -140,7 +140,9 @@ function subselect(table: ScopedTable, alias: unknown, from: (table: Tree) => Tr
 const givenAsText =
   /^(reg(class|proc|procedure|oper|operator|role|namespace|type|config|dictionary|collation)|line|lseg|box|path|polygon|circle)((?:\[\])*)$/;
 
-function targetOf(table: ScopedTable, { name, type }: CatalogColumn): Tree {
+function targetOf(table: ScopedTable, catalogColumn: CatalogColumn): Tree {
+  const { name } = catalogColumn;
+  const type = storedType(catalogColumn);
   const column = columnNode(table.name, name);
   if (!givenAsText.test(type)) return { val: column };
   const typeName = {

@@ -1,3 +1,4 @@
+import type { Bounds } from './bounds.ts';
 import { Refusal } from './refusal.ts';
 import { fieldsOf, isTree, listOf, type Tree, textOf } from './tree.ts';
 
@@ -13,36 +14,45 @@ const longestKept = 5_000;
 export const startingSize = 10_000;
 const expectedSteps = 10;
 
-type Size = (name: string, args: readonly unknown[], sizes: readonly number[]) => number;
+interface Call {
+  readonly name: string;
+  readonly args: readonly unknown[];
+  /** Estimated sizes of the arguments. */
+  readonly sizes: readonly number[];
+  readonly bounds: Bounds;
+}
+
+type Size = (call: Call) => number;
 
 const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0);
 const times =
   (factor: number): Size =>
-  (_, __, sizes) =>
+  ({ sizes }) =>
     factor * sum(sizes);
-const timesTheirs =
-  (factor: (name: string, args: readonly unknown[]) => number): Size =>
-  (name, args, sizes) =>
-    factor(name, args) * Math.max(1, sizes[0] ?? 1);
+const timesFirst =
+  (factor: (call: Call) => number): Size =>
+  (call) =>
+    Math.ceil(factor(call) * Math.max(1, call.sizes[0] ?? 1));
 
 /** How long a function's result may become. One that is not here joins, splits or turns its arguments: their sum. */
 const resultSizes: ReadonlyMap<string, Size> = new Map<string, Size>([
-  ['repeat', timesTheirs((name, args) => countAt(1, name, args))],
-  ...['lpad', 'rpad'].map((name) => [name, (_: string, args: readonly unknown[]) => countAt(1, name, args)] as const),
-  ...['replace', 'array_replace'].map((name) => [name, timesTheirs((_, args) => Math.max(1, lengthAt(name, args, 2)))] as const),
+  ['repeat', timesFirst((call) => countAt(call, 1))],
+  ...['lpad', 'rpad'].map((name): [string, Size] => [name, (call) => countAt(call, 1)]),
+  ['replace', timesFirst((call) => Math.max(1, lengthAt(call, 2) / Math.max(1, lengthOf(call.args[1]) ?? 1)))],
+  ['array_replace', timesFirst(({ name, args }) => Math.max(1, requireLength(name, args[2])))],
   // An empty match stands between any two characters; \\1 and \\& take two characters to give back one text.
-  ['regexp_replace', timesTheirs((name, args) => 1 + lengthAt(name, args, 2))],
-  ['overlay', timesTheirs((name, args) => 1 + lengthAt(name, args, 1))],
-  ['array_to_string', timesTheirs((name, args) => 1 + lengthAt(name, args, 1) + (args[2] === undefined ? 0 : lengthAt(name, args, 2)))],
-  ['concat_ws', (_, __, [separator = 0, ...rest]) => sum(rest) + Math.max(0, rest.length - 1) * separator],
+  ['regexp_replace', timesFirst((call) => 1 + lengthAt(call, 2))],
+  ['overlay', timesFirst((call) => 1 + lengthAt(call, 1))],
+  ['array_to_string', timesFirst((call) => 1 + lengthAt(call, 1) + lengthAt(call, 2))],
+  ['concat_ws', ({ sizes: [separator = 0, ...rest] }) => sum(rest) + Math.max(0, rest.length - 1) * separator],
   ['format', sizeOfFormat],
   ['ts_headline', sizeOfHeadline],
   // Quotes and backslashes double each time.
-  ...['quote_literal', 'quote_nullable', 'quote_ident'].map((name) => [name, times(2)] as const),
-  ...['encode', 'to_char', 'normalize'].map((name) => [name, times(4)] as const),
+  ...['quote_literal', 'quote_nullable', 'quote_ident'].map((name): [string, Size] => [name, times(2)]),
+  ...['encode', 'to_char', 'normalize'].map((name): [string, Size] => [name, times(4)]),
   // Each line is indented by the depth of its nesting.
-  ['jsonb_pretty', (_, __, sizes) => sum(sizes) ** 2],
-  ...['length', 'char_length', 'octet_length', 'count', 'md5', 'strpos', 'position'].map((name) => [name, () => cellSize] as const),
+  ['jsonb_pretty', ({ sizes }) => sum(sizes) ** 2],
+  ...['length', 'char_length', 'octet_length', 'count', 'md5', 'strpos', 'position'].map((name): [string, Size] => [name, () => cellSize]),
 ]);
 
 const accumulating = new Set(
@@ -50,15 +60,15 @@ const accumulating = new Set(
 );
 
 /**
- * The estimated length of a call's result; refuses what may take the memory of the database. A count must be a literal, or
- * `least(..., literal)`, and what is put in place of something a literal, or `left(..., literal)`, since columns have any length.
+ * The estimated length of a call's result; refuses what may take the memory of the database. Columns have any length, so that a count, and a
+ * text that is put in place of others, gets a bound unless it is a literal or has one.
  */
-export function sizeOfCall(name: string, call: Tree, sizes: readonly number[]): number {
+export function sizeOfCall(name: string, call: Tree, sizes: readonly number[], bounds: Bounds): number {
   requireBoundedWork(name, sizes);
   if (call['func_variadic'] === true && name === 'concat_ws') requireShortSeparator(call);
   const args = listOf(call['args']);
   if (name.startsWith('jsonb_path_')) return sizeOfPath(args[1], sizes[0] ?? 1);
-  const size = resultSizes.get(name)?.(name, args, sizes) ?? sum(sizes);
+  const size = resultSizes.get(name)?.({ name, args, sizes, bounds }) ?? sum(sizes);
   return longest(`${name}()`, size);
 }
 
@@ -152,9 +162,15 @@ export function requireAggregable(size: number, what: string): void {
     throw new Refusal(`The values collected by ${what} may become too long, more than ${longestKept} characters each.`);
 }
 
-export function requireBoundedRow(size: number): void {
-  if (size > longestRow)
-    throw new Refusal(`The rows built by this statement may become too long, more than ${longestRow} characters each.`);
+/** The rows of all queries of one statement, which may all be in memory at once. */
+export class RowTotal {
+  #total = 0;
+
+  add(size: number): void {
+    this.#total += size;
+    if (this.#total > longestRow)
+      throw new Refusal(`The rows built by this statement may become too long, more than ${longestRow} characters together.`);
+  }
 }
 
 /** A recursive query may add to a value at each step, but not double it. */
@@ -200,7 +216,7 @@ const typeNameOf = (typeName: Tree): string => textOf(fieldsOf(listOf(typeName['
 /** `%s`, `%2$s`, `%-20s`, `%1$*2$s`: position, flags, width (a number, or an argument) and type. */
 const specifier = /%(?:(\d+)\$)?-*(\*(?:\d+\$)?|\d+)?[^%]/g;
 
-function sizeOfFormat(_: string, [template]: readonly unknown[], [own = 0, ...rest]: readonly number[]): number {
+function sizeOfFormat({ args: [template], sizes: [own = 0, ...rest] }: Call): number {
   const text = literalOf(template);
   if (text === undefined) throw new Refusal('The first argument of format() must be a literal.');
   let widths = 0;
@@ -220,7 +236,7 @@ function sizeOfFormat(_: string, [template]: readonly unknown[], [own = 0, ...re
 }
 
 /** Its options, the last argument, hold what is put around each word that is found. */
-function sizeOfHeadline(_: string, args: readonly unknown[], sizes: readonly number[]): number {
+function sizeOfHeadline({ args, sizes }: Call): number {
   if (args.length > 3 && literalOf(args[3]) === undefined) throw new Refusal('The options of ts_headline() must be a literal.');
   return sum(sizes) * (1 + (sizes.at(-1) ?? 0));
 }
@@ -233,18 +249,20 @@ function literalOf(node: unknown): string | undefined {
   return isTree(value) ? (textOf(value['sval']) ?? '') : undefined;
 }
 
-function countAt(place: number, name: string, args: readonly unknown[]): number {
-  const count = boundOf(args[place]);
-  if (count === undefined || count > longestCount)
-    throw new Refusal(
-      `The length given to ${name}() must be a number up to ${longestCount}, or least(length, number), such as least(x, 100).`,
-    );
+function countAt({ name, args, bounds }: Call, position: number): number {
+  const count = boundOf(args[position]) ?? bounds.limitCount(args[position]);
+  if (count > longestCount) throw new Refusal(`The length given to ${name}() must be at most ${longestCount}.`);
   return Math.max(1, count);
 }
 
-function lengthAt(name: string, args: readonly unknown[], place: number): number {
-  const length = args[place] === undefined ? 0 : lengthOf(args[place]);
-  if (length === undefined) throw new Refusal(`What ${name}() puts in must be a literal, or left(text, number).`);
+function lengthAt({ args, bounds }: Call, position: number): number {
+  const arg = args[position];
+  return arg === undefined ? 0 : (lengthOf(arg) ?? bounds.limitText(arg));
+}
+
+function requireLength(name: string, arg: unknown): number {
+  const length = lengthOf(arg);
+  if (length === undefined) throw new Refusal(`The value that ${name}() puts in must be a literal.`);
   return length;
 }
 

@@ -5,7 +5,11 @@ import type { Catalog, CatalogEffect, CatalogTable } from '../domain/catalog.ts'
  * All tables and views that are not the system's, in one statement. Partitions are left out: their parent stands for them.
  */
 const statement = `
-with relations as (
+with recursive levels (oid, typbasetype) as (
+  select t.oid, t.typbasetype from pg_catalog.pg_type t where t.typtype = 'd'
+  union all select l.oid, t.typbasetype from levels l join pg_catalog.pg_type t on t.oid = l.typbasetype where t.typtype = 'd'
+),
+relations as (
   select c.oid, n.nspname, c.relname, c.relkind, c.reloptions, c.reltuples, c.relrowsecurity
   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
@@ -14,16 +18,20 @@ with relations as (
     and (pg_catalog.has_table_privilege(c.oid, 'select') or pg_catalog.has_any_column_privilege(c.oid, 'select'))
   order by n.nspname, c.relname limit 5000
 ),
+domains as (
+  select oid, pg_catalog.format_type(typbasetype, null) as base from levels l where not exists (select from pg_catalog.pg_type b where b.oid = l.typbasetype and b.typtype = 'd')
+),
 columns as (
   select a.attrelid, pg_catalog.json_agg(pg_catalog.json_build_object(
     'name', a.attname, 'type', pg_catalog.format_type(a.atttypid, a.atttypmod), 'nullable', not a.attnotnull,
+    'baseType', case when d.base is not null then d.base || case when t.typtype = 'd' then '' else '[]' end end,
     'generated', a.attgenerated <> '' or a.attidentity = 'a',
     'groupable', t.typtype <> 'p' and (t.typtype <> 'b' or exists (
       select from pg_catalog.pg_opclass o where o.opcintype = t.oid and o.opcdefault) or t.typelem <> 0 or t.oid in (1043, 1560, 1562)),
     'comment', pg_catalog.col_description(a.attrelid, a.attnum),
     'labels', (select pg_catalog.json_agg(e.enumlabel order by e.enumsortorder) from pg_catalog.pg_enum e where e.enumtypid = a.atttypid)
   ) order by a.attnum) as list
-  from pg_catalog.pg_attribute a join relations r on r.oid = a.attrelid join pg_catalog.pg_type t on t.oid = a.atttypid
+  from pg_catalog.pg_attribute a join relations r on r.oid = a.attrelid join pg_catalog.pg_type t on t.oid = a.atttypid left join domains d on d.oid = case t.typtype when 'd' then t.oid else t.typelem end
   where a.attnum > 0 and not a.attisdropped and pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'select')
   group by a.attrelid
 ),

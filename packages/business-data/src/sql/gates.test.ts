@@ -100,16 +100,10 @@ const nine = 'c'.repeat(900);
 test.each([
   `select length(replace(replace(repeat('a', 1000), 'a', repeat('b', 1000)), 'b', '${nine}'))`,
   `select length(replace(replace(replace('a', 'a', '${nine}'), 'c', '${nine}'), 'c', '${nine}'))`,
-  'select replace(x, left(x, 1), x) from (select a as x from t) s',
-  "select regexp_replace(a, '(.*)', a) from t",
   `select regexp_replace(regexp_replace(regexp_replace(a, '', '${nine}', 'g'), '', '${nine}', 'g'), '', '${nine}', 'g') from t`,
-  'select overlay(a placing a from 1 for 0) from t',
-  'select array_to_string(string_to_array(a, null), a) from t',
   `select array_to_string(array_replace(string_to_array(repeat('a', 9000), null), 'a', '${nine}'), '${nine}')`,
   "select replace(a, 'a', 'b'::char(100000)) from t",
-  "select replace(a, 'a', 1e100000::text) from t",
   "select array_replace(array_agg(1.0), 1, '1e100000') from t",
-  'select replace(a, id, left(a, -1)) from t',
   "select repeat(repeat('0123456789', 1000), 1000)",
   "select a || b || a || b from (select x || x || x || x as a, x || x || x || x as b from (select repeat('x', 10000) || repeat(id, 10000) as x from t) s) s",
   "with a as (select repeat('x', 10000) as x), b as (select x||x||x||x||x||x as x from a), c as (select x||x||x||x||x||x as x from b) select concat(x, x, x, x) from c",
@@ -159,6 +153,30 @@ test.each([
 });
 
 test.each([
+  ['select replace(x, left(x, 1), x) from (select a as x from t) s', '"left"(x, 1000)'],
+  ["select regexp_replace(a, '(.*)', a) from t", '"left"(a, 1000)'],
+  ['select overlay(a placing a from 1 for 0) from t', '"left"(a, 1000)'],
+  ['select array_to_string(string_to_array(a, null), a) from t', '"left"(a, 1000)'],
+  ["select replace(a, 'a', 1e100000::text) from t", '"left"(1e100000::text, 1000)'],
+  ['select replace(a, id, left(a, -1)) from t', '"left"("left"(a, -1), 1000)'],
+  ["select repeat('x', length(a)) from t", 'int4smaller(length(a), 1000)'],
+  ["select rpad(a, length(repeat(a, length(a))) + 3, '.') from t", 'int4smaller(length(a), 1000)'],
+  ["select 1 from t group by repeat(a, length(id)) having repeat(a, length(id)) > ''", 'int4smaller(length(id), 1000)'],
+])('a count or a text of any length gets a bound: %s', (text, bounded) => {
+  expect(rewritten(text)).toContain(bounded);
+});
+
+test.each([
+  `select '[1]'::jsonb @? '$${'[0,0]'.repeat(30)}'`,
+  `select '[1]'::jsonb @@ ('$${'[0,0]'.repeat(30)}' || '')::jsonpath`,
+  `select '[1]'::jsonb @@ p from (select '$${'[0,0]'.repeat(30)}'::jsonpath as p) s`,
+  `select '[1]'::jsonb @? any (array['$${'[0,0]'.repeat(30)}'])`,
+  `with ${Array.from({ length: 12 }, (_, n) => `c${n} as (select repeat(repeat('x', 1000), 1000) as a)`).join(', ')} select * from c0${Array.from({ length: 11 }, (_, n) => `, c${n + 1}`).join('')}`,
+])('paths of operators are bounded, and so are the rows of all queries together: %.80s', (text) => {
+  expect(() => passGates(text, scope)).toThrow(/too long|must be a literal/);
+});
+
+test.each([
   "select '[(0,0),(1,1)]'::path <-> '[(2,2),(3,3)]'::path",
   "select (array['(0,0)'::polygon])[1]",
   "select point '(1,2)' ?# '(1,2)'",
@@ -179,13 +197,14 @@ test('columns whose operators cannot be stopped or look names up are read as tex
     column('r', 'regclass'),
     column('d', 'public.shape'),
     column('o', 'point'),
+    { ...column('e', 'public.area'), baseType: 'polygon' },
   ];
   const { scope: shapes } = resolveScope(
     { defaultSchema: 'public', tables: [table('public', 's', columns)] },
     { tables: ['s'], readOnly: true },
   );
-  expect(passGates('select p, q, r, o from s', shapes).text.replace(/\s+/g, ' ')).toMatch(
-    /s\.p::text AS p, CAST\(s\.q AS text\[\]\) AS q, s\.r::text AS r, s\.d, s\.o FROM/,
+  expect(passGates('select p, q, r, o, e from s', shapes).text.replace(/\s+/g, ' ')).toMatch(
+    /s\.p::text AS p, CAST\(s\.q AS text\[\]\) AS q, s\.r::text AS r, s\.d, s\.o, s\.e::text AS e FROM/,
   );
   expect(() => passGates('select d <-> d from s', shapes)).toThrow('The operator <-> is not available here.');
   const doubled = Array.from({ length: 17 }, (_, n) => `, d${n + 1} as (select d + d as d from d${n})`).join('');

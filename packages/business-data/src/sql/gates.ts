@@ -27,8 +27,7 @@ export function passGates(text: string, scope: ResolvedScope): PassedStatement {
 /** Gate two alone: a statement that can name nothing outside of the scope. */
 export function confine(statement: unknown, scope: ResolvedScope): PassedStatement {
   const { statement: confined, tables } = rewrite(statement, scope);
-  bind(confined, tables);
-  return { text: writeStatement(confined), tables };
+  return { text: writeStatement(bind(confined, tables)), tables };
 }
 
 /** The text of a tree; refused unless PostgreSQL's parser reads exactly this tree in it. */

@@ -1,6 +1,8 @@
+import { Bounds } from '../bounds.ts';
+import { storedType } from '../catalog.ts';
 import type { ScopedTable } from '../scope.ts';
 import { fieldsOf, isTree, type Tree } from '../tree.ts';
-import { Collection } from '../value-size.ts';
+import { Collection, RowTotal } from '../value-size.ts';
 import type { Binder } from './context.ts';
 import { bindExpression } from './expressions.ts';
 import { bindFrom } from './from.ts';
@@ -10,14 +12,20 @@ import { bindSelect } from './select.ts';
 /**
  * Resolves every name of a rewritten statement as PostgreSQL will, and refuses what it cannot resolve: PostgreSQL would look for a
  * function, a type or a system column of that name. `tables` are those that the statement may read, with the columns in scope.
+ * Returns the statement with bounds on what may become too long.
  */
-export function bind(statement: Tree, tables: readonly ScopedTable[]): void {
+export function bind(statement: Tree, tables: readonly ScopedTable[]): Tree {
   const outputs = new Map<unknown, Columns>();
   const mayBeComposite = once(() =>
-    tables.some(({ columns }) => columns.some((column) => !isBuiltIn(column.type) && column.labels === null)),
+    tables.some(({ columns }) => columns.some((column) => !isBuiltIn(storedType(column)) && column.labels === null)),
   );
   const mayBeTsvector = once(
-    () => tables.some(({ columns }) => columns.some(({ type }) => type === 'tsvector')) || mentionsTsvector(statement),
+    () => tables.some(({ columns }) => columns.some((column) => storedType(column) === 'tsvector')) || mentions(statement, tsvectorNames),
+  );
+  const mayBeJsonpath = once(
+    () =>
+      tables.some(({ columns }) => columns.some((column) => storedType(column).startsWith('jsonpath'))) ||
+      mentions(statement, jsonpathNames),
   );
   const binder: Binder = {
     select(select, place, onLeft) {
@@ -30,10 +38,14 @@ export function bind(statement: Tree, tables: readonly ScopedTable[]): void {
     columnsOf: (select) => outputs.get(select),
     table: (schema, name) => tables.find((table) => table.schema === schema && table.name === name),
     collection: new Collection(),
+    rows: new RowTotal(),
+    bounds: new Bounds(),
     mayBeComposite,
     mayBeTsvector,
+    mayBeJsonpath,
   };
   binder.select(fieldsOf(statement, 'SelectStmt') ?? {}, { namespace: undefined, ctes: undefined, windows: new Set(), level: 0 });
+  return binder.bounds.apply(statement);
 }
 
 function once(compute: () => boolean): () => boolean {
@@ -55,11 +67,14 @@ const builtIn = new RegExp(
 
 const isBuiltIn = (type: string): boolean => type === 'tsvector' || builtIn.test(type);
 
-/** By a function that makes one, or by a cast. */
-function mentionsTsvector(node: unknown): boolean {
-  if (Array.isArray(node)) return node.some(mentionsTsvector);
+/** Functions and casts that make a value of the type. */
+const tsvectorNames = new Set(['tsvector', 'to_tsvector']);
+const jsonpathNames = new Set(['jsonpath']);
+
+function mentions(node: unknown, names: ReadonlySet<string>): boolean {
+  if (Array.isArray(node)) return node.some((item) => mentions(item, names));
   if (!isTree(node)) return false;
   const name = fieldsOf(node, 'String')?.['sval'];
-  if (typeof name === 'string') return name === 'tsvector' || name === 'to_tsvector';
-  return Object.values(node).some(mentionsTsvector);
+  if (typeof name === 'string') return names.has(name);
+  return Object.values(node).some((value) => mentions(value, names));
 }

@@ -1,6 +1,7 @@
+import type { Bounds } from '../bounds.ts';
 import type { ScopedTable } from '../scope.ts';
 import type { Tree } from '../tree.ts';
-import type { Collection } from '../value-size.ts';
+import type { Collection, RowTotal } from '../value-size.ts';
 import type { Columns, Namespace, Relation } from './namespace.ts';
 
 /** A WITH query, as the FROM clauses that can see it do. */
@@ -41,8 +42,12 @@ export interface Binder {
   table(schema: string, name: string): ScopedTable | undefined;
   /** What its aggregates keep. */
   readonly collection: Collection;
+  readonly rows: RowTotal;
+  readonly bounds: Bounds;
   /** A row type of the database's own may hide behind an expression, so that its columns are not known. */
   mayBeComposite(): boolean;
   /** Some expression of the statement may be of type tsvector. */
   mayBeTsvector(): boolean;
+  /** Some expression of the statement may be of type jsonpath. */
+  mayBeJsonpath(): boolean;
 }

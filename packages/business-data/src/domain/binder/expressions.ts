@@ -136,7 +136,7 @@ function bindCall(call: Tree, place: Place, binder: Binder): number {
     const total = sizes.reduce((sum, size) => sum + size, 0);
     binder.collection.add(`${name}()`, total, listOf(args));
   }
-  return sizeOfCall(name, call, sizes);
+  return sizeOfCall(name, call, sizes, binder.bounds);
 }
 
 function bindAggregate(fields: Tree, place: Place, binder: Binder): number {
@@ -163,11 +163,15 @@ function isBounded(node: unknown, place: Place): boolean {
   return parts !== undefined && listOf(parts).every((part) => isBounded(part, place));
 }
 
+/** A text that PostgreSQL may take for a JSON path. */
+const isText = (node: unknown): boolean => isTree(fieldsOf(node, 'A_Const')?.['sval']);
+
 function bindOperator({ kind, name, lexpr, rexpr }: Tree, place: Place, binder: Binder): number {
   const [left, right] = [bindExpression(lexpr, place, binder), bindExpression(rexpr, place, binder)];
   const operator = namesOf(name)?.at(-1) ?? '';
   // A domain may hide a shape, whose operators cannot be stopped, or which `+` makes longer.
   if (operator === '<->' && binder.mayBeComposite()) throw new Refusal('The operator <-> is not available here.');
+  if (operator === '@?' || (operator === '@@' && (isText(rexpr) || binder.mayBeJsonpath()))) sizeOfPath(rexpr, left);
   if (matching.has(operator)) requireBoundedComparison(operator, left, right);
   if (containing.has(operator) && binder.collection.any && ![lexpr, rexpr].some((side) => isBounded(side, place)))
     throw new Refusal(`One side of ${operator} must be a column of a table or a literal: collected values may become too long.`);

@@ -1,6 +1,6 @@
 import { Refusal } from '../refusal.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
-import { requireBoundedRow, requireBoundedStep, sizeAfterSteps, startingSize } from '../value-size.ts';
+import { requireBoundedStep, sizeAfterSteps, startingSize } from '../value-size.ts';
 import type { Binder, Cte, CteScope, Place } from './context.ts';
 import {
   type Column,
@@ -29,7 +29,7 @@ function bindPlain(select: Tree, outer: Place, binder: Binder): Columns {
   const { relations, star } = binder.from(listOf(select['fromClause']), outer);
   const place = { ...outer, namespace: { relations, parent: outer.namespace }, windows: windowNames(select) };
   const columns = bindTargets(listOf(select['targetList']), { place, star, binder });
-  requireBoundedRow(rowSize(columns));
+  binder.rows.add(rowSize(columns));
   for (const field of ['whereClause', 'havingClause', 'windowClause', 'limitOffset', 'limitCount']) binder.expression(select[field], place);
   const keys = [...listOf(select['distinctClause']), ...listOf(select['groupClause']), ...listOf(select['sortClause'])];
   for (const key of keys) bindKey(key, columns, place, binder);

@@ -1,0 +1,11 @@
+select channel, sum(total) as revenue, repeat('█', (sum(total) / 1000)::int) as bar from orders group by channel order by revenue desc;
+select name, repeat('*', rating) as stars, repeat('-', nullif(rating, 3)) as others from suppliers order by id;
+select rpad(name, length(name) + 3, '.') as label, lpad(name, greatest(length(name), 30)) as aligned from customers order by id;
+select replace(name, 'a', region) as mixed, replace('Dear {name} in {region}', '{name}', name) as letter from customers order by id;
+select replace(replace('{name} ({segment})', '{name}', name), '{segment}', segment) as label from customers where segment is not null order by id;
+select region, array_to_string(array_agg(name order by name), region) as joined, array_to_string(array_agg(segment order by id), ', ', region) as segments from customers group by region order by region;
+select regexp_replace(name, '^\S+', coalesce(segment, 'none')) as renamed, overlay(name placing coalesce(region, '-') from 2 for 1) as overlaid from customers order by id;
+select category, repeat('#', count(*)::int) as bar, rpad(category, max(length(name))) as padded from products group by category order by category;
+select c.name, repeat('▇', (o.n * 20 / max(o.n) over ())::int) as bar from customers c join (select customer_id, count(*) as n from orders group by customer_id) o on o.customer_id = c.id order by o.n desc, c.id;
+with totals as (select date_trunc('month', placed_at)::date as month, count(*)::int as orders from orders where placed_at is not null group by 1) select month, rpad(repeat('=', orders), max(orders) over (), '.') as bar from totals order by month;
+select profile @? '$.tags[*] ? (@ == "vip")' as tagged, profile @@ '$.visits > 3' as frequent, to_tsvector('english', name) @@ to_tsquery('english', 'shop') as found from customers order by id;
