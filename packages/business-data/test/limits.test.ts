@@ -77,7 +77,7 @@ test('a caller who leaves is let go at once, and the database notices', async ()
 
 test('a statement that the database cannot interrupt keeps its place until it has ended', async () => {
   const narrow = createDataSource({ url: database.url, poolMax: 1, queueTimeoutMs: 60_000, applicationName: 'narrow' }, () => undefined);
-  const path = "(select ('[' || string_agg('(' || n || ',' || n % 7 || ')', ',') || ']')::path as p from generate_series(1, 12000) n) q";
+  const path = "(select ('[' || string_agg('(' || n || ',' || n % 7 || ')', ',') || ']')::path as p from generate_series(1, 1500) n) q";
   const limits = { maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
   const leaving = new AbortController();
   const sessions = `select count(*)::int as count from pg_stat_activity where application_name = 'narrow' and state = 'active'`;

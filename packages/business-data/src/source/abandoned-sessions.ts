@@ -10,9 +10,15 @@ export interface Session {
 
 /** Sessions whose connection was cut while the database ran a statement of theirs. */
 export interface AbandonedSessions {
-  /** Ends the session, and resolves when it has ended or `longestMs` have passed. Never rejects. */
-  end(driver: PoolConfig, session: Session): Promise<void>;
+  /** Resolves when the session has ended or `longestMs` have passed. Never rejects. */
+  untilEnded(session: Session, options: EndOptions): Promise<void>;
   close(): void;
+}
+
+export interface EndOptions {
+  readonly driver: PoolConfig;
+  /** Ends the session as soon as the database can. */
+  readonly terminate: boolean;
 }
 
 /** Some statements cannot be interrupted; this long the session counts among those that the database runs for us. */
@@ -38,14 +44,14 @@ export function createAbandonedSessions(): AbandonedSessions {
   // At most one connection more than was asked for.
   const turns = createPlaces(1);
 
-  async function isOver(driver: PoolConfig, session: Session): Promise<boolean> {
+  async function isOver(session: Session, { driver, terminate }: EndOptions): Promise<boolean> {
     const giveBack = await turns.take({ signal: closing.signal });
     const client = new pg.Client({ ...driver, statement_timeout: 2_000, query_timeout: 3_000 });
     client.on('error', () => undefined);
     try {
       await client.connect();
       const { rows } = await client.query(
-        `select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
+        `select ${terminate ? 'pg_catalog.pg_terminate_backend(pid)' : ''} from pg_catalog.pg_stat_activity
           where pid operator(pg_catalog.=) $1::pg_catalog.int4 and ${startedAt} operator(pg_catalog.=) $2::pg_catalog.text`,
         [session.pid, session.startedAt],
       );
@@ -57,12 +63,12 @@ export function createAbandonedSessions(): AbandonedSessions {
   }
 
   return {
-    async end(driver, session) {
+    async untilEnded(session, options) {
       const begin = performance.now();
       let answeredAt = begin;
       for (let pauseMs = pauses.firstMs; !closing.signal.aborted; pauseMs = Math.min(2 * pauseMs, pauses.longestMs)) {
         try {
-          if (await isOver(driver, session)) return;
+          if (await isOver(session, options)) return;
           answeredAt = performance.now();
         } catch {
           if (performance.now() - answeredAt > longestSilenceMs) return;

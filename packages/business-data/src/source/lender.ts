@@ -97,7 +97,7 @@ export function createLender({ most, queueTimeoutMs, onLost }: LenderOptions): L
       } finally {
         // The database may go on with a statement that it cannot interrupt: the next one would run beside it.
         if (left === undefined) giveBack();
-        else void abandoned.end(login.driver, left).then(giveBack);
+        else void abandoned.untilEnded(left, { driver: login.driver, terminate: limits.isReadOnly === true }).then(giveBack);
       }
     },
     renew(login) {

@@ -7,5 +7,8 @@ export interface Limits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** As far as lending a connection goes. */
-export type Lending = Pick<Limits, 'timeoutMs' | 'signal'>;
+/** The limits of a lent connection. */
+export interface Lending extends Pick<Limits, 'timeoutMs' | 'signal'> {
+  /** The session may be ended when its connection is cut. A change may be committing then, and is left to the database. */
+  readonly isReadOnly?: boolean;
+}

@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import { DataFailure } from './failure.ts';
 import { socketOf } from './guard.ts';
 import { LimitedQuery, type RawResult } from './limited-query.ts';
-import type { Limits } from './limits.ts';
+import type { Lending, Limits } from './limits.ts';
 import { type Access, beginText } from './session.ts';
 
 /** One statement of a transaction: refused by the database, or its rows as far as the limits go. */
@@ -14,7 +14,7 @@ export interface Transactions {
   transaction<T>(access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T>;
 }
 
-type Lend = <T>(limits: Limits, work: (client: PoolClient) => Promise<T>) => Promise<T>;
+type Lend = <T>(limits: Lending, work: (client: PoolClient) => Promise<T>) => Promise<T>;
 
 interface Fate {
   /** From here on only the server's word says whether the change was kept. */
@@ -25,7 +25,9 @@ export const transactionsOn = (lend: Lend): Transactions => ({
   async transaction(access, limits, work) {
     const fate: Fate = { isCommitting: false };
     try {
-      return await lend(limits, (client) => inTransaction(client, access, { limits, fate }, work));
+      return await lend({ ...limits, isReadOnly: access === 'read only' }, (client) =>
+        inTransaction(client, access, { limits, fate }, work),
+      );
     } catch (cause) {
       // A server that refuses to commit says so; whoever else ends the wait knows nothing of the change.
       if (!fate.isCommitting || (cause instanceof DataFailure && cause.kind === 'failed')) throw cause;
