@@ -1,3 +1,6 @@
+import { DataFailure } from './database/failure.ts';
+import type { RawResult } from './database/limited-query.ts';
+import type { Limits } from './database/limits.ts';
 import type { Catalog } from './domain/catalog.ts';
 import { buildChange, type ChangeRequest } from './domain/change.ts';
 import { formatRows } from './domain/format-rows.ts';
@@ -7,9 +10,6 @@ import { toValue, type Value, type ValueType, valueTypeOf } from './domain/value
 import type { TenantGate } from './gate/statement-gate.ts';
 import { type DataScope, resolveScope } from './scope.ts';
 import type { DataSource } from './source/data-source.ts';
-import { DataFailure } from './source/failure.ts';
-import type { RawResult } from './source/limited-query.ts';
-import type { Limits } from './source/limits.ts';
 
 export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;

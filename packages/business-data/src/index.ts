@@ -1,4 +1,7 @@
 export { type BusinessData, type BusinessDataOptions, createBusinessData, type QueryOptions, type QueryResult } from './business-data.ts';
+export type { ConnectionSettings, TlsSettings } from './database/connection.ts';
+export { DataFailure, type FailureKind } from './database/failure.ts';
+export { createPlaces, type Places } from './database/places.ts';
 export type { Catalog, CatalogColumn, CatalogTable } from './domain/catalog.ts';
 export type { ChangeRequest, ChangeRow } from './domain/change.ts';
 export type { Resolution, ResolvedScope, ScopedTable } from './domain/scope.ts';
@@ -6,8 +9,8 @@ export { tenantName } from './domain/tenant-name.ts';
 export type { Value, ValueType } from './domain/values.ts';
 export { openStatementGate } from './gate/open-statement-gate.ts';
 export { createStatementGate, type StatementGate, type TenantGate } from './gate/statement-gate.ts';
+export { type Dropped, dropScopedRoles } from './roles/drop-roles.ts';
 export { type DataScope, resolveScope } from './scope.ts';
-export type { ConnectionSettings, TlsSettings } from './source/connection.ts';
 export {
   createDataSource,
   type DataSource,
@@ -18,7 +21,4 @@ export {
   toDataSourceSettings,
 } from './source/data-source.ts';
 export { type DataSources, openDataSources } from './source/data-sources.ts';
-export { DataFailure, type FailureKind } from './source/failure.ts';
-export { createPlaces, type Places } from './source/places.ts';
-export { type Dropped, dropScopedRoles } from './source/roles/drop-roles.ts';
 export { createTools, type DataTool, type ToolAnswer, type ToolDefinition, toolDefinitions } from './tools.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { BusinessData, QueryOptions, QueryResult } from './business-data.ts';
+import { DataFailure } from './database/failure.ts';
 import { inexact, mostChangedRows } from './domain/change.ts';
 import { describe, listed } from './domain/describe-table.ts';
 import { isExact } from './domain/values.ts';
-import { DataFailure } from './source/failure.ts';
 
 export interface ToolAnswer {
   /** For the model. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { Catalog, CatalogColumn } from '../src/domain/catalog.ts';
 import { Refusal } from '../src/domain/refusal.ts';
-import { isTree } from '../src/domain/tree.ts';
+import { isTree } from '../src/domain/statement/tree.ts';
 import { resolveScope } from '../src/scope.ts';
 import { confine } from '../src/sql/gates.ts';
 import { parseStatement } from '../src/sql/parse.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { judge } from '../src/domain/judge.ts';
+import { DataFailure } from '../src/database/failure.ts';
+import type { Limits } from '../src/database/limits.ts';
 import { Refusal } from '../src/domain/refusal.ts';
 import type { ResolvedScope } from '../src/domain/scope.ts';
+import { judge } from '../src/domain/statement/judge.ts';
+import { dropScopedRoles } from '../src/roles/drop-roles.ts';
 import { resolveScope } from '../src/scope.ts';
 import { createDataSource, type DataSource } from '../src/source/data-source.ts';
-import { DataFailure } from '../src/source/failure.ts';
-import type { Limits } from '../src/source/limits.ts';
-import { dropScopedRoles } from '../src/source/roles/drop-roles.ts';
 import { confine } from '../src/sql/gates.ts';
 import { parseStatement } from '../src/sql/parse.ts';
 import { escapes } from './attack/escapes.ts';

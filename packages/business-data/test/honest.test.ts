@@ -1,12 +1,12 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import type { Limits } from '../src/database/limits.ts';
+import type { Transactions } from '../src/database/transaction.ts';
+import { dropScopedRoles } from '../src/roles/drop-roles.ts';
 import { resolveScope } from '../src/scope.ts';
 import type { DataSource } from '../src/source/data-source.ts';
 import { createDataSource } from '../src/source/data-source.ts';
-import type { Limits } from '../src/source/limits.ts';
-import { dropScopedRoles } from '../src/source/roles/drop-roles.ts';
-import type { Transactions } from '../src/source/transaction.ts';
 import { passGates } from '../src/sql/gates.ts';
 import { analyses, corpusHash, honestData, honestSchema, honestStatements, honestTables } from './honest/corpus.ts';
 

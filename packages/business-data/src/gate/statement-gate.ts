@@ -1,5 +1,5 @@
+import { cancelled, DataFailure } from '../database/failure.ts';
 import type { ResolvedScope } from '../domain/scope.ts';
-import { cancelled, DataFailure } from '../source/failure.ts';
 import type { PassedStatement } from '../sql/gates.ts';
 import { createCostlyTenants } from './costly-tenants.ts';
 import { createFairQueue } from './fair-queue.ts';

@@ -1,14 +1,14 @@
 import type { ProcessContext } from '@agent-service/runtime';
+import { type ConnectionSettings, poolSettings } from '../database/connection.ts';
+import { DataFailure } from '../database/failure.ts';
+import { createLender, type Lender, type Login } from '../database/lender.ts';
+import { readSurvey, type Survey } from '../database/read-survey.ts';
+import type { Transactions } from '../database/transaction.ts';
 import type { Catalog } from '../domain/catalog.ts';
 import type { ResolvedScope } from '../domain/scope.ts';
-import { type ConnectionSettings, poolSettings } from './connection.ts';
-import { DataFailure } from './failure.ts';
-import { createLender, type Lender, type Login } from './lender.ts';
-import { readSurvey, type Survey } from './read-survey.ts';
-import type { RoleNotice } from './roles/role-notice.ts';
-import { createRoles, obstacleToRoles, type Roles } from './roles/roles.ts';
+import type { RoleNotice } from '../roles/role-notice.ts';
+import { createRoles, obstacleToRoles, type Roles } from '../roles/roles.ts';
 import { transactionsAs, transactionsWithin } from './scoped-transactions.ts';
-import type { Transactions } from './transaction.ts';
 
 /** An organization's database, as one account of it. */
 export interface DataSource extends Transactions {

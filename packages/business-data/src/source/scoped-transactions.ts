@@ -1,8 +1,8 @@
+import { DataFailure, NotAdmitted } from '../database/failure.ts';
+import type { Lender, Login } from '../database/lender.ts';
+import { type Transactions, transactionsOn } from '../database/transaction.ts';
 import type { ResolvedScope } from '../domain/scope.ts';
-import { DataFailure, NotAdmitted } from './failure.ts';
-import type { Lender, Login } from './lender.ts';
-import type { Roles } from './roles/roles.ts';
-import { type Transactions, transactionsOn } from './transaction.ts';
+import type { Roles } from '../roles/roles.ts';
 
 export const transactionsAs = (lender: Lender, login: Login): Transactions =>
   transactionsOn((limits, work) => lender.lend(login, limits, work));

@@ -1,10 +1,10 @@
 import { bind } from '../domain/binder/bind.ts';
-import { judge } from '../domain/judge.ts';
 import { Refusal } from '../domain/refusal.ts';
-import { rewrite } from '../domain/rewrite.ts';
-import { sameTree } from '../domain/same-tree.ts';
 import type { ResolvedScope, ScopedTable } from '../domain/scope.ts';
-import type { Tree } from '../domain/tree.ts';
+import { judge } from '../domain/statement/judge.ts';
+import { rewrite } from '../domain/statement/rewrite.ts';
+import { sameTree } from '../domain/statement/same-tree.ts';
+import type { Tree } from '../domain/statement/tree.ts';
 import { CompleteDeparser } from './deparser.ts';
 import { parseStatement } from './parse.ts';
 

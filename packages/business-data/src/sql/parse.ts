@@ -1,6 +1,6 @@
 import { hasSqlDetails, loadModule, parseSync, scanSync } from 'libpg-query';
 import { Refusal } from '../domain/refusal.ts';
-import { onlyStatement } from '../domain/tree.ts';
+import { onlyStatement } from '../domain/statement/tree.ts';
 
 /** More would only be generated. */
 const longest = 16_000;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../../src/domain/tree.ts';
+import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../../src/domain/statement/tree.ts';
 import { parseStatement } from '../../src/sql/parse.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { Bounds } from '../bounds.ts';
 import { storedType } from '../catalog.ts';
 import type { ScopedTable } from '../scope.ts';
-import { fieldsOf, isTree, type Tree } from '../tree.ts';
-import { Collection, RowTotal } from '../value-size.ts';
+import { Bounds } from '../statement/bounds.ts';
+import { fieldsOf, isTree, type Tree } from '../statement/tree.ts';
+import { Collection, RowTotal } from '../statement/value-size.ts';
 import type { Binder } from './context.ts';
 import { bindExpression } from './expressions.ts';
 import { bindFrom } from './from.ts';

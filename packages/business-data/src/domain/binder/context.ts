@@ -1,7 +1,7 @@
-import type { Bounds } from '../bounds.ts';
 import type { ScopedTable } from '../scope.ts';
-import type { Tree } from '../tree.ts';
-import type { Collection, RowTotal } from '../value-size.ts';
+import type { Bounds } from '../statement/bounds.ts';
+import type { Tree } from '../statement/tree.ts';
+import type { Collection, RowTotal } from '../statement/value-size.ts';
 import type { Columns, Namespace, Relation } from './namespace.ts';
 
 /** A WITH query, as the FROM clauses that can see it do. */

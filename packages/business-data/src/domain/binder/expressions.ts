@@ -1,6 +1,6 @@
-import { grammar } from '../grammar.ts';
 import { Refusal } from '../refusal.ts';
-import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
+import { grammar } from '../statement/grammar.ts';
+import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../statement/tree.ts';
 import {
   isAccumulating,
   longest,
@@ -10,7 +10,7 @@ import {
   sizeOfCast,
   sizeOfConstant,
   sizeOfPath,
-} from '../value-size.ts';
+} from '../statement/value-size.ts';
 import type { Binder, Place } from './context.ts';
 import { findRelation, requireColumn, requireQualified, rowSize } from './namespace.ts';
 import { isStored } from './select.ts';

@@ -1,6 +1,6 @@
 import { Refusal } from '../refusal.ts';
-import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
-import { cellSize, sizeOfPath } from '../value-size.ts';
+import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../statement/tree.ts';
+import { cellSize, sizeOfPath } from '../statement/value-size.ts';
 import type { Binder, CteScope, FromPart, Place } from './context.ts';
 import { bindFunctions } from './function-columns.ts';
 import { type Column, type Columns, concatColumns, findIn, noColumns, type Relation, renameColumns, visibleColumns } from './namespace.ts';

@@ -1,7 +1,7 @@
-import { allowedFunctions } from '../allowed-names.ts';
 import { Refusal } from '../refusal.ts';
-import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
-import { cellSize } from '../value-size.ts';
+import { allowedFunctions } from '../statement/allowed-names.ts';
+import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../statement/tree.ts';
+import { cellSize } from '../statement/value-size.ts';
 import type { Binder, FromPart, Place } from './context.ts';
 import { type Columns, concatColumns, noColumns, renameColumns, unknownColumns } from './namespace.ts';
 import { outputName } from './output-name.ts';

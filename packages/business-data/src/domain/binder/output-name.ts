@@ -1,4 +1,4 @@
-import { fieldsOf, isTree, listOf, type Tree, textOf } from '../tree.ts';
+import { fieldsOf, isTree, listOf, type Tree, textOf } from '../statement/tree.ts';
 import type { Columns } from './namespace.ts';
 
 /** The columns of a subquery that is bound already. */

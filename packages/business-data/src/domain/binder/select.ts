@@ -1,6 +1,6 @@
 import { Refusal } from '../refusal.ts';
-import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../tree.ts';
-import { requireBoundedStep, sizeAfterSteps, startingSize } from '../value-size.ts';
+import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../statement/tree.ts';
+import { requireBoundedStep, sizeAfterSteps, startingSize } from '../statement/value-size.ts';
 import type { Binder, Cte, CteScope, Place } from './context.ts';
 import {
   type Column,

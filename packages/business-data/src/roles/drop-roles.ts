@@ -1,11 +1,11 @@
 import type { ClientBase } from 'pg';
-import { quote } from '../../domain/identifiers.ts';
-import { daysKept, writtenDay } from '../../domain/role-comment.ts';
-import { familyOf, type RolePlan } from '../../domain/role-plan.ts';
-import { type ConnectionSettings, poolSettings } from '../connection.ts';
-import { translateFailure } from '../database-message.ts';
-import { DataFailure } from '../failure.ts';
-import { createLender } from '../lender.ts';
+import { type ConnectionSettings, poolSettings } from '../database/connection.ts';
+import { translateFailure } from '../database/database-message.ts';
+import { DataFailure } from '../database/failure.ts';
+import { createLender } from '../database/lender.ts';
+import { quote } from '../domain/identifiers.ts';
+import { daysKept, writtenDay } from '../domain/role-comment.ts';
+import { familyOf, type RolePlan } from '../domain/role-plan.ts';
 import { accountTransaction, lockRoles } from './account-transaction.ts';
 
 export interface Dropped {

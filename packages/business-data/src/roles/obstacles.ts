@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { RolePlan } from '../../domain/role-plan.ts';
+import type { RolePlan } from '../domain/role-plan.ts';
 import { pureExtensions, running } from './pure-functions.ts';
 
 /** What in an expression or a view depends on who asks, or looks at the database itself. */

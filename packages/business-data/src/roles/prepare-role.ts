@@ -1,6 +1,6 @@
-import type { RolePlan } from '../../domain/role-plan.ts';
-import { DataFailure, NotAdmitted } from '../failure.ts';
-import type { Lender, Login } from '../lender.ts';
+import { DataFailure, NotAdmitted } from '../database/failure.ts';
+import type { Lender, Login } from '../database/lender.ts';
+import type { RolePlan } from '../domain/role-plan.ts';
 import { refusalOf } from './admit.ts';
 import { dropStaleRoles } from './drop-roles.ts';
 import { type Ensured, ensureRole } from './ensure-role.ts';

@@ -1,4 +1,4 @@
-import type { ScopedTable } from './scope.ts';
+import type { ScopedTable } from '../scope.ts';
 import { columnNode, fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from './tree.ts';
 
 type Relations = ReadonlyMap<string, ScopedTable>;

@@ -1,5 +1,5 @@
+import { Refusal } from '../refusal.ts';
 import type { Bounds } from './bounds.ts';
-import { Refusal } from './refusal.ts';
 import { fieldsOf, isTree, listOf, type Tree, textOf } from './tree.ts';
 
 /** Nominal length of a cell, and of a number. */

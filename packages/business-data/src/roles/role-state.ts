@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
-import { allowedFunctions } from '../../domain/allowed-names.ts';
-import { type Right, right } from '../../domain/role-plan.ts';
-import type { ScopedTable } from '../../domain/scope.ts';
+import { type Right, right } from '../domain/role-plan.ts';
+import type { ScopedTable } from '../domain/scope.ts';
+import { allowedFunctions } from '../domain/statement/allowed-names.ts';
 
 /** The role of this name as the data source has it. */
 export interface RoleState {

@@ -1,7 +1,7 @@
-import { type CatalogColumn, storedType } from './catalog.ts';
+import { type CatalogColumn, storedType } from '../catalog.ts';
+import { Refusal } from '../refusal.ts';
+import type { ResolvedScope, ScopedTable } from '../scope.ts';
 import { dependentColumns } from './functional-dependency.ts';
-import { Refusal } from './refusal.ts';
-import type { ResolvedScope, ScopedTable } from './scope.ts';
 import { columnNode, fieldsOf, isTree, listOf, stringNode, type Tree, textOf } from './tree.ts';
 
 export interface Rewritten {

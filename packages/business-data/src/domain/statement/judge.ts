@@ -1,6 +1,6 @@
+import { Refusal } from '../refusal.ts';
 import { allowedFunctions, allowedOperators, allowedTypes } from './allowed-names.ts';
 import { grammar, isPosition, type Shape } from './grammar.ts';
-import { Refusal } from './refusal.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree } from './tree.ts';
 import { requireBoundedType } from './value-size.ts';
 

@@ -1,8 +1,8 @@
 import type { ClientBase } from 'pg';
-import { quote } from '../../domain/identifiers.ts';
-import type { RolePlan } from '../../domain/role-plan.ts';
-import type { ScopedTable } from '../../domain/scope.ts';
-import { translateFailure } from '../database-message.ts';
+import { translateFailure } from '../database/database-message.ts';
+import { quote } from '../domain/identifiers.ts';
+import type { RolePlan } from '../domain/role-plan.ts';
+import type { ScopedTable } from '../domain/scope.ts';
 
 const begin =
   'begin transaction read only; set local statement_timeout = 3000; set local lock_timeout = 1000; set local search_path = pg_catalog';
