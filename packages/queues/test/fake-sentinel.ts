@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** A sentinel that answers when the test lets it, and tells of a failover when the test says so. */
+/** A sentinel whose answers a test can hold back, and which announces a failover on demand. */
 export interface FakeSentinel {
   readonly url: string;
-  /** From now on nobody is told where the primary is, until the returned function is called. */
+  /** Holds back the primary's address until the returned function is called. */
   holdAnswers(): () => void;
-  /** Connections that wait for an answer. */
+  /** Requests for the primary's address that wait for an answer. */
   readonly waiting: number;
-  /** Connections that listen for failovers. */
+  /** Connections that are subscribed to failovers. */
   readonly listening: number;
   announceFailover(): void;
   close(): void;
@@ -20,7 +20,7 @@ const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 export async function fakeSentinel(primaryPort: number): Promise<FakeSentinel> {
   const listeners = new Set<Socket>();
   const sockets = new Set<Socket>();
-  let held: (() => void)[] | undefined;
+  let heldReplies: (() => void)[] | undefined;
 
   function answer(socket: Socket, words: readonly string[]): void {
     const [command = '', argument = ''] = words.map((word) => word.toLowerCase());
@@ -30,7 +30,7 @@ export async function fakeSentinel(primaryPort: number): Promise<FakeSentinel> {
       socket.write(`*3\r\n${bulk('subscribe')}${bulk(channel)}:1\r\n`);
     } else if (argument === 'get-master-addr-by-name') {
       const reply = () => socket.write(`*2\r\n${bulk('127.0.0.1')}${bulk(String(primaryPort))}`);
-      if (held) held.push(reply);
+      if (heldReplies) heldReplies.push(reply);
       else reply();
     } else socket.write(command === 'sentinel' ? '*0\r\n' : '+OK\r\n');
   }
@@ -54,14 +54,14 @@ export async function fakeSentinel(primaryPort: number): Promise<FakeSentinel> {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
     holdAnswers() {
       const waiting: (() => void)[] = [];
-      held = waiting;
+      heldReplies = waiting;
       return () => {
-        held = undefined;
+        heldReplies = undefined;
         for (const reply of waiting) reply();
       };
     },
     get waiting() {
-      return held?.length ?? 0;
+      return heldReplies?.length ?? 0;
     },
     get listening() {
       return listeners.size;
@@ -76,7 +76,7 @@ export async function fakeSentinel(primaryPort: number): Promise<FakeSentinel> {
   };
 }
 
-/** The first command of a text, as clients write it: `*2`, then a length and a word for each. */
+/** Parses the first command of the text: `*2`, then a length and a word for each. */
 function nextCommand(text: string): { words: string[]; length: number } | undefined {
   const count = Number(/^\*(\d+)\r\n/.exec(text)?.[1] ?? 0);
   if (count === 0) return undefined;

@@ -11,13 +11,13 @@ import {
   type RedisConnections,
   startWorker,
 } from '../src/index.ts';
-import { lateDoor } from './late-door.ts';
+import { lateProxy } from './late-proxy.ts';
 import { answerJob, auto, eventually, patient, testProcess, unhandledRejections } from './support.ts';
 
 interface Setting {
   readonly url: string;
-  /** Something that clients have to get over; undefined where there is nothing but an end. */
-  readonly trouble?: readonly (readonly [what: string, make: () => Promise<void>])[];
+  /** Faults that clients have to survive. */
+  readonly faults?: readonly (readonly [fault: string, cause: () => Promise<void>])[];
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const settings: readonly (readonly [mode: string, start: () => Promise<Setting>]
     'sentinel',
     async () => {
       const servers = await testSentinel();
-      return { ...servers, trouble: [['the primary is killed', servers.killPrimary]] };
+      return { ...servers, faults: [['the primary is killed', servers.killPrimary]] };
     },
   ],
   [
@@ -38,7 +38,7 @@ const settings: readonly (readonly [mode: string, start: () => Promise<Setting>]
       const servers = await testRedisCluster();
       return {
         ...servers,
-        trouble: [
+        faults: [
           ['the slots move to the replica (MOVED)', () => servers.failOver(key)],
           ['the primary of the queue is killed', () => servers.killPrimary(key)],
         ],
@@ -68,14 +68,14 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
   afterEach(async () => {
     await process.stop();
     rejections.stop();
-    expect(rejections.found).toEqual([]);
+    expect(rejections.rejections).toEqual([]);
   });
 
-  test('what it is, is found by asking', async () => {
+  test('the kind of Redis is detected', async () => {
     expect((await redis.topology).mode).toBe(mode);
   });
 
-  test('jobs are known until they are done, in the order of their priority, and taken away on request', async () => {
+  test('jobs are known until they are done, in the order of their priority, and removed on request', async () => {
     const all = ['c', 'a', 'b', 'gone', 'd', 'last'].map((name) => answerJob(name));
     const [c, a, b, gone, d, last] = all as [AnswerJob, AnswerJob, AnswerJob, AnswerJob, AnswerJob, AnswerJob];
     await producer.add([
@@ -95,17 +95,17 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
     expect(await producer.known([a, gone, answerJob('a', 2), last])).toEqual([true, false, false, true]);
     expect(await producer.counts()).toEqual({ waiting: 5, active: 0, delayed: 0 });
 
-    const seen: string[] = [];
+    const received: string[] = [];
     await startWorker(process, redis, 'answer', {
       concurrency: 1,
       drainMs: 100,
-      handle: async ({ answerId }) => void seen.push(answerId),
+      handle: async ({ answerId }) => void received.push(answerId),
     });
     await until('all are done', async () => !(await producer.known(all)).some(Boolean));
-    expect(seen).toEqual(['a', 'last', 'b', 'c', 'd']);
+    expect(received).toEqual(['a', 'last', 'b', 'c', 'd']);
   });
 
-  test('a delayed job comes when it is due', async () => {
+  test('a delayed job runs when it is due', async () => {
     const done = Promise.withResolvers<number>();
     const added = performance.now();
     await producer.add([{ payload: answerJob('later'), delayMs: 300 }]);
@@ -115,10 +115,10 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
     expect((await done.promise) - added).toBeGreaterThan(290);
   });
 
-  test('what is published arrives in order, on the channel it was meant for', async () => {
-    const seen: number[] = [];
+  test('messages arrive in order, and on their channel only', async () => {
+    const received: number[] = [];
     const others: number[] = [];
-    const channel = await openChannel<number>(process, redis, 'replies', (messages) => void seen.push(...messages));
+    const channel = await openChannel<number>(process, redis, 'replies', (messages) => void received.push(...messages));
     await openChannel<number>(process, redis, 'replies', (messages) => void others.push(...messages));
     const publisher = createPublisher<number>(process, redis);
     const sent = Array.from({ length: 500 }, (_, index) => index);
@@ -126,48 +126,48 @@ describe.each(settings)('on a Redis of the kind %s', (mode, startServers) => {
       publisher.publish(channel.name, number);
       if (number % 7 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    await until('all have arrived', async () => seen.length >= sent.length);
-    expect(seen).toEqual(sent);
+    await until('all have arrived', async () => received.length >= sent.length);
+    expect(received).toEqual(sent);
     expect([others, channel.lastGapAt]).toEqual([[], 0]);
   });
 
-  test('a process that starts while nothing answers finds out later what there is', async () => {
-    const door = await lateDoor(servers.url);
-    const late = await openRedis(process, auto(door.url), patient);
+  test('a process that starts while Redis is away detects its kind later', async () => {
+    const proxy = await lateProxy(servers.url);
+    const late = await openRedis(process, auto(proxy.url), patient);
     const done = Promise.withResolvers<void>();
     await startWorker(process, late, 'answer', { concurrency: 1, drainMs: 100, handle: async () => done.resolve() });
     const refused = createProducer(process, late, 'answer');
     await expect(refused.add([{ payload: answerJob('early') }])).rejects.toThrow();
-    await door.open();
+    await proxy.open();
     expect((await late.topology).mode).toBe(mode);
     await eventually(() => refused.add([{ payload: answerJob('late') }]));
     await done.promise;
-    door.close();
+    proxy.close();
   });
 
-  test('jobs and messages flow again after each trouble', async () => {
+  test('jobs and messages flow again after each fault', async () => {
     const done = new Set<string>();
-    const heard = new Set<string>();
+    const received = new Set<string>();
     await startWorker(process, redis, 'answer', { concurrency: 10, drainMs: 100, handle: async ({ answerId }) => void done.add(answerId) });
     const channel = await openChannel<string>(process, redis, 'replies', (messages) => {
-      for (const name of messages) heard.add(name);
+      for (const name of messages) received.add(name);
     });
     const publisher = createPublisher<string>(process, redis);
     const flows = async (name: string) => {
-      // A primary that is killed may take a job along that it has confirmed: as a sweep does, it is added again under its id.
+      // A killed primary may lose a job that it has confirmed: like a sweep, the test adds it again under its id.
       await until(`the job ${name} is done`, async () => {
         await eventually(() => producer.add([{ payload: answerJob(name) }]));
         return done.has(name);
       });
-      await until(`the message ${name} is heard`, async () => {
+      await until(`the message ${name} is received`, async () => {
         publisher.publish(channel.name, name);
-        return heard.has(name);
+        return received.has(name);
       });
     };
     await flows('before');
-    for (const [what, make] of servers.trouble ?? []) {
-      await make();
-      await flows(what);
+    for (const [fault, cause] of servers.faults ?? []) {
+      await cause();
+      await flows(fault);
     }
   }, 60_000);
 });

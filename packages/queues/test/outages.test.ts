@@ -12,7 +12,7 @@ import {
   type RedisConnections,
   startWorker,
 } from '../src/index.ts';
-import { lateDoor } from './late-door.ts';
+import { lateProxy } from './late-proxy.ts';
 import { answerJob, auto, eventually, testProcess, unhandledRejections } from './support.ts';
 
 let server: OwnRedis;
@@ -38,7 +38,7 @@ afterEach(async () => {
   direct.disconnect();
   await server.stop();
   rejections.stop();
-  expect(rejections.found).toEqual([]);
+  expect(rejections.rejections).toEqual([]);
 });
 
 const work = () =>
@@ -49,7 +49,7 @@ async function jobsFlow(name: string): Promise<void> {
   await until(`the job ${name} is done`, async () => done.has(name));
 }
 
-/** Twenty times the limit of a command: time enough on a loaded machine, and far less than what the call would wait for. */
+/** Twenty times the limit of a command: enough on a loaded machine, and far less than the call would wait without a limit. */
 const refusalBudgetMs = 10_000;
 
 async function expectRefusal(ask: () => Promise<unknown>): Promise<void> {
@@ -59,7 +59,7 @@ async function expectRefusal(ask: () => Promise<unknown>): Promise<void> {
 }
 
 describe('without Redis', () => {
-  test('every call to the queue is refused by its limit, however long Redis stays silent', async () => {
+  test('every call to the queue is refused by its limit, however long Redis is silent', async () => {
     await eventually(() => producer.add([{ payload: answerJob('one') }]));
     const asks = [
       () => producer.add([{ payload: answerJob('two') }]),
@@ -74,12 +74,12 @@ describe('without Redis', () => {
     for (const ask of asks) await expectRefusal(ask);
   });
 
-  test('publishing fails silently and is counted, and who hears again knows of the gap', async () => {
-    const heard: string[] = [];
-    const channel = await openChannel<string>(process, redis, 'replies', (messages) => void heard.push(...messages));
+  test('lost messages are counted, and the receiver learns of the gap', async () => {
+    const received: string[] = [];
+    const channel = await openChannel<string>(process, redis, 'replies', (messages) => void received.push(...messages));
     const { publish } = createPublisher<string>(process, redis);
     publish(channel.name, 'before');
-    await until('the first is heard', async () => heard.length === 1);
+    await until('the first is received', async () => received.length === 1);
     expect(channel.lastGapAt).toBe(0);
     await server.stop();
     publish(channel.name, 'lost');
@@ -90,9 +90,9 @@ describe('without Redis', () => {
     await server.start();
     await until('messages come again', async () => {
       publish(channel.name, 'after');
-      return heard.includes('after');
+      return received.includes('after');
     });
-    expect(heard.filter((text) => text.startsWith('lost'))).toEqual([]);
+    expect(received.filter((text) => text.startsWith('lost'))).toEqual([]);
     const gap = channel.lastGapAt;
     await until('the gap is over', async () => channel.lastGapAt === gap && Date.now() > gap);
   });
@@ -100,30 +100,30 @@ describe('without Redis', () => {
 
 describe('Redis comes back', () => {
   test('empty, and workers and channels go on by themselves', async () => {
-    const heard = new Set<string>();
+    const received = new Set<string>();
     await work();
     const channel = await openChannel<string>(process, redis, 'replies', (messages) => {
-      for (const message of messages) heard.add(message);
+      for (const message of messages) received.add(message);
     });
     const { publish } = createPublisher<string>(process, redis);
     for (const round of ['first', 'second', 'third']) {
       await jobsFlow(round);
       await until('messages flow', async () => {
         publish(channel.name, round);
-        return heard.has(round);
+        return received.has(round);
       });
       await server.stop();
       await server.start();
     }
   });
 
-  test('and a process that began without it has its jobs and messages', async () => {
+  test('and a process that started without it gets its jobs and messages', async () => {
     await server.stop();
     const own = await testProcess();
     const began = performance.now();
     const late = await openRedis(own, auto(server.url));
-    const heard: string[] = [];
-    const channel = await openChannel<string>(own, late, 'replies', (messages) => void heard.push(...messages));
+    const received: string[] = [];
+    const channel = await openChannel<string>(own, late, 'replies', (messages) => void received.push(...messages));
     await startWorker(own, late, 'answer', { concurrency: 5, drainMs: 100, handle: async ({ answerId }) => void done.add(answerId) });
     expect(performance.now() - began).toBeLessThan(30_000);
     const { publish } = createPublisher<string>(own, late);
@@ -135,45 +135,45 @@ describe('Redis comes back', () => {
     await until('the job is done', async () => done.has('late'));
     await until('messages flow', async () => {
       publish(channel.name, 'hello');
-      return heard.length > 0;
+      return received.length > 0;
     });
     await own.stop();
   });
 });
 
-test('FLUSHALL under work loses jobs, which are then unknown and can be added again', async () => {
-  const held = Promise.withResolvers<void>();
-  const seen: string[] = [];
+test('FLUSHALL during work loses jobs, which are then unknown and can be added again', async () => {
+  const release = Promise.withResolvers<void>();
+  const runs: string[] = [];
   await startWorker(process, redis, 'answer', {
     concurrency: 1,
     drainMs: 100,
     handle: async ({ answerId, dispatch }) => {
-      seen.push(`${answerId} ${dispatch}`);
-      if (answerId === 'held') await held.promise;
+      runs.push(`${answerId} ${dispatch}`);
+      if (answerId === 'held') await release.promise;
     },
   });
   await eventually(() => producer.add([{ payload: answerJob('held') }]));
-  await until('it is in hand', async () => seen.length === 1);
+  await until('it runs', async () => runs.length === 1);
   await eventually(() => producer.add([{ payload: answerJob('waiting') }]));
   await direct.flushall();
   expect(await eventually(() => producer.known([answerJob('held'), answerJob('waiting')]))).toEqual([false, false]);
   await eventually(() => producer.add([{ payload: answerJob('waiting', 2) }]));
-  held.resolve();
-  await until('the second dispatch is done', async () => seen.length === 2);
-  expect(seen).toEqual(['held 1', 'waiting 2']);
+  release.resolve();
+  await until('the second dispatch is done', async () => runs.length === 2);
+  expect(runs).toEqual(['held 1', 'waiting 2']);
   await until('nothing is left', async () => !(await eventually(() => producer.known([answerJob('waiting', 2)])))[0]);
 });
 
-test('connections whose other side has silently vanished are left for new ones', async () => {
-  const door = await lateDoor(server.url);
-  await door.open();
+test('a connection whose peer is silently lost is replaced', async () => {
+  const proxy = await lateProxy(server.url);
+  await proxy.open();
   const own = await testProcess();
-  const through = await openRedis(own, auto(door.url));
-  const heard: string[] = [];
-  const channel = await openChannel<string>(own, through, 'replies', (messages) => void heard.push(...messages));
+  const through = await openRedis(own, auto(proxy.url));
+  const received: string[] = [];
+  const channel = await openChannel<string>(own, through, 'replies', (messages) => void received.push(...messages));
   const added = createProducer(own, through, 'answer');
   await eventually(() => added.add([{ payload: answerJob('before') }]));
-  door.freeze();
+  proxy.freeze();
   await expectRefusal(() => added.add([{ payload: answerJob('lost') }]));
   await eventually(() => added.add([{ payload: answerJob('after') }]));
   await work();
@@ -181,9 +181,9 @@ test('connections whose other side has silently vanished are left for new ones',
   const { publish } = createPublisher<string>(process, redis);
   await until('messages come again', async () => {
     publish(channel.name, 'after');
-    return heard.includes('after');
+    return received.includes('after');
   });
   expect(channel.lastGapAt).toBeGreaterThan(0);
   await own.stop();
-  door.close();
+  proxy.close();
 }, 60_000);

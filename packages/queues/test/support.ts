@@ -1,7 +1,7 @@
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import type { AnswerJob, RedisConfig } from '../src/index.ts';
 
-/** A process as services have it, on a free port, without logs. */
+/** A process like a service's, on a free port, without logs. */
 export const testProcess = (): Promise<RunningProcess> =>
   createProcess('test', { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const, async () => undefined);
 
@@ -17,7 +17,7 @@ export const answerJob = (answerId: string, dispatch = 1): AnswerJob => ({
   dispatch,
 });
 
-/** Does something over and over until it succeeds, and says what kept it from doing so. */
+/** Repeats the work until it succeeds; after the limit it throws the last failure. */
 export async function eventually<T>(work: () => Promise<T>, limitMs = 20_000): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {
@@ -30,10 +30,10 @@ export async function eventually<T>(work: () => Promise<T>, limitMs = 20_000): P
   }
 }
 
-/** Collects what no part of the process may leave behind: a rejection that nobody handles. */
-export function unhandledRejections(): { readonly found: unknown[]; stop(): void } {
-  const found: unknown[] = [];
-  const listener = (cause: unknown) => void found.push(cause);
+/** Collects unhandled rejections, of which there must be none. */
+export function unhandledRejections(): { readonly rejections: unknown[]; stop(): void } {
+  const rejections: unknown[] = [];
+  const listener = (cause: unknown) => void rejections.push(cause);
   process.on('unhandledRejection', listener);
-  return { found, stop: () => void process.off('unhandledRejection', listener) };
+  return { rejections, stop: () => void process.off('unhandledRejection', listener) };
 }

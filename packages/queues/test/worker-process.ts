@@ -2,7 +2,7 @@ import { createProcess } from '@agent-service/runtime';
 import { createPublisher, openRedis } from '../src/index.ts';
 import { startWorker } from '../src/jobs/worker.ts';
 
-/** A worker in a process of its own, which a test may freeze and kill. Tells on a channel what it does. */
+/** A worker in its own process, which a test may freeze and kill. It reports its jobs on a channel. */
 const [url = '', channel = '', holdMs = '0', lockMs = '400', checkMs = '200'] = process.argv.slice(2);
 const config = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 

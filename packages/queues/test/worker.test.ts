@@ -34,10 +34,10 @@ beforeEach(async () => {
 afterEach(async () => {
   await process.stop();
   rejections.stop();
-  expect(rejections.found).toEqual([]);
+  expect(rejections.rejections).toEqual([]);
 });
 
-/** What a queue has in Redis when it has no jobs, however many it had. */
+/** The keys of a queue without jobs, however many it had. */
 const bare = ['events', 'id', 'marker', 'meta', 'pc', 'stalled-check'];
 const remains = async () =>
   (await direct.keys('*')).map((key) => key.replace('{answers}:answers:', '')).filter((key) => !bare.includes(key));
@@ -64,7 +64,7 @@ describe('a job is run once and leaves nothing', () => {
     expect(metrics).toMatch(/jobs_seconds_count\{.*outcome="done".*\} 1/);
   });
 
-  test('when it is not what the catalogue says', async () => {
+  test('when its payload does not fit the catalogue', async () => {
     const runs: string[] = [];
     await startWorker(process, redis, 'answer', { ...quick, handle: async ({ answerId }) => void runs.push(answerId) });
     await producer.add([{ payload: { ...answerJob('odd'), environment: 'elsewhere' as 'live' } }, { payload: answerJob('even') }]);
@@ -90,18 +90,18 @@ describe('a job is run once and leaves nothing', () => {
 
 describe('a worker process', () => {
   const children: ChildProcess[] = [];
-  let said: string[];
+  let messages: string[];
   let channel: string;
 
   beforeEach(async () => {
-    said = [];
-    ({ name: channel } = await openChannel<string>(process, redis, 'said', (messages) => void said.push(...messages)));
+    messages = [];
+    ({ name: channel } = await openChannel<string>(process, redis, 'said', (batch) => void messages.push(...batch)));
   });
   afterEach(() => {
     for (const child of children.splice(0)) child.kill('SIGKILL');
   });
 
-  const heard = (text: string) => until(`"${text}" is said`, async () => said.includes(text));
+  const untilMessage = (text: string) => until(`"${text}" arrives`, async () => messages.includes(text));
 
   async function startChild(holdMs: number): Promise<ChildProcess> {
     const file = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
@@ -109,69 +109,69 @@ describe('a worker process', () => {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     children.push(child);
-    await heard('ready');
+    await untilMessage('ready');
     return child;
   }
 
-  test('that freezes loses its job, which nobody runs again, and goes on when it wakes', async () => {
+  test('that freezes loses its job, which no other worker runs, and works again when it continues', async () => {
     const child = await startChild(200);
     await producer.add([{ payload: answerJob('held') }]);
-    await heard('begun held');
+    await untilMessage('begun held');
     child.kill('SIGSTOP');
     const others: string[] = [];
     await startWorker(process, redis, 'answer', { ...quick, handle: async ({ answerId }) => void others.push(answerId) }, impatient);
     await idle();
     expect(await producer.known([answerJob('held')])).toEqual([false]);
     child.kill('SIGCONT');
-    await heard('ended held');
+    await untilMessage('ended held');
     const more = Array.from({ length: 40 }, (_, index) => `more-${index}`);
-    await until('the woken worker works again', async () => {
-      await producer.add(more.map((name) => ({ payload: answerJob(name, said.length) })));
-      return said.some((text) => text.startsWith('ended more'));
+    await until('the continued worker works again', async () => {
+      await producer.add(more.map((name) => ({ payload: answerJob(name, messages.length) })));
+      return messages.some((text) => text.startsWith('ended more'));
     });
-    expect([others.includes('held'), said.filter((text) => text === 'begun held').length, child.exitCode]).toEqual([false, 1, null]);
+    expect([others.includes('held'), messages.filter((text) => text === 'begun held').length, child.exitCode]).toEqual([false, 1, null]);
     await idle();
   });
 
-  test('that is killed leaves a job that is forgotten and not repeated', async () => {
+  test('that is killed leaves a job that is removed and not repeated', async () => {
     const child = await startChild(60_000);
     await producer.add([{ payload: answerJob('held') }]);
-    await heard('begun held');
+    await untilMessage('begun held');
     child.kill('SIGKILL');
     await once(child, 'exit');
     expect(await producer.known([answerJob('held')])).toEqual([true]);
     const others: string[] = [];
     await startWorker(process, redis, 'answer', { ...quick, handle: async ({ answerId }) => void others.push(answerId) }, impatient);
-    await until('it is forgotten', async () => !(await producer.known([answerJob('held')]))[0]);
+    await until('it is removed', async () => !(await producer.known([answerJob('held')]))[0]);
     await idle();
     expect(others).toEqual([]);
   });
 });
 
 describe('a process that stops', () => {
-  test('finishes what is soon done, tells the rest to end, and takes no more', async () => {
-    const seen: string[] = [];
+  test('finishes short jobs, aborts the others, and takes no more', async () => {
+    const events: string[] = [];
     const own = await testProcess();
     const worker = await startWorker(own, await openRedis(own, auto(server.url), patient), 'answer', {
       concurrency: 2,
       drainMs: 300,
       handle: async ({ answerId }, signal) => {
-        seen.push(`begun ${answerId}`);
+        events.push(`begun ${answerId}`);
         const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
         await (answerId === 'short' ? new Promise((resolve) => setTimeout(resolve, 100)) : ended);
-        seen.push(`${signal.aborted ? 'aborted' : 'ended'} ${answerId}`);
+        events.push(`${signal.aborted ? 'aborted' : 'ended'} ${answerId}`);
       },
     });
     await producer.add(['short', 'long'].map((name) => ({ payload: answerJob(name) })));
-    await until('both are in hand', async () => worker.active === 2);
+    await until('both run', async () => worker.active === 2);
     await producer.add([{ payload: answerJob('next') }]);
     await own.stop();
-    expect(seen.slice(2)).toEqual(['ended short', 'aborted long']);
+    expect(events.slice(2)).toEqual(['ended short', 'aborted long']);
     expect(worker.active).toBe(0);
     expect(await producer.counts()).toEqual({ waiting: 1, active: 0, delayed: 0 });
   });
 
-  test('stops in time though a handler does not listen and Redis is away', async () => {
+  test('stops in time though a handler ignores its signal and Redis is away', async () => {
     const other = await ownRedis();
     const own = await testProcess();
     const connections = await openRedis(own, auto(other.url), patient);
@@ -181,7 +181,7 @@ describe('a process that stops', () => {
       handle: () => new Promise((resolve) => setTimeout(resolve, 600_000).unref()),
     });
     await createProducer(own, connections, 'answer').add([{ payload: answerJob('deaf') }]);
-    await until('it is in hand', async () => worker.active === 1);
+    await until('it runs', async () => worker.active === 1);
     await other.stop();
     const began = performance.now();
     await own.stop();
@@ -208,6 +208,6 @@ test('Redis does not grow with the jobs that are done', async () => {
   const second = await round('second', 10_000);
   expect(second.keys).toBeLessThanOrEqual(bare.length);
   expect(second.events).toBeLessThan(500);
-  // What 10,000 jobs left behind by only a byte each would be, twice.
+  // Twice the size of one byte for each of 10,000 jobs.
   expect(second.used - first.used).toBeLessThan(200_000);
 }, 60_000);

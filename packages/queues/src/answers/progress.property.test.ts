@@ -13,7 +13,7 @@ const startedOf = ({ attempt, restarts }: Run): Reply => ({ kind: 'started', id,
 const deltasOf = ({ attempt, restarts }: Run): Reply[] =>
   piecesOf({ attempt, restarts }).map((text) => ({ kind: 'delta', id, attempt, text, ...(restarts > 0 && { restarts }) }));
 
-/** What an attempt publishes, in its order: it begins anew after each of these numbers of deltas. */
+/** The replies of one attempt in order; it restarts its text after each of these numbers of deltas. */
 const published = (attempt: number, cuts: readonly number[]): Reply[] => [
   startedOf({ attempt, restarts: 0 }),
   ...[...cuts, pieces.length].flatMap((length, restarts) => [
@@ -38,7 +38,7 @@ const message: AnswerMessage = {
   queries: [],
 };
 
-/** Attempts that overlap as they like, and news of which some is lost, with a word that something may have been. */
+/** Attempts that overlap in any way, and replies of which some are lost, each loss followed by an interruption. */
 const histories = fc
   .tuple(
     fc.array(fc.array(fc.integer({ min: 1, max: pieces.length }), { maxLength: 2 }), { minLength: 1, maxLength: 4 }),
@@ -59,20 +59,20 @@ const histories = fc
     return news;
   });
 
-/** Who hears the news, and does not believe all of it. */
+/** A reader that checks every reply it gets. */
 class Reader {
   attempt = 0;
   text = '';
   ended = false;
   voided = 0;
 
-  hear(told: Reply): void {
+  hear(replies: Reply): void {
     expect(this.ended).toBe(false);
-    if (told.kind === 'ended') this.ended = true;
-    if (told.kind === 'started') this.#begin(told.attempt);
-    if (told.kind === 'delta') {
-      expect(told.attempt).toBe(this.attempt);
-      this.text += told.text;
+    if (replies.kind === 'ended') this.ended = true;
+    if (replies.kind === 'started') this.#begin(replies.attempt);
+    if (replies.kind === 'delta') {
+      expect(replies.attempt).toBe(this.attempt);
+      this.text += replies.text;
     }
   }
 
@@ -86,48 +86,47 @@ class Reader {
 
 const newness = (one: Run, other: Run) => one.attempt - other.attempt || one.restarts - other.restarts;
 
-/** What the reader has heard of this, and how many deltas were held back. */
+/** Returns what the reader got, and how many deltas were not passed on. */
 function readAll(news: readonly (Reply | 'gap')[]) {
   const progress = new Progress();
   const reader = new Reader();
   let newest: Run = { attempt: 0, restarts: 0 };
-  let held = 0;
+  let skippedDeltas = 0;
   for (const one of news) {
     if (one === 'gap') {
       progress.interrupt();
       continue;
     }
-    const told = progress.take(one);
-    if (told) reader.hear(told);
-    else if (one.kind === 'delta') held += 1;
+    const replies = progress.take(one);
+    if (replies) reader.hear(replies);
+    else if (one.kind === 'delta') skippedDeltas += 1;
     if (one.kind === 'ended') continue;
     const run = { attempt: one.attempt, restarts: one.restarts ?? 0 };
-    // Each text begins once, however often that is said.
-    if (told?.kind === 'started') expect(newness(run, newest)).toBeGreaterThan(0);
+    // Each text begins once, however often `started` arrives.
+    if (replies?.kind === 'started') expect(newness(run, newest)).toBeGreaterThan(0);
     if (!reader.ended && newness(run, newest) > 0) newest = run;
-    // Not only of some run: of the newest that anything was heard of.
+    // A prefix of the newest run that the reader knows, and not of any run.
     expect(textOf(newest).startsWith(reader.text)).toBe(true);
   }
-  return { reader, held, newest, progress };
+  return { reader, skippedDeltas, newest, progress };
 }
 
-test('a reader’s text is always a beginning of the newest attempt’s, and one end comes last', () => {
-  const tally = { voided: 0, held: 0, whole: 0 };
+test('a reader’s text is always a prefix of the newest attempt’s, and one end comes last', () => {
+  const tally = { voided: 0, skippedDeltas: 0, whole: 0 };
   fc.assert(
     fc.property(histories, (news) => {
-      const { reader, held, newest, progress } = readAll(news);
+      const { reader, skippedDeltas, newest, progress } = readAll(news);
       const end = news.find((one) => one !== 'gap' && one.kind === 'ended') as Extract<Reply, { kind: 'ended' }>;
       expect(reader.ended).toBe(true);
       tally.voided += reader.voided;
-      tally.held += held;
-      // A text of which the end was never heard is known not to be the answer's.
-      if (reader.text !== '' && !end.message.content.startsWith(reader.text))
-        expect(progress.isBeginningOf(end.message.content)).toBe(false);
+      tally.skippedDeltas += skippedDeltas;
+      // A text whose end was lost is recognised as incomplete.
+      if (reader.text !== '' && !end.message.content.startsWith(reader.text)) expect(progress.isPrefixOf(end.message.content)).toBe(false);
       if (reader.text !== '' && reader.text === textOf(newest)) tally.whole += 1;
     }),
     { numRuns: 500 },
   );
-  // Histories in which nothing happens would show nothing.
+  // Empty histories would prove nothing.
   for (const count of Object.values(tally)) expect(count).toBeGreaterThan(5);
 });
 
@@ -153,8 +152,8 @@ function readPlainly(news: readonly (Reply | 'gap')[]) {
   const progress = new Progress();
   const reader: string[] = [];
   for (const one of news) {
-    const told = one === 'gap' ? progress.interrupt() : progress.take(one);
-    if (told && told.kind !== 'ended') reader.push(told.kind === 'delta' ? told.text : told.kind);
+    const replies = one === 'gap' ? progress.interrupt() : progress.take(one);
+    if (replies && replies.kind !== 'ended') reader.push(replies.kind === 'delta' ? replies.text : replies.kind);
   }
   return { reader };
 }

@@ -1,21 +1,21 @@
 import type { AnswerMessage } from '@agent-service/contracts';
 
-type News = Exclude<Reply, { kind: 'ended' }>;
+type RunReply = Exclude<Reply, { kind: 'ended' }>;
 
 /**
- * What of an answer's news a reader is told. The deltas since the last `started` are always a beginning of the newest text: an attempt
- * may begin its text anew, and where a delta may be missing, those after it are held back. The whole message comes at the end anyway.
+ * Selects the replies that a reader gets. The deltas since the last `started` are always a prefix of the newest text: an attempt may
+ * restart its text, and after a delta that may be missing no more deltas are passed on. The whole message follows at the end.
  */
 export class Progress {
-  /** The attempt that the reader knows of; 0 before the first. */
+  /** The newest attempt that the reader knows; 0 before the first. */
   attempt = 0;
   #restarts = 0;
-  #begun = false;
-  #unbroken = false;
+  #hasDeltas = false;
+  #isComplete = false;
   #ended = false;
   #text = '';
 
-  /** The news to pass on, if this is any. */
+  /** Returns the reply to pass on; undefined if the reader must not see this one. */
   take(reply: Reply): Reply | undefined {
     if (this.#ended) return undefined;
     if (reply.kind === 'ended') {
@@ -24,68 +24,68 @@ export class Progress {
     }
     const age = reply.attempt - this.attempt || (reply.restarts ?? 0) - this.#restarts;
     if (age < 0) return undefined;
-    if (age > 0) return this.#begin(reply);
+    if (age > 0) return this.#restart(reply);
     if (reply.kind === 'delta') return this.#add(reply);
     if (reply.kind === 'tool') return reply;
-    // Before any delta it is the same word again.
-    return this.#begun ? this.#begin(reply) : undefined;
+    // Before any delta, a second `started` says nothing new.
+    return this.#hasDeltas ? this.#restart(reply) : undefined;
   }
 
-  /** Something may have been lost, or was not passed on. */
+  /** Call it when a reply may have been lost, or was not passed on. */
   interrupt(): void {
-    this.#unbroken = false;
+    this.#isComplete = false;
   }
 
-  /** Whether what the reader was told is a beginning of this text; it is not where all news of a later one was lost. */
-  isBeginningOf(text: string): boolean {
+  /** False where every reply of a later text was lost. */
+  isPrefixOf(text: string): boolean {
     return text.startsWith(this.#text);
   }
 
-  #add(delta: Extract<News, { kind: 'delta' }>): Reply | undefined {
-    this.#begun = true;
-    if (!this.#unbroken) return undefined;
+  #add(delta: Extract<RunReply, { kind: 'delta' }>): Reply | undefined {
+    this.#hasDeltas = true;
+    if (!this.#isComplete) return undefined;
     this.#text += delta.text;
     return delta;
   }
 
-  /** Another text voids what came before, whether or not the word of its beginning was lost. */
-  #begin({ kind, id, attempt, restarts = 0 }: News): Reply {
+  /** A new text voids the one before it, also when its `started` was lost. */
+  #restart({ kind, id, attempt, restarts = 0 }: RunReply): Reply {
     this.attempt = attempt;
     this.#restarts = restarts;
-    this.#begun = kind === 'delta';
-    this.#unbroken = kind === 'started';
+    this.#hasDeltas = kind === 'delta';
+    this.#isComplete = kind === 'started';
     this.#text = '';
     return { kind: 'started', id, attempt };
   }
 }
 
-/** A step of an answer that a reader may want to see, as the names of the tools and what became of them. */
+/** A tool call of an answer, as readers see it. */
 export interface ToolStep {
   name: string;
-  /** What the tool was asked, in a sentence or a statement. */
+  /** The request in a sentence, or the SQL statement. */
   detail: string;
   rows: number;
   durationMs: number;
-  /** Empty when it went well. */
+  /** Empty after a success. */
   error: string;
 }
 
-/** Which text of an answer this is of. */
-interface OfRun {
+/** Identifies one text of one attempt. */
+interface RunId {
   id: string;
   attempt: number;
-  /** How often the attempt has begun its text anew; absent for never. Without it a lost `started` would join two texts. */
+  /** How often the attempt has restarted its text; absent for 0. Without it, a lost `started` would join two texts. */
   restarts?: number;
 }
 
-/** What travels on a gateway's reply channel. Lost replies are read back from `agents`. */
+/** Messages of a gateway's reply channel. Lost replies are read back from `agents`. */
 export type Reply =
-  /** Voids the text so far. */
-  | ({ kind: 'started' } & OfRun)
-  | ({ kind: 'delta'; text: string } & OfRun)
-  | ({ kind: 'tool'; step: ToolStep } & OfRun)
-  /** The answer has ended and, where it completed, is paid for. */
+  /** Voids the text that was sent before it. */
+  | ({ kind: 'started' } & RunId)
+  | ({ kind: 'delta'; text: string } & RunId)
+  | ({ kind: 'tool'; step: ToolStep } & RunId)
+  /** The answer has ended; if it completed, it is settled. */
   | { kind: 'ended'; id: string; message: AnswerMessage };
 
-/** What travels on a worker's channel. */
+/** Messages of a worker's channel. */
 export type WorkerNotice = { kind: 'unwanted'; id: string; attempt: number };

@@ -8,13 +8,13 @@ import { keepSubscribed } from './subscription.ts';
 
 export interface Channel {
   readonly name: string;
-  /** Until when news may have been lost (by the process's clock, ms), 0 if it never was: what was awaited then should be read back. */
+  /** Messages may have been lost until this time (the process's clock, ms); 0 if none was. Receivers read back what they awaited then. */
   readonly lastGapAt: number;
 }
 
 const startLimitMs = 2_000;
 
-/** A channel of this process alone, under a name that nobody guesses. What one process publishes is handed over in its order. */
+/** Opens a channel of this process alone, under a random name. The messages of one publisher arrive in order. */
 export async function openChannel<Message>(
   process: ProcessContext,
   redis: RedisConnections,
@@ -22,14 +22,14 @@ export async function openChannel<Message>(
   onMessages: (messages: Message[]) => void,
 ): Promise<Channel> {
   const name = `${prefix}:${randomUUID()}`;
-  const missing = createGapDetector();
+  const isGap = createGapDetector();
   const { faults } = queueMetrics(process);
   let lastGapAt = 0;
 
   function receive(text: string): void {
     try {
       const [publisher, number, messages] = JSON.parse(text) as Parcel<Message>;
-      if (missing(publisher, number)) lastGapAt = process.clock.now();
+      if (isGap(publisher, number)) lastGapAt = process.clock.now();
       onMessages(messages as Message[]);
     } catch (cause) {
       faults.inc({ queue: prefix, kind: 'other' });
@@ -49,7 +49,7 @@ export async function openChannel<Message>(
   return {
     name,
     get lastGapAt() {
-      return subscription.hears ? lastGapAt : process.clock.now();
+      return subscription.isSubscribed ? lastGapAt : process.clock.now();
     },
   };
 }

@@ -7,20 +7,20 @@ import type { RedisConnections } from '../redis/open-redis.ts';
 import { createNumbering, type Parcel } from './sequence.ts';
 
 export interface Publisher<Message> {
-  /** Never waits and never fails: what can not be delivered is counted, and the receiver learns of the gap with what comes next. */
+  /** Never waits and never fails. A message that cannot be delivered is counted, and the next one shows the receiver the gap. */
   publish(channel: string, message: Message): void;
 }
 
 /**
- * Publishes what one turn of the event loop has for a channel as one message. While that is on its way, what comes next is
- * gathered: a cluster's client sends again by itself what a node did not take, and would let the next pass it.
+ * Publishes the messages of one turn of the event loop as one parcel for each channel. The next parcel waits until this one has arrived: a
+ * cluster's client repeats what a node refused, and would let a later parcel overtake it.
  */
 export function createPublisher<Message>(process: ProcessContext, redis: RedisConnections): Publisher<Message> {
   const name = randomUUID();
   const numberOf = createNumbering();
   const { lost } = queueMetrics(process);
-  /** What a channel has not been sent yet; it has an entry from its first message until nothing of it is on its way. */
-  const lines = new Map<string, Message[]>();
+  /** The messages that a channel was not sent yet; an entry exists from its first message until its last parcel has arrived. */
+  const pending = new Map<string, Message[]>();
   let due: string[] = [];
 
   function schedule(channel: string): void {
@@ -38,21 +38,21 @@ export function createPublisher<Message>(process: ProcessContext, redis: RedisCo
   }
 
   function pack(channel: string) {
-    const messages = lines.get(channel) ?? [];
-    lines.set(channel, []);
+    const messages = pending.get(channel) ?? [];
+    pending.set(channel, []);
     return { channel, count: messages.length, text: JSON.stringify([name, numberOf(channel), messages] satisfies Parcel<Message>) };
   }
 
   function arrived(channel: string): void {
-    if (lines.get(channel)?.length === 0) lines.delete(channel);
+    if (pending.get(channel)?.length === 0) pending.delete(channel);
     else schedule(channel);
   }
 
   return {
     publish(channel, message) {
-      const line = lines.get(channel);
-      if (line) return void line.push(message);
-      lines.set(channel, [message]);
+      const queued = pending.get(channel);
+      if (queued) return void queued.push(message);
+      pending.set(channel, [message]);
       schedule(channel);
     },
   };
@@ -63,7 +63,7 @@ interface SentParcel {
   readonly text: string;
 }
 
-/** Publishes them in one round trip; a promise for each. */
+/** Publishes all in one round trip; returns a promise for each. */
 export function publishAll(client: RedisClient, parcels: readonly SentParcel[]): Promise<unknown>[] {
   return client instanceof Cluster ? publishInCluster(client, parcels) : publishOn(client, parcels);
 }
@@ -83,8 +83,8 @@ function publishOn(redis: Redis, parcels: readonly SentParcel[]): Promise<unknow
 const publish = "return redis.call('PUBLISH', KEYS[1], ARGV[1])";
 
 /**
- * A PUBLISH names no key, so the client would send each to any node, and what nodes pass on to each other arrives in any order.
- * As a script with the channel for its key, all of one channel begin at the same node, and follow its slot after a failover.
+ * PUBLISH has no key, so the client would send it to any node, and messages that nodes forward arrive in any order. A script with the
+ * channel as its key runs on one node for each channel, and follows the slot after a failover.
  */
 function publishInCluster(cluster: Cluster, parcels: readonly SentParcel[]): Promise<unknown>[] {
   return parcels.map(({ channel, text }) => cluster.eval(publish, 1, channel, text));

@@ -1,9 +1,9 @@
-/** What travels: who publishes, the how-manieth of theirs on this channel, and the messages. */
+/** A published parcel: the publisher, its sequence number on this channel, and the messages. */
 export type Parcel<Message> = readonly [publisher: string, number: number, messages: readonly Message[]];
 
 const maxKnown = 10_000;
 
-/** Numbers the parcels of one publisher, a channel at a time. */
+/** Numbers the parcels of one publisher for each channel. */
 export function createNumbering(): (channel: string) => number {
   const last = new Map<string, number>();
   return (channel) => {
@@ -13,7 +13,7 @@ export function createNumbering(): (channel: string) => number {
   };
 }
 
-/** Says of each parcel whether one before it is missing. A publisher that begins again at 1 is a new beginning. */
+/** Tells for each parcel if one before it is missing. A publisher that starts again at 1 has missed none. */
 export function createGapDetector(): (publisher: string, number: number) => boolean {
   const last = new Map<string, number>();
   return (publisher, number) => {
@@ -23,7 +23,7 @@ export function createGapDetector(): (publisher: string, number: number) => bool
   };
 }
 
-/** The longest unused is forgotten: processes come and go under new names. */
+/** Forgets the name that was unused the longest, because each process has a new name. */
 function remember(numbers: Map<string, number>, name: string, number: number): void {
   numbers.delete(name);
   numbers.set(name, number);

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** A kind of job. It carries ids; the rows that they name carry the truth. */
+/** A kind of job. A payload carries ids; the rows with these ids are authoritative. */
 export interface JobKind<Payload> {
-  /** Of the queue, and the hash tag of all its keys: they live in one slot of a cluster. */
+  /** The queue's name and the hash tag of all its keys, which a cluster keeps in one slot. */
   readonly queue: string;
   readonly payload: z.ZodType<Payload>;
-  /** The same work under the same id is the same job: adding it again changes nothing. */
+  /** Adding a job under an id that is in the queue changes nothing. */
   readonly id: (payload: Payload) => string;
-  /** What takes longer is told to end and let go of. */
+  /** A job that takes longer is aborted and abandoned. */
   readonly timeLimitMs: number;
 }
 
@@ -17,11 +17,11 @@ const answer = z.object({
   organizationId: id,
   environment: z.enum(['live', 'test']),
   answerId: id,
-  /** Counts how often this answer was handed to a worker. */
+  /** The number of this answer's dispatches. */
   dispatch: z.int().min(0),
 });
 
-/** Deliveries that were taken out of their lines together, of whichever tenants. */
+/** Deliveries that were dispatched together, of any tenants. */
 const deliveries = z.object({
   job: id,
   deliveries: z
@@ -30,16 +30,16 @@ const deliveries = z.object({
         organizationId: id,
         environment: id,
         deliveryId: id,
-        /** Counts how often this delivery was handed to a dispatcher. */
+        /** The number of this delivery's dispatches. */
         dispatch: z.int().min(0),
       }),
     )
     .min(1),
 });
 
-/** One without `shared`, as of the version before, runs alone. */
+/** A job without `shared`, from the version before, runs alone. */
 const answerApart = answer.extend({
-  /** It has lost one lease: it may share a process with others like it. */
+  /** The answer has lost one lease: it may share a process with other such answers. */
   shared: z.boolean().optional(),
 });
 
@@ -50,8 +50,8 @@ export type DeliveriesJob = z.output<typeof deliveries>;
 const minute = 60_000;
 
 /**
- * Every job there is. All are tried once and leave nothing behind, done or failed: whoever owns the row hands the work out again.
- * A field added later stays optional, since jobs of the version before are under way.
+ * All kinds of jobs. A job is tried once and leaves nothing behind, done or failed: the service that owns the row adds it again.
+ * A field that is added later stays optional, because jobs of the version before may still be queued.
  */
 export const jobs = {
   answer: {
@@ -60,7 +60,7 @@ export const jobs = {
     id: ({ answerId, dispatch }: AnswerJob) => `${answerId}-${dispatch}`,
     timeLimitMs: 60 * minute,
   },
-  /** Answers that have lost a lease: those that have lost one share processes, each other has one to itself. */
+  /** Answers that have lost leases. Those with one lost lease share processes, each of the others runs in its own. */
   answerApart: {
     queue: 'answers-apart',
     payload: answerApart,
@@ -86,5 +86,5 @@ export type PayloadOf<Name extends JobName> = Payloads[Name];
 
 export const jobKind = <Name extends JobName>(name: Name): JobKind<PayloadOf<Name>> => jobs[name] as unknown as JobKind<PayloadOf<Name>>;
 
-/** What all keys of a queue begin with. */
+/** The prefix of all keys of a queue. */
 export const keyPrefix = (queue: string): string => `{${queue}}`;

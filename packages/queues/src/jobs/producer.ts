@@ -9,25 +9,25 @@ import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf } from '
 
 export interface NewJob<Payload> {
   readonly payload: Payload;
-  /** Lower goes first, equals in the order of their coming; without one it goes before all that have one. */
+  /** Lower goes first, equal priorities in the order of arrival. A job without a priority goes before all others. */
   readonly priority?: number;
   readonly delayMs?: number;
-  /** Of the trace that the job belongs to. */
+  /** The trace that the job belongs to. */
   readonly traceparent?: string;
 }
 
 export interface Producer<Payload> {
-  /** All of them in one round trip. Fails within about half a second when Redis is away. A job that is there already stays as it is. */
+  /** Adds all in one round trip. Fails within about half a second when Redis is away. A job that is in the queue stays as it is. */
   add(jobs: readonly NewJob<Payload>[]): Promise<void>;
-  /** Which of these wait or are at work, in order. */
+  /** Returns for each whether it waits or runs. */
   known(payloads: readonly Payload[]): Promise<boolean[]>;
-  /** Jobs that still wait get this priority; others are left as they are. */
+  /** Changes the priority of jobs that still wait. */
   prioritize(jobs: readonly { readonly payload: Payload; readonly priority: number }[]): Promise<void>;
-  /** Takes away those that no worker has. */
+  /** Removes those that no worker runs. */
   remove(payloads: readonly Payload[]): Promise<void>;
-  /** A page of the jobs with a priority that wait; a whole round of pages has each that waited all the time. */
+  /** A page of the waiting jobs that have a priority. All pages together hold each job that waited throughout. */
   list(cursor: string | undefined): Promise<{ payloads: Payload[]; next: string | undefined }>;
-  /** For metrics and for scaling workers: `waiting` could be worked on now, `delayed` not yet. */
+  /** For metrics and for scaling workers: `waiting` jobs can run now, `delayed` ones later. */
   counts(): Promise<{ waiting: number; active: number; delayed: number }>;
 }
 
@@ -42,7 +42,7 @@ export function createProducer<Name extends JobName>(
   const bounded = <T>(work: Promise<T>): Promise<T> =>
     withTimeout(work, limitMs, () => new Error(`Redis did not answer within ${limitMs} ms`));
 
-  /** BullMQ has these for one job at a time: each chunk of them is out together and has the limit for itself. */
+  /** BullMQ offers these operations for one job only: a chunk is sent at once, and each chunk has its own time limit. */
   async function inChunks<Item>(all: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
     for (let from = 0; from < all.length; from += chunk) await bounded(Promise.all(all.slice(from, from + chunk).map(work)));
   }
@@ -59,13 +59,13 @@ export function createProducer<Name extends JobName>(
     async known(payloads) {
       if (payloads.length === 0) return [];
       const pipeline = redis.commands.pipeline();
-      // A job has its key from its adding to its end, wherever it waits.
+      // A job has its key from its addition to its end, in every state.
       for (const payload of payloads) pipeline.exists(jobKey(kind, payload));
-      return answersOf(await bounded(pipeline.exec())).map((found) => found === 1);
+      return answersOf(await bounded(pipeline.exec())).map((exists) => exists === 1);
     },
     async prioritize(all) {
       const backend = queueNow().getBackend();
-      await inChunks(all, ({ payload, priority }) => ignoringGone(backend.changePriority(kind.id(payload), priority)));
+      await inChunks(all, ({ payload, priority }) => ignoreMissingJob(backend.changePriority(kind.id(payload), priority)));
     },
     async remove(payloads) {
       const backend = queueNow().getBackend();
@@ -75,10 +75,10 @@ export function createProducer<Name extends JobName>(
       const key = `${keyPrefix(kind.queue)}:${kind.queue}`;
       const [next, members] = await bounded(redis.commands.zscan(`${key}:prioritized`, cursor ?? '0', 'COUNT', listed));
       const pipeline = redis.commands.pipeline();
-      // Members and their scores in turn.
+      // Members and scores alternate.
       for (const id of members.filter((_, index) => index % 2 === 0)) pipeline.hget(`${key}:${id}`, 'data');
-      const found = members.length === 0 ? [] : answersOf(await bounded(pipeline.exec()));
-      return { payloads: found.flatMap((data) => payloadsIn(kind, data)), next: next === '0' ? undefined : next };
+      const answers = members.length === 0 ? [] : answersOf(await bounded(pipeline.exec()));
+      return { payloads: answers.flatMap((data) => payloadsIn(kind, data)), next: next === '0' ? undefined : next };
     },
     async counts() {
       const counted = await bounded(queueNow().getJobCounts('wait', 'prioritized', 'delayed', 'active'));
@@ -90,7 +90,7 @@ export function createProducer<Name extends JobName>(
 
 const listed = 500;
 
-/** None where the job has gone in the meantime, or is of another version. */
+/** Empty where the job has ended in the meantime, or is of another version. */
 function payloadsIn<Payload>(kind: JobKind<Payload>, data: unknown): Payload[] {
   if (typeof data !== 'string') return [];
   const parsed = kind.payload.safeParse(JSON.parse(data));
@@ -111,20 +111,20 @@ function optionsOf<Payload>(jobId: string, { priority, delayMs, traceparent }: N
   };
 }
 
-/** The queue over the connection that there is now: another one once it is known what kind of Redis answers. */
+/** Returns the queue over the present connection, which changes once the kind of Redis is known. */
 function queueOver<Payload>(process: ProcessContext, redis: RedisConnections, kind: JobKind<Payload>): () => Queue {
   let over: RedisClient | undefined;
   let queue: Queue | undefined;
-  let settledAt = Number.NEGATIVE_INFINITY;
+  let limitedAt = Number.NEGATIVE_INFINITY;
   return () => {
     if (!queue || over !== redis.commands) {
       over = redis.commands;
       queue = openQueue(process, over, kind);
     }
     const now = performance.now();
-    if (now - settledAt > settleEveryMs) {
-      settledAt = now;
-      settle(process, queue);
+    if (now - limitedAt > limitEveryMs) {
+      limitedAt = now;
+      limitEvents(process, queue);
     }
     return queue;
   };
@@ -143,10 +143,10 @@ function openQueue<Payload>({ logger }: ProcessContext, connection: RedisClient,
   return queue;
 }
 
-const settleEveryMs = 30_000;
+const limitEveryMs = 30_000;
 
-/** Nobody reads the queue's stream of events. Its limit lies in Redis and is gone when Redis comes back empty, so it is said now and then. */
-function settle({ logger }: ProcessContext, queue: Queue): void {
+/** The queue's stream of events is not read. Its limit is kept in Redis and lost when Redis comes back empty, so it is set regularly. */
+function limitEvents({ logger }: ProcessContext, queue: Queue): void {
   queue
     .getBackend()
     .setQueueMeta({ 'opts.maxLenEvents': 0 })
@@ -162,7 +162,7 @@ function answersOf(results: [Error | null, unknown][] | null): unknown[] {
   });
 }
 
-async function ignoringGone(work: Promise<unknown>): Promise<void> {
+async function ignoreMissingJob(work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (cause) {

@@ -30,21 +30,21 @@ export function createRedisClient(nodes: readonly RedisNode[], topology: Topolog
 }
 
 /**
- * One connection to one server, of a cluster to any of its nodes: each of them hears everything that is published. It does
- * not connect again by itself, since its owner has to know of every gap and may be better off with another node.
+ * One connection to one server, in a cluster to any node, because each receives everything that is published. It does not
+ * reconnect by itself: its owner must know of every gap, and may choose another node.
  */
 export function createSubscriber(nodes: readonly RedisNode[], topology: Topology, commands: RedisClient): Redis {
   const node = nodes[0] as RedisNode;
-  const place = {
+  const target = {
     single: () => nodeOptions(node),
     sentinel: () => sentinelOptions(nodes, topology.master),
-    cluster: () => nodeOptions({ ...node, ...anyAddress(nodes, commands), db: 0 }),
+    cluster: () => nodeOptions({ ...node, ...chooseAddress(nodes, commands), db: 0 }),
   }[topology.mode]();
-  return new Redis({ ...place, ...purposeOptions('subscriber'), lazyConnect: true, retryStrategy: () => null });
+  return new Redis({ ...target, ...purposeOptions('subscriber'), lazyConnect: true, retryStrategy: () => null });
 }
 
-/** Of the nodes that the cluster has now; of those in REDIS_URL while it is not reached. */
-function anyAddress(nodes: readonly RedisNode[], commands: RedisClient): Pick<RedisNode, 'host' | 'port'> {
+/** A node that the cluster has now, or one of REDIS_URL while the cluster is not reached. */
+function chooseAddress(nodes: readonly RedisNode[], commands: RedisClient): Pick<RedisNode, 'host' | 'port'> {
   const present = commands instanceof Cluster ? commands.nodes('all').map(({ options }) => options) : [];
   const known = present.flatMap(({ host, port }) => (host && port ? [{ host, port }] : []));
   const choice = known.length > 0 ? known : nodes;
@@ -73,14 +73,14 @@ type ConnectorConstructor = NonNullable<ConnectionOptions['Connector']>;
  * the new primary would end the client for good (ioredis 6.0.0), so it is stopped before each new connection.
  */
 class RecoveringSentinelConnector extends SentinelConnector {
-  override connect(...given: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
+  override connect(...options: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
     this.disconnect();
-    return super.connect(...given);
+    return super.connect(...options);
   }
 }
 
 const slotsRefreshLimitMs = 2_000;
-/** Of one command, each 100 ms apart: about as long as a caller of commands waits; a worker waits as long as it takes. */
+/** Redirections of one command, each 100 ms apart: callers of commands wait for half a second, workers for as long as it takes. */
 const redirections = { commands: 5, worker: 1_000 };
 
 function clusterOptions(node: RedisNode, { purpose, commandLimitMs }: ClientOptions) {
@@ -95,24 +95,24 @@ function clusterOptions(node: RedisNode, { purpose, commandLimitMs }: ClientOpti
   } satisfies ClusterOptions;
 }
 
-/** Without what only the types of ioredis mind. */
+/** Without an option that only the types of ioredis require. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 type Purpose = 'commands' | 'subscriber' | 'worker';
 
 const connectLimitMs = 2_000;
-/** For what is written already, before a connection that is no longer wanted is cut. */
-const partingLimitMs = 250;
+/** Time for data that is written already, before a connection is closed. */
+const disconnectLimitMs = 250;
 /** How long a command may take, unless a test is more patient. */
 export const usualCommandLimitMs = 500;
-/** Without a word for so long after a question, the other side has silently vanished. A worker waits up to 10 s for a job. */
+/** A server that has not answered for this long counts as lost. A worker waits up to 10 s for a job. */
 const silenceLimitMs = { commands: 2_000, worker: 15_000 };
 const pauseStepMs = 100;
 const longestPauseMs = 1_000;
 
 export const reconnectPause = (attempt: number): number => Math.min(attempt * pauseStepMs, longestPauseMs);
 
-/** How one node is reached, whatever for. */
+/** The options of every connection to one node. */
 export function nodeOptions({ host, port, username, password, db, tls }: RedisNode): ConnectionOptions {
   return {
     host,
@@ -122,7 +122,7 @@ export function nodeOptions({ host, port, username, password, db, tls }: RedisNo
     ...(password === undefined ? {} : { password }),
     ...(tls ? { tls: { servername: host } } : {}),
     connectTimeout: connectLimitMs,
-    disconnectTimeout: partingLimitMs,
+    disconnectTimeout: disconnectLimitMs,
   };
 }
 
@@ -130,7 +130,7 @@ export function nodeOptions({ host, port, username, password, db, tls }: RedisNo
 function purposeOptions(purpose: Purpose, commandLimitMs = usualCommandLimitMs): ConnectionOptions {
   switch (purpose) {
     case 'commands':
-      // Answered soon or failed: the caller has another way.
+      // Answered soon or failed: callers have a fallback.
       return {
         enableOfflineQueue: false,
         commandTimeout: commandLimitMs,
@@ -141,7 +141,7 @@ function purposeOptions(purpose: Purpose, commandLimitMs = usualCommandLimitMs):
     case 'subscriber':
       return { commandTimeout: connectLimitMs, maxRetriesPerRequest: 0, autoResubscribe: false };
     case 'worker':
-      // Outlives every outage: what a worker has to say to Redis is said when Redis is back.
+      // Survives every outage: a worker's commands are sent when Redis is back.
       return { maxRetriesPerRequest: null, socketTimeout: silenceLimitMs.worker };
   }
 }

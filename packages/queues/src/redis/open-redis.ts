@@ -1,7 +1,7 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Redis } from 'ioredis';
 import { createRedisClient, createSubscriber, type RedisClient, reconnectPause, usualCommandLimitMs } from './clients.ts';
-import { reported } from './outage.ts';
+import { reportOutages } from './outage.ts';
 import { parseNodes, type RedisConfig, type RedisNode } from './settings.ts';
 import { askTopology, type Topology } from './topology.ts';
 
@@ -9,21 +9,21 @@ const startLimitMs = 2_000;
 
 export interface RedisConnections {
   /**
-   * For commands that must answer soon or fail: never queued while Redis is away. Take it anew for each command: until it is
-   * known what kind of Redis there is, it stands for none that could answer.
+   * For commands that must answer soon or fail: they are not queued while Redis is away. Read it for each command: until the kind
+   * of Redis is known, it is a client whose commands fail.
    */
   readonly commands: RedisClient;
   /** How long a command may take. */
   readonly commandLimitMs: number;
-  /** What the servers are, once one of them has answered; at once where REDIS_MODE says. */
+  /** The kind of the servers, once one of them has answered; at once if REDIS_MODE names it. */
   readonly topology: Promise<Topology>;
-  /** A new connection to one server that hears what is published; it does not connect again by itself. Asked for when `topology` is known. */
+  /** A new connection for subscriptions to one server, which does not reconnect by itself. Call it when `topology` is known. */
   dedicated(purpose: 'subscriber'): Redis;
-  /** A new connection that outlasts every outage. Asked for when `topology` is known. */
+  /** A new connection that survives every outage. Call it when `topology` is known. */
   dedicated(purpose: 'worker'): RedisClient;
 }
 
-/** Connects to Redis and waits a moment for it, so that what comes first is not refused; without Redis the process starts all the same. */
+/** Connects to Redis and waits up to 2 s, so that the first commands succeed. Without Redis the process starts as well. */
 export async function openRedis(
   process: ProcessContext,
   config: RedisConfig,
@@ -34,19 +34,20 @@ export async function openRedis(
   const startedAt = performance.now();
   const known = await topologyAtStart(process, nodes, config);
   let topology = known ?? unknown;
-  const connect = () => reported(process, 'commands', keep(createRedisClient(nodes, topology, { purpose: 'commands', commandLimitMs })));
+  const connect = () =>
+    reportOutages(process, 'commands', keep(createRedisClient(nodes, topology, { purpose: 'commands', commandLimitMs })));
   let commands = connect();
-  const learn = (found: Topology): Topology => {
+  const learn = (answer: Topology): Topology => {
     const provisional = commands;
-    const changed = found.mode !== topology.mode;
-    topology = found;
+    const changed = answer.mode !== topology.mode;
+    topology = answer;
     if (changed) commands = connect();
     if (changed) provisional.disconnect();
-    return found;
+    return answer;
   };
   if (known) await firstConnection(commands, startLimitMs - (performance.now() - startedAt));
   const subscriber = () => keep(createSubscriber(nodes, topology, commands));
-  const worker = () => reported(process, 'worker', keep(createRedisClient(nodes, topology, { purpose: 'worker', commandLimitMs })));
+  const worker = () => reportOutages(process, 'worker', keep(createRedisClient(nodes, topology, { purpose: 'worker', commandLimitMs })));
   function dedicated(purpose: 'subscriber'): Redis;
   function dedicated(purpose: 'worker'): RedisClient;
   function dedicated(purpose: 'subscriber' | 'worker'): RedisClient {
@@ -62,7 +63,7 @@ export async function openRedis(
   };
 }
 
-/** What one server is taken for until it has said what it is: its commands fail then, and are asked for again. */
+/** Assumed until a server has answered: commands fail until then, and their callers repeat them. */
 const unknown: Topology = { mode: 'single', master: '' };
 
 function keepUntilStop(process: ProcessContext): <Client extends RedisClient>(client: Client) => Client {
@@ -78,8 +79,8 @@ function keepUntilStop(process: ProcessContext): <Client extends RedisClient>(cl
 }
 
 async function topologyAtStart(process: ProcessContext, nodes: readonly RedisNode[], config: RedisConfig): Promise<Topology | undefined> {
-  const told = topologyTold(config);
-  if (told) return told;
+  const configured = configuredTopology(config);
+  if (configured) return configured;
   try {
     return await ask(nodes, config);
   } catch (cause) {
@@ -88,27 +89,27 @@ async function topologyAtStart(process: ProcessContext, nodes: readonly RedisNod
   }
 }
 
-function topologyTold({ REDIS_MODE: mode, REDIS_SENTINEL_MASTER: master }: RedisConfig): Topology | undefined {
+function configuredTopology({ REDIS_MODE: mode, REDIS_SENTINEL_MASTER: master }: RedisConfig): Topology | undefined {
   if (mode === 'single' || mode === 'cluster') return { mode, master: '' };
   return mode === 'sentinel' && master !== undefined ? { mode, master } : undefined;
 }
 
 async function ask(nodes: readonly RedisNode[], { REDIS_MODE, REDIS_SENTINEL_MASTER }: RedisConfig): Promise<Topology> {
-  const found = await askTopology(nodes, REDIS_SENTINEL_MASTER);
-  if (REDIS_MODE === 'sentinel' && found.mode !== 'sentinel')
+  const answer = await askTopology(nodes, REDIS_SENTINEL_MASTER);
+  if (REDIS_MODE === 'sentinel' && answer.mode !== 'sentinel')
     throw new Error('REDIS_MODE is sentinel, and REDIS_URL does not name sentinels');
-  return found;
+  return answer;
 }
 
-/** Never settles once the process stops: nobody is left who would use the answer. */
+/** Stays pending once the process stops. */
 function keepAsking(process: ProcessContext, nodes: readonly RedisNode[], config: RedisConfig): Promise<Topology> {
   return new Promise((resolve) => {
     const attempt = async (count: number): Promise<void> => {
       if (process.stopping.aborted) return;
       try {
-        const found = await ask(nodes, config);
-        process.logger.info({ event: 'redis_back', purpose: 'topology', mode: found.mode });
-        resolve(found);
+        const answer = await ask(nodes, config);
+        process.logger.info({ event: 'redis_back', purpose: 'topology', mode: answer.mode });
+        resolve(answer);
       } catch (cause) {
         process.logger.debug({ event: 'redis_away', purpose: 'topology', err: cause });
         setTimeout(() => void attempt(count + 1), reconnectPause(count));

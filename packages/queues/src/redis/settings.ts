@@ -9,18 +9,18 @@ const redisUrl = setting.text().superRefine((value, context) => {
   }
 });
 
-/** Where Redis is: one node, or several separated by commas. What they are is asked of them unless REDIS_MODE says. */
+/** One Redis node, or several separated by commas. The nodes are asked for their kind unless REDIS_MODE names it. */
 export const redisSettings = {
   REDIS_URL: redisUrl,
   REDIS_MODE: z.enum(['auto', 'single', 'sentinel', 'cluster'], 'must be auto, single, sentinel or cluster').default('auto'),
-  /** The name under which sentinels know the primary; needed only when they watch over several. */
+  /** The sentinels' name of the primary; needed only when they watch several. */
   REDIS_SENTINEL_MASTER: setting.text().optional(),
 };
 
 const schema = z.object(redisSettings);
 export type RedisConfig = z.output<typeof schema>;
 
-/** One address out of REDIS_URL. */
+/** One address of REDIS_URL. */
 export interface RedisNode {
   readonly host: string;
   readonly port: number;
@@ -33,8 +33,8 @@ export interface RedisNode {
 const defaultPort = 6379;
 
 /**
- * Reads `redis://user:password@one:6379/2` and `redis://user:password@one:6379,two:6379`. What follows the first needs no
- * scheme and shares its credentials, database and TLS; a whole URL may stand there as well. Throws a sentence for the operator.
+ * Reads `redis://user:password@one:6379/2` and `redis://user:password@one:6379,two:6379`. Nodes after the first need no
+ * scheme and share its credentials, database and TLS; a whole URL is accepted as well. Errors are sentences for the operator.
  */
 export function parseNodes(text: string): RedisNode[] {
   const [first = '', ...others] = text.split(',').map((part) => part.trim());
@@ -65,7 +65,7 @@ function addressOf(text: string): Pick<RedisNode, 'host' | 'port'> {
   return { host, port };
 }
 
-/** An IPv6 address without the brackets that it wears in a URL. */
+/** Removes the brackets of an IPv6 address. */
 const bare = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');
 
 function decoded(part: string): string | undefined {

@@ -5,16 +5,16 @@ import type { RedisNode } from './settings.ts';
 
 type RedisMode = 'single' | 'sentinel' | 'cluster';
 
-/** What is known of the servers behind REDIS_URL, once one of them has answered. */
+/** The kind of the servers behind REDIS_URL. */
 export interface Topology {
   readonly mode: RedisMode;
-  /** The name of the primary that sentinels watch over; empty without them. */
+  /** The name of the primary that the sentinels watch; empty without sentinels. */
   readonly master: string;
 }
 
 const askLimitMs = 1_500;
 
-/** Asks the nodes what they are; the first answer counts. Rejects with a node's reason when none answers. */
+/** Asks the nodes for their kind; the first answer counts. Rejects with one node's reason when none answers. */
 export async function askTopology(nodes: readonly RedisNode[], master: string | undefined): Promise<Topology> {
   try {
     return await Promise.any(nodes.map((node) => askNode(node, master)));
@@ -43,10 +43,10 @@ async function askNode(node: RedisNode, master: string | undefined): Promise<Top
   }
 }
 
-/** Servers that say nothing of a mode (proxies, managed Redis) are spoken to as one. */
+/** Servers that report no mode (proxies, managed Redis) are treated as a single server. */
 function modeIn(info: string): RedisMode {
-  const said = /^redis_mode:(\w+)/m.exec(info)?.[1];
-  return said === 'cluster' || said === 'sentinel' ? said : 'single';
+  const mode = /^redis_mode:(\w+)/m.exec(info)?.[1];
+  return mode === 'cluster' || mode === 'sentinel' ? mode : 'single';
 }
 
 async function onlyMaster(sentinel: Redis): Promise<string> {

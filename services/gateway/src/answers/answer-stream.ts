@@ -112,7 +112,7 @@ export class AnswerStream implements Waiter {
       return;
     }
     // Its beginning may have been lost on the way, and with it the word that what was told is void.
-    if (this.#progress.attempt === 0 || !this.#progress.isBeginningOf(message.content)) this.#started(this.#progress.attempt || 1);
+    if (this.#progress.attempt === 0 || !this.#progress.isPrefixOf(message.content)) this.#started(this.#progress.attempt || 1);
     this.#write('completed', toMessage(message));
     this.#finish();
   }

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { freePort } from '@agent-service/testkit';
 
-/** Another address of the first of these servers, at which nobody answers until the door is opened. */
-export async function lateDoor(url: string): Promise<{ readonly url: string; open(): Promise<void>; freeze(): void; close(): void }> {
+/** A proxy in front of the first of these servers; it refuses connections until it is opened. */
+export async function lateProxy(url: string): Promise<{ readonly url: string; open(): Promise<void>; freeze(): void; close(): void }> {
   const target = new URL(url.split(',')[0] ?? '');
   const port = await freePort();
   const sockets = new Set<Socket>();
@@ -21,7 +21,7 @@ export async function lateDoor(url: string): Promise<{ readonly url: string; ope
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
     },
-    /** Nothing passes any more on the connections that there are, and nobody is told. */
+    /** Stops forwarding on all present connections without closing them. */
     freeze() {
       for (const socket of sockets) {
         socket.unpipe();
