@@ -66,13 +66,13 @@ class Reader {
   ended = false;
   voided = 0;
 
-  hear(replies: Reply): void {
+  receive(reply: Reply): void {
     expect(this.ended).toBe(false);
-    if (replies.kind === 'ended') this.ended = true;
-    if (replies.kind === 'started') this.#begin(replies.attempt);
-    if (replies.kind === 'delta') {
-      expect(replies.attempt).toBe(this.attempt);
-      this.text += replies.text;
+    if (reply.kind === 'ended') this.ended = true;
+    if (reply.kind === 'started') this.#begin(reply.attempt);
+    if (reply.kind === 'delta') {
+      expect(reply.attempt).toBe(this.attempt);
+      this.text += reply.text;
     }
   }
 
@@ -97,13 +97,13 @@ function readAll(news: readonly (Reply | 'gap')[]) {
       progress.interrupt();
       continue;
     }
-    const replies = progress.take(one);
-    if (replies) reader.hear(replies);
+    const reply = progress.take(one);
+    if (reply) reader.receive(reply);
     else if (one.kind === 'delta') skippedDeltas += 1;
     if (one.kind === 'ended') continue;
     const run = { attempt: one.attempt, restarts: one.restarts ?? 0 };
     // Each text begins once, however often `started` arrives.
-    if (replies?.kind === 'started') expect(newness(run, newest)).toBeGreaterThan(0);
+    if (reply?.kind === 'started') expect(newness(run, newest)).toBeGreaterThan(0);
     if (!reader.ended && newness(run, newest) > 0) newest = run;
     // A prefix of the newest run that the reader knows, and not of any run.
     expect(textOf(newest).startsWith(reader.text)).toBe(true);
@@ -152,8 +152,8 @@ function readPlainly(news: readonly (Reply | 'gap')[]) {
   const progress = new Progress();
   const reader: string[] = [];
   for (const one of news) {
-    const replies = one === 'gap' ? progress.interrupt() : progress.take(one);
-    if (replies && replies.kind !== 'ended') reader.push(replies.kind === 'delta' ? replies.text : replies.kind);
+    const reply = one === 'gap' ? progress.interrupt() : progress.take(one);
+    if (reply && reply.kind !== 'ended') reader.push(reply.kind === 'delta' ? reply.text : reply.kind);
   }
   return { reader };
 }
