@@ -7,6 +7,7 @@ export { formatTableScope, parseTableScope, type TableScope } from './data-scope
 export { type ErrorCode, type ErrorType, errorCodes, isErrorCode } from './error-codes.ts';
 export { type EventType, eventTypes, isEventType } from './event-types.ts';
 export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';
+export { type IdPrefix, newId } from './ids.ts';
 export { judgeCall } from './judge-call.ts';
 export { callers, callersAndOperators, operators, type Policy, services } from './policy.ts';
 export { type Caller, type Environment, operatorService, type Principal, type Role } from './principal.ts';
@@ -16,3 +17,4 @@ export { type FieldError, invalidFields, required, ServiceError } from './servic
 export { serviceKeysOf } from './service-keys.ts';
 export { type ClientConfig, clientSettings, type ServerConfig, serverSettings } from './settings.ts';
 export type { CallOptions, Client, Implementation, Rpc, RpcOf } from './types.ts';
+export { openWebhooksClient, type WebhooksClientConfig, webhooksClientSettings } from './webhooks-client.ts';

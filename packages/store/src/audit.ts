@@ -1,7 +1,6 @@
-import { type Call, type Caller, operatorService } from '@agent-service/contracts';
+import { type Call, type Caller, newId, operatorService } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { boundChanges } from './audit-bounds.ts';
-import { newId } from './ids.ts';
 import { type OutboxMessage, writeOutbox } from './outbox.ts';
 import type { Sql } from './sql.ts';
 

@@ -1,6 +1,5 @@
-import { type Client, type ClientConfig, createClient, type EventType } from '@agent-service/contracts';
-import { ConfigurationError, type ProcessContext, setting } from '@agent-service/runtime';
-import { newId } from './ids.ts';
+import { type Client, type EventType, newId, openWebhooksClient, type WebhooksClientConfig } from '@agent-service/contracts';
+import type { ProcessContext } from '@agent-service/runtime';
 import { writeOutbox } from './outbox.ts';
 import { type Relay, startRelay } from './relay.ts';
 import type { Sql } from './sql.ts';
@@ -40,26 +39,8 @@ export function relayEvents(process: ProcessContext, store: Store, webhooks: Pic
   });
 }
 
-/** Settings of every process that speaks to the webhooks where there are any. */
-export const eventSettings = { WEBHOOKS_ENABLED: setting.flag(false), WEBHOOKS_ADDRESS: setting.text().optional() };
-
-interface WebhooksConfig extends ClientConfig {
-  WEBHOOKS_ENABLED: boolean;
-  WEBHOOKS_ADDRESS?: string | undefined;
-}
-
-/** The webhooks, as the service with this name calls them; undefined where they are off. */
-export function openWebhooks(process: ProcessContext, config: WebhooksConfig, as: string): Client<'webhooks'> | undefined {
-  if (!config.WEBHOOKS_ENABLED) return undefined;
-  const address = config.WEBHOOKS_ADDRESS;
-  if (!address) throw new ConfigurationError('These settings need attention:\n  WEBHOOKS_ADDRESS: is required with WEBHOOKS_ENABLED=true');
-  const webhooks = createClient('webhooks', { address, as, config });
-  process.onStop('webhooks client', async () => webhooks.close());
-  return webhooks;
-}
-
 /** The relay of the service with this name, or undefined where webhooks are off and no events are recorded. */
-export function openEventRelay(process: ProcessContext, store: Store, config: WebhooksConfig, as: string): Relay | undefined {
-  const webhooks = openWebhooks(process, config, as);
+export function openEventRelay(process: ProcessContext, store: Store, config: WebhooksClientConfig, as: string): Relay | undefined {
+  const webhooks = openWebhooksClient(process, config, as);
   return webhooks && relayEvents(process, store, webhooks);
 }

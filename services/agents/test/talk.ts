@@ -1,4 +1,4 @@
-import { newId } from '@agent-service/store';
+import { newId } from '@agent-service/contracts';
 import type { Pool } from 'pg';
 
 export interface Owner {

@@ -1,6 +1,6 @@
-import { serverSettings } from '@agent-service/contracts';
+import { serverSettings, webhooksClientSettings } from '@agent-service/contracts';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { databaseSettings, eventSettings } from '@agent-service/store';
+import { databaseSettings } from '@agent-service/store';
 import { z } from 'zod';
 
 const schema = z.object({
@@ -10,7 +10,7 @@ const schema = z.object({
   CURSOR_SECRET: setting.secret(),
   IDENTITY_ADDRESS: setting.text(),
   MODELS_FILE: setting.text().optional(),
-  ...eventSettings,
+  ...webhooksClientSettings,
 });
 
 export type CreditsConfig = z.output<typeof schema>;

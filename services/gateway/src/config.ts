@@ -1,7 +1,6 @@
-import { clientSettings } from '@agent-service/contracts';
+import { clientSettings, webhooksClientSettings } from '@agent-service/contracts';
 import { redisSettings } from '@agent-service/queues';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { eventSettings } from '@agent-service/store/events';
 import { z } from 'zod';
 import { parseTrustedProxies } from './limits/client-address.ts';
 
@@ -27,7 +26,7 @@ const schema = z.object({
   CREDITS_ADDRESS: setting.text(),
   AGENTS_ADDRESS: setting.text(),
   TEMPLATES_ADDRESS: setting.text(),
-  ...eventSettings,
+  ...webhooksClientSettings,
   ...redisSettings,
   RATE_LIMIT_READS_PER_MINUTE: perMinute(600),
   RATE_LIMIT_WRITES_PER_MINUTE: perMinute(120),

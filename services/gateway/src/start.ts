@@ -1,8 +1,7 @@
-import { createClient } from '@agent-service/contracts';
+import { createClient, openWebhooksClient } from '@agent-service/contracts';
 import { openRedis, type RedisConnections } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { closeServer, listen } from '@agent-service/runtime/listen';
-import { openWebhooks } from '@agent-service/store/events';
 import { startWaiting, waitingDrainLimitMs } from './answers/waiting.ts';
 import { askIdentity, createAuthenticator } from './auth/authenticator.ts';
 import { publishedKeys } from './auth/published-keys.ts';
@@ -38,7 +37,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   // These two are no part of readiness: all but what they themselves serve goes on without them.
   const templates = createClient('templates', { address: config.TEMPLATES_ADDRESS, as: 'gateway', config });
   process.onStop('templates client', async () => templates.close());
-  const webhooks = openWebhooks(process, config, 'gateway');
+  const webhooks = openWebhooksClient(process, config, 'gateway');
   const redis = await openRedis(process, config);
   const waiting = await startWaiting(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000 });
 

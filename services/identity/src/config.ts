@@ -1,6 +1,6 @@
-import { serverSettings } from '@agent-service/contracts';
+import { serverSettings, webhooksClientSettings } from '@agent-service/contracts';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
-import { databaseSettings, encryptionSettings, eventSettings, versionedKeys } from '@agent-service/store';
+import { databaseSettings, encryptionSettings, versionedKeys } from '@agent-service/store';
 import { z } from 'zod';
 
 const schema = z.object({
@@ -8,7 +8,7 @@ const schema = z.object({
   ...serverSettings,
   ...databaseSettings,
   ...encryptionSettings,
-  ...eventSettings,
+  ...webhooksClientSettings,
   /** Owns the schema and migrates it, so that the role of DATABASE_URL can only add to the audit log. */
   DATABASE_OWNER_URL: setting.url('postgres:', 'postgresql:').optional(),
   KEY_HASH_SECRET: setting.secret(),

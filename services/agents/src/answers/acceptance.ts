@@ -1,4 +1,5 @@
-import { judgeStatement, newId } from '@agent-service/store';
+import { newId } from '@agent-service/contracts';
+import { judgeStatement } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { createAdmissions, type Decision, type Question } from './admissions.ts';
 import { timeOf } from './domain/ids.ts';

@@ -1,4 +1,4 @@
-import { newId } from '@agent-service/store';
+import { newId } from '@agent-service/contracts';
 import { callByTenant, tenantName } from '@agent-service/work';
 import { detached } from './detached.ts';
 import type { Dispatcher } from './dispatcher.ts';

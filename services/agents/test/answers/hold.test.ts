@@ -1,6 +1,5 @@
-import { type Client, createClient, operatorService } from '@agent-service/contracts';
+import { type Client, createClient, newId, operatorService } from '@agent-service/contracts';
 import { createLogger } from '@agent-service/runtime';
-import { newId } from '@agent-service/store';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { createSlowTenants } from '@agent-service/work';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

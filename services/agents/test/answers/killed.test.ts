@@ -1,5 +1,4 @@
-import { type Client, createClient, operatorService, withCall } from '@agent-service/contracts';
-import { newId } from '@agent-service/store';
+import { type Client, createClient, newId, operatorService, withCall } from '@agent-service/contracts';
 import { type OwnRedis, ownRedis, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';

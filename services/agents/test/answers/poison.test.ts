@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Client, createClient, operatorService, withCall } from '@agent-service/contracts';
-import { newId } from '@agent-service/store';
+import { type Client, createClient, newId, operatorService, withCall } from '@agent-service/contracts';
 import {
   type OwnRedis,
   ownRedis,

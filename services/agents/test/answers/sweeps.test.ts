@@ -1,4 +1,5 @@
-import { newId, type Sql } from '@agent-service/store';
+import { newId } from '@agent-service/contracts';
+import type { Sql } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { timeOf } from '../../src/answers/domain/ids.ts';
 import { doubtfulMs, keyKeptMs, leaseMs, unbegunMs } from '../../src/answers/domain/times.ts';

@@ -1,5 +1,5 @@
-import { callers, type RpcOf } from '@agent-service/contracts';
-import { newId, once, writeAudit } from '@agent-service/store';
+import { callers, newId, type RpcOf } from '@agent-service/contracts';
+import { once, writeAudit } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
 import { checkId } from './items.ts';
 import { toUserAllocation } from './messages.ts';

@@ -1,4 +1,5 @@
-import { newId, type Sql, writeOutbox } from '@agent-service/store';
+import { newId } from '@agent-service/contracts';
+import { type Sql, writeOutbox } from '@agent-service/store';
 import type { CreditEvent } from '../domain/events.ts';
 import type { Tenant } from '../domain/tenant.ts';
 

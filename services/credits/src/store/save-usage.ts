@@ -1,4 +1,4 @@
-import { newId } from '@agent-service/store';
+import { newId } from '@agent-service/contracts';
 import { dayOf } from '../domain/periods.ts';
 import type { UsageRecord } from '../domain/state.ts';
 import type { Part, PartKind, Slot } from './parts.ts';

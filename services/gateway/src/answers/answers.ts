@@ -1,6 +1,5 @@
-import { type AnswerMessage, type CallContext, type Principal, ServiceError } from '@agent-service/contracts';
+import { type AnswerMessage, type CallContext, newId, type Principal, ServiceError } from '@agent-service/contracts';
 import { traceHeaders } from '@agent-service/runtime';
-import { newId } from '@agent-service/store/ids';
 import { AnswerStream } from './answer-stream.ts';
 import { failureOf, notThereYet, removed } from './failures.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';

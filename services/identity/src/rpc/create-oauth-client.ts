@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { type Call, operators, type Role, type RpcOf, scopesOfRole } from '@agent-service/contracts';
+import { type Call, newId, operators, type Role, type RpcOf, scopesOfRole } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { newId, type Transaction, writeAudit } from '@agent-service/store';
+import { type Transaction, writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { makeClientSecret } from '../domain/client-secret.ts';
 import { requireActiveUser } from '../store/active-user.ts';

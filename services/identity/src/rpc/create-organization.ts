@@ -1,6 +1,6 @@
-import { operators, type RpcOf } from '@agent-service/contracts';
+import { newId, operators, type RpcOf } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { newId, writeAudit } from '@agent-service/store';
+import { writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { addKey } from '../store/add-key.ts';
 import { addUser } from '../store/add-user.ts';

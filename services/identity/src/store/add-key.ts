@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { type Call, type Environment, makeApiKey, type Role, ServiceError, scopesOfRole } from '@agent-service/contracts';
+import { type Call, type Environment, makeApiKey, newId, type Role, ServiceError, scopesOfRole } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { isViolation, newId, type Transaction, writeAudit } from '@agent-service/store';
+import { isViolation, type Transaction, writeAudit } from '@agent-service/store';
 import { randomText } from '../domain/client-secret.ts';
 import type { KeyedHash } from '../tokens/keyed-hash.ts';
 import { ApiKey } from './entities.ts';

@@ -1,6 +1,6 @@
-import { type Call, ServiceError } from '@agent-service/contracts';
+import { type Call, newId, ServiceError } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { isViolation, newId, type Transaction, writeAudit } from '@agent-service/store';
+import { isViolation, type Transaction, writeAudit } from '@agent-service/store';
 import type { Role } from '../domain/user-rules.ts';
 import { User } from './entities.ts';
 

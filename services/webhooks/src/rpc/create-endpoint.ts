@@ -1,5 +1,5 @@
-import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { newId, once, writeAudit } from '@agent-service/store';
+import { callers, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { once, writeAudit } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import { makeSecret } from '../domain/secret.ts';
 import { addEndpoint, lockAndCountEndpoints } from '../store/endpoints.ts';

@@ -1,5 +1,5 @@
-import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { newId, once, writeAudit } from '@agent-service/store';
+import { callers, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { once, writeAudit } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import { addDelivery, findRepeatable } from '../store/deliveries.ts';
 import { lockEndpoint } from '../store/endpoints.ts';

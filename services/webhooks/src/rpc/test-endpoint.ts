@@ -1,5 +1,5 @@
-import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { newId, once } from '@agent-service/store';
+import { callers, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { once } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import { bodyOf, testEventType } from '../domain/event.ts';
 import { addDelivery, addTestEvent } from '../store/deliveries.ts';

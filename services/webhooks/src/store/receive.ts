@@ -1,4 +1,5 @@
-import { newId, type Sql } from '@agent-service/store';
+import { newId } from '@agent-service/contracts';
+import type { Sql } from '@agent-service/store';
 import type { WebhookEvent } from '../domain/event.ts';
 import { distinctEndpoints, type EndpointKey, endpointColumns } from './keys.ts';
 import { firstShown, nameOfMonth } from './months.ts';

@@ -1,5 +1,5 @@
-import { type Call, type RpcOf, ServiceError, services } from '@agent-service/contracts';
-import { newId, once, type Sql, writeAudit } from '@agent-service/store';
+import { type Call, newId, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { once, type Sql, writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../../context.ts';
 import { type Unmet, unmetTables } from '../../data-sources/unmet-tables.ts';
 import { tenantOf } from '../../shared/call-tenant.ts';

@@ -1,5 +1,5 @@
-import { type Call, callers, type RpcOf } from '@agent-service/contracts';
-import { newId, once, type Sql, writeAudit } from '@agent-service/store';
+import { type Call, callers, newId, type RpcOf } from '@agent-service/contracts';
+import { once, type Sql, writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../../context.ts';
 import { checkScope } from '../../data-sources/check-scope.ts';
 import { tenantOf } from '../../shared/call-tenant.ts';

@@ -1,6 +1,7 @@
+import { newId } from '@agent-service/contracts';
 import type { AnswerJob, Reply, WorkerNotice } from '@agent-service/queues';
 import { createProcess, processSettings, readConfig } from '@agent-service/runtime';
-import { databaseSettings, migrate, newId, openStore, type Sql } from '@agent-service/store';
+import { databaseSettings, migrate, openStore, type Sql } from '@agent-service/store';
 import { testDatabase } from '@agent-service/testkit';
 import { z } from 'zod';
 import type { Question } from '../../../src/answers/admissions.ts';
