@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ReceivedResponse, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { dataIn, errorIn, type Organization, startWorld, type World } from './support/world.ts';
+import { dataIn, errorIn, type Organization, type OwnWorld, startWorld } from './support/world.ts';
 
 const organizationCount = 6;
 const rounds = Number(process.env['TEMPLATE_FAULT_ROUNDS'] ?? 4);
@@ -12,7 +12,7 @@ const turns = [
 ] as const;
 const templates = ['tpl_sales_performance', 'tpl_stock_levels', 'tpl_workforce_overview'];
 
-let world: World;
+let world: OwnWorld;
 beforeAll(async () => {
   world = await startWorld();
 }, 120_000);

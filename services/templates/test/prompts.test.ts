@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { builtInFolder, readTemplateFolder } from '../src/catalogue/catalogue.ts';
 import { difference, tableIn } from './support/table.ts';
-import { dataIn, startWorld, type World } from './support/world.ts';
+import { dataIn, shareWorld, type World } from './support/world.ts';
 
 const files = await readTemplateFolder(builtInFolder);
 const templates = files.flatMap((file) => ('template' in file ? [file.template] : []));
@@ -10,7 +10,7 @@ const templates = files.flatMap((file) => ('template' in file ? [file.template] 
 let world: World;
 let data: Client;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await shareWorld();
   const url = new URL(world.system.endpoints['postgres'] ?? '');
   url.pathname += '_demonstration';
   data = new Client({ connectionString: url.href, options: '-c timezone=UTC' });

@@ -3,7 +3,7 @@ import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { operatorsTemplate, writeTemplate } from './support/template-file.ts';
-import { dataIn, errorIn, type Organization, startWorld, type World } from './support/world.ts';
+import { dataIn, errorIn, type Organization, type OwnWorld, startWorld } from './support/world.ts';
 
 interface Template {
   id: string;
@@ -40,7 +40,7 @@ interface Activation {
 }
 
 const sales = 'tpl_sales_performance';
-let world: World;
+let world: OwnWorld;
 let elsewhere: TestDatabase;
 beforeAll(async () => {
   elsewhere = await testDatabase();

@@ -111,7 +111,11 @@ async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: 
 }
 
 /** A client of a service of this system, which speaks as the one named. */
-export function clientOf<Name extends ServiceName>(system: LocalSystem, service: Name, as: string): Client<Name> {
+export function clientOf<Name extends ServiceName>(
+  system: Pick<LocalSystem, 'endpoints' | 'secrets'>,
+  service: Name,
+  as: string,
+): Client<Name> {
   const address = system.endpoints[service];
   if (!address) throw new Error(`the system runs without ${service}`);
   return createClient(service, { address, as, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } });

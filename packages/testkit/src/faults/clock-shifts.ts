@@ -1,6 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { testFolder } from '../infrastructure/test-folder.ts';
+import { testFolder } from '../infrastructure/run-folder.ts';
 
 interface Signalled {
   kill(signal: NodeJS.Signals): void;

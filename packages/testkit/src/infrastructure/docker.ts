@@ -1,14 +1,15 @@
 import { hostname } from 'node:os';
 import { serverSettings } from '@agent-service/local/postgres/cluster';
 import { isAlive, markOf } from '@agent-service/local/processes/process-mark';
+import { withTimeout } from '@agent-service/work';
 import { PostgreSqlContainer } from '@testcontainers/postgresql';
-import { GenericContainer, Wait } from 'testcontainers';
-import { engineWithImages, removeContainers, runLabel } from './docker-engine.ts';
-import { redisDatabases } from './redis-databases.ts';
-import { images } from './settings.ts';
-import type { StartedServers } from './started.ts';
+import { type ContainerRuntimeClient, GenericContainer, getContainerRuntimeClient, ImageName, Wait } from 'testcontainers';
+import { disableRyukByDefault, images, redisDatabases, type StartedServers } from './settings.ts';
 
 const redisPort = 6379;
+const engineLimitMs = 5000;
+const pullLimitMs = 90_000;
+const runLabel = 'agent-service.test-run';
 
 /** PostgreSQL and Redis in containers. Every container carries this run's mark, by which it is removed whatever happened to the run. */
 export async function startDocker(): Promise<StartedServers> {
@@ -58,4 +59,28 @@ async function startRedisContainer(run: string): Promise<string> {
     .withWaitStrategy(Wait.forListeningPorts())
     .start();
   return `redis://${container.getHost()}:${container.getMappedPort(redisPort)}`;
+}
+
+/** The engine, once it has answered and has the images, or an error that says which of them it is. */
+async function engineWithImages(): Promise<ContainerRuntimeClient> {
+  disableRyukByDefault();
+  const client = await withTimeout(getContainerRuntimeClient(), engineLimitMs, () => new Error('the engine does not answer'));
+  for (const name of [images.postgres, images.redis]) await haveImage(client, ImageName.fromString(name));
+  return client;
+}
+
+async function haveImage(client: ContainerRuntimeClient, image: ImageName): Promise<void> {
+  if (await client.image.exists(image)) return;
+  await withTimeout(
+    client.image.pull(image),
+    pullLimitMs,
+    () => new Error(`${image.string} could not be pulled within ${pullLimitMs / 1000} s`),
+  );
+}
+
+/** Removes the containers of the given runs, whatever state they are in. */
+async function removeContainers(client: ContainerRuntimeClient, isOurs: (run: string) => boolean): Promise<void> {
+  const found = await client.container.dockerode.listContainers({ all: true, filters: { label: [runLabel] } });
+  const ours = found.filter((container) => isOurs(container.Labels[runLabel] ?? ''));
+  await Promise.all(ours.map((container) => client.container.getById(container.Id).remove({ force: true, v: true })));
 }

@@ -5,8 +5,7 @@ import { beginLife, type Life, waitUntilReady } from '@agent-service/local/proce
 import type { Ownership } from '@agent-service/local/processes/ownership';
 import type { ServerSpec } from '@agent-service/local/processes/spec';
 import { prepareRedis } from '@agent-service/local/redis/server';
-import { redisDatabases } from './redis-databases.ts';
-import type { StartedServers } from './started.ts';
+import { redisDatabases, type StartedServers } from './settings.ts';
 
 const readyLimitMs = 30_000;
 

@@ -1,5 +1,4 @@
-import { currentRun } from './current-run.ts';
-import { startRun } from './run.ts';
+import { currentRun, startRun } from './run.ts';
 
 /** Jest calls this once, before the first test file. */
 // biome-ignore lint/style/noDefaultExport: Jest takes the default export.

@@ -1,4 +1,4 @@
-import { currentRun } from './current-run.ts';
+import { currentRun } from './run.ts';
 
 /** Jest calls this once, after the last test file. */
 // biome-ignore lint/style/noDefaultExport: Jest takes the default export.

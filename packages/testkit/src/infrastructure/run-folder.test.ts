@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { clusterFolder } from '@agent-service/local/postgres/location';
 import { expect, test } from '@jest/globals';
-import { removeRunFolder } from './run-folder.ts';
-import { testFolder } from './test-folder.ts';
+import { removeRunFolder, testFolder } from './run-folder.ts';
 
 test('a cluster that had to be made outside of a closed folder goes with it', async () => {
   const folder = await testFolder();

@@ -7,6 +7,7 @@ import { until } from '@agent-service/local/host/waiting';
 import { ownerOf, stopLeftIn } from '@agent-service/local/processes/ownership';
 import { isAlive, signalGroup } from '@agent-service/local/processes/process-mark';
 import { removeOutsideCluster } from '@agent-service/local/system/remove-data';
+import { sharedInfrastructure } from './settings.ts';
 
 const prefix = 'agent-service-test-';
 
@@ -15,10 +16,15 @@ export async function makeRunFolder(): Promise<string> {
   return await makeFolder(join(tmpdir(), prefix));
 }
 
-export async function makeFolder(path: string): Promise<string> {
+async function makeFolder(path: string): Promise<string> {
   const folder = await mkdtemp(path);
   await chmod(folder, 0o711);
   return folder;
+}
+
+/** An empty folder of its own, removed after the run with whatever was left running by a supervisor in it. */
+export async function testFolder(): Promise<string> {
+  return await makeFolder(join(sharedInfrastructure().folder, 'test-'));
 }
 
 /**

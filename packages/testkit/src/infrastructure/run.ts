@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { reasonOf } from '@agent-service/local/host/local-error';
 import { type Ownership, takeFolder } from '@agent-service/local/processes/ownership';
-import { mayHaveDocker } from './docker-present.ts';
 import { startEmbedded } from './embedded.ts';
 import { makeRunFolder, removeRunFolder, sweepDeadRuns } from './run-folder.ts';
-import { forcedKind, publishInfrastructure } from './settings.ts';
-import type { StartedServers } from './started.ts';
+import { dockerHost, forcedKind, publishInfrastructure, type StartedServers } from './settings.ts';
 
 /** What one run of the tests has started. */
 export interface Run {
@@ -58,3 +59,19 @@ function announce(servers: StartedServers, why?: string): StartedServers {
   process.stdout.write(`Tests run on PostgreSQL and Redis from ${what}${why ? `: ${why}` : ''}\n`);
   return servers;
 }
+
+/** A look at the usual places, so that a machine without Docker does not pay for asking an engine. */
+function mayHaveDocker(): boolean {
+  const sockets = ['/var/run/docker.sock', join(homedir(), '.docker/run/docker.sock'), join(homedir(), '.colima/default/docker.sock')];
+  return Boolean(dockerHost) || sockets.some((socket) => existsSync(socket));
+}
+
+let current: Run | undefined;
+
+/** The run that the global setup started, for the global teardown of the same process. */
+export const currentRun = {
+  get: () => current,
+  set: (run: Run) => {
+    current = run;
+  },
+};

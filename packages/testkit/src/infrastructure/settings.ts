@@ -39,6 +39,9 @@ export const machineEnvironment = {
   NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] ?? join(repositoryRoot, '.cache', 'compile-cache'),
 };
 
+/** Tells Jest's workers apart. */
+export const workerName = env['JEST_WORKER_ID'] ?? '1';
+
 export const dockerHost = env['DOCKER_HOST'];
 
 /** What the global setup leaves for the test files. */
@@ -60,4 +63,15 @@ export function sharedInfrastructure(): SharedInfrastructure {
   const value = env[variable];
   if (value === undefined) throw new Error('the tests have no infrastructure: run them with npm test, whose global setup starts it');
   return JSON.parse(value) as SharedInfrastructure;
+}
+
+/** Logical databases of the shared Redis: one for each test file that asks. */
+export const redisDatabases = 2048;
+
+/** A PostgreSQL and a Redis that run, with the administrator's URLs. */
+export interface StartedServers {
+  readonly kind: InfrastructureKind;
+  readonly postgresUrl: string;
+  readonly redisUrl: string;
+  stop(): Promise<void>;
 }

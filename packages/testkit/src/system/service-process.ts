@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { repositoryRoot } from '@agent-service/local/host/environment';
 import { freePort } from '@agent-service/local/host/ports';
 import { machineEnvironment } from '../infrastructure/settings.ts';
-import { until } from '../infrastructure/until.ts';
+import { until } from '../until.ts';
 
 const readyLimitMs = 60_000;
 

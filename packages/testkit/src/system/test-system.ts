@@ -1,10 +1,10 @@
 import { freePort } from '@agent-service/local/host/ports';
 import { type LocalOptions, type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
+import { testFolder } from '../infrastructure/run-folder.ts';
 import { machineEnvironment, systemRedisKind } from '../infrastructure/settings.ts';
-import { testDatabase } from '../infrastructure/test-database.ts';
-import { testFolder } from '../infrastructure/test-folder.ts';
-import { testRedis } from '../infrastructure/test-redis.ts';
-import { testRedisCluster } from '../infrastructure/test-redis-cluster.ts';
+import { testDatabase } from '../servers/test-database.ts';
+import { testRedis } from '../servers/test-redis.ts';
+import { testRedisCluster } from '../servers/test-redis-cluster.ts';
 
 /** Settings of a system whose limits no test means to meet. */
 export const withoutRateLimits: Readonly<Record<string, string>> = Object.fromEntries(

@@ -3,13 +3,13 @@ import type { ReceivedResponse } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { stream } from '../support/sse.ts';
 import { until } from '../support/until.ts';
-import { makeAgent, startWorld, type World } from './world.ts';
+import { makeAgent, shareWorld, type World } from './world.ts';
 
 let world: World;
 let agentId: string;
 let key: string;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await shareWorld();
   key = world.ours.keys.live;
   agentId = await makeAgent(world.call, key);
 });

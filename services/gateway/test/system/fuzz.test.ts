@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { everyRoute as routes } from '../../src/routes/index.ts';
 import { makeIds, title } from './requests.ts';
-import { startWorld, type World, withWebhooks } from './world.ts';
+import { shareWorld, type World } from './world.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_120);
 const requests = Number(process.env['FUZZ_REQUESTS'] ?? 2_400);
@@ -24,7 +24,7 @@ let world: World;
 let api: OpenApi;
 let ajv: Ajv2020;
 beforeAll(async () => {
-  world = await startWorld(withWebhooks);
+  world = await shareWorld();
   api = (await world.call(undefined, { method: 'GET', path: '/openapi.json' })).json<OpenApi & Record<string, unknown>>();
   ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { readCredentials } from '@agent-service/local/system/secrets';
 import type { ReceivedResponse } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { makeAgent, startWorld, type World } from './world.ts';
+import { makeAgent, shareWorld, type World } from './world.ts';
 
 let world: World;
 let demonstrationKey: string;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await shareWorld();
   demonstrationKey = readCredentials(join(world.system.dataDir, 'credentials.json'))?.api_keys.live ?? '';
 }, 120_000);
 afterAll(() => world.stop(), 60_000);

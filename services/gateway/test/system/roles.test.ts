@@ -4,11 +4,11 @@ import type { SentRequest } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { everyRoute } from '../../src/routes/index.ts';
 import { makeIds, validRequest } from './requests.ts';
-import { startWorld, type World, withWebhooks } from './world.ts';
+import { shareWorld, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld(withWebhooks);
+  world = await shareWorld();
 });
 afterAll(() => world.stop());
 

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, createClient } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startWorld, type World } from './world.ts';
+import { shareWorld, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await shareWorld();
 });
 afterAll(() => world.stop());
 

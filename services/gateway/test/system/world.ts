@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, createClient, type Environment, operatorService, type Principal, withCall } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
-import type { LocalSystem } from '@agent-service/local/system/system';
-import { type ReceivedResponse, type SentRequest, send, testSystem, withoutRateLimits } from '@agent-service/testkit';
+import {
+  type ReceivedResponse,
+  type SentRequest,
+  type SystemAccess,
+  send,
+  sharedSystem,
+  testSystem,
+  withoutRateLimits,
+} from '@agent-service/testkit';
 import { connectCredits, spend } from './spend.ts';
 
 export interface Organization {
@@ -13,7 +20,7 @@ export interface Organization {
 
 /** A running system with an operator at hand, and two organizations with some credits and usage that must never meet. */
 export interface World {
-  system: LocalSystem;
+  system: SystemAccess;
   /** Every gateway there is. */
   gateways: string[];
   operator: Client<'identity'>;
@@ -55,8 +62,16 @@ export async function makeWebhook(call: World['call'], key: string): Promise<str
 /** The settings of a world in which webhooks are on and may lead to this machine. */
 export const withWebhooks = { WEBHOOKS_ENABLED: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
+/** On a system of its own. */
 export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
   const system = await testSystem({ ...withoutRateLimits, REPLICAS: 'gateway=2', ...settings }, { seed });
+  return await openWorld(system, settings['WEBHOOKS_ENABLED'] === 'true', () => system.stop());
+}
+
+/** On the system that test files share, which has webhooks. */
+export const shareWorld = async (): Promise<World> => await openWorld(await sharedSystem(), true, async () => undefined);
+
+async function openWorld(system: SystemAccess, hasWebhooks: boolean, stopSystem: () => Promise<void>): Promise<World> {
   const operator = createClient('identity', {
     address: system.endpoints['identity'] ?? '',
     as: operatorService,
@@ -72,7 +87,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     for (const key of Object.values(keys)) {
       await furnish(call, key, 'PUT', `/v1/credits/users/${made.userId}/allocation`, { monthly_limit: 50_000 });
       await makeAgent(call, key);
-      if (settings['WEBHOOKS_ENABLED'] === 'true') await makeWebhook(call, key);
+      if (hasWebhooks) await makeWebhook(call, key);
     }
     return { id: made.organizationId, adminId: made.userId, keys };
   };
@@ -94,7 +109,7 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
     async stop() {
       operator.close();
       credits.close();
-      await system.stop();
+      await stopSystem();
     },
   };
 }

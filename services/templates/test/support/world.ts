@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { type Client, operatorService, type ServiceName } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
 import { clientOf, type LocalSystem } from '@agent-service/local/system/system';
-import { type ReceivedResponse, send, testFolder, testSystem, withoutRateLimits } from '@agent-service/testkit';
+import {
+  type ReceivedResponse,
+  type SystemAccess,
+  send,
+  sharedSystem,
+  testFolder,
+  testSystem,
+  withoutRateLimits,
+} from '@agent-service/testkit';
 
 export interface Organization {
   readonly id: string;
@@ -17,10 +25,9 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A running system with the demonstration in it, an operator at hand and a folder of the operator's own templates. */
+/** A running system with the demonstration in it, and an operator. */
 export interface World {
-  readonly system: LocalSystem;
-  readonly templatesFolder: string;
+  readonly system: SystemAccess;
   /** The organization that `npm start` makes, with the demonstration data connected. */
   readonly demonstration: Organization['keys'];
   readonly call: (key: string, method: string, path: string, sent?: Sent) => Promise<ReceivedResponse>;
@@ -31,11 +38,25 @@ export interface World {
   readonly stop: () => Promise<void>;
 }
 
-export async function startWorld(prepare: (templatesFolder: string) => Promise<void> = async () => undefined): Promise<World> {
+/** Its processes may be killed, and its operator has a folder of templates. */
+export interface OwnWorld extends World {
+  readonly system: LocalSystem;
+  readonly templatesFolder: string;
+}
+
+/** On a system of its own, with the templates that `prepare` leaves in the operator's folder. */
+export async function startWorld(prepare: (templatesFolder: string) => Promise<void> = async () => undefined): Promise<OwnWorld> {
   const templatesFolder = join(await testFolder(), 'templates');
   await mkdir(templatesFolder);
   await prepare(templatesFolder);
   const system = await testSystem({ ...withoutRateLimits, TEMPLATES_DIR: templatesFolder }, { seed });
+  return { ...openWorld(system, () => system.stop()), system, templatesFolder };
+}
+
+/** On the system that test files share, with the templates that the service brings. */
+export const shareWorld = async (): Promise<World> => openWorld(await sharedSystem(), async () => undefined);
+
+function openWorld(system: SystemAccess, stopSystem: () => Promise<void>): World {
   const clients: { close(): void }[] = [];
   const operator: World['operator'] = (name) => {
     const client = clientOf(system, name, operatorService);
@@ -48,7 +69,6 @@ export async function startWorld(prepare: (templatesFolder: string) => Promise<v
   };
   return {
     system,
-    templatesFolder,
     demonstration,
     operator,
     call: (key, method, path, { body, headers = {} } = {}) =>
@@ -67,7 +87,7 @@ export async function startWorld(prepare: (templatesFolder: string) => Promise<v
     },
     async stop() {
       for (const client of clients) client.close();
-      await system.stop();
+      await stopSystem();
     },
   };
 }

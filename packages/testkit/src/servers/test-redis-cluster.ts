@@ -1,7 +1,7 @@
 import { freePort } from '@agent-service/local/host/ports';
 import type { Redis } from 'ioredis';
+import { until } from '../until.ts';
 import { type RedisFleet, type RedisProcess, redisFleet } from './redis-nodes.ts';
-import { until } from './until.ts';
 
 const primaries = 3;
 const slots = 16_384;

@@ -5,8 +5,8 @@ import { type Ownership, takeFolder } from '@agent-service/local/processes/owner
 import { signalGroup } from '@agent-service/local/processes/process-mark';
 import { prepareRedis } from '@agent-service/local/redis/server';
 import { Redis } from 'ioredis';
-import { startServer } from './embedded.ts';
-import { testFolder } from './test-folder.ts';
+import { startServer } from '../infrastructure/embedded.ts';
+import { testFolder } from '../infrastructure/run-folder.ts';
 
 /** One of several servers that belong together. */
 export interface RedisProcess {

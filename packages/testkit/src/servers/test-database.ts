@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
-import { sharedInfrastructure } from './settings.ts';
+import { sharedInfrastructure } from '../infrastructure/settings.ts';
 
 export interface TestDatabase {
   /** The administrator's URL of a database that nobody else uses. */

@@ -3,8 +3,8 @@ import { freePort } from '@agent-service/local/host/ports';
 import type { Life } from '@agent-service/local/processes/life';
 import { takeFolder } from '@agent-service/local/processes/ownership';
 import { prepareRedis } from '@agent-service/local/redis/server';
-import { startServer } from './embedded.ts';
-import { testFolder } from './test-folder.ts';
+import { startServer } from '../infrastructure/embedded.ts';
+import { testFolder } from '../infrastructure/run-folder.ts';
 
 /** A Redis that one test file may flush, stop and start again at the same address. */
 export interface OwnRedis {

@@ -1,5 +1,5 @@
+import { until } from '../until.ts';
 import { type RedisProcess, redisFleet } from './redis-nodes.ts';
-import { until } from './until.ts';
 
 const master = 'main';
 const sentinels = 3;

@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
-import { redisDatabases } from './redis-databases.ts';
-import { sharedInfrastructure } from './settings.ts';
+import { redisDatabases, sharedInfrastructure } from '../infrastructure/settings.ts';
 
 /**
  * A logical database of the shared Redis that no other file has: keys are apart, while channels and FLUSHALL are not.
