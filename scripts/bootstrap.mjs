@@ -100,7 +100,7 @@ function refuseWithoutRegistry(output) {
     )?.[0];
   if (!reason) return;
   throw new BootstrapError(
-    `npm can not get the packages (${reason}). They are needed once; later starts need no network.\nCheck the connection, the proxy (npm config get proxy) and the registry (npm config get registry), then run the same command again.`,
+    `npm cannot get the packages (${reason}). They are needed once; later starts need no network.\nCheck the connection, the proxy (npm config get proxy) and the registry (npm config get registry), then run the same command again.`,
   );
 }
 
@@ -115,7 +115,7 @@ function missingLinks() {
   });
 }
 
-/** The types appear all together: whoever imports them meanwhile sees the old ones or the new. */
+/** The types appear all together: an import in the meantime sees the old ones or the new. */
 async function generate() {
   const draft = `${generated}.${process.pid}`;
   const stamp = protoHash();
@@ -158,15 +158,15 @@ async function timed(what, work) {
 async function alone(work) {
   mkdirSync(dirname(lockFile), { recursive: true });
   const self = `${process.pid} ${startTime(process.pid)}`;
-  let told = false;
+  let isAnnounced = false;
   while (!take(self)) {
     const owner = read(lockFile);
     if (owner !== undefined && !isAlive(owner)) {
       release(owner);
       continue;
     }
-    if (!told) process.stdout.write(`Waiting for another command that is installing (pid ${owner?.split(' ')[0]}) …\n`);
-    told = true;
+    if (!isAnnounced) process.stdout.write(`Waiting for another command that is installing (pid ${owner?.split(' ')[0]}) …\n`);
+    isAnnounced = true;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   const releaseOnExit = () => release(self);

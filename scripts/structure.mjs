@@ -49,10 +49,10 @@ else {
 }
 
 function check(figures) {
-  const broken = brokenBounds(figures);
-  for (const line of broken) console.log(line);
+  const findings = brokenBounds(figures);
+  for (const line of findings) console.log(line);
   console.log(`${figures.files} source files`);
-  process.exitCode = broken.length > 0 ? 1 : 0;
+  process.exitCode = findings.length > 0 ? 1 : 0;
 }
 
 function report(figures) {

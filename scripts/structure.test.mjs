@@ -118,7 +118,7 @@ describe('the structure script', () => {
   });
 
   test('finds the handler of a worker, and the caller of a method', () => {
-    const reachedBy = (wanted) => figures.behaviours.find(({ name }) => name === wanted).reached;
+    const reachedBy = (behaviour) => figures.behaviours.find(({ name }) => name === behaviour).reached;
     expect(reachedBy('retry a webhook')).toContain('services/webhook-dispatcher/src/deliver.ts');
     expect(reachedBy('settle an answer')).toContain('services/agents/src/rpc/complete-answer.ts');
   });

@@ -27,7 +27,11 @@ const forms = {
     env: { TEST_REDIS: 'cluster' },
     suites: ['services/gateway/test/system', 'services/templates'],
   },
-  webhooks: { about: '5,000 events', env: { WEBHOOK_FAULT_EVENTS: '5000' }, suites: ['services/webhooks/test/faults.test.ts'] },
+  webhooks: {
+    about: '5,000 events, and template activations between kills',
+    env: { WEBHOOK_FAULT_EVENTS: '5000', TEMPLATE_FAULT_ROUNDS: '12' },
+    suites: ['services/(webhooks|templates)/test/faults.test.ts'],
+  },
   fuzz: { about: '20,000 requests', env: { FUZZ_REQUESTS: '20000' }, suites: ['services/gateway/test/system/fuzz.test.ts'] },
   ledger: {
     about: 'long random histories of the ledger and of answers',

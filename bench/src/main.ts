@@ -5,8 +5,8 @@ import { isKept, type Outcome, type Promised } from './scenario.ts';
 import { scenarios } from './scenarios/index.ts';
 
 const results = fileURLToPath(new URL('../results/', import.meta.url));
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !scenarios.some((scenario) => scenario.name === name));
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !scenarios.some((scenario) => scenario.name === name));
 if (unknown.length > 0) {
   console.error(`No scenario is called ${unknown.join(', ')}. There are: ${scenarios.map(({ name }) => name).join(', ')}.`);
   process.exit(2);
@@ -20,7 +20,7 @@ function lineOf({ name, measured, atLeast, atMost }: Promised): string {
 mkdirSync(results, { recursive: true });
 let missed = 0;
 for (const scenario of scenarios) {
-  if (wanted.length > 0 && !wanted.includes(scenario.name)) continue;
+  if (names.length > 0 && !names.includes(scenario.name)) continue;
   console.log(`${scenario.name}: ${scenario.about}`);
   const outcome: Outcome = await scenario.run((line) => console.log(`  ${line}`));
   for (const promise of outcome.promises) console.log(lineOf(promise));

@@ -5,7 +5,7 @@ const ticksPerSecond = 100;
 
 interface Stat {
   readonly parent: number;
-  /** Of the process itself and of its children that have ended. */
+  /** Processor time of the process itself and of its children that have ended. */
   readonly milliseconds: number;
 }
 

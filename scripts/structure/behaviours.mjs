@@ -36,8 +36,8 @@ export const behaviours = {
 export function findEntry({ files }, entry) {
   for (const [path, file] of files) {
     if (!path.startsWith(`${entry.folder}/`)) continue;
-    const found = finders[entry.queue ? 'queue' : entry.client ? 'client' : 'export'](file, entry);
-    if (found) return found;
+    const entryNode = finders[entry.queue ? 'queue' : entry.client ? 'client' : 'export'](file, entry);
+    if (entryNode) return entryNode;
   }
   throw new Error(`No ${JSON.stringify(entry)} in the sources: did its name change? scripts/structure/behaviours.mjs names it.`);
 }
@@ -58,8 +58,8 @@ function findExport(file, { name }) {
 function findHandler(file, { queue }) {
   const call = findNode(
     file,
-    ({ kind, expression, arguments: given }) =>
-      kind === SyntaxKind.CallExpression && expression.text === 'startWorker' && given.some((argument) => argument.text === queue),
+    ({ kind, expression, arguments: passed }) =>
+      kind === SyntaxKind.CallExpression && expression.text === 'startWorker' && passed.some((argument) => argument.text === queue),
   );
   return call?.arguments.at(-1).properties?.find(({ name }) => name?.text === 'handle');
 }
@@ -73,7 +73,7 @@ function findCaller(file, { client, method }) {
 
 function findNode(node, matches) {
   if (matches(node)) return node;
-  let found;
-  node.forEachChild((child) => void (found ??= findNode(child, matches)));
-  return found;
+  let match;
+  node.forEachChild((child) => void (match ??= findNode(child, matches)));
+  return match;
 }

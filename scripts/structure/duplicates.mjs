@@ -1,4 +1,4 @@
-// Blocks of lines that stand in more than one place.
+// Blocks of lines that stand in more than one occurrence.
 
 /** Lines that say something: no blanks, comments, imports or lone brackets. */
 function meaningfulLines(text) {
@@ -15,7 +15,7 @@ function meaningfulLines(text) {
   });
 }
 
-/** Blocks of at least `size` meaningful lines that occur twice or more, each with its places, longest first. */
+/** Blocks of at least `size` meaningful lines that occur twice or more, each with its occurrences, longest first. */
 export function duplicatedBlocks(texts, size) {
   const lines = new Map([...texts].map(([path, text]) => [path, meaningfulLines(text)]));
   const lineAt = ({ path, at }, offset) => lines.get(path)[at + offset]?.line;
@@ -28,19 +28,21 @@ export function duplicatedBlocks(texts, size) {
       .join('\n');
   const covered = new Set();
   const blocks = [];
-  for (const places of Map.groupBy(windows, contentOf).values()) {
-    if (places.length === 1 || places.some(({ path, at }) => covered.has(`${path}:${at}`))) continue;
-    const length = commonLength(places, lineAt, size);
-    for (const { path, at } of places) for (let offset = 0; offset + size <= length; offset += 1) covered.add(`${path}:${at + offset}`);
-    blocks.push({ length, places: places.map(({ path, at }) => `${path}:${lines.get(path)[at].number}`) });
+  for (const occurrences of Map.groupBy(windows, contentOf).values()) {
+    if (occurrences.length === 1 || occurrences.some(({ path, at }) => covered.has(`${path}:${at}`))) continue;
+    const length = commonLength(occurrences, lineAt, size);
+    for (const { path, at } of occurrences)
+      for (let offset = 0; offset + size <= length; offset += 1) covered.add(`${path}:${at + offset}`);
+    blocks.push({ length, places: occurrences.map(({ path, at }) => `${path}:${lines.get(path)[at].number}`) });
   }
   return blocks.sort((a, b) => b.length - a.length);
 }
 
-function commonLength(places, lineAt, least) {
+function commonLength(occurrences, lineAt, least) {
   let length = least;
   const goesOn = () =>
-    lineAt(places[0], length) !== undefined && places.every((place) => lineAt(place, length) === lineAt(places[0], length));
+    lineAt(occurrences[0], length) !== undefined &&
+    occurrences.every((occurrence) => lineAt(occurrence, length) === lineAt(occurrences[0], length));
   while (goesOn()) length += 1;
   return length;
 }

@@ -67,18 +67,18 @@ function readTests(root, area) {
 const sized = (lines) => (path) => `${path} (${lines.get(path)})`;
 
 function longFunctions(path, file) {
-  const found = [];
+  const findings = [];
   const lineOf = (position) => file.text.slice(0, position).split('\n').length;
   const visit = (node) => {
     if (isFunctionLikeDeclaration(node) && node.body) {
       const begin = lineOf(node.getStart(file));
       const length = lineOf(node.end) - begin + 1;
-      if (length > bounds.functionLines) found.push(`${path}:${begin} (${length} lines)`);
+      if (length > bounds.functionLines) findings.push(`${path}:${begin} (${length} lines)`);
     }
     node.forEachChild((child) => void visit(child));
   };
   visit(file);
-  return found;
+  return findings;
 }
 
 function fullFolders(paths) {

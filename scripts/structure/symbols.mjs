@@ -17,8 +17,8 @@ export function createSymbols({ checker, files, project, pathOf }) {
   const membersByName = indexMembers(files);
   const symbolsOfFile = memoize((file) => {
     const identifiers = collect(file, ({ kind }) => kind === SyntaxKind.Identifier);
-    const found = checker.getSymbolAtLocation(identifiers);
-    return new Map(identifiers.map((identifier, index) => [identifier, found[index]]));
+    const symbols = checker.getSymbolAtLocation(identifiers);
+    return new Map(identifiers.map((identifier, index) => [identifier, symbols[index]]));
   });
   const contextualType = memoize((literal) => checker.getContextualType(literal));
   /** Fields that hold data lead nowhere: what writes a field is another behaviour. */
@@ -95,7 +95,7 @@ export function createSymbols({ checker, files, project, pathOf }) {
   }
 }
 
-/** Members of classes and of object literals, by name. What a literal that is an argument holds is followed with the call. */
+/** Members of classes and of object literals, by name. The functions in a literal that is an argument are followed with the call. */
 function indexMembers(files) {
   const owners = [...files.values()].flatMap((file) =>
     collect(file, (node) => isClass(node) || (node.kind === SyntaxKind.ObjectLiteralExpression && !isPassed(node))),
@@ -109,10 +109,10 @@ function isPassed(node) {
   return [SyntaxKind.PropertyAssignment, SyntaxKind.ObjectLiteralExpression].includes(node.parent.kind) && isPassed(node.parent);
 }
 
-function collect(node, matches, found = []) {
-  if (matches(node)) found.push(node);
-  node.forEachChild((child) => void collect(child, matches, found));
-  return found;
+function collect(node, matches, collected = []) {
+  if (matches(node)) collected.push(node);
+  node.forEachChild((child) => void collect(child, matches, collected));
+  return collected;
 }
 
 /** Values by key; while one is being worked out it is empty, since names may lead round in a circle. */

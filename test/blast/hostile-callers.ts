@@ -66,7 +66,7 @@ const backlog: Misbehaviour = {
 };
 
 const silentModel: Misbehaviour = {
-  name: 'the model never answers one tenant, whose streams nobody reads',
+  name: 'the model never answers one tenant, which does not read its streams',
   async run(world, durationMs) {
     world.replyToHostile(() => ({ kind: 'silence' }));
     const streams = Array.from({ length: 100 }, () => openUnreadStream(world));

@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { LoadSample } from '@agent-service/testkit';
 
-/** What became of the steady tenant's messages. */
+/** The outcomes of the steady tenant's messages. */
 export interface SteadyResult {
   readonly samples: readonly LoadSample[];
-  /** Of the messages that were accepted. */
+  /** Ids of the messages that were accepted. */
   readonly messageIds: readonly string[];
 }
 

@@ -39,7 +39,7 @@ export interface BlastWorld {
   sendHostile(method: string, path: string, body?: string, headers?: Readonly<Record<string, string>>): Promise<number>;
   /** Sends messages of the hostile tenant without waiting for their answers; resolves with the status. */
   sendHostileMessage(text: string): Promise<number>;
-  /** What the model does with a message of the hostile tenant from now on. */
+  /** Sets the model's reply to messages of the hostile tenant. */
   replyToHostile(reply: (request: ChatRequest) => ModelReply): void;
   connectHostileDataSource(url: string): Promise<void>;
   /** A PostgreSQL URL of an unprivileged account with a small table `stock`, and tables `table_0` to `table_199`. */
@@ -112,7 +112,7 @@ const isSteady = ({ messages }: ChatRequest) => String(messages.findLast(({ role
 
 export const answerAtOnce = (): ModelReply => ({ kind: 'text', text: 'Done.' });
 
-/** What every answer of the steady tenant says when its query ran. */
+/** The answer of the steady tenant whenever its query ran. */
 export const steadyContent = 'There are 12750 pieces.';
 
 /** One query over the tenant's own data, then an answer that repeats its result. */
@@ -139,8 +139,8 @@ async function writeSettings(model: ScriptedModel): Promise<Record<string, strin
 }
 
 async function makeTenant(system: LocalSystem, { identity, credits }: Operators, name: string): Promise<Tenant> {
-  const made = await identity.createOrganization({ name });
-  const { organizationId, userId, liveApiKey: key } = made;
+  const created = await identity.createOrganization({ name });
+  const { organizationId, userId, liveApiKey: key } = created;
   await credits.grant({ tenant: { organizationId, environment: 'live' }, grantId: `grant-${name}`, amount: granted });
   const call = async <Data>(method: string, path: string, body: object) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

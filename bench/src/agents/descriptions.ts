@@ -9,31 +9,31 @@ const categories = ['finance', 'sales', 'inventory', 'purchasing', 'hr'];
 const statuses = ['draft', 'active', 'inactive'];
 const wordsOfOne = 15;
 
-/** How many agents each of the searches finds. */
+/** The number of agents that each search finds. */
 export const matches = 20;
 
-/** Searches that find just so many: a word that nobody else has, common words in an order that nobody else has, and two characters. */
+/** Searches with that many matches: a word that no other text has, common words in an order that no other text has, and two characters. */
 export const searches = {
   'a rare word': 'zebrafinch',
   'common words': 'actual seasonal payments',
   'two characters': '在庫',
 } as const;
 
-/** So many agents with believable texts, every search's matches spread evenly among them. */
+/** Agents with believable texts, every search's matches spread evenly among them. */
 export function agentsWithMatches(count: number): BulkAgent[] {
   const random = randomOf(7);
   const pick = (from: readonly string[]): string => from[random.below(from.length)] ?? '';
   const every = count / matches;
   const planted = Object.values(searches);
   const text = (): string => {
-    const made = Array.from({ length: wordsOfOne }, () => pick(words)).join(' ');
-    return made.includes(searches['common words']) ? text() : made;
+    const sample = Array.from({ length: wordsOfOne }, () => pick(words)).join(' ');
+    return sample.includes(searches['common words']) ? text() : sample;
   };
   return Array.from({ length: count }, (_, n) => {
-    const found = planted[n % every];
+    const match = planted[n % every];
     return {
       name: `${pick(words)} ${n}`,
-      description: found === undefined ? text() : `${text()}, ${found}.`,
+      description: match === undefined ? text() : `${text()}, ${match}.`,
       category: pick(categories),
       status: pick(statuses),
     };

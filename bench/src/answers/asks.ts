@@ -57,9 +57,9 @@ export interface SteadyLoad {
   readonly rampMs: number;
 }
 
-/** So many callers, each with one question under way at any time; what each question took once all callers are there. */
+/** The times of the questions of `inFlight` callers with one question each at any time, from when all callers have begun. */
 export async function askSteadily({ question, inFlight, seconds, rampMs }: SteadyLoad): Promise<Asked[]> {
-  const asked: Asked[] = [];
+  const times: Asked[] = [];
   const measuredFrom = performance.now() + rampMs;
   const end = measuredFrom + seconds * 1000;
   const caller = async (index: number) => {
@@ -67,11 +67,11 @@ export async function askSteadily({ question, inFlight, seconds, rampMs }: Stead
     while (performance.now() < end) {
       const began = performance.now();
       const one = await ask(question);
-      if (began >= measuredFrom) asked.push(one);
+      if (began >= measuredFrom) times.push(one);
     }
   };
   await Promise.all(Array.from({ length: inFlight }, (_, index) => caller(index)));
-  return asked;
+  return times;
 }
 
 export function quantile(values: readonly number[], of: number): number {

@@ -13,7 +13,7 @@ export interface FloorOptions {
   readonly modelUrl: string;
 }
 
-/** What answering a message costs at the very least: Express, one insert, one job, one call of the model, one insert, one reply. */
+/** The least that answering a message costs: Express, one insert, one job, one call of the model, one insert, one reply. */
 export async function startAnswersFloor({ databaseUrl, redisUrl, modelUrl }: FloorOptions): Promise<AnswersFloor> {
   const database = new Client({ connectionString: databaseUrl });
   await database.connect();

@@ -8,7 +8,7 @@ import { writeModelsFile } from './models-file.ts';
 
 export interface AnswersSystem extends BenchSystem {
   readonly modelUrl: string;
-  /** Sends a request as the demonstration's administrator, or as whoever has the key. */
+  /** Sends a request as the demonstration's administrator, or with the given key. */
   call<Data>(method: string, path: string, body?: object, key?: string): Promise<Data>;
   /** An organization with credits, an agent that is active, and the path of its messages. */
   organization(name: string): Promise<{ key: string; messages: string }>;
@@ -63,15 +63,15 @@ async function makeOrganization({ system }: BenchSystem, name: string): Promise<
   const identity = createClient('identity', { ...options, address: system.endpoints['identity'] ?? '' });
   const credits = createClient('credits', { ...options, address: system.endpoints['credits'] ?? '' });
   try {
-    const made = await identity.createOrganization({ name });
-    await credits.grant({ tenant: { organizationId: made.organizationId, environment: 'live' }, grantId: name, amount: String(issued) });
-    const allocation = await fetch(`${system.url}/v1/credits/users/${made.userId}/allocation`, {
+    const created = await identity.createOrganization({ name });
+    await credits.grant({ tenant: { organizationId: created.organizationId, environment: 'live' }, grantId: name, amount: String(issued) });
+    const allocation = await fetch(`${system.url}/v1/credits/users/${created.userId}/allocation`, {
       method: 'PUT',
-      headers: { authorization: `Bearer ${made.liveApiKey}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${created.liveApiKey}`, 'content-type': 'application/json' },
       body: JSON.stringify({ monthly_limit: limit }),
     });
     if (!allocation.ok) throw new Error(`no allocation: ${allocation.status} ${await allocation.text()}`);
-    return made.liveApiKey;
+    return created.liveApiKey;
   } finally {
     identity.close();
     credits.close();

@@ -12,7 +12,7 @@ import { median, type Promised, type Scenario } from '../scenario.ts';
 const many = Number(process.env['BENCH_AGENTS'] ?? 100_000);
 const few = 1_000;
 const rounds = 60;
-/** Two pages that somebody could ask for: the default one, and the largest. */
+/** The sizes of the default and of the largest page. */
 const limits = [20, 100];
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -32,7 +32,7 @@ async function inTurns(one: () => Promise<unknown>, other: () => Promise<unknown
   return [median(times.map(([first]) => first)), median(times.map(([, second]) => second))];
 }
 
-/** What looking through an organization's agents costs when there are a hundred times more. */
+/** The cost of listing an organization's agents when there are a hundred times more. */
 export const agentsList: Scenario = {
   name: 'agents-list',
   about: `pages and searches over ${many} agents of one organization, against page 1 and against ${few} agents`,

@@ -21,10 +21,10 @@ export const answersInFlight: Scenario = {
       await Promise.all(Array.from({ length: 100 }, () => ask(question)));
       const before = residentOf(bench);
       const began = performance.now();
-      const asked = Promise.allSettled(Array.from({ length: inFlight }, () => ask(question)));
+      const answers = Promise.allSettled(Array.from({ length: inFlight }, () => ask(question)));
       await new Promise((resolve) => setTimeout(resolve, sampledAfterMs));
       const during = residentOf(bench);
-      const outcomes = await asked;
+      const outcomes = await answers;
       const completed = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.totalMs] : []));
       const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []));
       say(
@@ -44,7 +44,7 @@ export const answersInFlight: Scenario = {
   },
 };
 
-/** What the worker has of the machine's memory, in kB. */
+/** The worker's resident memory in kB. */
 function residentOf({ system }: AnswersSystem): number {
   const status = readFileSync(`/proc/${system.processes.get('answer-worker')?.pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]);

@@ -7,7 +7,7 @@ const modelMs = 300;
 const seconds = 10;
 const rampMs = 1_500;
 
-/** What the way to the model and back adds to the model's own time. */
+/** The time that the way to the model and back adds to the model's own. */
 export const answersLatency: Scenario = {
   name: 'answers-latency',
   about: `what is added to a model that takes ${modelMs} ms, with ${inFlight} answers in flight: whole answers, and the first delta of streamed ones`,

@@ -9,7 +9,7 @@ const seconds = 6;
 const rounds = 4;
 const body = { message: 'How did the last month go?' };
 
-/** What it costs that an answer is accepted once, leased, billed, recorded and limited, when the model costs nothing. */
+/** The cost of accepting an answer once, leasing, billing, recording and limiting it, when the model costs nothing. */
 export const answersThroughput: Scenario = {
   name: 'answers-throughput',
   about: `answers a second, ${connections} connections, model at once, against Express + insert + BullMQ job + model call + insert + reply`,

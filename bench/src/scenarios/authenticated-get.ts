@@ -8,7 +8,7 @@ const warmUpSeconds = 3;
 const seconds = 4;
 const rounds = 5;
 
-/** What authentication, limits, validation, logs, metrics and the error envelope cost on top of the bare libraries. */
+/** The cost of authentication, limits, validation, logs, metrics and the error envelope on top of the bare libraries. */
 export const authenticatedGet: Scenario = {
   name: 'authenticated-get',
   about: `GET of one user through gateway, identity and one query, ${connections} connections, against bare Express + gRPC + the same query`,

@@ -19,7 +19,7 @@ interface Round {
   floor: number;
 }
 
-/** What batches of one tenant in one transaction are worth, where all wait for the same rows. */
+/** The gain of batches of one tenant in one transaction, where all wait for the same rows. */
 export const creditsHot: Scenario = {
   name: 'credits-hot',
   about: `hold and settle pairs of one organization and user, ${atOnce} answers at once, against the same steps as row-locking transactions`,

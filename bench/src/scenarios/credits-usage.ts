@@ -37,7 +37,7 @@ async function inTurns(one: () => Promise<unknown>, other: () => Promise<unknown
   return [median(times.map(([first]) => first)), median(times.map(([, second]) => second))];
 }
 
-/** What reading usage costs when there is a hundred times more of it. */
+/** The cost of reading usage when there is a hundred times more of it. */
 export const creditsUsage: Scenario = {
   name: 'credits-usage',
   about: `aggregates and lists over ${records} usage records, against GROUP BY over them and against ${fewRecords} records`,

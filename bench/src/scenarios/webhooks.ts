@@ -3,7 +3,7 @@ import { startWebhookWorld, type WebhookWorld } from '../webhooks/world.ts';
 
 const seconds = 5;
 const rounds = 3;
-/** Of what can be delivered, so that what is waited for is the way and not the line. */
+/** Share of the highest rate, at which a delivery's time is its way and not its wait in the queue. */
 const easy = 0.3;
 
 interface Round {
@@ -15,7 +15,7 @@ interface Round {
 const percentile = (values: readonly number[], part: number): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
 
-/** What it costs that a delivery is a row, a job and a signed request, and what hanging receivers cost the others. */
+/** The cost of a row, a job and a signed request for each delivery, and the cost of hanging receivers for the others. */
 export const webhooks: Scenario = {
   name: 'webhooks',
   about: 'deliveries of events to fast receivers against a bare loop of signed posts, and beside receivers that hang',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
 import { signatureHeaders } from '../../../services/webhook-dispatcher/src/domain/signatures.ts';
 
-// The floor: events posted as fast as it goes, signed in the same way, and nothing noted anywhere. Told by messages to run for a
+// The floor: events requests as fast as it goes, signed in the same way, and nothing noted anywhere. Told by messages to run for a
 // time; answers with how many were answered.
 
 const url = process.env['RECEIVER_URL'] ?? '';
@@ -25,15 +25,15 @@ async function post(): Promise<void> {
 
 async function run(seconds: number): Promise<number> {
   const end = performance.now() + seconds * 1_000;
-  let posted = 0;
+  let requests = 0;
   const one = async () => {
     while (performance.now() < end) {
       await post();
-      posted += 1;
+      requests += 1;
     }
   };
   await Promise.all(Array.from({ length: atOnce }, one));
-  return posted / seconds;
+  return requests / seconds;
 }
 
 process.on('message', ({ seconds }: { seconds: number }) => {

@@ -11,7 +11,7 @@ const readyLimitMs = 30_000;
 export const secret = 'a-service-secret-for-the-benchmark-alone';
 
 export interface WebhookProcesses {
-  /** Of the webhooks service. */
+  /** The address of the webhooks service. */
   readonly address: string;
   stop(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-// The receivers of the benchmark, all behind one address: answers 200 at once, and below /hang never. How many requests came to
-// which, and how long ago their events had been handed over, is asked at GET /counts.
+// The receivers of the benchmark, all behind one address: they answer 200 at once, and below /hang never. GET /counts returns the number of
+// requests of each and the time since their events were sent to the service.
 
 const counts = { fast: 0, hanging: 0 };
 let latenciesMs: number[] = [];

@@ -13,7 +13,7 @@ const fastTenants = 90;
 const hangingTenants = 10;
 /** As many as a relay takes at once. */
 const eventsACall = 200;
-/** Handed over and not delivered yet. */
+/** Events that were sent to the service and are not delivered yet. */
 const outstandingAtMost = 1_500;
 const floorAtOnce = 256;
 
@@ -34,7 +34,7 @@ export interface Drive {
 export interface WebhookWorld {
   /** Posts a second of the bare loop. */
   floor(seconds: number): Promise<number>;
-  /** Deliveries a second to fast receivers, and how long each took from the handing over of its event, in milliseconds. */
+  /** Deliveries a second to fast receivers, and how long each took from the sending of its event, in milliseconds. */
   drive(options: Drive): Promise<{ rate: number; latenciesMs: number[] }>;
   stop(): Promise<void>;
 }
@@ -72,21 +72,21 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
     const before = await counts();
     const begin = performance.now();
     const latenciesMs: number[] = [];
-    let [handed, done] = [0, 0];
+    let [sent, done] = [0, 0];
     while (performance.now() - begin < seconds * 1_000) {
-      const allowed = rate === undefined ? outstandingAtMost - (handed - done) : (rate * (performance.now() - begin)) / 1_000 - handed;
+      const allowed = rate === undefined ? outstandingAtMost - (sent - done) : (rate * (performance.now() - begin)) / 1_000 - sent;
       if (allowed >= eventsACall || (rate !== undefined && allowed >= 1)) {
         const count = Math.min(eventsACall, Math.floor(allowed));
         const slow = hanging ? eventsFor('hang', hangingTenants, Math.ceil(count / 9)) : [];
         await credits.receiveEvents({ events: [...eventsFor('fast', fastTenants, count), ...slow] });
-        handed += count;
+        sent += count;
       } else await pause(10);
       const now = await counts();
       latenciesMs.push(...now.latenciesMs);
       done = now.fast - before.fast;
     }
     const measured = { rate: done / ((performance.now() - begin) / 1_000), latenciesMs };
-    await drained(counts, before.fast + handed);
+    await untilDelivered(counts, before.fast + sent);
     return measured;
   }
 
@@ -138,17 +138,17 @@ function countsOf(url: string, ca: string): () => Promise<Counts> {
   const agent = new Agent({ ca, keepAlive: true });
   return () =>
     new Promise((resolve, reject) => {
-      const asked = request(`${url}/counts`, { agent }, (response) => {
+      const call = request(`${url}/counts`, { agent }, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => resolve(JSON.parse(Buffer.concat(chunks).toString()) as Counts));
       });
-      asked.on('error', reject).end();
+      call.on('error', reject).end();
     });
 }
 
-/** What was handed over is through, so that the next measurement begins with empty hands. */
-async function drained(counts: () => Promise<Counts>, fast: number): Promise<void> {
+/** Waits until every event is delivered, so that the next measurement begins without outstanding ones. */
+async function untilDelivered(counts: () => Promise<Counts>, fast: number): Promise<void> {
   const end = performance.now() + 60_000;
   while ((await counts()).fast < fast) {
     if (performance.now() > end) throw new Error('deliveries were lost, or stand still');

@@ -15,7 +15,7 @@ type Sql = <Row extends object>(statement: string, values?: readonly unknown[]) 
 export interface RecordingStore {
   readonly sql: Sql;
   transaction<T>(work: (transaction: { readonly sql: Sql }) => Promise<T>): Promise<T>;
-  /** What ran meanwhile. */
+  /** The statements that ran during the work. */
   record(work: () => Promise<unknown>): Promise<StatementRun[]>;
   end(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export async function recordingStore(url: string, schema: string): Promise<Recor
     const json = message.slice(message.indexOf('{'));
     if (!message.startsWith('duration:') || json === message) return;
     const { 'Query Text': statement, Plan: plan } = JSON.parse(json) as { 'Query Text': string; Plan: PlanNode };
-    runs.push({ statement, rowsRead: rowsReadBy(plan), plan: drawn(plan) });
+    runs.push({ statement, rowsRead: rowsReadBy(plan), plan: formatPlan(plan) });
   });
   const sql: Sql = async <Row extends object>(text: string, values: readonly unknown[] = []) => {
     const name = names.get(text) ?? `s${names.size}`;
@@ -94,11 +94,11 @@ function rowsReadBy(node: PlanNode): number {
   return below + (isScan(node) ? Math.round(own * node['Actual Loops']) : 0);
 }
 
-function drawn(node: PlanNode, depth = 0): string {
+function formatPlan(node: PlanNode, depth = 0): string {
   const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '', 'Actual Rows': rows, 'Actual Loops': loops } = node;
   const removed = node['Rows Removed by Filter'] ?? 0;
   const line = `${'  '.repeat(depth)}${type} ${table} ${index} rows=${rows} removed=${removed} loops=${loops}`;
-  return [line, ...(node.Plans ?? []).map((child) => drawn(child, depth + 1))].join('\n');
+  return [line, ...(node.Plans ?? []).map((child) => formatPlan(child, depth + 1))].join('\n');
 }
 
 export interface PlannedSteps {
@@ -107,7 +107,7 @@ export interface PlannedSteps {
   readonly grow: readonly string[];
 }
 
-/** What each step's statements read in full tables, planned while the tables were empty and again with statistics. */
+/** The rows that each step's statements read in full tables, planned while the tables were empty and again with statistics. */
 export async function recordSteps(
   store: RecordingStore,
   schema: string,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { dataIn, errorIn, type Organization, type OwnWorld, startWorld } from './support/world.ts';
 
 const organizationCount = 6;
-const rounds = Number(process.env['TEMPLATE_FAULT_ROUNDS'] ?? 4);
+const rounds = Number(process.env['TEMPLATE_FAULT_ROUNDS'] ?? 2);
 const effectsBetweenKills = 30;
 const turns = [
   ['activate', 201],

@@ -23,7 +23,7 @@ import { dispatcherSettings, webhooksSettings } from './settings.ts';
 import { until } from './until.ts';
 
 /** How many events; the long form takes 5,000 and more. */
-const total = Number(process.env['WEBHOOK_FAULT_EVENTS'] ?? 600);
+const total = Number(process.env['WEBHOOK_FAULT_EVENTS'] ?? 300);
 const batch = 25;
 const endpoints = 5;
 /** What a relay would wait between tries. */

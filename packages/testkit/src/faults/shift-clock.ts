@@ -12,7 +12,7 @@ let shiftMs = searchParams.has('ahead') ? Number(searchParams.get('ahead')) : re
 const now = () => RealDate.now() + shiftMs;
 
 globalThis.Date = new Proxy(RealDate, {
-  construct: (target, given, newTarget) => Reflect.construct(target, given.length > 0 ? given : [now()], newTarget),
+  construct: (target, parameters, newTarget) => Reflect.construct(target, parameters.length > 0 ? parameters : [now()], newTarget),
   apply: () => new RealDate(now()).toString(),
   get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
 });

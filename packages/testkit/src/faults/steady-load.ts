@@ -58,7 +58,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** What a load came to, for expectations and reports. */
+/** Figures of a load for expectations and reports. */
 export function summarize(samples: readonly LoadSample[]) {
   const durations = samples.map(({ durationMs }) => durationMs);
   const failures = samples.flatMap(({ failure }) => failure ?? []);

@@ -7,7 +7,7 @@ export interface TestCertificate {
 }
 
 export interface TestCertificateOptions {
-  /** What it is good for: DNS names and IPv4 or, as `::1`, IPv6 addresses. */
+  /** The hosts that it certifies: DNS names, and IPv4 or (as `::1`) IPv6 addresses. */
   readonly names?: readonly string[];
   readonly addresses?: readonly string[];
   readonly until?: Date;

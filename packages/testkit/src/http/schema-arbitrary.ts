@@ -73,7 +73,7 @@ function objectValues(schema: Schema, resolve: Resolve): fc.Arbitrary<unknown> {
   return fc.record(Object.fromEntries(properties), { requiredKeys: schema.required ?? [] });
 }
 
-/** What attackers and mistakes send. */
+/** Values as attackers and mistakes send them. */
 export const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,

@@ -15,24 +15,24 @@ async function serving<T>(listener: RequestListener, work: (url: string) => Prom
 }
 
 test('a request without an answer is named, and on a new connection not sent again', async () => {
-  let asked = 0;
+  let requests = 0;
   const silent: RequestListener = (request) => {
-    asked++;
+    requests++;
     request.socket.destroy();
   };
   await serving(silent, async (url) => {
     const failed = send(url, { method: 'POST', path: '/v1/users?x=1', body: `{"name":"${'x'.repeat(500)}"}` });
     await expect(failed).rejects.toThrow(/^no answer to POST \/v1\/users\?x=1 \{"name":"x{191}: socket hang up$/);
   });
-  expect(asked).toBe(1);
+  expect(requests).toBe(1);
 });
 
 test('a request that met the end of a kept connection is sent once more', async () => {
-  let asked = 0;
+  let requests = 0;
   const closing: RequestListener = (request, response) => {
-    asked++;
-    if (asked === 2) request.socket.destroy();
-    else response.end(String(asked));
+    requests++;
+    if (requests === 2) request.socket.destroy();
+    else response.end(String(requests));
   };
   await serving(closing, async (url) => {
     expect((await send(url, { method: 'GET', path: '/' })).text).toBe('1');

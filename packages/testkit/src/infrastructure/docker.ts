@@ -80,7 +80,7 @@ async function haveImage(client: ContainerRuntimeClient, image: ImageName): Prom
 
 /** Removes the containers of the given runs, whatever state they are in. */
 async function removeContainers(client: ContainerRuntimeClient, isOurs: (run: string) => boolean): Promise<void> {
-  const found = await client.container.dockerode.listContainers({ all: true, filters: { label: [runLabel] } });
-  const ours = found.filter((container) => isOurs(container.Labels[runLabel] ?? ''));
+  const labelled = await client.container.dockerode.listContainers({ all: true, filters: { label: [runLabel] } });
+  const ours = labelled.filter((container) => isOurs(container.Labels[runLabel] ?? ''));
   await Promise.all(ours.map((container) => client.container.getById(container.Id).remove({ force: true, v: true })));
 }

@@ -29,10 +29,10 @@ export async function testFolder(): Promise<string> {
 
 /**
  * Removes a run's folder after stopping every process that its supervisors, the run's own and those inside tests, left behind,
- * and the clusters of systems inside tests that had to be made elsewhere.
+ * and the clusters of systems inside tests that were created elsewhere.
  */
 export async function removeRunFolder(folder: string): Promise<void> {
-  const foldersWith = (name: string) => globSync(`**/${name}`, { cwd: folder }).map((found) => join(folder, dirname(found)));
+  const foldersWith = (name: string) => globSync(`**/${name}`, { cwd: folder }).map((path) => join(folder, dirname(path)));
   for (const supervised of foldersWith('supervisor.json'))
     await unlessBroken(() => endSupervisor(supervised).then(() => stopLeftIn(supervised)));
   for (const dataDir of foldersWith('postgres-location')) await unlessBroken(() => removeOutsideCluster(dataDir));

@@ -7,14 +7,14 @@ import { startEmbedded } from './embedded.ts';
 import { makeRunFolder, removeRunFolder, sweepDeadRuns } from './run-folder.ts';
 import { dockerHost, forcedKind, publishInfrastructure, type StartedServers } from './settings.ts';
 
-/** What one run of the tests has started. */
+/** The servers and the folder of one run of the tests. */
 export interface Run {
   readonly folder: string;
   /** Stops everything and removes the folder; a second call waits for the first. */
   stop(): Promise<void>;
 }
 
-/** Starts what the tests of this run share, and leaves nothing if that fails. */
+/** Starts the servers that the tests of this run share, and leaves nothing if that fails. */
 export async function startRun(): Promise<Run> {
   await sweepDeadRuns();
   const folder = await makeRunFolder();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { repositoryRoot } from '@agent-service/local/host/environment';
 
-/** What the tests' infrastructure is told, and tells its workers, through the environment; read nowhere else in this package. */
+/** Settings of the tests' infrastructure, and the values that it passes to its workers. No other file of this package reads the environment. */
 const env = process.env;
 
 export type InfrastructureKind = 'docker' | 'embedded';
@@ -14,7 +14,7 @@ export function forcedKind(): InfrastructureKind | undefined {
   throw new Error(`TEST_INFRASTRUCTURE must be docker or embedded, not "${value}"`);
 }
 
-/** What whole systems have for their Redis: one server as a rule, and with TEST_REDIS=cluster a cluster of three primaries each. */
+/** The Redis of whole systems: one server as a rule, and with TEST_REDIS=cluster a cluster of three primaries each. */
 export function systemRedisKind(): 'single' | 'cluster' {
   const value = env['TEST_REDIS'] || 'single';
   if (value === 'single' || value === 'cluster') return value;
@@ -44,7 +44,7 @@ export const workerName = env['JEST_WORKER_ID'] ?? '1';
 
 export const dockerHost = env['DOCKER_HOST'];
 
-/** What the global setup leaves for the test files. */
+/** The global setup publishes this for the test files. */
 export interface SharedInfrastructure {
   readonly kind: InfrastructureKind;
   readonly postgresUrl: string;

@@ -1,11 +1,11 @@
 import { argumentsText, type ChatRequest, type TextReply, type ToolsReply, textOf, usageOf, words } from './reply.ts';
 
 const toolCalls = (reply: ToolsReply, call: number) =>
-  reply.calls.map(({ name, arguments: given }, index) => ({
+  reply.calls.map(({ name, arguments: parameters }, index) => ({
     index,
     id: `call_${call}_${index}`,
     type: 'function' as const,
-    function: { name, arguments: argumentsText(given) },
+    function: { name, arguments: argumentsText(parameters) },
   }));
 
 function countOf(request: ChatRequest, reply: TextReply | ToolsReply) {
@@ -56,6 +56,6 @@ function splitCalls(reply: ToolsReply, call: number): object[][] {
     ...one,
     function: { ...one.function, arguments: one.function.arguments.slice(0, half(one.function.arguments)) },
   }));
-  const second = calls.map(({ index, function: { arguments: given } }) => ({ index, function: { arguments: given.slice(half(given)) } }));
+  const second = calls.map(({ index, function: call }) => ({ index, function: { arguments: call.arguments.slice(half(call.arguments)) } }));
   return [...first, ...second].map((piece) => [piece]);
 }

@@ -1,4 +1,4 @@
-/** What a request of the OpenAI interface says, as far as a script looks at it; of the Anthropic one it has the same names. */
+/** The fields of a request that scripts read; the OpenAI and the Anthropic interface name them alike. */
 export interface ChatRequest {
   model: string;
   stream?: boolean;
@@ -11,7 +11,7 @@ export interface ChatRequest {
   tool_choice?: unknown;
 }
 
-/** What the scripted model does with one request. */
+/** The reaction of the scripted model to one request. */
 export type ModelReply =
   | TextReply
   | ToolsReply
@@ -38,7 +38,7 @@ export interface TextReply {
 
 export interface ToolsReply {
   kind: 'tools';
-  /** What is said before the calls. */
+  /** Text before the calls. */
   text?: string;
   /** Arguments that are a text are sent as they are, valid or not. */
   calls: { name: string; arguments: Record<string, unknown> | string }[];
@@ -61,5 +61,5 @@ export const usageOf = (request: ChatRequest, text: string): Usage => ({
 
 export const textOf = ({ text = '' }: TextReply | ToolsReply): string => text;
 
-export const argumentsText = (given: Record<string, unknown> | string): string =>
-  typeof given === 'string' ? given : JSON.stringify(given);
+export const argumentsText = (parameters: Record<string, unknown> | string): string =>
+  typeof parameters === 'string' ? parameters : JSON.stringify(parameters);

@@ -15,7 +15,7 @@ const ask = (more: object = {}, signal?: AbortSignal) =>
     ...(signal && { signal }),
   });
 
-test('answers whole and as a stream with the same words and usage, and remembers what it was asked', async () => {
+test('answers whole and as a stream with the same words and usage, and remembers what it was requests', async () => {
   const whole = (await (await ask()).json()) as { choices: { message: { content: string } }[]; usage: object };
   const events = (await (await ask({ stream: true })).text()).split('\n\n').filter((line) => line && line !== 'data: [DONE]');
   const parsed = events.map(
@@ -39,9 +39,9 @@ test('follows another script from the next request on: tools, failures, silence'
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
   model.follow(() => ({ kind: 'silence' }));
   const abort = new AbortController();
-  const asked = model.calls.length;
+  const requests = model.calls.length;
   const waiting = ask({}, abort.signal);
-  while (model.calls.length === asked) await new Promise((resolve) => setImmediate(resolve));
+  while (model.calls.length === requests) await new Promise((resolve) => setImmediate(resolve));
   abort.abort();
   await expect(waiting).rejects.toThrow();
   while (model.abandoned === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -21,7 +21,7 @@ export interface ScriptedModel {
   readonly abandoned: number;
   /** Connections that were ever opened. */
   readonly connections: number;
-  /** What happens from the next request on. */
+  /** Sets the script from the next request on. */
   follow(script: ModelScript): void;
   stop(): Promise<void>;
 }
@@ -48,13 +48,13 @@ export async function scriptedModel(first: ModelScript): Promise<ScriptedModel> 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const dialect = dialects[request.url ?? ''];
     if (request.method !== 'POST' || !dialect) return fail(response, 404, {}, 'not found');
-    const asked = (await json(request)) as ChatRequest;
+    const chat = (await json(request)) as ChatRequest;
     headers.push(request.headers);
-    const call = calls.push(asked);
+    const call = calls.push(chat);
     response.on('close', () => {
       if (!response.writableFinished) abandoned += 1;
     });
-    await play({ reply: await script(asked, call), dialect, request: asked, call, response });
+    await play({ reply: await script(chat, call), dialect, request: chat, call, response });
   }
 
   const server = createServer((request, response) => {
@@ -119,9 +119,9 @@ async function play(scene: Scene): Promise<void> {
 /** The events up to the last word; a write that is on its way goes before the end of the connection. */
 async function breakOff({ reply, dialect, request, call, response }: Scene<Extract<ModelReply, { kind: 'unfinished' }>>): Promise<void> {
   const events = dialect.events(request, { kind: 'text', text: reply.text }, call);
-  const told = events.slice(0, events.findLastIndex((event) => event.includes(JSON.stringify(reply.text.split(' ').at(-1)))) + 1);
+  const sent = events.slice(0, events.findLastIndex((event) => event.includes(JSON.stringify(reply.text.split(' ').at(-1)))) + 1);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  await new Promise<void>((resolve) => response.write(told.join(''), () => resolve()));
+  await new Promise<void>((resolve) => response.write(sent.join(''), () => resolve()));
   if (reply.by === 'end') response.end();
   if (reply.by === 'cut') setImmediate(() => response.destroy());
 }

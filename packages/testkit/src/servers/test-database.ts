@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { sharedInfrastructure } from '../infrastructure/settings.ts';
 
 export interface TestDatabase {
-  /** The administrator's URL of a database that nobody else uses. */
+  /** The administrator's URL of a database that no other file uses. */
   readonly url: string;
   /** Removes the database with its sessions, and the roles that a system made for it. */
   drop(): Promise<void>;

@@ -13,7 +13,7 @@ export interface TestRedisCluster {
   readonly url: string;
   /** Kills the primary that holds this key; its replica takes over within a few seconds. */
   killPrimary(key: string): Promise<void>;
-  /** Hands the key's slots to the replica while both live: its old place answers MOVED from then on. */
+  /** Moves the key's slots to the replica while both live: the old primary answers MOVED from then on. */
   failOver(key: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -74,19 +74,19 @@ async function isInService({ client }: RedisProcess): Promise<boolean> {
   const followed = replication.includes('role:master')
     ? replication.includes('state=online')
     : replication.includes('master_link_status:up');
-  // What a node knows of the others' replicas comes by hearsay, later than all else.
-  const complete = (await slotsBy(client)).every(([, , ...places]) => places.length === 2);
+  // Nodes learn of the replicas of others by gossip, later than of everything else.
+  const complete = (await slotsBy(client)).every(([, , ...holders]) => holders.length === 2);
   return state.includes('cluster_state:ok') && followed && complete;
 }
 
 function faults(nodes: readonly RedisProcess[]): Pick<TestRedisCluster, 'killPrimary' | 'failOver'> {
   return {
     async killPrimary(key) {
-      const { primary } = await placeOf(nodes, key);
+      const { primary } = await holdersOf(nodes, key);
       await primary.kill();
     },
     async failOver(key) {
-      const { replica } = await placeOf(nodes, key);
+      const { replica } = await holdersOf(nodes, key);
       await replica.client.call('CLUSTER', 'FAILOVER');
       await until('the replica has taken over', async () => (await replica.client.info('replication')).includes('role:master'));
       await until('the old primary follows it', async () => (await Promise.all(nodes.map(isInService))).every(Boolean));
@@ -100,11 +100,11 @@ async function slotsBy(client: Redis): Promise<[number, number, ...[string, numb
 }
 
 /** The nodes that hold the key's slot, by the word of whichever node answers. */
-async function placeOf(nodes: readonly RedisProcess[], key: string): Promise<{ primary: RedisProcess; replica: RedisProcess }> {
+async function holdersOf(nodes: readonly RedisProcess[], key: string): Promise<{ primary: RedisProcess; replica: RedisProcess }> {
   const { client } = nodes.find((node) => node.client.status === 'ready') as RedisProcess;
   const slot = Number(await client.call('CLUSTER', 'KEYSLOT', key));
-  const [, , ...places] = (await slotsBy(client)).find(([from, to]) => slot >= from && slot <= to) ?? [0, 0];
-  const [primary, replica] = places.map(([, port]) => nodes.find((node) => node.port === port));
+  const [, , ...holders] = (await slotsBy(client)).find(([from, to]) => slot >= from && slot <= to) ?? [0, 0];
+  const [primary, replica] = holders.map(([, port]) => nodes.find((node) => node.port === port));
   if (!primary || !replica) throw new Error(`slot ${slot} has not a primary and a replica`);
   return { primary, replica };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestCertificate } from '../http/certificate.ts';
 import { type OwnPostgres, ownPostgres } from './own-postgres.ts';
 
-/** A PostgreSQL that speaks TLS, and in clear with whoever asks for nothing else. */
+/** A PostgreSQL that speaks TLS, and also accepts clients without it. */
 export interface TlsPostgres extends OwnPostgres {
   /** Starts it again with this certificate; without one it does not speak TLS at all. */
   present(certificate: TestCertificate | undefined): Promise<void>;
@@ -34,7 +34,7 @@ function configure(folder: string, certificate: TestCertificate | undefined): vo
   writeAsServer(folder, files.key, certificate.key);
 }
 
-/** PostgreSQL takes a key only from itself, and only when nobody else can read it. */
+/** PostgreSQL accepts a key file only of its own user, unreadable by others. */
 function writeAsServer(folder: string, name: string, content: string): void {
   const file = join(folder, name);
   const { uid, gid } = statSync(folder);

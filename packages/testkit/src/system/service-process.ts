@@ -10,7 +10,7 @@ const readyLimitMs = 60_000;
 
 /** A process of a service as `npm start` runs it. It keeps its ports over its lives. */
 export interface ServiceProcess {
-  /** Of its gRPC server, where it has one. */
+  /** The address of its gRPC server, where it has one. */
   readonly address: string;
   readonly opsUrl: string;
   /** Resolves when it reports these faults and no others, without any when it is ready; with `alive` as soon as it answers at all. */
