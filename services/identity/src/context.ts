@@ -1,5 +1,6 @@
 import type { Cursors, Relay, Store } from '@agent-service/store';
 import type { AuditKeys } from './domain/audit-chain.ts';
+import type { OrganizationLimiter } from './rpc/organization-limiter.ts';
 import type { UserEvents } from './store/user-events.ts';
 import type { KeyedHash } from './tokens/keyed-hash.ts';
 import type { SigningKeys } from './tokens/signing-keys.ts';
@@ -14,4 +15,5 @@ export interface IdentityContext {
   readonly auditKeys: AuditKeys;
   readonly events: UserEvents;
   readonly tokenTtlSeconds: number;
+  readonly tokenLimiter: OrganizationLimiter;
 }

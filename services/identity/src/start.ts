@@ -16,6 +16,7 @@ import type { IdentityConfig } from './config.ts';
 import type { IdentityContext } from './context.ts';
 import type { AuditKeys } from './domain/audit-chain.ts';
 import { implementation } from './rpc/index.ts';
+import { createOrganizationLimiter } from './rpc/organization-limiter.ts';
 import { type AuditRecord, appendAudit } from './store/audit-append.ts';
 import { signOldChains } from './store/audit-sign-chains.ts';
 import { isAppendOnly } from './store/audit-verify.ts';
@@ -28,6 +29,8 @@ import { openSigningKeys } from './tokens/signing-keys.ts';
 
 const schema = 'identity';
 const sweepEveryMs = 60_000;
+/** A token costs about 3 ms: two at once leave threads and connections to authentication. */
+const tokenLimits = { atOnce: 2, waiting: 100 };
 
 /** Composes the service; answers with its gRPC port. */
 export async function start(process: ProcessContext, config: IdentityConfig): Promise<number> {
@@ -60,6 +63,7 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     auditKeys,
     events: createUserEvents(openEventRelay(process, store, config, 'identity')),
     tokenTtlSeconds: config.TOKEN_TTL_SECONDS,
+    tokenLimiter: createOrganizationLimiter(tokenLimits),
   };
   return serve(process, config, 'identity', implementation(context));
 }

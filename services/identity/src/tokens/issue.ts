@@ -20,8 +20,11 @@ export interface IssuedToken {
   expiresAt: string;
 }
 
-/** Signs a token for a credential and records that it was issued. */
-export async function issueAccessToken(
+/** Signs a token for a credential and records that it was issued; an organization that asks for many waits for itself. */
+export const issueAccessToken = (context: IdentityContext, call: Call, bearer: Bearer): Promise<IssuedToken> =>
+  context.tokenLimiter.run(bearer.organizationId, () => issue(context, call, bearer), call.signal);
+
+async function issue(
   { store, signingKeys, auditRelay, tokenTtlSeconds }: IdentityContext,
   call: Call,
   bearer: Bearer,

@@ -100,7 +100,7 @@ export async function openSigningKeys(
     verifyAll,
     async sign(claims) {
       const { kid, key } = await activeKeys.first(store.sql);
-      return signClaims(claims, kid, key);
+      return await signClaims(claims, kid, key);
     },
   };
 }

@@ -1,0 +1,134 @@
+import type { Principal } from '@agent-service/contracts';
+import { until } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Client as Database } from 'pg';
+import { connectToIdentity } from './audit-world.ts';
+import { type Booted, boot } from './booted.ts';
+
+// One organization asks for too much, and the other authenticates, gets tokens and reads meanwhile.
+let identity: Booted;
+let database: Database;
+let busy: Organization;
+let honest: Organization;
+
+interface Organization {
+  organizationId: string;
+  userId: string;
+  liveApiKey: string;
+  principal: Principal;
+}
+
+beforeAll(async () => {
+  identity = await boot();
+  database = await connectToIdentity(identity.url);
+  [busy, honest] = await Promise.all([createOrganization('Busy'), createOrganization('Honest')]);
+}, 30_000);
+
+afterAll(async () => {
+  await database.end();
+  await identity.stop();
+});
+
+async function createOrganization(name: string): Promise<Organization> {
+  const organization = await identity.operator.createOrganization({ name });
+  const { results } = await identity.gateway.authenticate({ tokens: [organization.liveApiKey] });
+  return { ...organization, principal: results[0]?.principal as Principal };
+}
+
+const refusalsOf = async (...tokens: string[]) =>
+  (await identity.gateway.authenticate({ tokens })).results.map(({ refusal }) => refusal ?? 'none');
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    (cause: { code?: string }) => cause.code ?? String(cause),
+  );
+
+test('an organization that requests 400 tokens at once delays only itself, and beyond 100 waiting requests is refused', async () => {
+  let issued = 0;
+  const flood = Array.from({ length: 400 }, async () => {
+    const code = await codeOf(identity.gateway.issueToken({ apiKey: busy.liveApiKey }));
+    if (code === 'none') issued += 1;
+    return code;
+  });
+  await until('the first token is issued', async () => issued > 0);
+  const { accessToken } = await identity.gateway.issueToken({ apiKey: honest.liveApiKey });
+  expect(await refusalsOf(accessToken, honest.liveApiKey)).toEqual(['none', 'none']);
+  // It overtook most of the tokens that were requested before it.
+  expect(issued).toBeLessThan(60);
+  const outcomes = Map.groupBy(await Promise.all(flood), (code) => code);
+  expect([...outcomes.keys()].sort()).toEqual(['none', 'rate_limited']);
+  expect(outcomes.get('none')?.length).toBeGreaterThanOrEqual(101);
+  expect(await codeOf(identity.gateway.issueToken({ apiKey: busy.liveApiKey }))).toBe('none');
+}, 30_000);
+
+test('filtered reads of a long audit log hold two connections at most, and one for an organization', async () => {
+  const filtered = ({ principal }: Organization) =>
+    codeOf(identity.as({ ...principal, scopes: ['audit:read'] }, () => identity.gateway.listAuditEntries({ action: 'agent.created' })));
+  const waiting = async () => {
+    const { rows } = await database.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%from audit_entries%action = $%'`,
+    );
+    return rows[0]?.count;
+  };
+  const reads: Promise<string>[] = [];
+  await database.query('begin');
+  try {
+    // The lock stands for statements that take long.
+    await database.query('lock table audit_entries in access exclusive mode');
+    reads.push(...Array.from({ length: 40 }, () => filtered(busy)));
+    await until('the first of them waits', async () => (await waiting()) === 1);
+    reads.push(filtered(honest));
+    await until('the other organization has a connection as well', async () => (await waiting()) === 2);
+    for (let round = 0; round < 5; round += 1) expect(await refusalsOf(honest.liveApiKey)).toEqual(['none']);
+    expect(await waiting()).toBeLessThanOrEqual(2);
+  } finally {
+    await database.query('rollback');
+  }
+  const codes = await Promise.all(reads);
+  expect(codes.filter((code) => code === 'rate_limited').length).toBeGreaterThanOrEqual(19);
+  expect(codes.at(-1)).not.toBe('rate_limited');
+  expect(await filtered(busy)).toBe('none');
+}, 30_000);
+
+test('1,000 keys of a user are revoked with it and 200 others one by one, while another organization authenticates', async () => {
+  const { userId } = busy;
+  const created = await identity.as({ ...busy.principal, scopes: ['users:write'] }, () =>
+    identity.gateway.createUser({ name: 'Many', email: 'many-keys@busy.example' }),
+  );
+  const many = created.user?.id ?? '';
+  const add = (prefix: string, user: string, count: number) =>
+    database.query(
+      `insert into api_keys (organization_id, id, environment, user_id, hash, hint, scopes, admin, created_at)
+       select $1, $2 || n, 'live', $3, $2 || n, '', '{}', false, now() from generate_series(1, $4::int) n`,
+      [busy.organizationId, prefix, user, count],
+    );
+  await Promise.all([add('key_many_', many, 1_000), add('key_single_', userId, 200)]);
+  let isDone = false;
+  const work = Promise.all([
+    identity.as({ ...busy.principal, scopes: ['users:write'] }, () => identity.gateway.updateUser({ userId: many, status: 'deactivated' })),
+    ...Array.from({ length: 200 }, (_, n) => identity.operator.revokeKey({ keyId: `key_single_${n + 1}` })),
+  ]).finally(() => {
+    isDone = true;
+  });
+  let authenticated = 0;
+  while (!isDone) {
+    expect(await refusalsOf(honest.liveApiKey)).toEqual(['none']);
+    authenticated += 1;
+  }
+  const [updated] = await work;
+  expect(updated.endedCredentials).toMatchObject({ apiKeys: 1_000 });
+  expect(authenticated).toBeGreaterThan(50);
+  const { rows } = await database.query<{ count: number }>(
+    'select count(*)::int as count from api_keys where organization_id = $1 and revoked_at is null',
+    [busy.organizationId],
+  );
+  // The administrator's own two are left.
+  expect(rows[0]?.count).toBe(2);
+  const recorded = async () =>
+    (await database.query(`select 1 from audit_entries where action = 'user.deactivated' and organization_id = $1`, [busy.organizationId]))
+      .rowCount;
+  await until('the deactivation is in the audit log', async () => (await recorded()) === 1);
+  const { faults } = await identity.operator.verifyAuditChain({ organizationId: busy.organizationId });
+  expect(faults).toEqual([]);
+}, 60_000);

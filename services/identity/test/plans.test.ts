@@ -1,0 +1,90 @@
+import { migrate, sweepIdempotency } from '@agent-service/store';
+import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { listAnchors } from '../src/store/audit-anchors.ts';
+import { countAudit, listAudit } from '../src/store/audit-list.ts';
+import { nextOrganization } from '../src/store/audit-verify.ts';
+import { applicationById, credentialsById, keysByHash, revokeCredential, revokeCredentialsOf } from '../src/store/credentials.ts';
+import { migrations } from '../src/store/migrations/index.ts';
+import { countUsers, findUsers, listAdministrators, listUsers, lockOtherAdmins } from '../src/store/users.ts';
+
+const rows = 100_000;
+const schema = 'identity';
+const organizationId = 'org_a';
+const unfiltered = { actor: '', action: '', target: '', dateFrom: '', dateTo: '' };
+const auditKeys = new Map([[1, Buffer.alloc(32, 1)]]);
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let store: RecordingStore;
+let runs = new Map<string, StatementRun[]>();
+
+const ids = (prefix: string, count = 200) => Array.from({ length: count }, (_, n) => `${prefix}${n + 1}`);
+
+/** Every statement that a caller or the gateway causes, of an organization with 100,000 of everything. */
+const steps: Record<string, () => Promise<unknown>> = {
+  keysByHash: () => keysByHash(store.sql, ids('hash_')),
+  credentialsById: () => credentialsById(store.sql, ids('key_')),
+  applicationById: () => applicationById(store.sql, 'app_1'),
+  findUsers: () =>
+    findUsers(
+      store.sql,
+      ids('usr_').map((userId) => ({ organizationId, userId })),
+    ),
+  listUsers: () => listUsers(store.sql, organizationId, { role: '', status: '' }, undefined, 100),
+  'listUsers of one role and status': () => listUsers(store.sql, organizationId, { role: 'member', status: 'deactivated' }, undefined, 100),
+  'listUsers of a later page': () =>
+    listUsers(store.sql, organizationId, { role: 'admin', status: 'active' }, ['2026-01-01T00:00:00.000Z', 'usr_5'], 100),
+  countUsers: () => countUsers(store.sql, organizationId, { role: 'member', status: '' }),
+  listAdministrators: () => listAdministrators(store.sql, organizationId),
+  lockOtherAdmins: () => store.transaction(({ sql }) => lockOtherAdmins(sql, organizationId, 'usr_1')),
+  revokeCredential: () => revokeCredential(store.sql, 'api_keys', 'key_1', { organizationId, environment: 'live' }),
+  revokeCredentialsOf: () => revokeCredentialsOf(store.sql, organizationId, 'usr_7'),
+  listAudit: () => listAudit(store.sql, organizationId, 'live', unfiltered, undefined, 100),
+  'listAudit of one target': () => listAudit(store.sql, organizationId, 'live', { ...unfiltered, target: 'agt_7' }, undefined, 100),
+  countAudit: () => countAudit(store.sql, organizationId, 'live', unfiltered),
+  listAnchors: () => listAnchors(store.sql, auditKeys, '', ''),
+  nextOrganization: () => nextOrganization(store.sql, organizationId),
+  sweepIdempotency: () => sweepIdempotency(store.sql),
+};
+
+const grow = [
+  `insert into organizations select 'org_' || n, '', now() from generate_series(1, ${rows}) n`,
+  `insert into organizations values ('org_a', '', now())`,
+  // The trigger that counts users would write one row 100,000 times.
+  'alter table users disable trigger users_counted',
+  // One in a thousand is an administrator, and one in a thousand of the members is deactivated.
+  `insert into users select 'org_a', 'usr_' || n, 'person', '', '', case when n % 1000 = 0 then 'admin' else 'member' end,
+     case when n % 1000 = 1 then 'deactivated' else 'active' end, now() - n * interval '1 second', now() from generate_series(1, ${rows}) n`,
+  `insert into api_keys (organization_id, id, environment, user_id, hash, hint, scopes, admin, created_at)
+   select 'org_a', 'key_' || n, 'live', 'usr_' || 1 + n % 100, 'hash_' || n, '', '{}', false, now() from generate_series(1, ${rows}) n`,
+  `insert into oauth_clients (organization_id, id, environment, user_id, secret_hash, scopes, created_at)
+   select 'org_a', 'app_' || n, 'live', 'usr_' || n, '', '{}', now() from generate_series(1, ${rows}) n`,
+  `insert into audit_chains (organization_id, length, head) select 'org_' || n, 1, '' from generate_series(1, ${rows}) n`,
+  `insert into audit_entries (organization_id, sequence, id, environment, created_at, actor_type, actor_id, actor_key_id, action, target_type,
+     target_id, outcome, request_id, changes_json, hash, key_version)
+   select 'org_a', n, 'e' || n, 'live', now() - n * interval '1 second', 'user', 'usr_1', '', 'agent.created', 'agent', 'agt_' || n % 1000, '', '', '', '', 1
+   from generate_series(1, ${rows}) n`,
+  `insert into idempotency_records (scope, fingerprint, response, created_at) select 's' || n, '', '{}', to_timestamp(0) from generate_series(1, ${rows}) n`,
+];
+
+beforeAll(async () => {
+  database = await testDatabase();
+  await migrate({ url: database.url, schema, migrations });
+  store = await recordingStore(database.url, schema);
+  runs = await recordSteps(store, schema, { steps, grow });
+}, 120_000);
+afterAll(async () => {
+  await store?.end();
+  await database?.drop();
+});
+
+test.each(Object.keys(steps))(
+  '%s reads a bounded number of 100,000 rows, planned while the tables were empty or with statistics',
+  (name) => {
+    // Twice the 1,000 credentials of one user.
+    const bound = 5_000;
+    for (const { statement, rowsRead, plan } of runs.get(name) ?? [])
+      if (rowsRead > bound) throw new Error(`${rowsRead} rows\n${statement}\n${plan}`);
+    expect(runs.get(name)?.length).toBeGreaterThan(0);
+  },
+);
