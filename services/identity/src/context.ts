@@ -1,11 +1,11 @@
 import type { Cursors, Relay, Store } from '@agent-service/store';
 import type { AuditKeys } from './domain/audit-chain.ts';
+import type { KeyedHash } from './domain/secrets.ts';
 import type { OrganizationLimiter } from './rpc/organization-limiter.ts';
 import type { UserEvents } from './store/user-events.ts';
-import type { KeyedHash } from './tokens/keyed-hash.ts';
 import type { SigningKeys } from './tokens/signing-keys.ts';
 
-/** What the methods of this service work with. */
+/** Dependencies of the methods of this service. */
 export interface IdentityContext {
   readonly store: Store;
   readonly cursors: Cursors;

@@ -15,6 +15,7 @@ import {
 import type { IdentityConfig } from './config.ts';
 import type { IdentityContext } from './context.ts';
 import type { AuditKeys } from './domain/audit-chain.ts';
+import { createKeyedHash } from './domain/secrets.ts';
 import { implementation } from './rpc/index.ts';
 import { createOrganizationLimiter } from './rpc/organization-limiter.ts';
 import { type AuditRecord, appendAudit } from './store/audit-append.ts';
@@ -23,23 +24,21 @@ import { isAppendOnly } from './store/audit-verify.ts';
 import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
 import { createUserEvents } from './store/user-events.ts';
-import { createKeyedHash } from './tokens/keyed-hash.ts';
-import { sealedKeys } from './tokens/sealed-keys.ts';
-import { openSigningKeys } from './tokens/signing-keys.ts';
+import { openSigningKeys, sealedPrivateKeys } from './tokens/signing-keys.ts';
 
 const schema = 'identity';
 const sweepEveryMs = 60_000;
-/** A token costs about 3 ms: two at once leave threads and connections to authentication. */
-const tokenLimits = { atOnce: 2, waiting: 100 };
+/** A token takes about 3 ms. Two at once leave threads and connections to authentication. */
+const tokenLimits = { permits: 2, maxWaiting: 100 };
 
-/** Composes the service; answers with its gRPC port. */
+/** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: IdentityConfig): Promise<number> {
   await prepareSchema(config);
   const store = await openStore(process, config, { schema, entities });
   const auditKeys = auditKeysOf(config);
   await signOldChains(store, auditKeys);
   if (!(await isAppendOnly(store.sql))) process.logger.warn({ event: 'audit_log_not_separated', setting: 'DATABASE_OWNER_URL' });
-  const signingKeys = await openSigningKeys(process, store, await openCipher(process, store, config, [sealedKeys]), {
+  const signingKeys = await openSigningKeys(process, store, await openCipher(process, store, config, [sealedPrivateKeys]), {
     issuer: config.TOKEN_ISSUER,
     rotateAfterDays: config.SIGNING_KEY_DAYS,
     publishedAheadSeconds: config.SIGNING_KEY_AHEAD_SECONDS,
@@ -68,7 +67,7 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
   return serve(process, config, 'identity', implementation(context));
 }
 
-/** With a role that owns the schema, the one that the service runs with can add audit entries and change none. */
+/** With a separate role that owns the schema, the service's own role can add audit entries and change none. */
 async function prepareSchema({ DATABASE_URL, DATABASE_OWNER_URL }: IdentityConfig): Promise<void> {
   await migrate({ url: DATABASE_OWNER_URL ?? DATABASE_URL, schema, migrations });
   if (DATABASE_OWNER_URL === undefined) return;
@@ -81,7 +80,7 @@ async function prepareSchema({ DATABASE_URL, DATABASE_OWNER_URL }: IdentityConfi
   await grantRuntimeRole({ ownerUrl: DATABASE_OWNER_URL, runtimeUrl: DATABASE_URL, schema, restricted });
 }
 
-/** Of its own for the audit log: what is made from one secret for two purposes must not be the same. */
+/** Derives a key for the audit log, because one key must not serve two purposes. */
 function auditKeysOf({ KEY_HASH_SECRET, AUDIT_KEYS }: IdentityConfig): AuditKeys {
   const derived = Buffer.from(hkdfSync('sha256', KEY_HASH_SECRET, '', 'agent-service audit chain 1', 32));
   return new Map([[1, derived], ...(AUDIT_KEYS ?? [])]);

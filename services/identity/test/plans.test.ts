@@ -1,10 +1,11 @@
 import { migrate, sweepIdempotency } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { listAnchors } from '../src/store/audit-anchors.ts';
+import { MikroORM } from '@mikro-orm/postgresql';
 import { countAudit, listAudit } from '../src/store/audit-list.ts';
 import { nextOrganization } from '../src/store/audit-verify.ts';
 import { applicationById, credentialsById, keysByHash, revokeCredential, revokeCredentialsOf } from '../src/store/credentials.ts';
+import { entities } from '../src/store/entities.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { countUsers, findUsers, listAdministrators, listUsers, lockOtherAdmins } from '../src/store/users.ts';
 
@@ -12,11 +13,21 @@ const rows = 100_000;
 const schema = 'identity';
 const organizationId = 'org_a';
 const unfiltered = { actor: '', action: '', target: '', dateFrom: '', dateTo: '' };
-const auditKeys = new Map([[1, Buffer.alloc(32, 1)]]);
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let store: RecordingStore;
+let orm: MikroORM;
 let runs = new Map<string, StatementRun[]>();
+
+/** An entity manager whose statements are recorded like the others. */
+function recordingEntities() {
+  const em = orm.em.fork();
+  const executeQuery = async ({ sql, parameters }: { sql: string; parameters: readonly unknown[] }) => ({
+    rows: await store.sql(sql, parameters),
+  });
+  em.setTransactionContext({ executeQuery } as never);
+  return em;
+}
 
 const ids = (prefix: string, count = 200) => Array.from({ length: count }, (_, n) => `${prefix}${n + 1}`);
 
@@ -30,19 +41,19 @@ const steps: Record<string, () => Promise<unknown>> = {
       store.sql,
       ids('usr_').map((userId) => ({ organizationId, userId })),
     ),
-  listUsers: () => listUsers(store.sql, organizationId, { role: '', status: '' }, undefined, 100),
-  'listUsers of one role and status': () => listUsers(store.sql, organizationId, { role: 'member', status: 'deactivated' }, undefined, 100),
+  listUsers: () => listUsers(recordingEntities(), organizationId, { role: '', status: '' }, undefined, 100),
+  'listUsers of one role and status': () =>
+    listUsers(recordingEntities(), organizationId, { role: 'member', status: 'deactivated' }, undefined, 100),
   'listUsers of a later page': () =>
-    listUsers(store.sql, organizationId, { role: 'admin', status: 'active' }, ['2026-01-01T00:00:00.000Z', 'usr_5'], 100),
+    listUsers(recordingEntities(), organizationId, { role: 'admin', status: 'active' }, ['2026-01-01T00:00:00.000Z', 'usr_5'], 100),
   countUsers: () => countUsers(store.sql, organizationId, { role: 'member', status: '' }),
-  listAdministrators: () => listAdministrators(store.sql, organizationId),
+  listAdministrators: () => listAdministrators(recordingEntities(), organizationId),
   lockOtherAdmins: () => store.transaction(({ sql }) => lockOtherAdmins(sql, organizationId, 'usr_1')),
   revokeCredential: () => revokeCredential(store.sql, 'api_keys', 'key_1', { organizationId, environment: 'live' }),
   revokeCredentialsOf: () => revokeCredentialsOf(store.sql, organizationId, 'usr_7'),
   listAudit: () => listAudit(store.sql, organizationId, 'live', unfiltered, undefined, 100),
   'listAudit of one target': () => listAudit(store.sql, organizationId, 'live', { ...unfiltered, target: 'agt_7' }, undefined, 100),
   countAudit: () => countAudit(store.sql, organizationId, 'live', unfiltered),
-  listAnchors: () => listAnchors(store.sql, auditKeys, '', ''),
   nextOrganization: () => nextOrganization(store.sql, organizationId),
   sweepIdempotency: () => sweepIdempotency(store.sql),
 };
@@ -71,9 +82,11 @@ beforeAll(async () => {
   database = await testDatabase();
   await migrate({ url: database.url, schema, migrations });
   store = await recordingStore(database.url, schema);
+  orm = await MikroORM.init({ clientUrl: database.url, schema, entities });
   runs = await recordSteps(store, schema, { steps, grow });
 }, 120_000);
 afterAll(async () => {
+  await orm?.close(true);
   await store?.end();
   await database?.drop();
 });

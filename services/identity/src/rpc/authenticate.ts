@@ -1,7 +1,7 @@
 import { type Principal, type RpcOf, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import type { IdentityContext } from '../context.ts';
-import type { Claims } from '../domain/claims.ts';
+import type { Claims } from '../domain/tokens.ts';
 import { type Credential, credentialsById, keysByHash } from '../store/credentials.ts';
 
 interface Authenticated {
@@ -10,44 +10,44 @@ interface Authenticated {
   expiresInMs?: number;
 }
 
-type Answer = Authenticated | { refusal: 'invalid_token' | 'token_expired' | 'token_revoked' };
+type Verdict = Authenticated | { refusal: 'invalid_token' | 'token_expired' | 'token_revoked' };
 
 const isApiKey = (token: string) => token.startsWith('sa_');
 
-/** Judges a batch of tokens with one look-up of keys by hash and one of the credentials behind access tokens. */
+/** Authenticates a batch of tokens with one look-up of keys by hash and one of the credentials of access tokens. */
 export const authenticate = ({ store, keyedHash, signingKeys }: IdentityContext): RpcOf<'identity', 'authenticate'> => {
-  async function judgeKeys(tokens: readonly string[], answers: Map<string, Answer>): Promise<void> {
+  async function authenticateKeys(tokens: readonly string[], verdicts: Map<string, Verdict>): Promise<void> {
     const hashes = new Map(tokens.map((token) => [keyedHash(token), token]));
     for (const key of await keysByHash(store.sql, [...hashes.keys()])) {
-      answers.set(hashes.get(key.hash) as string, key.revoked ? { refusal: 'token_revoked' } : fromKey(key));
+      verdicts.set(hashes.get(key.hash) as string, key.revoked ? { refusal: 'token_revoked' } : fromKey(key));
     }
   }
 
-  async function judgeAccessTokens(tokens: readonly string[], answers: Map<string, Answer>): Promise<void> {
+  async function authenticateAccessTokens(tokens: readonly string[], verdicts: Map<string, Verdict>): Promise<void> {
     const claimsOf = new Map<string, Claims>();
     for (const [index, verdict] of (await signingKeys.verifyAll(tokens)).entries()) {
       const token = tokens[index] as string;
       if ('claims' in verdict) claimsOf.set(token, verdict.claims);
-      else answers.set(token, verdict);
+      else verdicts.set(token, verdict);
     }
     const ids = [...claimsOf.values()].map((claims) => claims.key_id);
     const credentials = new Map((await credentialsById(store.sql, ids)).map((credential) => [credential.id, credential]));
-    for (const [token, claims] of claimsOf) answers.set(token, fromClaims(claims, credentials.get(claims.key_id)));
+    for (const [token, claims] of claimsOf) verdicts.set(token, fromClaims(claims, credentials.get(claims.key_id)));
   }
 
   return {
     allow: services('gateway'),
     async handle({ tokens }) {
-      const answers = new Map<string, Answer>();
+      const verdicts = new Map<string, Verdict>();
       const distinct = [...new Set(tokens)];
       await Promise.all([
-        judgeKeys(distinct.filter(isApiKey), answers),
-        judgeAccessTokens(
+        authenticateKeys(distinct.filter(isApiKey), verdicts),
+        authenticateAccessTokens(
           distinct.filter((token) => !isApiKey(token)),
-          answers,
+          verdicts,
         ),
       ]);
-      return { results: tokens.map((token) => answers.get(token) ?? { refusal: 'invalid_token' }) };
+      return { results: tokens.map((token) => verdicts.get(token) ?? { refusal: 'invalid_token' }) };
     },
   };
 };
@@ -56,11 +56,11 @@ function fromKey({ organizationId, environment, userId, id, scopes, admin, role 
   return { principal: { organizationId, environment, userId, credentialId: id, scopes, admin, role }, expiresAtMs: 0 };
 }
 
-/** A token speaks for its credential only as long as both agree on whose and where, and may do no more than the credential may now. */
-function fromClaims(claims: Claims, credential: Credential | undefined): Answer {
+/** A token is valid while it names the credential's user, organization and environment. Its rights are limited to the credential's current ones. */
+function fromClaims(claims: Claims, credential: Credential | undefined): Verdict {
   if (!credential) return { refusal: 'invalid_token' };
-  const agree = credential.organizationId === claims.org && credential.environment === claims.env && credential.userId === claims.sub;
-  if (!agree) return { refusal: 'invalid_token' };
+  const isSame = credential.organizationId === claims.org && credential.environment === claims.env && credential.userId === claims.sub;
+  if (!isSame) return { refusal: 'invalid_token' };
   if (credential.revoked) return { refusal: 'token_revoked' };
   return {
     principal: {

@@ -1,40 +1,41 @@
 import { ServiceError } from '@agent-service/contracts';
-import { createSemaphore, type Semaphore } from '@agent-service/runtime';
+import { createSemaphore, type Semaphore, SemaphoreError } from '@agent-service/work';
 
-/** Runs expensive work so that one organization cannot take the service from the others. */
+/** Limits expensive work, so that one organization cannot delay the others. */
 export interface OrganizationLimiter {
-  /** Refuses with `rate_limited` where too much work of the organization is waiting. Skips work whose caller has left. */
-  run<T>(organizationId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Runs the work of an organization one after the other. Rejects with `rate_limited` where too much of it waits already. */
+  run<T>(organizationId: string, work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-export interface OrganizationLimits {
-  /** How much runs at once, of one organization at most one. */
-  readonly atOnce: number;
-  /** How much of one organization waits at most. */
-  readonly waiting: number;
+interface OrganizationLimits {
+  /** How much runs at once, of different organizations. */
+  readonly permits: number;
+  /** How much of one organization may wait. */
+  readonly maxWaiting: number;
 }
 
 interface Lane {
   readonly semaphore: Semaphore;
-  size: number;
+  callers: number;
 }
 
-export function createOrganizationLimiter({ atOnce, waiting }: OrganizationLimits): OrganizationLimiter {
-  const shared = createSemaphore(atOnce);
+export function createOrganizationLimiter({ permits, maxWaiting }: OrganizationLimits): OrganizationLimiter {
+  const shared = createSemaphore(permits);
   const lanes = new Map<string, Lane>();
 
   return {
     async run(organizationId, work, signal) {
-      const lane = lanes.get(organizationId) ?? { semaphore: createSemaphore(1), size: 0 };
-      if (lane.size > waiting) throw new ServiceError('rate_limited');
+      const lane = lanes.get(organizationId) ?? { semaphore: createSemaphore(1, { maxWaiting }), callers: 0 };
       lanes.set(organizationId, lane);
-      lane.size += 1;
-      const runUnlessLeft = () => (signal?.aborted ? Promise.reject(new ServiceError('cancelled')) : work());
+      lane.callers += 1;
       try {
-        return await lane.semaphore.run(() => shared.run(runUnlessLeft));
+        return await lane.semaphore.run(() => shared.run(work, { signal }), { signal });
+      } catch (cause) {
+        if (cause instanceof SemaphoreError) throw new ServiceError('rate_limited', { cause });
+        throw signal.aborted ? new ServiceError('cancelled', { cause }) : cause;
       } finally {
-        lane.size -= 1;
-        if (lane.size === 0) lanes.delete(organizationId);
+        lane.callers -= 1;
+        if (lane.callers === 0) lanes.delete(organizationId);
       }
     },
   };

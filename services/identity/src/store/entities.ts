@@ -1,4 +1,4 @@
-import { defineEntity, p } from '@mikro-orm/postgresql';
+import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
 
 const timestamp = () => p.datetime(3);
 
@@ -27,6 +27,8 @@ export const User = defineEntity({
     updatedAt: timestamp(),
   },
 });
+
+export type UserRow = Pick<InferEntity<typeof User>, 'id' | 'name' | 'email' | 'role' | 'status' | 'createdAt'>;
 
 export const ApiKey = defineEntity({
   name: 'ApiKey',

@@ -1,86 +1,99 @@
+import { type Role, ServiceError } from '@agent-service/contracts';
 import type { Page, Sql } from '@agent-service/store';
-import type { Role, UserStatus } from '../domain/user-rules.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { User, type UserRow } from './entities.ts';
 
-export interface UserRow {
-  id: string;
-  name: string;
-  email: string;
-  role: Role;
-  status: UserStatus;
-  createdAt: string;
-}
-
-const columns = `id, name, email, role, status, created_at as "createdAt"`;
-
-export interface UserKey {
-  organizationId: string;
-  userId: string;
-}
-
-/** One row for each key, in order; undefined where there is no such user. */
-export async function findUsers(sql: Sql, keys: readonly UserKey[]): Promise<(UserRow | undefined)[]> {
-  const rows = await sql<Partial<UserRow>>(
-    `select ${columns} from unnest($1::text[], $2::text[]) with ordinality as wanted(organization_id, user_id, position)
-     left join users on users.organization_id = wanted.organization_id and users.id = wanted.user_id order by position`,
-    [keys.map((key) => key.organizationId), keys.map((key) => key.userId)],
-  );
-  return rows.map((row) => (row.id === null ? undefined : (row as UserRow)));
-}
+const administratorsAtMost = 100;
 
 export interface UserFilter {
-  role: string;
-  status: string;
+  /** An empty field matches every user. */
+  readonly role: string;
+  readonly status: string;
 }
 
-/** Newest first; one row more than asked for tells that there is a further page. */
+/** Newest first. One row more than `limit` shows that there is a further page. */
 export function listUsers(
-  sql: Sql,
+  em: EntityManager,
   organizationId: string,
   { role, status }: UserFilter,
   after: Page['after'] | undefined,
   limit: number,
 ): Promise<UserRow[]> {
-  const values: unknown[] = [organizationId, limit + 1];
-  const where = ['organization_id = $1'];
-  const add = (condition: (first: number) => string, ...added: unknown[]) => {
-    where.push(condition(values.length + 1));
-    values.push(...added);
-  };
-  if (role) add((n) => `role = $${n}`, role);
-  if (status) add((n) => `status = $${n}`, status);
-  if (after) add((n) => `(created_at, id) < ($${n}::timestamptz, $${n + 1})`, ...after);
-  return sql<UserRow>(`select ${columns} from users where ${where.join(' and ')} order by created_at desc, id desc limit $2`, values);
-}
-
-const administratorsAtMost = 100;
-
-/** The people who manage an organization, longest there first. */
-export function listAdministrators(sql: Sql, organizationId: string): Promise<UserRow[]> {
-  return sql<UserRow>(
-    `select ${columns} from users where organization_id = $1 and role = 'admin' and status = 'active' and kind = 'person'
-     order by created_at, id limit ${administratorsAtMost}`,
-    [organizationId],
+  const [time, lastId] = after ?? [];
+  const createdAt = new Date(time ?? 0);
+  return em.find(
+    User,
+    {
+      organizationId,
+      ...(role !== '' && { role: role as UserRow['role'] }),
+      ...(status !== '' && { status: status as UserRow['status'] }),
+      // The first condition alone is a range of the index.
+      ...(after && { createdAt: { $lte: createdAt }, $or: [{ createdAt: { $lt: createdAt } }, { id: { $lt: String(lastId) } }] }),
+    },
+    { orderBy: { createdAt: 'desc', id: 'desc' }, limit: limit + 1 },
   );
 }
 
-/** From the counters: the cost does not grow with the users. */
+/** The people who manage an organization, oldest first. */
+export const listAdministrators = (em: EntityManager, organizationId: string): Promise<UserRow[]> =>
+  em.find(
+    User,
+    { organizationId, role: 'admin', status: 'active', kind: 'person' },
+    { orderBy: { createdAt: 'asc', id: 'asc' }, limit: administratorsAtMost },
+  );
+
+export interface UserKey {
+  readonly organizationId: string;
+  readonly userId: string;
+}
+
+/** A row for each key, in order; undefined where there is no such user. */
+export async function findUsers(sql: Sql, keys: readonly UserKey[]): Promise<(UserRow | undefined)[]> {
+  const rows = await sql<Omit<UserRow, 'createdAt'> & { createdAt: string }>(findUsersStatement, [
+    keys.map((key) => key.organizationId),
+    keys.map((key) => key.userId),
+  ]);
+  return rows.map((row) => (row.id === null ? undefined : { ...row, createdAt: new Date(row.createdAt) }));
+}
+
+const findUsersStatement = `
+  select id, name, email, role, status, created_at as "createdAt"
+  from unnest($1::text[], $2::text[]) with ordinality as wanted (organization_id, user_id, position)
+  left join users on users.organization_id = wanted.organization_id and users.id = wanted.user_id order by position`;
+
+/** From the counters, so that the cost does not grow with the number of users. */
 export async function countUsers(sql: Sql, organizationId: string, { role, status }: UserFilter): Promise<number> {
-  const [row] = await sql<{ total: string }>(
-    `select coalesce(sum(users), 0) as total from user_counts where organization_id = $1 and ($2 = '' or role = $2) and ($3 = '' or status = $3)`,
-    [organizationId, role, status],
-  );
+  const [row] = await sql<{ total: string }>(countUsersStatement, [organizationId, role, status]);
   return Number(row?.total ?? 0);
 }
 
+const countUsersStatement = `
+  select coalesce(sum(users), 0) as total from user_counts
+  where organization_id = $1 and ($2 = '' or role = $2) and ($3 = '' or status = $3)`;
+
 /**
- * Whether another person than this user is an active administrator; holds off whoever else would change one. Service
- * users do not count: an application can not manage an organization.
+ * Whether a person other than this user is an active administrator. Holds a lock against other changes of administrators. Service users do
+ * not count: an application cannot manage an organization.
  */
 export async function lockOtherAdmins(sql: Sql, organizationId: string, userId: string): Promise<boolean> {
-  await sql('select 1 from organizations where id = $1 for update', [organizationId]);
-  const others = await sql(
-    `select 1 from users where organization_id = $1 and role = 'admin' and status = 'active' and kind = 'person' and id <> $2 limit 1`,
-    [organizationId, userId],
-  );
-  return others.length > 0;
+  await sql(lockOrganization, [organizationId]);
+  return (await sql(findOtherAdmin, [organizationId, userId])).length > 0;
 }
+
+const lockOrganization = 'select 1 from organizations where id = $1 for update';
+const findOtherAdmin = `
+  select 1 from users where organization_id = $1 and role = 'admin' and status = 'active' and kind = 'person' and id <> $2 limit 1`;
+
+/** The role of the user, empty for a service user. The lock keeps a deactivation from passing a new credential by. */
+export async function lockActiveUser(sql: Sql, organizationId: string, userId: string): Promise<Role | ''> {
+  const [user] = await sql<{ status: string; role: Role | '' }>(lockUser, [organizationId, userId]);
+  if (!user) throw new ServiceError('not_found', { message: 'There is no such user in this organization.' });
+  if (user.status !== 'active') throw new ServiceError('user_deactivated');
+  return user.role;
+}
+
+const lockUser = `
+  select status, case when kind = 'person' then role else '' end as role from users where organization_id = $1 and id = $2 for share`;
+
+/** The prepared statements of this file; a test prepares each against the migrated schema. */
+export const userStatements = { findUsersStatement, countUsersStatement, lockOrganization, findOtherAdmin, lockUser };

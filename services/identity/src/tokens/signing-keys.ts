@@ -1,106 +1,175 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import { ServiceError } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
-import { type Cipher, type Sql, type Store, startSweep } from '@agent-service/store';
-import type { Claims } from '../domain/claims.ts';
-import { createActiveKeys, keysInLine, verifies } from './active-keys.ts';
-import { keyIdOf, signClaims, type Verdict, verifyToken } from './jwt.ts';
-import { makeKey, successorOf, youngKey } from './make-key.ts';
+import { type Cipher, type Sql, type Store, sealedColumn, startSweep } from '@agent-service/store';
+import { ulid } from 'ulid';
+import type { Claims } from '../domain/tokens.ts';
+import {
+  addSigningKey,
+  findActiveKeys,
+  findNewerKey,
+  findPublishedKeys,
+  findPublishedKeysById,
+  findYoungKey,
+  hasSigningKey,
+  lockSigningKeys,
+  type PrivateKeyRow,
+  type PublicKeyRow,
+} from '../store/signing-keys.ts';
+import { keyIdOf, signClaims, type TokenVerdict, verifyToken } from './jwt.ts';
 
+const modulusBits = 2_048;
 const checkEveryMs = 3_600_000;
 
-const published = `select kid, modulus, exponent from ${keysInLine} where ${verifies}`;
-const wanted = `${published} and kid = any($1)`;
-const all = `${published} order by kid desc`;
+const sealContext = (kid: string): string => `signing_keys/${kid}/private_key`;
 
-interface PublicKeyRow {
-  kid: string;
-  modulus: string;
-  exponent: string;
-}
+/** The column of the private keys, which the cipher seals again after a rotation of its own keys. */
+export const sealedPrivateKeys = sealedColumn({
+  table: 'signing_keys',
+  column: 'private_key',
+  key: ['kid'],
+  contextOf: ({ kid = '' }) => sealContext(kid),
+});
 
-export interface PublicKey {
-  kid: string;
-  n: string;
-  e: string;
+interface PublishedKey {
+  readonly kid: string;
+  readonly n: string;
+  readonly e: string;
 }
 
 export interface SigningKeys {
   sign(claims: Claims): Promise<string>;
   /** One verdict for each token, in order. */
-  verifyAll(tokens: readonly string[]): Promise<Verdict[]>;
-  publicKeys(): Promise<PublicKey[]>;
-  /** Publishes a new key, which signs a little later, and answers with its kid. */
+  verifyAll(tokens: readonly string[]): Promise<TokenVerdict[]>;
+  publicKeys(): Promise<PublishedKey[]>;
+  exists(kid: string): Promise<boolean>;
+  /** Publishes a new key, which signs a little later; resolves to its kid. */
   rotate(): Promise<string>;
-  /** Makes sure that a later key signs than this one, which is about to be revoked; answers with its kid. */
-  succeed(kid: string): Promise<string>;
+  /** Ensures that a newer key than this one signs; resolves to its kid. */
+  replace(kid: string): Promise<string>;
   readonly issuer: string;
 }
 
 interface Options {
-  issuer: string;
-  rotateAfterDays: number;
-  /** How long a key is published before it signs, so that whoever keeps a copy of the published keys has it by then. */
-  publishedAheadSeconds: number;
+  readonly issuer: string;
+  readonly rotateAfterDays: number;
+  /** A key is published this long before it signs, so that every copy of the published keys has it by then. */
+  readonly publishedAheadSeconds: number;
 }
 
-/** The keys that tokens are signed with. They live encrypted in the database; whoever signs asks there which is active. */
-export async function openSigningKeys(
-  process: ProcessContext,
-  store: Store,
-  cipher: Cipher,
-  { issuer, rotateAfterDays, publishedAheadSeconds }: Options,
-): Promise<SigningKeys> {
-  const activeKeys = createActiveKeys(cipher);
-  const opened = new Map<string, KeyObject>();
+/** The keys that sign tokens. They are encrypted in the database, which is asked for the active key at each signature. */
+export async function openSigningKeys(process: ProcessContext, store: Store, cipher: Cipher, options: Options): Promise<SigningKeys> {
+  const { issuer, rotateAfterDays, publishedAheadSeconds } = options;
+  const publicKeys = new Map<string, KeyObject>();
+  const privateKeys = createPrivateKeys(cipher);
 
-  /** Asks for the keys each time, in one statement whatever the tokens claim, so that a revoked key verifies nothing from its commit on. */
-  async function verifyAll(tokens: readonly string[]): Promise<Verdict[]> {
+  /** Reads the keys for each batch, in one statement whatever the tokens claim, so that a revoked key verifies nothing after its commit. */
+  async function verifyAll(tokens: readonly string[]): Promise<TokenVerdict[]> {
     const kids = tokens.map(keyIdOf);
     const claimed = [...new Set(kids)].filter((kid) => kid !== undefined);
-    const rows = claimed.length === 0 ? [] : await store.sql<PublicKeyRow>(wanted, [claimed]);
-    const keys = new Map(rows.map((row) => [row.kid, open(row)]));
+    const rows = claimed.length === 0 ? [] : await findPublishedKeysById(store.sql, claimed);
+    const keys = new Map(rows.map((row) => [row.kid, importKey(row)]));
     return tokens.map((token, index) => verifyToken(token, issuer, keys.get(kids[index] ?? '')));
   }
 
-  function open({ kid, modulus: n, exponent: e }: PublicKeyRow): KeyObject {
-    const key = opened.get(kid) ?? createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' });
-    opened.set(kid, key);
+  function importKey({ kid, modulus: n, exponent: e }: PublicKeyRow): KeyObject {
+    const key = publicKeys.get(kid) ?? createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' });
+    publicKeys.set(kid, key);
     return key;
   }
 
-  async function loadPublicKeys(): Promise<PublicKey[]> {
-    const rows = await store.sql<PublicKeyRow>(all);
-    return rows.map((row) => ({ kid: row.kid, n: row.modulus, e: row.exponent }));
-  }
+  const rotate = (days = 0) => makeKey(store, cipher, { publishedAheadSeconds, findExisting: (sql) => findYoungKey(sql, days) });
 
-  const rotate = (days = 0) => makeKey(store, cipher, { publishedAheadSeconds, unless: (sql) => youngKey(sql, days) });
-
-  /** Tokens must be signed although the key that signs can not be opened: another takes over at once, there is nobody to wait for. */
-  async function check(): Promise<void> {
+  /** Rotates old keys. Where the newest key cannot be decrypted, a new one replaces it at once, so that tokens can be signed. */
+  async function checkKeys(): Promise<void> {
     await rotate(rotateAfterDays);
-    const found = await activeKeys.newest(store.sql);
-    if (!found?.cause) return;
-    process.logger.error({ event: 'signing_key_unopened', setting: 'ENCRYPTION_KEYS', kid: found.kid, err: found.cause });
-    const unless = async (sql: Sql) => {
-      const newest = await activeKeys.newest(sql);
-      return newest?.cause ? undefined : newest?.kid;
+    const newest = await privateKeys.newest(store.sql);
+    if (!newest?.cause) return;
+    process.logger.error({ event: 'signing_key_unopened', setting: 'ENCRYPTION_KEYS', kid: newest.kid, err: newest.cause });
+    const findExisting = async (sql: Sql) => {
+      const other = await privateKeys.newest(sql);
+      return other?.cause ? undefined : other?.kid;
     };
-    await makeKey(store, cipher, { publishedAheadSeconds: 0, unless });
+    await makeKey(store, cipher, { publishedAheadSeconds: 0, findExisting });
   }
 
-  await check();
-  startSweep(process, 'signing keys', checkEveryMs, () => check().then(() => 0));
+  await checkKeys();
+  startSweep(process, 'signing keys', checkEveryMs, () => checkKeys().then(() => 0));
 
   return {
     issuer,
-    rotate: () => rotate(),
-    // Signs at once: what is revoked leaked, and copies of the published keys are a minute old at most.
-    succeed: (kid) => makeKey(store, cipher, { publishedAheadSeconds: 0, unless: (sql) => successorOf(sql, kid) }),
-    publicKeys: loadPublicKeys,
     verifyAll,
+    rotate: () => rotate(),
+    // It signs at once: the other key has leaked, and copies of the published keys are at most a minute old.
+    replace: (kid) => makeKey(store, cipher, { publishedAheadSeconds: 0, findExisting: (sql) => findNewerKey(sql, kid) }),
+    publicKeys: async () => (await findPublishedKeys(store.sql)).map(({ kid, modulus, exponent }) => ({ kid, n: modulus, e: exponent })),
+    exists: (kid) => hasSigningKey(store.sql, kid),
     async sign(claims) {
-      const { kid, key } = await activeKeys.first(store.sql);
+      const { kid, key } = await privateKeys.active(store.sql);
       return await signClaims(claims, kid, key);
     },
   };
+}
+
+interface PrivateKeys {
+  /** The newest key that can be decrypted here. */
+  active(sql: Sql): Promise<{ kid: string; key: KeyObject }>;
+  /** The newest key, with the cause if it cannot be decrypted here. */
+  newest(sql: Sql): Promise<{ kid: string; cause?: unknown } | undefined>;
+}
+
+/** Decrypts each private key once. */
+function createPrivateKeys(cipher: Cipher): PrivateKeys {
+  const decrypted = new Map<string, KeyObject>();
+
+  function decrypt({ kid, privateKey }: PrivateKeyRow): { kid: string; key?: KeyObject; cause?: unknown } {
+    try {
+      const key = decrypted.get(kid) ?? createPrivateKey(cipher.decrypt(privateKey, sealContext(kid)));
+      decrypted.set(kid, key);
+      return { kid, key };
+    } catch (cause) {
+      return { kid, cause };
+    }
+  }
+
+  return {
+    async active(sql) {
+      let failure: unknown = new Error('there is no active signing key');
+      for (const row of await findActiveKeys(sql)) {
+        const { kid, key, cause } = decrypt(row);
+        if (key) return { kid, key };
+        failure = cause;
+      }
+      throw new ServiceError('unavailable', { cause: failure });
+    },
+    async newest(sql) {
+      const [row] = await findActiveKeys(sql);
+      return row && decrypt(row);
+    },
+  };
+}
+
+interface KeyToMake {
+  readonly publishedAheadSeconds: number;
+  /** The kid of a key that makes a new one unnecessary. */
+  readonly findExisting: (sql: Sql) => Promise<string | undefined>;
+}
+
+/** Makes a signing key unless there is one already, once for all replicas; resolves to the kid of the new or the existing key. */
+async function makeKey(store: Store, cipher: Cipher, { publishedAheadSeconds, findExisting }: KeyToMake): Promise<string> {
+  const existing = await findExisting(store.sql);
+  if (existing) return existing;
+  const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: modulusBits });
+  const { n: modulus = '', e: exponent = '' } = publicKey.export({ format: 'jwk' });
+  const kid = ulid().toLowerCase();
+  const sealed = cipher.encrypt(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), sealContext(kid));
+  return store.transaction(async ({ sql }) => {
+    await lockSigningKeys(sql);
+    // Another replica may have made one in the meantime.
+    const madeByOther = await findExisting(sql);
+    if (madeByOther) return madeByOther;
+    await addSigningKey(sql, { kid, modulus, exponent, privateKey: sealed }, publishedAheadSeconds);
+    return kid;
+  });
 }

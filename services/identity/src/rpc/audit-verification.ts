@@ -1,12 +1,13 @@
-import { operators, type RpcOf } from '@agent-service/contracts';
+import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import type { IdentityContext } from '../context.ts';
+import { checkAnchors, listAnchors } from '../store/audit-anchors.ts';
 import { beginWalk, type ChainFault, type ChainWalk, isAppendOnly, nextOrganization, stepWalk } from '../store/audit-verify.ts';
 
-/** A call verifies for so long at most, page by page, and says how to go on. */
+/** A call verifies for at most this long, page by page; its cursor continues the verification. */
 const longestMs = 5_000;
 const binding = ['audit-verify'];
 
-/** The organization that was reached; its walk, while that is under way. */
+/** The current organization, and its walk if that has begun. */
 interface Position {
   readonly organizationId: string;
   readonly walk?: ChainWalk | undefined;
@@ -20,7 +21,7 @@ export const verifyAuditChain = (context: IdentityContext): RpcOf<'identity', 'v
     const steps: Step[] = [];
     let position: Position | undefined = fromCursor(cursors.decode(binding, cursor)?.after);
     while (position !== undefined && performance.now() < end) {
-      const step: Step = await (position.walk ? goOn(context, position.walk) : beginNext(context, organizationId, position));
+      const step: Step = await (position.walk ? continueWalk(context, position.walk) : beginNext(context, organizationId, position));
       steps.push(step);
       position = step.next;
     }
@@ -42,18 +43,18 @@ interface Step {
   readonly fault?: ChainFault | undefined;
 }
 
-async function beginNext({ store, auditKeys }: IdentityContext, only: string, { organizationId }: Position): Promise<Step> {
-  const alone = organizationId === '' ? only : undefined;
-  const following = only ? alone : await nextOrganization(store.sql, organizationId);
+async function beginNext({ store, auditKeys }: IdentityContext, requestedId: string, { organizationId }: Position): Promise<Step> {
+  const requested = organizationId === '' ? requestedId : undefined;
+  const following = requestedId ? requested : await nextOrganization(store.sql, organizationId);
   if (following === undefined) return { next: undefined, entries: 0, isBeginning: false };
   const walk = await beginWalk(store.sql, auditKeys, following);
   return { next: { organizationId: following, walk }, entries: 0, isBeginning: walk !== undefined };
 }
 
-async function goOn({ store, auditKeys }: IdentityContext, begun: ChainWalk): Promise<Step> {
-  const { walk, isDone, fault } = await stepWalk(store.sql, auditKeys, begun);
+async function continueWalk({ store, auditKeys }: IdentityContext, previous: ChainWalk): Promise<Step> {
+  const { walk, isDone, fault } = await stepWalk(store.sql, auditKeys, previous);
   const next = { organizationId: walk.organizationId, walk: isDone ? undefined : walk };
-  return { next, entries: walk.sequence - begun.sequence, isBeginning: false, fault };
+  return { next, entries: walk.sequence - previous.sequence, isBeginning: false, fault };
 }
 
 const toCursor = ({ organizationId, walk }: Position): (string | number)[] =>
@@ -75,3 +76,23 @@ function fromCursor(after: readonly (string | number)[] = ['']): Position {
   ];
   return { organizationId, walk: { organizationId, sequence, previous, version, length, head, headFault, headFaultAt } };
 }
+
+export const listAuditAnchors = ({ store, auditKeys }: IdentityContext): RpcOf<'identity', 'listAuditAnchors'> => ({
+  allow: operators,
+  async handle({ organizationId, after }) {
+    const { after: nextAfter, ...page } = await listAnchors(store.sql, auditKeys, organizationId, after);
+    return { ...page, nextAfter };
+  },
+});
+
+const mostAnchors = 200;
+
+export const checkAuditAnchors = ({ store, auditKeys }: IdentityContext): RpcOf<'identity', 'checkAuditAnchors'> => ({
+  allow: operators,
+  async handle({ anchors }) {
+    if (anchors.length > mostAnchors)
+      throw new ServiceError('invalid_request', { message: `At most ${mostAnchors} anchors in a call.`, param: 'anchors' });
+    const signed = anchors.map(({ sequence, ...anchor }) => ({ ...anchor, sequence: Number(sequence) }));
+    return { faults: await checkAnchors(store.sql, auditKeys, signed) };
+  },
+});

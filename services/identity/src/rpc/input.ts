@@ -4,7 +4,7 @@ import type { Role } from '../domain/user-rules.ts';
 
 const longestEmail = 254;
 
-/** What operators type is judged here, because no gateway stands before this door. */
+// Input of operators is validated here, because it does not pass the gateway.
 export function checkEnvironment(environment: string): Environment {
   if (environment === 'live' || environment === 'test') return environment;
   throw new ServiceError('invalid_request', { message: 'The environment must be live or test.', param: 'environment' });
@@ -16,7 +16,7 @@ export function checkScopes(scopes: readonly string[]): Scope[] {
   return scopes.filter(isScope);
 }
 
-/** Zero stands for the service's default. */
+/** Null for 0, which stands for the service's default. */
 export function checkTtl(seconds: number): number | null {
   if (seconds === 0) return null;
   if (seconds >= 300 && seconds <= 86_400) return seconds;

@@ -1,0 +1,30 @@
+import { createHmac } from 'node:crypto';
+
+/** The form in which API keys and client secrets are stored: useless without the service's own secret. */
+export type KeyedHash = (secret: string) => string;
+
+export const createKeyedHash =
+  (key: string): KeyedHash =>
+  (secret) =>
+    createHmac('sha256', key).update(secret).digest('base64url');
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** The largest multiple of the alphabet's size that fits a byte. Larger bytes are skipped, so that all letters are equally likely. */
+const usableBytes = 256 - (256 % alphabet.length);
+const clientSecretLetters = 43;
+
+type RandomBytes = (count: number) => Uint8Array;
+
+/** Text of 62 letters from random bytes. */
+export function makeRandomText(letters: number, randomBytes: RandomBytes): string {
+  let text = '';
+  while (text.length < letters) {
+    for (const byte of randomBytes(letters)) {
+      if (byte < usableBytes && text.length < letters) text += alphabet[byte % alphabet.length];
+    }
+  }
+  return text;
+}
+
+/** A new OAuth client secret: 256 bits, with a prefix that secret scanners recognize. */
+export const makeClientSecret = (randomBytes: RandomBytes): string => `sas_${makeRandomText(clientSecretLetters, randomBytes)}`;

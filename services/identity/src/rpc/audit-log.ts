@@ -1,0 +1,106 @@
+import { callers, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { boundChangesJson, isoTime } from '@agent-service/store';
+import type { IdentityContext } from '../context.ts';
+import { type AuditRecord, appendAudit } from '../store/audit-append.ts';
+import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } from '../store/audit-list.ts';
+import { createOrganizationLimiter } from './organization-limiter.ts';
+
+const longestText = 1_000;
+
+export const appendAuditEntries = ({ store, auditKeys }: IdentityContext): RpcOf<'identity', 'appendAuditEntries'> => ({
+  allow: services('agents', 'templates', 'credits', 'webhooks'),
+  async handle({ entries }) {
+    await appendAudit(store, auditKeys, entries.map(toRecord));
+    return {};
+  },
+});
+
+type Entry = Parameters<RpcOf<'identity', 'appendAuditEntries'>['handle']>[0]['entries'][number];
+
+/** Rejects entries that cannot be stored or read back, so that the sender can tell them from a failure of this service. */
+function toRecord(entry: Entry): AuditRecord {
+  const { id, organizationId, createdAt, changesJson } = entry;
+  if (id === '' || organizationId === '') throw invalidEntry('id', 'An entry has an id and an organization.');
+  if (!isTime(createdAt)) throw invalidEntry('created_at', 'created_at must be a time.');
+  if (!isObject(changesJson)) throw invalidEntry('changes_json', 'changes_json must hold an object.');
+  const texts = {
+    id,
+    organizationId,
+    environment: entry.environment,
+    actorType: entry.actor?.type ?? '',
+    actorId: entry.actor?.id ?? '',
+    actorKeyId: entry.actor?.keyId ?? '',
+    action: entry.action,
+    targetType: entry.target?.type ?? '',
+    targetId: entry.target?.id ?? '',
+    outcome: entry.outcome,
+    requestId: entry.requestId,
+  };
+  const invalid = Object.entries(texts).find(([, text]) => text.length > longestText || text.includes('\0'));
+  if (invalid) throw invalidEntry(invalid[0], `${invalid[0]} must have at most ${longestText} characters, none of them NUL.`);
+  // In the form in which it is read back, because the hash covers the text.
+  return { ...texts, createdAt: new Date(createdAt).toISOString(), changesJson };
+}
+
+const invalidEntry = (param: string, message: string) => new ServiceError('invalid_request', { message, param });
+
+/** A time in a year that PostgreSQL and ISO 8601 write with four digits. */
+function isTime(text: string): boolean {
+  const time = Date.parse(text);
+  return time >= 0 && time < Date.UTC(10_000, 0);
+}
+
+function isObject(json: string): boolean {
+  if (json === '') return true;
+  // PostgreSQL cannot store NUL.
+  if (json.includes('\0')) return false;
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** A read with filters may look at every entry of an organization: at most two of the connections are busy with such reads. */
+const filteredLimits = { permits: 2, maxWaiting: 20 };
+
+export const listAuditEntries = ({ store, cursors }: IdentityContext): RpcOf<'identity', 'listAuditEntries'> => {
+  const filteredReads = createOrganizationLimiter(filteredLimits);
+  return {
+    allow: callers({ scope: 'audit:read' }),
+    async handle({ page, actor, action, target, dateFrom, dateTo }, call) {
+      const { organizationId, environment } = call.tenant;
+      const limit = page?.limit || 50;
+      const filter = { actor, action, target, dateFrom, dateTo };
+      const binding = ['audit', organizationId, environment, filter];
+      const start = cursors.decode(binding, page?.cursor ?? '');
+      const read = async () => ({
+        rows: await listAudit(store.sql, organizationId, environment, filter, start?.after, limit),
+        total: await totalOf(start?.total, filter, () => countAudit(store.sql, organizationId, environment, filter)),
+      });
+      const { rows, total } = await (isFiltered(filter) ? filteredReads.run(organizationId, read, call.signal) : read());
+      const last = rows.length > limit ? rows[limit - 1] : undefined;
+      const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id], total }) : '';
+      return { entries: rows.slice(0, limit).map((row) => toEntry(organizationId, row)), page: { total, nextCursor } };
+    },
+  };
+};
+
+/** The matches of a filter are counted on the first page, and the cursor carries the count; without a filter a counter has it. */
+const totalOf = async (counted: number | undefined, filter: AuditFilter, count: () => Promise<number>): Promise<number> =>
+  counted !== undefined && isFiltered(filter) ? counted : count();
+
+const toEntry = (organizationId: string, row: AuditRow) => ({
+  id: row.id,
+  createdAt: isoTime(row.createdAt),
+  actor: { type: row.actorType, id: row.actorId, keyId: row.actorKeyId },
+  action: row.action,
+  target: { type: row.targetType, id: row.targetId },
+  outcome: row.outcome,
+  requestId: row.requestId,
+  // Earlier versions stored changes of any size.
+  changesJson: boundChangesJson(row.changesJson),
+  organizationId,
+  environment: row.environment,
+});

@@ -1,0 +1,44 @@
+import { newId, operators, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
+import { writeAudit } from '@agent-service/store';
+import type { IdentityContext } from '../context.ts';
+import { Organization } from '../store/entities.ts';
+import { addKey } from './credentials.ts';
+import { checkEmail, checkName } from './input.ts';
+import { addUser } from './users.ts';
+
+/** Makes an organization with one administrator, who has a key with every scope in each environment. */
+export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityContext): RpcOf<'identity', 'createOrganization'> => ({
+  allow: operators,
+  async handle({ name, email }, call) {
+    const organizationId = newId('org');
+    const administrator = { name: 'Administrator', email: email === '' ? '' : checkEmail(email), role: 'admin', kind: 'person' } as const;
+    const created = await store.transaction(async (transaction) => {
+      transaction.em.create(Organization, { id: organizationId, name: checkName(name), createdAt: new Date(processClock.now()) });
+      await transaction.em.flush();
+      await writeAudit(transaction.sql, call, {
+        action: 'organization.created',
+        organizationId,
+        environment: '',
+        target: { type: 'organization', id: organizationId },
+        changes: { name },
+      });
+      const { id: userId } = await addUser(transaction, call, { ...administrator, organizationId });
+      const key = { organizationId, userId, role: 'admin', scopes: [], admin: true, tokenTtlSeconds: null } as const;
+      const { apiKey: liveApiKey } = await addKey(transaction, call, keyedHash, { ...key, environment: 'live' });
+      const { apiKey: testApiKey } = await addKey(transaction, call, keyedHash, { ...key, environment: 'test' });
+      return { organizationId, userId, liveApiKey, testApiKey };
+    });
+    auditRelay.nudge();
+    return created;
+  },
+});
+
+export const getOrganization = ({ store }: IdentityContext): RpcOf<'identity', 'getOrganization'> => ({
+  allow: operators,
+  async handle({ organizationId }) {
+    const organization = await store.transaction(({ em }) => em.findOne(Organization, { id: organizationId }));
+    if (!organization) throw new ServiceError('not_found', { message: 'There is no such organization.', param: 'organization' });
+    return { organizationId: organization.id, name: organization.name };
+  },
+});

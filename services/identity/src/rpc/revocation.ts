@@ -1,0 +1,52 @@
+import { type Call, callersAndOperators, operatorService, operators, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { writeAudit } from '@agent-service/store';
+import { sleep } from '@agent-service/work';
+import type { IdentityContext } from '../context.ts';
+import { type CredentialTable, revokeCredential } from '../store/credentials.ts';
+
+export const revokeKey = (context: IdentityContext): RpcOf<'identity', 'revokeKey'> => ({
+  allow: callersAndOperators({ admin: true }),
+  async handle({ keyId }, call) {
+    await revoke(context, call, { table: 'api_keys', action: 'key.revoked', target: { type: 'key', id: keyId } });
+    return {};
+  },
+});
+
+export const revokeOauthClient = (context: IdentityContext): RpcOf<'identity', 'revokeOauthClient'> => ({
+  allow: operators,
+  async handle({ clientId }, call) {
+    await revoke(context, call, { table: 'oauth_clients', action: 'oauth_client.revoked', target: { type: 'oauth_client', id: clientId } });
+    return {};
+  },
+});
+
+interface Revocation {
+  readonly table: CredentialTable;
+  readonly action: string;
+  readonly target: { readonly type: string; readonly id: string };
+}
+
+/** Revokes a credential and answers when no gateway accepts it any more. A second revocation changes nothing and succeeds. */
+async function revoke({ store, auditRelay }: IdentityContext, call: Call, { table, action, target }: Revocation): Promise<void> {
+  // Operators may revoke credentials of every tenant.
+  const tenant = call.caller.service === operatorService ? undefined : call.tenant;
+  const revoked = await store.transaction(async ({ sql }) => {
+    const row = await revokeCredential(sql, table, target.id, tenant);
+    if (!row) throw new ServiceError('not_found');
+    const { organizationId, environment, userId, isNew } = row;
+    if (isNew) await writeAudit(sql, call, { action, organizationId, environment, target, changes: { user_id: userId } });
+    return row;
+  });
+  auditRelay.nudge();
+  await waitForRevocation(revoked.revokedForMs);
+}
+
+/** A gateway keeps identity's verdict on a token for one second from before it asked. */
+const verdictLifetimeMs = 1_200;
+/** A revocation that was written this long ago was committed long ago. */
+const longestCommitMs = 30_000;
+
+/** Waits until no gateway accepts a credential that was revoked so long ago. */
+export async function waitForRevocation(revokedForMs: number): Promise<void> {
+  if (revokedForMs <= longestCommitMs) await sleep(verdictLifetimeMs);
+}

@@ -1,0 +1,88 @@
+import { randomUUID, timingSafeEqual } from 'node:crypto';
+import { type Call, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
+import { writeAudit } from '@agent-service/store';
+import type { IdentityContext } from '../context.ts';
+import { grantScopes } from '../domain/tokens.ts';
+import { applicationById, keysByHash } from '../store/credentials.ts';
+
+export const issueToken = (context: IdentityContext): RpcOf<'identity', 'issueToken'> => ({
+  allow: services('gateway'),
+  async handle({ apiKey }, call) {
+    const [key] = await keysByHash(context.store.sql, [context.keyedHash(apiKey)]);
+    if (!key) throw new ServiceError('invalid_token', { message: 'The API key is not valid.', param: 'api_key' });
+    if (key.revoked) throw new ServiceError('token_revoked', { message: 'The API key has been revoked.', param: 'api_key' });
+    return await issueAccessToken(context, call, { ...key, ttlSeconds: key.tokenTtlSeconds });
+  },
+});
+
+/** Checks the client before the scope. An unknown client, a wrong secret and a revoked client get the same answer. */
+export const issueClientToken = (context: IdentityContext): RpcOf<'identity', 'issueClientToken'> => ({
+  allow: services('gateway'),
+  async handle({ clientId, clientSecret, scope }, call) {
+    const client = await applicationById(context.store.sql, clientId);
+    const hash = Buffer.from(context.keyedHash(clientSecret));
+    const isGenuine = client !== undefined && timingSafeEqual(hash, Buffer.from(client.hash));
+    if (!isGenuine || client.revoked) throw new ServiceError('invalid_client');
+    const grant = grantScopes(client.scopes, scope);
+    if ('refused' in grant)
+      throw new ServiceError('invalid_scope', { message: `This client may not request: ${grant.refused.join(' ')}`, param: 'scope' });
+    const token = await issueAccessToken(context, call, { ...client, scopes: grant.granted, admin: false, ttlSeconds: null });
+    return { accessToken: token.accessToken, expiresIn: token.expiresIn, scope: grant.granted.join(' ') };
+  },
+});
+
+interface Bearer {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly environment: 'live' | 'test';
+  readonly userId: string;
+  readonly scopes: string[];
+  readonly admin: boolean;
+  /** Null stands for the service's default. */
+  readonly ttlSeconds: number | null;
+}
+
+interface IssuedToken {
+  readonly accessToken: string;
+  readonly expiresIn: number;
+  readonly expiresAt: string;
+}
+
+/** Signs a token for a credential and records that it was issued. An organization that requests many delays only itself. */
+const issueAccessToken = (context: IdentityContext, call: Call, bearer: Bearer): Promise<IssuedToken> =>
+  context.tokenLimiter.run(bearer.organizationId, () => signAndRecord(context, call, bearer), call.signal);
+
+async function signAndRecord(
+  { store, signingKeys, auditRelay, tokenTtlSeconds }: IdentityContext,
+  call: Call,
+  { id, organizationId, environment, userId, scopes, admin, ttlSeconds }: Bearer,
+): Promise<IssuedToken> {
+  const expiresIn = ttlSeconds ?? tokenTtlSeconds;
+  const issuedAt = Math.floor(processClock.now() / 1_000);
+  const jti = randomUUID();
+  const accessToken = await signingKeys.sign({
+    iss: signingKeys.issuer,
+    sub: userId,
+    org: organizationId,
+    env: environment,
+    key_id: id,
+    scope: scopes.join(' '),
+    admin,
+    jti,
+    iat: issuedAt,
+    exp: issuedAt + expiresIn,
+  });
+  await store.transaction(({ sql }) =>
+    writeAudit(sql, call, {
+      action: 'token.issued',
+      organizationId,
+      environment,
+      target: { type: 'token', id: jti },
+      actor: { type: 'user', id: userId, keyId: id },
+      changes: { scopes, expires_in: expiresIn },
+    }),
+  );
+  auditRelay.nudge();
+  return { accessToken, expiresIn, expiresAt: new Date((issuedAt + expiresIn) * 1_000).toISOString() };
+}

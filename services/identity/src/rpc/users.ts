@@ -1,0 +1,134 @@
+import {
+  type Call,
+  callers,
+  callersAndOperators,
+  newId,
+  operatorService,
+  type RpcOf,
+  ServiceError,
+  services,
+} from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
+import { isViolation, once, type Transaction, writeAudit } from '@agent-service/store';
+import { createBatcher } from '@agent-service/work';
+import type { IdentityContext } from '../context.ts';
+import type { Role, UserKind } from '../domain/user-rules.ts';
+import { User, type UserRow } from '../store/entities.ts';
+import {
+  countUsers,
+  findUsers,
+  listAdministrators as selectAdministrators,
+  listUsers as selectUsers,
+  type UserKey,
+} from '../store/users.ts';
+import { checkEmail, checkName, checkRole } from './input.ts';
+
+const lookUpsABatch = 100;
+const lookUpBatches = 2;
+const defaultLimit = 20;
+
+export const createUser = ({ store, auditRelay, events }: IdentityContext): RpcOf<'identity', 'createUser'> => ({
+  allow: callersAndOperators({ scope: 'users:write' }),
+  async handle({ name, email, role }, call) {
+    const { organizationId } = call.tenant;
+    const user = { name: checkName(name), email: checkEmail(email), role: checkRole(role || 'member') };
+    if (user.role === 'admin') requireAdministrator(call);
+    const response = await once(store, call, async (transaction) => {
+      const added = await addUser(transaction, call, { ...user, organizationId, kind: 'person' });
+      await events.addRegistered(transaction.sql, organizationId, added);
+      return { user: added };
+    });
+    auditRelay.nudge();
+    events.nudge();
+    return response;
+  },
+});
+
+/** An application with users:write registers members only: the user that it makes must not be able to do more than itself. */
+function requireAdministrator({ caller }: Call): void {
+  if (caller.service === operatorService || caller.principal?.role === 'admin') return;
+  throw new ServiceError('admin_required', { message: 'Only an administrator may register an administrator.' });
+}
+
+/** Look-ups that come together share a statement: under load most of the cost of a look-up is its round trip. */
+export const getUser = ({ store }: IdentityContext): RpcOf<'identity', 'getUser'> => {
+  const lookUps = createBatcher<UserKey, UserRow | undefined>({
+    maxItems: lookUpsABatch,
+    concurrency: lookUpBatches,
+    run: (keys) => findUsers(store.sql, keys),
+  });
+  return {
+    // A caller that may read or set a user's credits has to learn whether the user exists.
+    allow: callers({ scope: ['users:read', 'credits:read', 'credits:write'] }),
+    async handle({ userId }, call) {
+      const user = await lookUps.add({ organizationId: call.tenant.organizationId, userId });
+      if (!user) throw new ServiceError('not_found');
+      return { user: toUser(user) };
+    },
+  };
+};
+
+export const listUsers = ({ store, cursors }: IdentityContext): RpcOf<'identity', 'listUsers'> => ({
+  allow: callers({ scope: 'users:read' }),
+  async handle({ page, role, status }, call) {
+    const { organizationId } = call.tenant;
+    const limit = page?.limit || defaultLimit;
+    const binding = ['users', organizationId, role, status];
+    const start = cursors.decode(binding, page?.cursor ?? '');
+    const filter = { role, status };
+    const [users, total] = await Promise.all([
+      store.transaction(({ em }) => selectUsers(em, organizationId, filter, start?.after, limit)),
+      countUsers(store.sql, organizationId, filter),
+    ]);
+    const last = users.length > limit ? users[limit - 1] : undefined;
+    const nextCursor = last ? cursors.encode(binding, { after: [last.createdAt.toISOString(), last.id] }) : '';
+    return { users: users.slice(0, limit).map(toUser), page: { total, nextCursor } };
+  },
+});
+
+export const listAdministrators = ({ store }: IdentityContext): RpcOf<'identity', 'listAdministrators'> => ({
+  allow: services('webhooks'),
+  async handle({ organizationId }) {
+    return { users: (await store.transaction(({ em }) => selectAdministrators(em, organizationId))).map(toUser) };
+  },
+});
+
+/** A user as the contract carries it. */
+export const toUser = ({ id, name, email, role, status, createdAt }: UserRow) => ({
+  id,
+  name,
+  email,
+  role,
+  status,
+  createdAt: createdAt.toISOString(),
+});
+
+interface NewUser {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly kind: UserKind;
+}
+
+/** Adds a user to an organization, for both environments. */
+export async function addUser({ em, sql }: Transaction, call: Call, { organizationId, name, email, role, kind }: NewUser) {
+  const createdAt = new Date(processClock.now());
+  const id = newId('usr', createdAt.getTime());
+  const user = em.create(User, { organizationId, id, kind, name, email, role, status: 'active', createdAt, updatedAt: createdAt });
+  await flushUser(em);
+  const target = { type: 'user', id };
+  await writeAudit(sql, call, { action: 'user.created', organizationId, environment: '', target, changes: { role, kind } });
+  return toUser(user);
+}
+
+export async function flushUser(em: Transaction['em']): Promise<void> {
+  try {
+    await em.flush();
+  } catch (cause) {
+    if (isViolation(cause, 'users_email_unique')) throw new ServiceError('email_taken', { param: 'email', cause });
+    if (isViolation(cause, 'users_organization_id_fkey'))
+      throw new ServiceError('not_found', { message: 'There is no such organization.', cause });
+    throw cause;
+  }
+}
