@@ -1,6 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+/** Requests of a tenant that get no answer must not keep those of another tenant from being sent. */
+const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 const limitMs = 40_000;
 
 export interface SentRequest {
