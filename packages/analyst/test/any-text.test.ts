@@ -1,6 +1,5 @@
 import { type Catalog, type CatalogTable, resolveScope } from '@agent-service/business-data';
-import { describe as describeTable, listed } from '@agent-service/business-data/domain/describe-table';
-import { formatRows } from '@agent-service/business-data/domain/format-rows';
+import { describe as describeTable, formatRows, listed } from '@agent-service/business-data/domain/presentation';
 import { passGates } from '@agent-service/business-data/sql/gates';
 import { checkPropertyAsync } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';

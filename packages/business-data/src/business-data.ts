@@ -1,9 +1,9 @@
 import { DataFailure } from './database/failure.ts';
 import type { RawResult } from './database/limited-query.ts';
-import type { Limits } from './database/limits.ts';
+import type { Limits } from './database/transaction.ts';
 import type { Catalog } from './domain/catalog.ts';
 import { buildChange, type ChangeRequest } from './domain/change.ts';
-import { formatRows } from './domain/format-rows.ts';
+import { formatRows } from './domain/presentation.ts';
 import { Refusal } from './domain/refusal.ts';
 import type { ResolvedScope, ScopedTable } from './domain/scope.ts';
 import { toValue, type Value, type ValueType, valueTypeOf } from './domain/values.ts';

@@ -1,11 +1,9 @@
 export { type BusinessData, type BusinessDataOptions, createBusinessData, type QueryOptions, type QueryResult } from './business-data.ts';
 export type { ConnectionSettings, TlsSettings } from './database/connection.ts';
-export { DataFailure, type FailureKind } from './database/failure.ts';
-export { createPlaces, type Places } from './database/places.ts';
+export { acquirePermit, DataFailure, type FailureKind } from './database/failure.ts';
 export type { Catalog, CatalogColumn, CatalogTable } from './domain/catalog.ts';
 export type { ChangeRequest, ChangeRow } from './domain/change.ts';
 export type { Resolution, ResolvedScope, ScopedTable } from './domain/scope.ts';
-export { tenantName } from './domain/tenant-name.ts';
 export type { Value, ValueType } from './domain/values.ts';
 export { openStatementGate } from './gate/open-statement-gate.ts';
 export { createStatementGate, type StatementGate, type TenantGate } from './gate/statement-gate.ts';

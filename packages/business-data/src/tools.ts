@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { BusinessData, QueryOptions, QueryResult } from './business-data.ts';
 import { DataFailure } from './database/failure.ts';
 import { inexact, mostChangedRows } from './domain/change.ts';
-import { describe, listed } from './domain/describe-table.ts';
+import { describe, listed } from './domain/presentation.ts';
 import { isExact } from './domain/values.ts';
 
 export interface ToolAnswer {

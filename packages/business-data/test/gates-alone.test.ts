@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { DataFailure } from '../src/database/failure.ts';
-import type { Limits } from '../src/database/limits.ts';
+import type { Limits } from '../src/database/transaction.ts';
 import { Refusal } from '../src/domain/refusal.ts';
 import type { ResolvedScope } from '../src/domain/scope.ts';
 import { judge } from '../src/domain/statement/judge.ts';

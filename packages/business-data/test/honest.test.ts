@@ -1,8 +1,7 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { Limits } from '../src/database/limits.ts';
-import type { Transactions } from '../src/database/transaction.ts';
+import type { Limits, Transactions } from '../src/database/transaction.ts';
 import { dropScopedRoles } from '../src/roles/drop-roles.ts';
 import { resolveScope } from '../src/scope.ts';
 import type { DataSource } from '../src/source/data-source.ts';

@@ -2,8 +2,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { type OwnPostgres, ownPostgres } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { Limits } from '../src/database/limits.ts';
-import type { RoleNotice } from '../src/roles/role-notice.ts';
+import type { Limits } from '../src/database/transaction.ts';
+import type { RoleNotice } from '../src/roles/roles.ts';
 import { resolveScope } from '../src/scope.ts';
 import { createDataSource, type DataSource } from '../src/source/data-source.ts';
 

@@ -1,6 +1,7 @@
-import { createDataSource, resolveScope, tenantName } from '@agent-service/business-data';
+import { createDataSource, resolveScope } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
 import { type OwnPostgres, ownPostgres, until } from '@agent-service/testkit';
+import { tenantName } from '@agent-service/work';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { leaveRoles } from '../src/data-sources/leave-roles.ts';

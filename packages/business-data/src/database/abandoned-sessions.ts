@@ -1,6 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { createSemaphore, sleep } from '@agent-service/work';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
-import { createPlaces } from './places.ts';
 
 /** A session of the database, whose process number may be used again by a later one. */
 export interface Session {
@@ -42,10 +41,10 @@ export async function sessionOf(client: PoolClient): Promise<Session | undefined
 export function createAbandonedSessions(): AbandonedSessions {
   const closing = new AbortController();
   // At most one connection more than was asked for.
-  const turns = createPlaces(1);
+  const semaphore = createSemaphore(1);
 
   async function isOver(session: Session, { driver, terminate }: EndOptions): Promise<boolean> {
-    const giveBack = await turns.take({ signal: closing.signal });
+    const release = await semaphore.acquire({ signal: closing.signal });
     const client = new pg.Client({ ...driver, statement_timeout: 2_000, query_timeout: 3_000 });
     client.on('error', () => undefined);
     try {
@@ -57,7 +56,7 @@ export function createAbandonedSessions(): AbandonedSessions {
       );
       return rows.length === 0;
     } finally {
-      giveBack();
+      release();
       await client.end().catch(() => undefined);
     }
   }
@@ -74,7 +73,7 @@ export function createAbandonedSessions(): AbandonedSessions {
           if (performance.now() - answeredAt > longestSilenceMs) return;
         }
         if (performance.now() - begin > longestMs) return;
-        await pause(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
+        await sleep(pauseMs, closing.signal);
       }
     },
     close: () => closing.abort(),

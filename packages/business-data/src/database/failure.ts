@@ -1,3 +1,5 @@
+import { abortable, type Semaphore, SemaphoreError } from '@agent-service/work';
+
 export type FailureKind =
   /** The statement or change is not allowed, or can not be understood. */
   | 'refused'
@@ -34,3 +36,23 @@ export class NotAdmitted extends DataFailure {
 }
 
 export const cancelled = (cause: unknown): DataFailure => new DataFailure('cancelled', 'The query was cancelled.', cause);
+
+/** Settles like `work`, which other callers may wait for too, or rejects as cancelled as soon as this caller leaves. */
+export async function untilCancelled<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  try {
+    return await abortable(work, signal);
+  } catch (cause) {
+    throw signal?.aborted && cause === signal.reason ? cancelled(cause) : cause;
+  }
+}
+
+/** A permit of the semaphore. Rejects as cancelled when the caller leaves, and as unavailable when it waited too long. */
+export async function acquirePermit(semaphore: Semaphore, wait: NonNullable<Parameters<Semaphore['acquire']>[0]>): Promise<() => void> {
+  try {
+    return await semaphore.acquire(wait);
+  } catch (cause) {
+    if (cause instanceof SemaphoreError)
+      throw new DataFailure('unavailable', 'The data source is busy with other queries. It can be tried again.', cause);
+    throw cancelled(cause);
+  }
+}

@@ -2,10 +2,17 @@ import { withTimeout } from '@agent-service/work';
 import type { PoolClient } from 'pg';
 import { translateFailure } from './database-message.ts';
 import { cancelled, DataFailure } from './failure.ts';
-import type { Lending } from './limits.ts';
 
 /** The database answers a cancelled or timed-out statement within this time; else its connection is cut. */
 const graceMs = 1_000;
+
+/** Limits of one use of a connection. */
+export interface ConnectionLimits {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** The session may be ended when its connection is cut. A change may be committing then, and is left to the database. */
+  readonly isReadOnly?: boolean;
+}
 
 export interface Guard {
   readonly broken: Promise<never>;
@@ -15,7 +22,7 @@ export interface Guard {
 }
 
 /** Cuts the connection when the caller leaves, or when the database does not keep to the time that it was given. */
-export function createGuard(client: PoolClient, { timeoutMs, signal }: Lending): Guard {
+export function createGuard(client: PoolClient, { timeoutMs, signal }: ConnectionLimits): Guard {
   const { promise: broken, reject } = Promise.withResolvers<never>();
   broken.catch(() => undefined);
   let reason: DataFailure | undefined;

@@ -1,9 +1,18 @@
 import type { PoolClient } from 'pg';
 import { DataFailure } from './failure.ts';
-import { socketOf } from './guard.ts';
+import { type ConnectionLimits, socketOf } from './guard.ts';
 import { LimitedQuery, type RawResult } from './limited-query.ts';
-import type { Lending, Limits } from './limits.ts';
-import { type Access, beginText } from './session.ts';
+
+/** Limits of one statement. */
+export interface Limits {
+  readonly timeoutMs: number;
+  readonly maxRows: number;
+  readonly maxBytes: number;
+  readonly timeZone: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type Access = 'read only' | 'read write';
 
 /** One statement of a transaction: refused by the database, or its rows as far as the limits go. */
 export type Run = (text: string, values?: readonly (string | null)[]) => Promise<RawResult>;
@@ -14,7 +23,7 @@ export interface Transactions {
   transaction<T>(access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T>;
 }
 
-type Lend = <T>(limits: Lending, work: (client: PoolClient) => Promise<T>) => Promise<T>;
+type Lend = <T>(limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>) => Promise<T>;
 
 interface Fate {
   /** From here on only the server's word says whether the change was kept. */
@@ -73,4 +82,27 @@ async function runLimited(client: PoolClient, text: string, values: readonly (st
   } finally {
     socket.removeListener('data', count);
   }
+}
+
+/**
+ * Begins a transaction in which every setting that could change a statement's meaning or let it wait is given: one text, one round
+ * trip, and nothing of it outlives the transaction, so that a pooler between here and the database does no harm.
+ */
+function beginText(access: Access, { timeoutMs, timeZone }: Limits): string {
+  return [
+    `begin transaction isolation level read committed ${access}`,
+    `set local statement_timeout = ${timeoutMs}`,
+    `set local lock_timeout = ${Math.min(timeoutMs, 2_000)}`,
+    `set local idle_in_transaction_session_timeout = ${timeoutMs + 2_000}`,
+    'set local search_path = pg_catalog, pg_temp',
+    'set local standard_conforming_strings = on',
+    'set local row_security = on',
+    `set local timezone = '${timeZone.replaceAll("'", "''")}'`,
+    `set local datestyle = 'ISO, YMD'`,
+    `set local intervalstyle = 'postgres'`,
+    `set local bytea_output = 'hex'`,
+    'set local extra_float_digits = 1',
+    'set local transform_null_equals = off',
+    'set local jit = off',
+  ].join('; ');
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { formatRows } from './format-rows.ts';
+import { formatRows } from './presentation.ts';
 import { toValue } from './values.ts';
 
 test('no cell can look like another line or column', () => {

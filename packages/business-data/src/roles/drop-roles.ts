@@ -1,11 +1,10 @@
 import type { ClientBase } from 'pg';
 import { type ConnectionSettings, poolSettings } from '../database/connection.ts';
+import { createConnectionPool } from '../database/connection-pool.ts';
 import { translateFailure } from '../database/database-message.ts';
 import { DataFailure } from '../database/failure.ts';
-import { createLender } from '../database/lender.ts';
 import { quote } from '../domain/identifiers.ts';
-import { daysKept, writtenDay } from '../domain/role-comment.ts';
-import { familyOf, type RolePlan } from '../domain/role-plan.ts';
+import { daysKept, familyOf, type RolePlan, writtenDay } from '../domain/role-plan.ts';
 import { accountTransaction, lockRoles } from './account-transaction.ts';
 
 export interface Dropped {
@@ -40,14 +39,14 @@ const dropLimitMs = 20_000;
  */
 export async function dropScopedRoles(account: ConnectionSettings, tenant: string, signal?: AbortSignal): Promise<Dropped> {
   const driver = poolSettings(account);
-  const lender = createLender({ most: 1, queueTimeoutMs: undefined, onLost: () => undefined });
+  const pool = createConnectionPool({ max: 1, queueTimeoutMs: undefined, onLost: () => undefined });
   try {
     const family = familyOf({ tenant, database: driver.database ?? '' });
-    return await lender.lend({ driver }, { timeoutMs: dropLimitMs, signal }, (client) =>
+    return await pool.use({ driver }, { timeoutMs: dropLimitMs, signal }, (client) =>
       dropEach(client, family, { olderThanDays: -1, most: mostOfTenant }),
     );
   } finally {
-    await lender.close();
+    await pool.close();
   }
 }
 

@@ -1,7 +1,6 @@
 import { type ClientBase, escapeLiteral } from 'pg';
 import { quote } from '../domain/identifiers.ts';
-import { dayOf, roleComment } from '../domain/role-comment.ts';
-import { grantText, type Right, type RolePlan } from '../domain/role-plan.ts';
+import { dayOf, grantText, type Right, type RolePlan, roleComment } from '../domain/role-plan.ts';
 import { accountTransaction, lockRoles } from './account-transaction.ts';
 import { dropRole } from './drop-roles.ts';
 import { obstacleTo } from './obstacles.ts';

@@ -1,6 +1,5 @@
 import type { ClientBase } from 'pg';
 import type { RolePlan } from '../domain/role-plan.ts';
-import { pureExtensions, running } from './pure-functions.ts';
 
 /** What in an expression or a view depends on who asks, or looks at the database itself. */
 const asking =
@@ -83,3 +82,30 @@ export async function obstacleTo(client: ClientBase, { tables, writes }: RolePla
   const { rows } = await client.query<{ obstacle: string | null }>(statement, [named, asking, writes, pureExtensions, running]);
   return rows[0]?.obstacle ?? undefined;
 }
+
+/**
+ * Extensions of PostgreSQL, and one that everybody knows, whose functions compute from their arguments alone: whoever calls them gets
+ * the same. Others (postgis, tablefunc, dblink) read tables or run SQL as whoever asks.
+ */
+const pureExtensions: readonly string[] = [
+  'btree_gin',
+  'btree_gist',
+  'citext',
+  'cube',
+  'earthdistance',
+  'fuzzystrmatch',
+  'hstore',
+  'intarray',
+  'isn',
+  'ltree',
+  'pg_trgm',
+  'pgcrypto',
+  'seg',
+  'unaccent',
+  'uuid-ossp',
+  'vector',
+];
+
+/** Calls of those functions of PostgreSQL's own that run SQL they are given, or read objects by name, with the rights of whoever asks. */
+const running =
+  '\\m((query|table|schema|database|cursor)_to_xml(schema|_and_xmlschema)?|ts_stat|ts_rewrite|to_reg[a-z]+|lo_[a-z0-9_]+|loread|currval|set_config)\\(';

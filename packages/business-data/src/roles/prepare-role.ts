@@ -1,7 +1,10 @@
+import type { ClientBase } from 'pg';
+import type { ConnectionPool, Login } from '../database/connection-pool.ts';
+import { translateFailure } from '../database/database-message.ts';
 import { DataFailure, NotAdmitted } from '../database/failure.ts';
-import type { Lender, Login } from '../database/lender.ts';
+import { quote } from '../domain/identifiers.ts';
 import type { RolePlan } from '../domain/role-plan.ts';
-import { refusalOf } from './admit.ts';
+import type { ScopedTable } from '../domain/scope.ts';
 import { dropStaleRoles } from './drop-roles.ts';
 import { type Ensured, ensureRole } from './ensure-role.ts';
 
@@ -27,14 +30,14 @@ export interface Preparation {
 
 export interface PreparationOptions {
   readonly account: Login;
-  readonly lender: Lender;
+  readonly pool: ConnectionPool;
   readonly onLeft: (family: string, reason: string) => void;
 }
 
 const limits = { timeoutMs: 10_000 };
 const passing = /^(40|55P03|57014|XX000)/;
 
-export function createPreparation({ account, lender, onLeft }: PreparationOptions): Preparation {
+export function createPreparation({ account, pool, onLeft }: PreparationOptions): Preparation {
   const chores = new Set<Promise<void>>();
 
   /** A password that is not the role's any more is given to it again, once. */
@@ -43,7 +46,7 @@ export function createPreparation({ account, lender, onLeft }: PreparationOption
       const made = await ensure(login, anew);
       if (!made.made) return { reason: made.reason, isPassing: made.isCrowded };
       try {
-        const reason = await lender.lend(login, limits, (client) => refusalOf(client, login.plan));
+        const reason = await pool.use(login, limits, (client) => refusalOf(client, login.plan));
         return { reason, isPassing: false };
       } catch (cause) {
         if (!(cause instanceof NotAdmitted)) throw cause;
@@ -54,17 +57,17 @@ export function createPreparation({ account, lender, onLeft }: PreparationOption
 
   async function ensure(login: RoleLogin, anew: boolean): Promise<Ensured> {
     const { plan, password } = login;
-    const made = await lender.lend(account, limits, (client) => ensureRole(client, plan, password, { anew }));
+    const made = await pool.use(account, limits, (client) => ensureRole(client, plan, password, { anew }));
     // Who is logged in already is one that is not there any more.
-    if (made.made && made.created) lender.renew(login);
+    if (made.made && made.created) pool.renew(login);
     if (made.made ? made.changed : made.isCrowded) tidyUp(plan, !made.made);
     return made;
   }
 
   /** Beside the work: nobody waits for it, and what is left is tried again another day. */
   function tidyUp(plan: RolePlan, isCrowded: boolean): void {
-    const chore = lender
-      .lend(account, limits, (client) => dropStaleRoles(client, plan, isCrowded))
+    const chore = pool
+      .use(account, limits, (client) => dropStaleRoles(client, plan, isCrowded))
       .then(({ left }) => (left > 0 ? onLeft(plan.family, `${left} unused roles could not be dropped`) : undefined))
       .catch((cause: DataFailure) => {
         // That the source is away is no news about roles, and whoever asks it something hears it too.
@@ -86,4 +89,36 @@ export function createPreparation({ account, lender, onLeft }: PreparationOption
     },
     settled: async () => void (await Promise.all(chores)),
   };
+}
+
+const begin =
+  'begin transaction read only; set local statement_timeout = 3000; set local lock_timeout = 1000; set local search_path = pg_catalog';
+
+/** Logged in as the role: whether it is the role that has come in, and its views open for it. Otherwise why it can not be used. */
+async function refusalOf(client: ClientBase, { name, tables, writes }: RolePlan): Promise<string | undefined> {
+  const { rows } = await client.query<{ is: boolean }>(
+    'select current_user operator(pg_catalog.=) $1 and session_user operator(pg_catalog.=) $1 as is',
+    [name],
+  );
+  if (!rows[0]?.is) return 'something before the data source logs its roles in as somebody else';
+  const views = writes ? [] : tables.filter(({ kind }) => kind === 'view');
+  return views.length > 0 && (await isDenied(client, views)) ? 'a view in scope uses what only the account may use' : undefined;
+}
+
+/** Opening a view asks for the rights on all that it calls, without reading a row. */
+async function isDenied(client: ClientBase, views: readonly ScopedTable[]): Promise<boolean> {
+  const looks = views.map(({ schema, name, columns }) => {
+    const list = columns.map((column) => quote(column.name)).join(', ');
+    return `select ${list} from ${quote(schema)}.${quote(name)} limit 0`;
+  });
+  try {
+    await client.query([begin, ...looks, 'rollback'].join('; '));
+    return false;
+  } catch (cause) {
+    const failure = translateFailure(cause);
+    if (failure.kind === 'unavailable') throw failure;
+    await client.query('rollback');
+    // A view that is locked or broken is that for the account as well.
+    return failure.sqlState === '42501';
+  }
 }

@@ -1,15 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DataFailure, NotAdmitted } from '../database/failure.ts';
-import { heeding } from '../database/heeding.ts';
-import type { Lender, Login } from '../database/lender.ts';
+import type { ConnectionPool, Login } from '../database/connection-pool.ts';
+import { type DataFailure, NotAdmitted, untilCancelled } from '../database/failure.ts';
 import type { Survey } from '../database/read-survey.ts';
-import type { Access } from '../database/session.ts';
+import type { Access } from '../database/transaction.ts';
 import { planRole, type RolePlan } from '../domain/role-plan.ts';
 import type { ResolvedScope } from '../domain/scope.ts';
 import { touch } from '../domain/touch.ts';
 import { createPreparation, type RoleLogin } from './prepare-role.ts';
-import type { RoleNotice } from './role-notice.ts';
 import { rolePassword } from './role-password.ts';
+
+/** Something about roles that an operator may want to know; it holds no data and no secret. */
+export interface RoleNotice {
+  readonly level: 'info' | 'warn';
+  readonly event: 'data_source_role_not_used' | 'data_source_role_denied' | 'data_source_roles_left';
+  readonly tenant: string;
+  /** Of a role, or what the names of all roles of the tenant begin with. */
+  readonly role: string;
+  readonly reason: string;
+}
 
 /** Whom statements of one scope log in as. */
 export interface Standing {
@@ -34,7 +42,7 @@ export interface RolesOptions {
   readonly tenant: string;
   readonly url: string;
   readonly account: Login;
-  readonly lender: Lender;
+  readonly pool: ConnectionPool;
   readonly survey: () => Promise<Survey>;
   readonly now: () => number;
   readonly onNotice: (notice: RoleNotice) => void;
@@ -67,14 +75,14 @@ export function obstacleToRoles({ mayMakeRoles }: Survey, password: unknown): st
   return password ? undefined : 'the account has no password, from which those of its roles would follow';
 }
 
-export function createRoles({ tenant, url, account, lender, survey, now, onNotice }: RolesOptions): Roles {
+export function createRoles({ tenant, url, account, pool, survey, now, onNotice }: RolesOptions): Roles {
   const { database = '', user = '', password } = account.driver;
   const owner = { tenant, database, account: user };
   const byAccount: Standing = { login: account, plan: undefined };
   const kept = new Map<string, Kept>();
   const told = new Map<string, string>();
   const onLeft = (role: string, reason: string) => onNotice({ level: 'warn', event: 'data_source_roles_left', tenant, role, reason });
-  const preparation = createPreparation({ account, lender, onLeft });
+  const preparation = createPreparation({ account, pool, onLeft });
 
   function keep(plan: RolePlan): Kept {
     const found = kept.get(plan.name) ?? { login: loginOf(plan), known: undefined, flight: undefined, deniedToldAt: -maxAgeMs };
@@ -104,7 +112,7 @@ export function createRoles({ tenant, url, account, lender, survey, now, onNotic
 
   async function lookNow(entry: Kept, renew: boolean): Promise<Standing> {
     const login = await entry.login;
-    if (renew) lender.renew(login);
+    if (renew) pool.renew(login);
     const { reason, isPassing } = await preparation.prepare(login);
     const { plan } = login;
     if (reason === undefined) told.delete(plan.name);
@@ -122,15 +130,15 @@ export function createRoles({ tenant, url, account, lender, survey, now, onNotic
       if (obstacle !== undefined) return notUsed('info', plan.family, obstacle);
       if (plan.tables.some(found.isByAsker)) return notUsed('warn', plan.name, 'what is in scope shows each account rows of its own');
       const entry = keep(plan);
-      return entry.known && now() < entry.known.until ? entry.known.standing : await heeding(look(entry, false), signal);
+      return entry.known && now() < entry.known.until ? entry.known.standing : await untilCancelled(look(entry, false), signal);
     },
     async again(before, failure, signal) {
       const entry = kept.get(before.plan?.name ?? '');
       if (entry?.known?.standing === before && !(failure instanceof NotAdmitted))
-        await heeding(sleep(Math.max(0, pauseMs - (now() - entry.known.at))), signal);
+        await untilCancelled(sleep(Math.max(0, pauseMs - (now() - entry.known.at))), signal);
       // Another look was meanwhile.
       if (!entry || (entry.known && entry.known.standing !== before)) return entry?.known?.standing ?? before;
-      return await heeding(look(entry, true), signal);
+      return await untilCancelled(look(entry, true), signal);
     },
     denied({ plan }) {
       const entry = kept.get(plan?.name ?? '');

@@ -1,14 +1,13 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { type ConnectionSettings, poolSettings } from '../database/connection.ts';
-import { DataFailure } from '../database/failure.ts';
-import { createLender, type Lender, type Login } from '../database/lender.ts';
+import { type ConnectionPool, createConnectionPool, type Login } from '../database/connection-pool.ts';
+import { DataFailure, NotAdmitted } from '../database/failure.ts';
 import { readSurvey, type Survey } from '../database/read-survey.ts';
-import type { Transactions } from '../database/transaction.ts';
+import { type Transactions, transactionsOn } from '../database/transaction.ts';
 import type { Catalog } from '../domain/catalog.ts';
 import type { ResolvedScope } from '../domain/scope.ts';
-import type { RoleNotice } from '../roles/role-notice.ts';
+import type { RoleNotice } from '../roles/roles.ts';
 import { createRoles, obstacleToRoles, type Roles } from '../roles/roles.ts';
-import { transactionsAs, transactionsWithin } from './scoped-transactions.ts';
 
 /** An organization's database, as one account of it. */
 export interface DataSource extends Transactions {
@@ -88,18 +87,18 @@ export function createDataSource(settings: DataSourceSettings, listeners: Listen
   const driver = poolSettings(settings);
   const account: Login = { driver };
   const queueTimeoutMs = settings.queueTimeoutMs ?? driver.connectionTimeoutMillis;
-  const lender = createLender({ most: driver.max ?? 1, queueTimeoutMs, onLost });
-  const kept = keep(() => lender.lend(account, surveyLimits, readSurvey), settings.catalogMaxAgeMs ?? 30_000);
+  const pool = createConnectionPool({ max: driver.max ?? 1, queueTimeoutMs, onLost });
+  const kept = keep(() => pool.use(account, surveyLimits, readSurvey), settings.catalogMaxAgeMs ?? 30_000);
   const survey = settings.refuseSuperuser ? async () => requireHarmless(await kept()) : kept;
-  const plain = transactionsAs(lender, account);
-  const roles = settings.roles && rolesFor(settings.roles, { url: settings.url, account, lender, survey, onNotice });
+  const plain = transactionsAs(pool, account);
+  const roles = settings.roles && rolesFor(settings.roles, { url: settings.url, account, pool, survey, onNotice });
   return {
     ...plain,
-    within: (scope) => (roles ? transactionsWithin(lender, roles, scope) : plain),
+    within: (scope) => (roles ? transactionsWithin(pool, roles, scope) : plain),
     catalog: async () => (await survey()).catalog,
-    check: () => check(lender, account),
+    check: () => check(pool, account),
     roleGate: async () => roleGateOf(await survey(), driver.password),
-    close: async () => void (await Promise.all([lender.close(), roles?.close()])),
+    close: async () => void (await Promise.all([pool.close(), roles?.close()])),
   };
 }
 
@@ -126,9 +125,9 @@ function roleGateOf(survey: Survey, password: unknown): RoleGate {
 
 const mostNamed = 5;
 
-async function check(lender: Lender, account: Login): Promise<{ version: string; durationMs: number }> {
+async function check(pool: ConnectionPool, account: Login): Promise<{ version: string; durationMs: number }> {
   const begin = performance.now();
-  const { version } = await lender.lend(account, surveyLimits, async (client) => {
+  const { version } = await pool.use(account, surveyLimits, async (client) => {
     const { rows } = await client.query<{ version: string }>("select pg_catalog.current_setting('server_version') as version");
     return { version: rows[0]?.version ?? '' };
   });
@@ -148,4 +147,35 @@ function keep(read: () => Promise<Survey>, maxAgeMs: number): () => Promise<Surv
       throw cause;
     }
   };
+}
+
+const transactionsAs = (pool: ConnectionPool, login: Login): Transactions =>
+  transactionsOn((limits, work) => pool.use(login, limits, work));
+
+/** Transactions of one scope, under its role where there is one. */
+const transactionsWithin = (pool: ConnectionPool, roles: Roles, scope: ResolvedScope): Transactions => ({
+  async transaction(access, limits, work) {
+    const first = await roles.standing(scope, access, limits.signal);
+    try {
+      return await transactionsAs(pool, first.login).transaction(access, limits, work);
+    } catch (cause) {
+      // Nothing of it was kept, so that it can be run once more.
+      if (first.plan === undefined || !isAboutRole(cause)) throw cause;
+      const second = await roles.again(first, cause, limits.signal);
+      if (second === first) return deny(roles, first, cause);
+      return await transactionsAs(pool, second.login)
+        .transaction(access, limits, work)
+        .catch((again: unknown) => deny(roles, second, again));
+    }
+  },
+});
+
+const denial = '42501';
+
+const isAboutRole = (cause: unknown): cause is DataFailure =>
+  cause instanceof NotAdmitted || (cause instanceof DataFailure && cause.sqlState === denial);
+
+function deny(roles: Roles, standing: Parameters<Roles['denied']>[0], cause: unknown): never {
+  if (cause instanceof DataFailure && cause.sqlState === denial) roles.denied(standing);
+  throw cause;
 }

@@ -3,8 +3,8 @@ import { Refusal } from '../domain/refusal.ts';
 import type { ResolvedScope, ScopedTable } from '../domain/scope.ts';
 import { judge } from '../domain/statement/judge.ts';
 import { rewrite } from '../domain/statement/rewrite.ts';
-import { sameTree } from '../domain/statement/same-tree.ts';
 import type { Tree } from '../domain/statement/tree.ts';
+import { sameTree } from '../domain/statement/tree.ts';
 import { CompleteDeparser } from './deparser.ts';
 import { parseStatement } from './parse.ts';
 

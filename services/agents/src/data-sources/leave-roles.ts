@@ -1,5 +1,6 @@
-import { DataFailure, type DataSourceConnection, dropScopedRoles, tenantName, toDataSourceSettings } from '@agent-service/business-data';
+import { DataFailure, type DataSourceConnection, dropScopedRoles, toDataSourceSettings } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
+import { tenantName } from '@agent-service/work';
 import type { Tenant } from '../shared/tenant.ts';
 import { distanceOf } from './place.ts';
 

@@ -5,13 +5,12 @@ import {
   type DataSourceConnection,
   type DataSources,
   openDataSources,
-  tenantName,
   toDataSourceSettings,
 } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Cipher, Store } from '@agent-service/store';
-import { withTimeout } from '@agent-service/work';
+import { tenantName, withTimeout } from '@agent-service/work';
 import { z } from 'zod';
 import type { Tenant } from '../shared/tenant.ts';
 import { leaveRoles } from './leave-roles.ts';

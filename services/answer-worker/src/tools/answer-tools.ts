@@ -1,17 +1,16 @@
 import {
+  acquirePermit,
   createBusinessData,
-  createPlaces,
   createTools,
   DataFailure,
   type StatementGate,
   type ToolAnswer,
   type ToolDefinition,
-  tenantName,
   toolDefinitions,
 } from '@agent-service/business-data';
 import type { Client, ServiceError } from '@agent-service/contracts';
 import type { JsonSchema, Tool } from '@agent-service/models';
-import { abortable } from '@agent-service/work';
+import { abortable, createSemaphore, tenantName } from '@agent-service/work';
 import { z } from 'zod';
 import type { BegunAnswer } from '../answers/answers-api.ts';
 import { type QueryRecord, withQuery } from '../domain/query-log.ts';
@@ -66,7 +65,7 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: DataPa
   const onAgain = () => meters.askedAgain.inc({ call: 'step' });
   const steps = createSteps({ agents, held, deadlineMs: Number(begun.deadlineMs), now, onAgain });
   const changes = createChanges(steps);
-  const places = createPlaces(stepsAtOnce);
+  const semaphore = createSemaphore(stepsAtOnce);
   let queries: readonly QueryRecord[] = [];
 
   async function over({ scope, sourceVersion }: Standing, call: Call): Promise<ToolAnswer> {
@@ -90,11 +89,11 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: DataPa
   }
 
   async function inTurn(call: Call): Promise<ToolAnswer> {
-    const giveBack = await places.take({ signal: call.signal });
+    const release = await acquirePermit(semaphore, { signal: call.signal });
     try {
       return await take(call);
     } finally {
-      giveBack();
+      release();
     }
   }
 

@@ -1,5 +1,6 @@
-import { type DataSource, type DataSourceSettings, openDataSources, tenantName, toDataSourceSettings } from '@agent-service/business-data';
+import { type DataSource, type DataSourceSettings, openDataSources, toDataSourceSettings } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
+import { tenantName } from '@agent-service/work';
 import type { AnswerKey } from '../answers/answers-api.ts';
 import type { Steps } from './steps.ts';
 

@@ -1,3 +1,5 @@
+import { isPosition } from './grammar.ts';
+
 /** A node of PostgreSQL's raw parse tree as JSON: `{ ColumnRef: { fields: [...] } }`. */
 export type Tree = { readonly [field: string]: unknown };
 
@@ -29,3 +31,26 @@ export function onlyStatement(result: unknown): unknown {
   const statements = isTree(result) ? listOf(result['stmts']) : [];
   return statements.length === 1 && isTree(statements[0]) ? statements[0]['stmt'] : undefined;
 }
+
+/** Whether two parse trees mean the same statement: equal but for positions in the text. */
+export function sameTree(left: unknown, right: unknown): boolean {
+  if (Array.isArray(left) && Array.isArray(right))
+    return left.length === right.length && left.every((item, index) => sameTree(item, right[index]));
+  if (!isTree(left) || !isTree(right)) return left === right;
+  return sameFields(left, right);
+}
+
+function sameFields(left: Tree, right: Tree): boolean {
+  let shared = 0;
+  for (const field in left) {
+    const value = left[field];
+    if (isIgnored(field, value)) continue;
+    if (!sameTree(value, right[field])) return false;
+    shared += 1;
+  }
+  for (const field in right) if (!isIgnored(field, right[field])) shared -= 1;
+  return shared === 0;
+}
+
+/** Positions are numbers, which few other fields are. */
+const isIgnored = (field: string, value: unknown): boolean => value === undefined || (typeof value === 'number' && isPosition(field));

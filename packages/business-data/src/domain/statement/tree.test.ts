@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { sameTree } from './same-tree.ts';
+import { sameTree } from './tree.ts';
 
 const trees = fc.object({
   key: fc.constantFrom('a', 'b', 'sval', 'fields'),

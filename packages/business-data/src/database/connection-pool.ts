@@ -1,0 +1,175 @@
+import { createSemaphore } from '@agent-service/work';
+import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
+import { createAbandonedSessions, type Session, sessionOf } from './abandoned-sessions.ts';
+import { translateFailure, translateRejection } from './database-message.ts';
+import { acquirePermit, DataFailure } from './failure.ts';
+import { type ConnectionLimits, createGuard, resetSession, socketOf } from './guard.ts';
+
+/** Who connects. */
+export interface Login {
+  readonly driver: PoolConfig;
+}
+
+/** The connections to one database, for all logins together: never more at once than `max`. */
+export interface ConnectionPool {
+  /** Runs the work with a connection as long as the limits allow, in the order of the calls. */
+  use<T>(login: Login, limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>): Promise<T>;
+  /** Closes the connections of the login; its next one is new. */
+  renew(login: Login): void;
+  close(): Promise<void>;
+}
+
+export interface ConnectionPoolOptions {
+  readonly max: number;
+  readonly queueTimeoutMs: number | undefined;
+  /** Called when an idle connection broke. The next use replaces it. */
+  readonly onLost: (failure: DataFailure) => void;
+}
+
+/** Callers beyond these would wait in vain. */
+const maxWaiting = 1_000;
+
+export function createConnectionPool({ max, queueTimeoutMs, onLost }: ConnectionPoolOptions): ConnectionPool {
+  // As many permits as there may be connections: a pool's own time limit then applies to connecting alone, so that a caller who waits
+  // for a connection is not told that the database is away.
+  const semaphore = createSemaphore(max, { maxWaiting });
+  const pools = createLoginPools(max, onLost);
+  const abandoned = createAbandonedSessions();
+  return {
+    async use(login, limits, work) {
+      const release = await acquirePermit(semaphore, { limitMs: queueTimeoutMs, signal: limits.signal });
+      let cutSession: Session | undefined;
+      try {
+        const client = await pools.connect(login).catch((cause: unknown) => {
+          throw translateRejection(cause);
+        });
+        try {
+          return await guarded(client, limits, work);
+        } finally {
+          if (socketOf(client).destroyed) cutSession = sessions.get(client);
+        }
+      } finally {
+        // The database may go on with a statement that it cannot interrupt: the next one would run beside it.
+        if (cutSession === undefined) release();
+        else void abandoned.untilEnded(cutSession, { driver: login.driver, terminate: limits.isReadOnly === true }).then(release);
+      }
+    },
+    renew: pools.renew,
+    async close() {
+      abandoned.close();
+      await pools.close();
+    },
+  };
+}
+
+interface LoginPools {
+  connect(login: Login): Promise<PoolClient>;
+  renew(login: Login): void;
+  close(): Promise<void>;
+}
+
+/** A pool of the driver for each login, with at most `max` connections together. */
+function createLoginPools(max: number, onLost: ConnectionPoolOptions['onLost']): LoginPools {
+  const pools = new Map<Login, Pool>();
+  const ending = new Set<Promise<void>>();
+  let isClosed = false;
+
+  function end(login: Login, pool: Pool): void {
+    pools.delete(login);
+    const ended = pool.end().finally(() => ending.delete(ended));
+    ending.add(ended);
+  }
+
+  function poolOf(login: Login): Pool {
+    const known = pools.get(login);
+    if (known) return known;
+    const pool = new pg.Pool({ ...login.driver, max });
+    // The guard reports errors of a connection in use; without a listener the driver throws them.
+    pool.on('error', (cause) => onLost(translateFailure(cause)));
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    pool.on('remove', () => endIfEmpty(login, pool));
+    pools.set(login, pool);
+    return pool;
+  }
+
+  /** A login that is not used any more leaves nothing behind. */
+  function endIfEmpty(login: Login, pool: Pool): void {
+    if (pool.totalCount === 0 && pool.waitingCount === 0 && pools.get(login) === pool) end(login, pool);
+  }
+
+  /** When all connections are open: a pool of another login with one that is idle. */
+  function findSpare(login: Login): Pool | undefined {
+    const own = pools.get(login);
+    if (own && hasSpare(own)) return undefined;
+    const open = [...pools.values()].reduce((sum, { totalCount }) => sum + totalCount, 0);
+    return open < max ? undefined : [...pools.values()].find((pool) => pool !== own && hasSpare(pool));
+  }
+
+  async function connect(login: Login): Promise<PoolClient> {
+    const other = findSpare(login);
+    if (other) (await other.connect()).release(true);
+    if (isClosed) throw new DataFailure('unavailable', 'The data source cannot be reached at the moment.');
+    const pool = poolOf(login);
+    try {
+      return await pool.connect();
+    } catch (cause) {
+      // The pool was ended while this caller waited for one of its connections.
+      const wasRenewed = pools.get(login) !== pool;
+      endIfEmpty(login, pool);
+      if (wasRenewed && !isClosed) return await connect(login);
+      throw cause;
+    }
+  }
+
+  return {
+    connect,
+    renew(login) {
+      const pool = pools.get(login);
+      if (pool) end(login, pool);
+    },
+    async close() {
+      isClosed = true;
+      for (const [login, pool] of pools) end(login, pool);
+      await Promise.all(ending);
+    },
+  };
+}
+
+const hasSpare = ({ idleCount, waitingCount }: Pool): boolean => idleCount > waitingCount;
+
+/** Returns the connection to its pool when the work has ended by itself and the session is reset, and closes it otherwise. */
+async function guarded<T>(client: PoolClient, limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const guard = createGuard(client, limits);
+  const working = prepareSession(client).then(() => work(client));
+  working.catch(() => undefined);
+  try {
+    return await Promise.race([working, guard.broken]);
+  } catch (cause) {
+    throw guard.reason ?? translateFailure(cause);
+  } finally {
+    const isReset = guard.end() && (await resetSession(client, checksClient.has(client) ? [checkText] : []));
+    client.release(!isReset);
+  }
+}
+
+const prepared = new WeakSet<PoolClient>();
+const checksClient = new WeakSet<PoolClient>();
+const sessions = new WeakMap<PoolClient, Session>();
+const checkText = 'set client_connection_check_interval = 1000';
+
+/**
+ * Makes the database check each second that its client is connected, so that a cut connection ends its statement too. Where it cannot
+ * (before version 14, on some systems), the time limit of the statement does.
+ */
+async function prepareSession(client: PoolClient): Promise<void> {
+  if (prepared.has(client)) return;
+  prepared.add(client);
+  await client.query(`do $$ begin perform pg_catalog.set_config('client_connection_check_interval', '1000', false);
+    exception when others then null; end $$`);
+  const { rows } = await client.query<{ set: string | null }>(
+    `select pg_catalog.current_setting('client_connection_check_interval', true) as set`,
+  );
+  if (rows[0]?.set === '1s') checksClient.add(client);
+  const session = await sessionOf(client);
+  if (session) sessions.set(client, session);
+}
