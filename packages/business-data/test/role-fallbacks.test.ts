@@ -75,10 +75,10 @@ async function userOf(source: DataSource, table: string, access: 'read only' | '
 
 const reasons = () => notices.map(({ level, reason }) => [level, reason]);
 
-test('an account that can not make roles does without them, and that is said once', async () => {
+test('an account that cannot make roles is used itself, which is reported once', async () => {
   const source = open(urlOf('reader'));
   for (const table of ['tasks', 'tasks(id)', 'tasks']) expect(await userOf(source, table)).toBe(accountOf('reader'));
-  expect(reasons()).toEqual([['info', 'the account can not make roles']]);
+  expect(reasons()).toEqual([['info', 'the account cannot make roles']]);
 });
 
 test('an account that can not hand on what it may read leaves no role behind, and is asked again later', async () => {
@@ -221,7 +221,7 @@ test('a source without a password gets no roles, whose passwords would be anybod
   url.password = '';
   const source = open(url.href);
   for (const table of ['tasks', 'tasks(id)', 'tasks']) expect(await userOf(source, table)).toBe('postgres');
-  expect(reasons()).toEqual([['info', 'the account has no password, from which those of its roles would follow']]);
+  expect(reasons()).toEqual([['info', 'the account has no password, from which those of its roles are derived']]);
 });
 
 test('functions that are withheld from others than the account: it has to do', async () => {

@@ -145,7 +145,7 @@ test('an account with power over its server is refused, unless it is allowed, an
     await client.query(`alter role "${between}" nosuperuser; grant pg_read_server_files to "${between}"`);
     expect(await refusal()).toContain('is a member of pg_read_server_files');
     await client.query(`drop role "${between}"; alter role "${reader()}" inherit`);
-    expect((await connect(mine)).roleGate).toEqual({ active: false, reason: 'the account can not make roles' });
+    expect((await connect(mine)).roleGate).toEqual({ active: false, reason: 'the account cannot make roles' });
     await client.query(`alter role "${reader()}" createrole`);
     expect((await connect(mine)).roleGate).toEqual({ active: true, reason: '' });
     await client.query('alter table orders enable row level security');

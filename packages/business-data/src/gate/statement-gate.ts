@@ -1,7 +1,7 @@
 import { cancelled, DataFailure } from '../database/failure.ts';
 import type { ResolvedScope } from '../domain/scope.ts';
 import type { PassedStatement } from '../sql/gates.ts';
-import { createCostlyTenants } from './costly-tenants.ts';
+import { type CostlyTenants, createCostlyTenants } from './costly-tenants.ts';
 import { createFairQueue } from './fair-queue.ts';
 import type { GateThread, LossReason, Outcome, ThreadOutcome } from './thread.ts';
 import { createThreadPool } from './thread-pool.ts';
@@ -41,9 +41,9 @@ export interface GateOptions {
 const usualThreads = 2;
 const usualLimitMs = 3_000;
 const usualWaitMs = 10_000;
-const mostWaitingOfTenant = 500;
+const maxWaitingOfTenant = 500;
 /** Statements of one tenant in a thread at once: the next one begins before the reply to the first has been read. */
-const mostInThread = 2;
+const maxInThread = 2;
 
 interface Task {
   readonly tenant: string;
@@ -75,28 +75,19 @@ interface Scheduler {
   close(): Promise<void>;
 }
 
+const gateThread = new URL('./gate-thread.ts', import.meta.url);
 const silent: GateListener = { onThreads: () => undefined, onLost: () => undefined, onDone: () => undefined };
 
 function createScheduler(options: GateOptions, limitMs: number): Scheduler {
-  const { threads = usualThreads, listener = silent, now = () => performance.now() } = options;
-  const queue = createFairQueue<Task>(mostWaitingOfTenant);
+  const { entry = gateThread, threads = usualThreads, listener = silent, now = () => performance.now() } = options;
+  const queue = createFairQueue<Task>(maxWaitingOfTenant);
   const costly = createCostlyTenants(now);
   const holdings = new Set<Holding>();
-  const entry = options.entry ?? new URL('./gate-thread.ts', import.meta.url);
-  const { onThreads, onLost } = listener;
-  const pool = createThreadPool({ threads, entry, limitMs, onThreads, onLost, onIdle: dispatch });
-
-  /** One thread always stays free of what a single tenant, or all costly tenants together, send. */
-  function mayRun(tenant: string): boolean {
-    const most = Math.max(1, threads - 1);
-    const held = [...holdings];
-    if (held.filter((holding) => holding.tenant === tenant).length >= most) return false;
-    return !costly.isCostly(tenant) || held.filter((holding) => costly.isCostly(holding.tenant)).length < most;
-  }
+  const pool = createThreadPool({ threads, entry, limitMs, onThreads: listener.onThreads, onLost: listener.onLost, onIdle: dispatch });
 
   function dispatch(): void {
     for (let thread = pool.take(); thread !== undefined; thread = pool.take()) {
-      const task = queue.next(mayRun);
+      const task = queue.next((tenant) => mayHoldThread(tenant, { threads, holdings, costly }));
       if (task === undefined) {
         pool.giveBack(thread);
         break;
@@ -108,9 +99,9 @@ function createScheduler(options: GateOptions, limitMs: number): Scheduler {
     for (const holding of holdings) fill(holding);
   }
 
-  /** A tenant only waits for itself here: statements of other tenants take turns at the threads. */
+  /** Only a statement of the tenant itself waits here: those of other tenants take turns at the threads. */
   function fill(holding: Holding): void {
-    if (holding.isOver || holding.statements >= mostInThread || costly.hasLosses(holding.tenant)) return;
+    if (holding.isOver || holding.statements >= maxInThread || costly.hasLosses(holding.tenant)) return;
     const task = queue.nextOfOnly(holding.tenant);
     if (task !== undefined) void run(holding, task);
   }
@@ -126,29 +117,19 @@ function createScheduler(options: GateOptions, limitMs: number): Scheduler {
       queue.putBack(task.tenant, task);
       task.limitWait();
     } else {
-      record(task.tenant, outcome, ms);
+      record(task.tenant, outcome, { costly, listener, ms });
       task.finish(outcome);
     }
     dispatch();
   }
 
   function release(holding: Holding, outcome: ThreadOutcome): void {
-    const { thread } = holding;
     const isLost = outcome.kind === 'lost';
     if (isLost || (outcome.kind !== 'returned' && outcome.isSpent)) holding.isOver = true;
     if (!holdings.has(holding) || (holding.statements > 0 && !isLost)) return;
     holdings.delete(holding);
-    if (holding.isOver) pool.replace(thread);
-    else pool.giveBack(thread);
-  }
-
-  function record(tenant: string, outcome: Outcome, ms: number): void {
-    if (outcome.kind !== 'lost') costly.recordCost(tenant, outcome.cpuMs);
-    else {
-      costly.recordLoss(tenant);
-      listener.onLost(outcome.reason, outcome.cause);
-    }
-    listener.onDone(outcome.kind, ms / 1000);
+    if (holding.isOver) pool.replace(holding.thread);
+    else pool.giveBack(holding.thread);
   }
 
   return {
@@ -162,11 +143,38 @@ function createScheduler(options: GateOptions, limitMs: number): Scheduler {
     isBarred: costly.isBarred,
     check: pool.check,
     async close() {
-      const closed = pool.close();
       for (const task of queue.drain()) task.finish(busy());
-      await closed;
+      await pool.close();
     },
   };
+}
+
+interface Use {
+  readonly threads: number;
+  readonly holdings: ReadonlySet<Holding>;
+  readonly costly: CostlyTenants;
+}
+
+/** One thread always stays free of the statements of a single tenant, and of those of all costly tenants together. */
+function mayHoldThread(tenant: string, { threads, holdings, costly }: Use): boolean {
+  const max = Math.max(1, threads - 1);
+  const tenants = [...holdings].map((holding) => holding.tenant);
+  if (tenants.filter((other) => other === tenant).length >= max) return false;
+  return !costly.isCostly(tenant) || tenants.filter((other) => costly.isCostly(other)).length < max;
+}
+
+interface Recording {
+  readonly costly: CostlyTenants;
+  readonly listener: GateListener;
+  readonly ms: number;
+}
+
+function record(tenant: string, outcome: Outcome, { costly, listener, ms }: Recording): void {
+  listener.onDone(outcome.kind, ms / 1000);
+  if (outcome.kind === 'lost') {
+    costly.recordLoss(tenant);
+    listener.onLost(outcome.reason, outcome.cause);
+  } else costly.recordCost(tenant, outcome.cpuMs);
 }
 
 export function createStatementGate(options: GateOptions = {}): StatementGate {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { createBackoff } from '@agent-service/work';
 import { type GateThread, type LossReason, startThread } from './thread.ts';
 
 export interface ThreadPoolOptions {
@@ -12,7 +13,10 @@ export interface ThreadPoolOptions {
   onLost(reason: LossReason | 'start', cause: unknown): void;
 }
 
-/** Keeps a number of threads running: starts others in place of those that end or must not be used again. */
+/**
+ * Keeps a number of threads running: starts others in place of those that must not be used again, and, after growing pauses, of those that
+ * end by themselves.
+ */
 export interface ThreadPool {
   /** The idle thread that was used last, whose caches are warm. */
   take(): GateThread | undefined;
@@ -26,8 +30,8 @@ export interface ThreadPool {
 
 /** V8 ends a thread at its next safe point, which one that runs out of memory may not reach for minutes. */
 const endingMs = 2_000;
-const mostEnding = 2;
-const startPauses = { firstMs: 100, longestMs: 5_000 };
+const maxEnding = 2;
+const pauseAfter = createBackoff({ firstMs: 100, longestMs: 5_000 });
 
 export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, onLost }: ThreadPoolOptions): ThreadPool {
   const all = new Set<GateThread>();
@@ -58,7 +62,6 @@ export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, o
       if (index < 0) return;
       idle.splice(index, 1);
       count(-1);
-      // A thread that ends by itself could do so again at once.
       launchLater(cause);
     });
     idle.push(thread);
@@ -69,7 +72,7 @@ export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, o
   async function replace(thread: GateThread): Promise<void> {
     count(-1);
     await Promise.race([thread.stop(), pause(endingMs, undefined, { ref: false })]);
-    if (all.size >= threads + mostEnding) await thread.ended;
+    if (all.size >= threads + maxEnding) await thread.ended;
     launch();
   }
 
@@ -77,11 +80,10 @@ export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, o
     if (isClosed) return;
     failedStarts += 1;
     onLost('start', cause);
-    const pauseMs = Math.min(startPauses.longestMs, startPauses.firstMs * 2 ** (failedStarts - 1));
     const timer = setTimeout(() => {
       timers.delete(timer);
       launch();
-    }, pauseMs);
+    }, pauseAfter(failedStarts));
     timers.add(timer.unref());
   }
 
@@ -91,7 +93,7 @@ export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, o
     giveBack: (thread) => void idle.push(thread),
     replace: (thread) => void replace(thread),
     check() {
-      if (ready === 0 && (failedStarts > 0 || all.size >= threads + mostEnding)) throw new Error('no thread for statements can be started');
+      if (ready === 0 && (failedStarts > 0 || all.size >= threads + maxEnding)) throw new Error('no thread for statements can be started');
     },
     async close() {
       isClosed = true;

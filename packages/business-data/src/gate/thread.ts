@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { ResolvedScope } from '../domain/scope.ts';
 import type { GateReply, GateRequest } from './serve-gate.ts';
 
-/** Why a thread can not be used again. */
+/** Why a thread cannot be used again. */
 export type LossReason = 'timeout' | 'memory' | 'crash';
 
 export type Outcome =
@@ -32,15 +32,15 @@ export interface ThreadOptions {
 
 /**
  * V8 aborts the whole process when a thread allocates more than a little beyond its heap limit before it has ended. So this limit is never
- * reached: `mostHeapBytes` is checked while a statement runs, and a thread cannot allocate the difference between two checks.
+ * reached: `maxHeapBytes` is checked while a statement runs, and a thread cannot allocate the difference between two checks.
  * The stack is larger than the deepest accepted text needs, so that no statement reaches its end.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 4_096, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
-const mostHeapBytes = 128 * 1024 * 1024;
+const maxHeapBytes = 128 * 1024 * 1024;
 const startLimitMs = 15_000;
 /** Time is counted in ticks of the event loop: a process that was frozen loses one tick of the limit, not all of it. */
 const tickMs = 25;
-const mostScopeBytes = 8 * 1024 * 1024;
+const maxScopeBytes = 8 * 1024 * 1024;
 
 export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
   // No arguments of the process and none of its settings, which hold secrets.
@@ -50,14 +50,12 @@ export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
   const ended = Promise.withResolvers<unknown>();
   const sent = createSentScopes();
   const pending: ((outcome: ThreadOutcome) => void)[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let ticks = 0;
-  let isMeasuring = false;
+  const watch = createWatch(worker, limitMs, lose);
 
   function finish(outcome: Outcome): void {
-    ticks = 0;
     const [first] = pending.splice(0, 1);
-    if (outcome.kind === 'lost' || pending.length === 0) clearInterval(timer);
+    if (outcome.kind !== 'lost' && pending.length > 0) watch.restart();
+    else watch.stop();
     first?.(outcome);
     if (outcome.kind === 'lost') for (const resolve of pending.splice(0)) resolve({ kind: 'returned' });
   }
@@ -66,24 +64,6 @@ export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
     started.reject(cause);
     void worker.terminate();
     finish({ kind: 'lost', reason, cause });
-  }
-
-  function tick(): void {
-    ticks += 1;
-    void measure();
-    const [first] = pending;
-    if (ticks * tickMs <= limitMs) return;
-    // After this turn of the event loop, in which a reply may be waiting already.
-    setImmediate(() => pending[0] === first && ticks > 0 && lose('timeout', new Error(`no reply within ${limitMs} ms`)));
-  }
-
-  async function measure(): Promise<void> {
-    if (isMeasuring) return;
-    isMeasuring = true;
-    // Rejects when the thread has ended, which its own event reports.
-    const heap = await worker.getHeapStatistics().catch(() => undefined);
-    isMeasuring = false;
-    if (pending.length > 0 && (heap?.used_heap_size ?? 0) > mostHeapBytes) lose('memory', new Error('the heap of the thread is full'));
   }
 
   const startTimer = setTimeout(() => lose('timeout', new Error(`the thread did not start within ${startLimitMs} ms`)), startLimitMs);
@@ -100,24 +80,62 @@ export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
     ended.resolve(cause);
   });
 
-  function run(text: string, scope: ResolvedScope): Promise<ThreadOutcome> {
-    const { promise, resolve } = Promise.withResolvers<ThreadOutcome>();
-    if (pending.length === 0) {
-      ticks = 0;
-      timer = setInterval(tick, tickMs);
-    }
-    pending.push(resolve);
-    worker.postMessage({ text, ...sent.prepare(scope) } satisfies GateRequest);
-    return promise;
-  }
-
   return {
     started: started.promise,
     ended: ended.promise,
-    run,
+    run(text, scope) {
+      const { promise, resolve } = Promise.withResolvers<ThreadOutcome>();
+      if (pending.length === 0) watch.restart();
+      pending.push(resolve);
+      worker.postMessage({ text, ...sent.prepare(scope) } satisfies GateRequest);
+      return promise;
+    },
     async stop() {
       await worker.terminate();
       await ended.promise;
+    },
+  };
+}
+
+interface Watch {
+  /** Begins the time of a statement. */
+  restart(): void;
+  stop(): void;
+}
+
+/** Reports a statement that exceeds its time, or the heap limit of its thread. */
+function createWatch(worker: Worker, limitMs: number, onExceeded: (reason: LossReason, cause: Error) => void): Watch {
+  let timer: NodeJS.Timeout | undefined;
+  let ticks = 0;
+  let isMeasuring = false;
+
+  function tick(): void {
+    ticks += 1;
+    void measureHeap();
+    // After this turn of the event loop, in which a reply may be waiting already and restart the watch.
+    if (isExpired()) setImmediate(() => isExpired() && onExceeded('timeout', new Error(`no reply within ${limitMs} ms`)));
+  }
+
+  const isExpired = (): boolean => timer !== undefined && ticks * tickMs > limitMs;
+
+  async function measureHeap(): Promise<void> {
+    if (isMeasuring) return;
+    isMeasuring = true;
+    // Rejects when the thread has ended, which its own event reports.
+    const heap = await worker.getHeapStatistics().catch(() => undefined);
+    isMeasuring = false;
+    if (timer !== undefined && (heap?.used_heap_size ?? 0) > maxHeapBytes)
+      onExceeded('memory', new Error('the heap of the thread is full'));
+  }
+
+  return {
+    restart() {
+      ticks = 0;
+      timer ??= setInterval(tick, tickMs);
+    },
+    stop() {
+      clearInterval(timer);
+      timer = undefined;
     },
   };
 }
@@ -149,7 +167,7 @@ function createSentScopes(): { prepare(scope: ResolvedScope): Omit<GateRequest, 
       bytesOf.set(scopeId, size);
       const forget: number[] = [];
       for (const [id, itsSize] of bytesOf) {
-        if (bytes <= mostScopeBytes || id === scopeId) break;
+        if (bytes <= maxScopeBytes || id === scopeId) break;
         bytesOf.delete(id);
         bytes -= itsSize;
         forget.push(id);

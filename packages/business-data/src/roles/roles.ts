@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleep } from '@agent-service/work';
 import type { ConnectionPool, Login } from '../database/connection-pool.ts';
 import { type DataFailure, NotAdmitted, untilCancelled } from '../database/failure.ts';
 import type { Survey } from '../database/read-survey.ts';
@@ -9,32 +9,32 @@ import { touch } from '../domain/touch.ts';
 import { createPreparation, type RoleLogin } from './prepare-role.ts';
 import { rolePassword } from './role-password.ts';
 
-/** Something about roles that an operator may want to know; it holds no data and no secret. */
+/** An event about roles for the operator; it holds no data and no secret. */
 export interface RoleNotice {
   readonly level: 'info' | 'warn';
   readonly event: 'data_source_role_not_used' | 'data_source_role_denied' | 'data_source_roles_left';
   readonly tenant: string;
-  /** Of a role, or what the names of all roles of the tenant begin with. */
+  /** The name of a role, or the prefix of the names of all roles of the tenant. */
   readonly role: string;
   readonly reason: string;
 }
 
-/** Whom statements of one scope log in as. */
-export interface Standing {
+/** The login for statements of one scope. */
+export interface ScopeLogin {
   readonly login: Login;
-  /** None where the account itself has to do. */
+  /** Undefined when the account itself is used. */
   readonly plan: RolePlan | undefined;
 }
 
 export interface Roles {
-  standing(scope: ResolvedScope, access: Access, signal: AbortSignal | undefined): Promise<Standing>;
+  loginFor(scope: ResolvedScope, access: Access, signal: AbortSignal | undefined): Promise<ScopeLogin>;
   /**
-   * After the role was turned away or was denied something: looks at it again, after a pause where that was done just now. Only what the
-   * data source then says of the role itself decides; nothing that a statement brings about makes anybody do without it.
+   * After the login of the role failed or the role was denied something: checks it again, after a pause if it was just checked. Only
+   * what the data source then says about the role decides; no statement can make its scope be used without the role.
    */
-  again(before: Standing, failure: DataFailure, signal: AbortSignal | undefined): Promise<Standing>;
-  /** The role was denied something although it has all that it should have. */
-  denied(standing: Standing): void;
+  checkAgain(before: ScopeLogin, failure: DataFailure, signal: AbortSignal | undefined): Promise<ScopeLogin>;
+  /** Reports that the role was denied something although it has all its rights. */
+  reportDenial(login: ScopeLogin): void;
   close(): Promise<void>;
 }
 
@@ -48,105 +48,109 @@ export interface RolesOptions {
   readonly onNotice: (notice: RoleNotice) => void;
 }
 
-/** Connections of a role are for the next steps of the same answer. */
+/** Connections of a role serve the next steps of the same answer. */
 const idleMs = 10_000;
-/** The account's rights may change, and the role's day has to be told anew each day. */
+/** The account's rights may change, and the role's comment states the day of its last use. */
 const maxAgeMs = 600_000;
-const soonMs = 30_000;
-/** So long a role that was looked at is not looked at again: whoever provokes denials costs the data source no more than that. */
+const maxAgeAfterPassingFailureMs = 30_000;
+/** A role is checked at most this often: denials that a statement provokes cost the data source no more. */
 const pauseMs = 500;
 
-interface Known {
-  readonly standing: Standing;
-  readonly at: number;
-  readonly until: number;
-}
-
-interface Kept {
+interface Entry {
   readonly login: Promise<RoleLogin>;
-  known: Known | undefined;
-  flight: Promise<Standing> | undefined;
-  deniedToldAt: number;
+  checked: { readonly result: ScopeLogin; readonly at: number; readonly until: number } | undefined;
+  check: Promise<ScopeLogin> | undefined;
+  denialReportedAt: number;
 }
 
-/** Why no role can be made for any scope; undefined where roles can be made. */
+/** Why no role can be made for any scope; undefined when roles can be made. */
 export function obstacleToRoles({ mayMakeRoles }: Survey, password: unknown): string | undefined {
-  if (!mayMakeRoles) return 'the account can not make roles';
-  return password ? undefined : 'the account has no password, from which those of its roles would follow';
+  if (!mayMakeRoles) return 'the account cannot make roles';
+  return password ? undefined : 'the account has no password, from which those of its roles are derived';
 }
 
 export function createRoles({ tenant, url, account, pool, survey, now, onNotice }: RolesOptions): Roles {
   const { database = '', user = '', password } = account.driver;
   const owner = { tenant, database, account: user };
-  const byAccount: Standing = { login: account, plan: undefined };
-  const kept = new Map<string, Kept>();
-  const told = new Map<string, string>();
-  const onLeft = (role: string, reason: string) => onNotice({ level: 'warn', event: 'data_source_roles_left', tenant, role, reason });
-  const preparation = createPreparation({ account, pool, onLeft });
+  const entries = new Map<string, Entry>();
+  const notices = createNotices(tenant, onNotice);
+  const preparation = createPreparation({ account, pool, onLeft: notices.left });
 
-  function keep(plan: RolePlan): Kept {
-    const found = kept.get(plan.name) ?? { login: loginOf(plan), known: undefined, flight: undefined, deniedToldAt: -maxAgeMs };
-    touch(kept, plan.name, found);
-    return found;
+  function entryOf(plan: RolePlan): Entry {
+    const login = () => roleLogin(plan, url, account);
+    const entry = entries.get(plan.name) ?? { login: login(), checked: undefined, check: undefined, denialReportedAt: -maxAgeMs };
+    touch(entries, plan.name, entry);
+    return entry;
   }
 
-  async function loginOf(plan: RolePlan): Promise<RoleLogin> {
-    const password = await rolePassword(url, plan.name);
-    return { plan, password, driver: { ...account.driver, user: plan.name, password, idleTimeoutMillis: idleMs } };
+  function useAccount(level: RoleNotice['level'], role: string, reason: string): ScopeLogin {
+    notices.notUsed(level, role, reason);
+    return { login: account, plan: undefined };
   }
 
-  /** Once for each reason: what stays as it is needs no second word. */
-  function notUsed(level: RoleNotice['level'], role: string, reason: string): Standing {
-    if (told.get(role) !== reason) onNotice({ level, event: 'data_source_role_not_used', tenant, role, reason });
-    touch(told, role, reason);
-    return byAccount;
-  }
-
-  /** However many ask at once, one looks. */
-  function look(entry: Kept, renew: boolean): Promise<Standing> {
-    entry.flight ??= lookNow(entry, renew).finally(() => {
-      entry.flight = undefined;
+  /** Callers at the same time share one check. */
+  function check(entry: Entry, renew: boolean): Promise<ScopeLogin> {
+    entry.check ??= checkNow(entry, renew).finally(() => {
+      entry.check = undefined;
     });
-    return entry.flight;
+    return entry.check;
   }
 
-  async function lookNow(entry: Kept, renew: boolean): Promise<Standing> {
+  async function checkNow(entry: Entry, renew: boolean): Promise<ScopeLogin> {
     const login = await entry.login;
     if (renew) pool.renew(login);
     const { reason, isPassing } = await preparation.prepare(login);
     const { plan } = login;
-    if (reason === undefined) told.delete(plan.name);
-    const standing = reason === undefined ? { login, plan } : notUsed('warn', plan.name, reason);
-    const at = now();
-    entry.known = { standing, at, until: at + (isPassing ? soonMs : maxAgeMs) };
-    return standing;
+    if (reason === undefined) notices.used(plan.name);
+    const result = reason === undefined ? { login, plan } : useAccount('warn', plan.name, reason);
+    entry.checked = { result, at: now(), until: now() + (isPassing ? maxAgeAfterPassingFailureMs : maxAgeMs) };
+    return result;
   }
 
   return {
-    async standing(scope, access, signal) {
+    async loginFor(scope, access, signal) {
       const plan = planRole(owner, scope, access === 'read write');
-      const found = await survey();
-      const obstacle = obstacleToRoles(found, password);
-      if (obstacle !== undefined) return notUsed('info', plan.family, obstacle);
-      if (plan.tables.some(found.isByAsker)) return notUsed('warn', plan.name, 'what is in scope shows each account rows of its own');
-      const entry = keep(plan);
-      return entry.known && now() < entry.known.until ? entry.known.standing : await untilCancelled(look(entry, false), signal);
+      const current = await survey();
+      const obstacle = obstacleToRoles(current, password);
+      if (obstacle !== undefined) return useAccount('info', plan.family, obstacle);
+      if (plan.tables.some(current.isByAsker)) return useAccount('warn', plan.name, 'a table in scope shows each account rows of its own');
+      const entry = entryOf(plan);
+      return entry.checked && now() < entry.checked.until ? entry.checked.result : await untilCancelled(check(entry, false), signal);
     },
-    async again(before, failure, signal) {
-      const entry = kept.get(before.plan?.name ?? '');
-      if (entry?.known?.standing === before && !(failure instanceof NotAdmitted))
-        await untilCancelled(sleep(Math.max(0, pauseMs - (now() - entry.known.at))), signal);
-      // Another look was meanwhile.
-      if (!entry || (entry.known && entry.known.standing !== before)) return entry?.known?.standing ?? before;
-      return await untilCancelled(look(entry, true), signal);
+    async checkAgain(before, failure, signal) {
+      const entry = entries.get(before.plan?.name ?? '');
+      if (entry?.checked?.result === before && !(failure instanceof NotAdmitted))
+        await untilCancelled(sleep(Math.max(0, pauseMs - (now() - entry.checked.at))), signal);
+      // Another check finished in the meantime.
+      if (!entry || (entry.checked && entry.checked.result !== before)) return entry?.checked?.result ?? before;
+      return await untilCancelled(check(entry, true), signal);
     },
-    denied({ plan }) {
-      const entry = kept.get(plan?.name ?? '');
-      if (!plan || !entry || now() - entry.deniedToldAt < maxAgeMs) return;
-      entry.deniedToldAt = now();
-      const reason = 'a statement asked for more than is in its scope, or for what only the account may use';
-      onNotice({ level: 'warn', event: 'data_source_role_denied', tenant, role: plan.name, reason });
+    reportDenial({ plan }) {
+      const entry = entries.get(plan?.name ?? '');
+      if (!plan || !entry || now() - entry.denialReportedAt < maxAgeMs) return;
+      entry.denialReportedAt = now();
+      notices.denied(plan.name);
     },
     close: () => preparation.settled(),
+  };
+}
+
+async function roleLogin(plan: RolePlan, url: string, account: Login): Promise<RoleLogin> {
+  const password = await rolePassword(url, plan.name);
+  return { plan, password, driver: { ...account.driver, user: plan.name, password, idleTimeoutMillis: idleMs } };
+}
+
+function createNotices(tenant: string, onNotice: RolesOptions['onNotice']) {
+  const reported = new Map<string, string>();
+  const denial = 'a statement asked for more than is in its scope, or for what only the account may use';
+  return {
+    /** Reports each reason once until the role is used again. */
+    notUsed(level: RoleNotice['level'], role: string, reason: string): void {
+      if (reported.get(role) !== reason) onNotice({ level, event: 'data_source_role_not_used', tenant, role, reason });
+      touch(reported, role, reason);
+    },
+    used: (role: string): void => void reported.delete(role),
+    denied: (role: string): void => onNotice({ level: 'warn', event: 'data_source_role_denied', tenant, role, reason: denial }),
+    left: (role: string, reason: string): void => onNotice({ level: 'warn', event: 'data_source_roles_left', tenant, role, reason }),
   };
 }

@@ -7,7 +7,7 @@ import { type Transactions, transactionsOn } from '../database/transaction.ts';
 import type { Catalog } from '../domain/catalog.ts';
 import type { ResolvedScope } from '../domain/scope.ts';
 import type { RoleNotice } from '../roles/roles.ts';
-import { createRoles, obstacleToRoles, type Roles } from '../roles/roles.ts';
+import { createRoles, obstacleToRoles, type Roles, type ScopeLogin } from '../roles/roles.ts';
 
 /** An organization's database, as one account of it. */
 export interface DataSource extends Transactions {
@@ -155,27 +155,27 @@ const transactionsAs = (pool: ConnectionPool, login: Login): Transactions =>
 /** Transactions of one scope, under its role where there is one. */
 const transactionsWithin = (pool: ConnectionPool, roles: Roles, scope: ResolvedScope): Transactions => ({
   async transaction(access, limits, work) {
-    const first = await roles.standing(scope, access, limits.signal);
+    const first = await roles.loginFor(scope, access, limits.signal);
     try {
       return await transactionsAs(pool, first.login).transaction(access, limits, work);
     } catch (cause) {
-      // Nothing of it was kept, so that it can be run once more.
+      // The transaction was rolled back, so that it can run once more.
       if (first.plan === undefined || !isAboutRole(cause)) throw cause;
-      const second = await roles.again(first, cause, limits.signal);
-      if (second === first) return deny(roles, first, cause);
+      const second = await roles.checkAgain(first, cause, limits.signal);
+      if (second === first) return failAfterReport(roles, first, cause);
       return await transactionsAs(pool, second.login)
         .transaction(access, limits, work)
-        .catch((again: unknown) => deny(roles, second, again));
+        .catch((again: unknown) => failAfterReport(roles, second, again));
     }
   },
 });
 
-const denial = '42501';
+const denied = '42501';
 
 const isAboutRole = (cause: unknown): cause is DataFailure =>
-  cause instanceof NotAdmitted || (cause instanceof DataFailure && cause.sqlState === denial);
+  cause instanceof NotAdmitted || (cause instanceof DataFailure && cause.sqlState === denied);
 
-function deny(roles: Roles, standing: Parameters<Roles['denied']>[0], cause: unknown): never {
-  if (cause instanceof DataFailure && cause.sqlState === denial) roles.denied(standing);
+function failAfterReport(roles: Roles, login: ScopeLogin, cause: unknown): never {
+  if (cause instanceof DataFailure && cause.sqlState === denied) roles.reportDenial(login);
   throw cause;
 }
