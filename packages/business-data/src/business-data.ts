@@ -30,7 +30,7 @@ export interface QueryResult {
   readonly truncated: boolean;
   /** The tables that were read or changed. */
   readonly tables: readonly string[];
-  /** What ran, after rewriting. */
+  /** The statement that ran, after rewriting. */
   readonly statement: string;
   readonly durationMs: number;
   /** The same rows for a model to read. */
@@ -52,7 +52,7 @@ export interface BusinessDataOptions {
   readonly gate: TenantGate;
   /** A function is asked before each use, so that a change of the scope holds for the next query. */
   readonly scope: DataScope | (() => DataScope | Promise<DataScope>);
-  /** What "today" means in the organization's data. */
+  /** The time zone of "today" in the organization's data. */
   readonly timeZone?: string;
 }
 

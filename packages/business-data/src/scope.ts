@@ -3,7 +3,7 @@ import type { Catalog } from './domain/catalog.ts';
 import { type Resolution, resolveEntries } from './domain/scope.ts';
 import { touch } from './domain/touch.ts';
 
-/** What an agent may read: `orders`, `orders(id, total)`, `sales.orders`; and whether it may only read. */
+/** Tables that an agent may read: `orders`, `orders(id, total)`, `sales.orders`; and whether it may only read. */
 export interface DataScope {
   readonly tables: readonly string[];
   readonly readOnly: boolean;
@@ -13,7 +13,7 @@ export interface DataScope {
 const mostKept = 20;
 const resolutions = new WeakMap<Catalog, Map<string, Resolution>>();
 
-/** The scope as far as the data source can satisfy it, and what of it the data source can not. The same object for the same catalog. */
+/** The part of the scope that the data source can satisfy, and the entries that it cannot. The same object for the same catalog. */
 export function resolveScope(catalog: Catalog, { tables, readOnly }: DataScope): Resolution {
   const kept = resolutions.get(catalog) ?? new Map<string, Resolution>();
   resolutions.set(catalog, kept);

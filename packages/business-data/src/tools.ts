@@ -13,18 +13,18 @@ export interface ToolAnswer {
   readonly result?: QueryResult;
 }
 
-/** What a model is given instead of a connection, over one agent's data. */
+/** A tool of a model over one agent's data. Models get no connection. */
 export interface DataTool extends ToolDefinition {
   /** Never throws for what the model did wrong or the data source could not do: that is its answer. Throws when cancelled. */
   run(input: unknown, options?: QueryOptions): Promise<ToolAnswer>;
 }
 
-/** What is the same of a tool whosever data it works on. */
+/** The part of a tool that is the same for all tenants. */
 export interface ToolDefinition {
   readonly name: 'list_tables' | 'describe_table' | 'query' | 'change';
   readonly description: string;
   readonly input: z.ZodType;
-  /** Whether it may change data, and so must be claimed before it runs. */
+  /** True when it may change data, and so must be claimed before it runs. */
   readonly writes: boolean;
 }
 

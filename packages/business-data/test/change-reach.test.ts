@@ -59,8 +59,7 @@ const setting = (table: string, values: object, key: object = { id: 1 }): Change
   operation: 'update',
   rows: [{ key: { ...key }, values: { ...values } }],
 });
-const deleteRefused =
-  'refused: Rows of parents can not be deleted: the database would change rows of its own accord that are not in scope.';
+const deleteRefused = 'refused: Rows of parents cannot be deleted: the database would change rows of its own accord that are not in scope.';
 const without = (left: string) => tables.filter((table) => table !== left);
 
 async function contents(): Promise<unknown> {
@@ -100,7 +99,7 @@ test('where nothing follows, a delete is as before, whoever refers to the table'
 
 test('an update of columns that others follow is refused unless those are wholly in scope', async () => {
   await administrator.query('drop table computed');
-  const refused = 'refused: "code" of parents can not be changed: the database would change rows of its own accord that are not in scope.';
+  const refused = 'refused: "code" of parents cannot be changed: the database would change rows of its own accord that are not in scope.';
   expect(await change(['parents'], setting('parents', { code: 11 }))).toBe(refused);
   expect((await administrator.query('select code from renamed')).rows).toEqual([{ code: 10 }]);
   expect(await change(['parents'], setting('parents', { name: 'uno' }))).toBe('done');
@@ -109,7 +108,7 @@ test('an update of columns that others follow is refused unless those are wholly
 });
 
 test('a computed column that others follow changes with any other', async () => {
-  expect(await change(['parents'], setting('parents', { name: 'uno' }))).toMatch(/^refused: "name" of parents can not be changed/);
+  expect(await change(['parents'], setting('parents', { name: 'uno' }))).toMatch(/^refused: "name" of parents cannot be changed/);
   expect(await change(['parents', 'computed'], setting('parents', { name: 'uno' }))).toBe('done');
 });
 
@@ -171,7 +170,7 @@ test('rows of a table that inherits go with what only they have, and with what r
   expect(await change(['plain', 'followers'], deletion('plain'))).toBe('done');
 });
 
-test('what the account itself can not see all of is never wholly in scope', async () => {
+test('what the account itself cannot see all of is never wholly in scope', async () => {
   const account = `account_${process.pid}`;
   await administrator.query(`
     drop table further, emptied, defaulted, renamed, computed, careful;

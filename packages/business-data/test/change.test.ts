@@ -91,7 +91,7 @@ const refused: readonly (readonly [string, ChangeRequest])[] = [
   ['a view', { table: 'task_titles', operation: 'insert', rows: [{ values: { title: 'x' } }] }],
   ['a computed column', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'x', size: 1 } }] }],
   ['too many rows', { table: 'lines', operation: 'delete', rows: Array.from({ length: 51 }, (_, line) => ({ key: { task: 1, line } })) }],
-  ['a character that text can not have', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a\0b' } }] }],
+  ['a character that text cannot have', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a\0b' } }] }],
 ];
 
 test.each(refused)('%s is refused and changes nothing', async (_, request) => {

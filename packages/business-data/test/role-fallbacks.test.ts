@@ -81,10 +81,10 @@ test('an account that cannot make roles is used itself, which is reported once',
   expect(reasons()).toEqual([['info', 'the account cannot make roles']]);
 });
 
-test('an account that can not hand on what it may read leaves no role behind, and is asked again later', async () => {
+test('an account that cannot grant its rights leaves no role behind, and is checked again later', async () => {
   const source = open(urlOf('maker'));
   for (const _ of [1, 2]) expect(await userOf(source, 'tasks')).toBe(accountOf('maker'));
-  expect(reasons()).toEqual([['warn', 'the account can not hand on what it may do itself']]);
+  expect(reasons()).toEqual([['warn', 'the account cannot grant its own rights to others']]);
   const { role } = notices[0] as RoleNotice;
   expect((await administrator.query('select from pg_roles where rolname = $1', [role])).rows).toEqual([]);
   await administrator.query(`grant select on tasks to ${accountOf('maker')} with grant option`);

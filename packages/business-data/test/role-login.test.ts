@@ -195,7 +195,7 @@ test('a pooler that logs everybody in as one is not taken for roles', async () =
   way.user = 'postgres';
   const from = open(way.url);
   for (const _ of [1, 2]) expect(await userOf(from)).toBe('postgres');
-  expect(notices.map(({ reason }) => reason)).toEqual(['something before the data source logs its roles in as somebody else']);
+  expect(notices.map(({ reason }) => reason)).toEqual(['something before the data source logs its roles in as another account']);
   await from.close();
   way.close();
 });

@@ -45,7 +45,7 @@ async function refusal(settings: ConnectionSettings): Promise<string> {
   const cause = failure.cause as Error & { code?: string };
   const told = inspect(failure, { depth: 10 });
   for (const secret of [password, 'PRIVATE KEY']) expect(told).not.toContain(secret);
-  expect(failure.message).toBe('The data source can not be reached at the moment.');
+  expect(failure.message).toBe('The data source cannot be reached at the moment.');
   return cause.code ?? cause.message;
 }
 

@@ -14,7 +14,7 @@ export interface TlsSettings {
 
 export interface ConnectionSettings {
   readonly url: string;
-  /** What the URL's sslmode says unless given; without either only this host is connected to, in clear. Of `verify` it may leave out the name. */
+  /** Defaults to the URL's sslmode; without either only this host is connected to, in clear. sslmode=verify-ca weakens `verify`. */
   readonly tls?: TlsSettings;
   readonly poolMax?: number;
   readonly connectTimeoutMs?: number;
@@ -50,7 +50,7 @@ export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, 
   };
 }
 
-/** Whether a connection over a network is encrypted is for the operator to say, never a default. */
+/** The operator decides how a connection over a network is encrypted; there is no default. */
 function requireChoice(host: string, { tls, mode }: { tls: TlsSettings | undefined; mode: string | null }): void {
   if (tls !== undefined || mode !== null || isLocal(host)) return;
   const modes = Object.keys(sslModes).join(', ');
@@ -93,8 +93,8 @@ function wantedTls(given: TlsSettings | undefined, sslmode: string | null): TlsS
 }
 
 /**
- * The host is named once more: of an address the driver tells TLS nothing, and its certificate would have to be one for `localhost`.
- * Of an authority that everybody knows anybody has a certificate: there the name is looked at, whatever was asked for.
+ * The host is passed again: the driver does not pass an address to TLS, which would then expect a certificate for `localhost`.
+ * With a public CA, always verify the host name.
  */
 function tlsOptions(host: string, tls: TlsSettings | undefined): PoolConfig['ssl'] {
   if (tls === undefined || tls.mode === 'off') return false;

@@ -6,14 +6,14 @@ interface DriverFailure {
 }
 
 /**
- * What analysis says of a statement is about the statement: names that stand in it, columns of the subqueries, types. What execution
- * says may quote a stored value (of a row that a view leaves out, say), so that of those only the kind is told.
+ * Errors of the analysis quote the statement only: its names, columns of the subqueries, types. Errors of the execution may quote a stored
+ * value (as one of a row that a view leaves out), so that only their kind is reported.
  */
-const tellable = /^(42601|42703|42702|42803|42804|42883|42725|42P18|42P19|42P20|42P10|42P21|42P22|42712|42846|42P08|42611|0A000|21000)$/;
+const quotable = /^(42601|42703|42702|42803|42804|42883|42725|42P18|42P19|42P20|42P10|42P21|42P22|42712|42846|42P08|42611|0A000|21000)$/;
 
 const sentences: readonly (readonly [RegExp, string])[] = [
   [/^22012/, 'The statement divides by zero. Use nullif(divisor, 0).'],
-  [/^22P02|^2200[7-9]|^22018/, 'A value can not be read as the type that it is cast to or compared with.'],
+  [/^22P02|^2200[7-9]|^22018/, 'A value cannot be read as the type that it is cast to or compared with.'],
   [/^22003/, 'A number is out of the range of its type.'],
   [/^2201[0-9BEFWX]/, 'A function got an argument that it does not accept.'],
   [/^2203|^22032/, 'A JSON value or path does not fit.'],
@@ -44,17 +44,17 @@ export function translateFailure(cause: unknown): DataFailure {
   if (code === '57014' || code === '25P03' || code === '25P04') return timedOut(cause, state);
   if (away.test(code) || (code === '' && awayMessage.test(message)))
     return new DataFailure('unavailable', sentenceAway(code, message), cause, state);
-  if (tellable.test(code)) return new DataFailure('failed', `The database says: ${message}.`, cause, state);
+  if (quotable.test(code)) return new DataFailure('failed', `The database says: ${message}.`, cause, state);
   const [, sentence] = sentences.find(([pattern]) => pattern.test(code)) ?? [];
   const told = `${sentence ?? 'The database could not run this.'}${code === '' ? '' : ` (${code})`}`;
   return new DataFailure('failed', told, code === '' ? cause : withoutValues(code, cause), state);
 }
 
-/** Of a failure to connect: whether somebody is there who says no. Poolers say it in their own ways to a login that they do not know. */
+/** Translates a failure to connect. Poolers have their own codes for a login that they do not know. */
 export function translateRejection(cause: unknown): DataFailure {
   const failure = translateFailure(cause);
-  const isTurnedAway = failure.kind === 'failed' || /^(28|3D|08P01)/.test(failure.sqlState ?? '');
-  return isTurnedAway ? new NotAdmitted(failure) : failure;
+  const isRejected = failure.kind === 'failed' || /^(28|3D|08P01)/.test(failure.sqlState ?? '');
+  return isRejected ? new NotAdmitted(failure) : failure;
 }
 
 /** For the log: where it arose, but not the message, the detail and the context, which may quote what is stored. */
@@ -81,5 +81,5 @@ function sentenceAway(code: string, message: string): string {
   if (code.startsWith('28')) return 'The data source refuses the account that it was connected with.';
   if (code.startsWith('3D')) return 'The server of the data source has no database of this name.';
   if (code === '53300') return 'The data source has no free connection. It can be tried again.';
-  return 'The data source can not be reached at the moment.';
+  return 'The data source cannot be reached at the moment.';
 }

@@ -1,17 +1,17 @@
 import { abortable, type Semaphore, SemaphoreError } from '@agent-service/work';
 
 export type FailureKind =
-  /** The statement or change is not allowed, or can not be understood. */
+  /** The statement or change is not allowed, or cannot be understood. */
   | 'refused'
   /** The database did not accept it. */
   | 'failed'
   /** It ran into its time limit. */
   | 'timeout'
-  /** The database is away, or refuses to be connected to. */
+  /** The database is away, or refuses the connection. */
   | 'unavailable'
-  /** The caller no longer wants it. */
+  /** The caller left. */
   | 'cancelled'
-  /** The database was lost while it kept a change: nobody can say whether it did. */
+  /** The connection was lost during the commit of a change, which may have been made. */
   | 'unknown';
 
 /** Why there is no result. The message may be shown to the model: it names nothing outside of the scope and quotes no stored value. */

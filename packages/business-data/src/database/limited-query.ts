@@ -49,7 +49,7 @@ export class LimitedQuery implements Submittable {
     this.result = this.#settle.promise;
   }
 
-  /** What has come so far; used when the rest is cut off. */
+  /** The rows received so far; used when the rest is cut off. */
   soFar(): RawResult {
     return { columns: this.#columns, rows: this.#rows.slice(0, this.#maxRows), more: true };
   }

@@ -117,13 +117,13 @@ const powerStatement = `select case when r.rolsuper then
     and (pg_catalog.pg_has_role(session_user, r.oid, 'member') or pg_catalog.pg_has_role(current_user, r.oid, 'member'))
   order by r.rolname operator(pg_catalog.=) session_user desc, r.rolsuper desc, r.rolname limit 1`;
 
-/** What a database holds, and what that means for roles of agents. */
+/** The tables of a database, and whether agents may have roles of their own there. */
 export interface Survey {
   readonly catalog: Catalog;
   readonly mayMakeRoles: boolean;
-  /** What the account may do beside its data that no agent's database account should: read the server's files, say. */
+  /** A right of the account that no agent should have, as reading the server's files. */
   readonly power: string | undefined;
-  /** Whether another account would be shown other rows of this table. */
+  /** True when another account could see other rows of this table. */
   isByAsker(table: { readonly schema: string; readonly name: string }): boolean;
 }
 

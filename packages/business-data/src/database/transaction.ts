@@ -26,7 +26,7 @@ export interface Transactions {
 type Lend = <T>(limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>) => Promise<T>;
 
 interface Fate {
-  /** From here on only the server's word says whether the change was kept. */
+  /** From here on only the server knows whether the change was committed. */
   isCommitting: boolean;
 }
 
@@ -38,7 +38,7 @@ export const transactionsOn = (lend: Lend): Transactions => ({
         inTransaction(client, access, { limits, fate }, work),
       );
     } catch (cause) {
-      // A server that refuses to commit says so; whoever else ends the wait knows nothing of the change.
+      // Only an error of the server says that nothing was committed; after a timeout or a lost connection that is not known.
       if (!fate.isCommitting || (cause instanceof DataFailure && cause.kind === 'failed')) throw cause;
       throw new DataFailure('unknown', 'The data source was lost during the change: it may have been written.', cause);
     }
@@ -73,7 +73,7 @@ async function runLimited(client: PoolClient, text: string, values: readonly (st
     full.resolve(query.soFar());
     socket.destroy();
   };
-  // When the rest is cut off, nobody waits for its end any more.
+  // Not awaited when the rest is cut off.
   query.result.catch(() => undefined);
   socket.on('data', count);
   try {

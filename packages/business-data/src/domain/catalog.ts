@@ -1,4 +1,4 @@
-/** What a data source holds, as its own catalogues say. */
+/** The contents of a data source, from its system catalogues. */
 export interface CatalogColumn {
   readonly name: string;
   /** As PostgreSQL writes it: `numeric(12,2)`. */
@@ -43,11 +43,11 @@ export interface Catalog {
   /** Where an unqualified name is looked up. */
   readonly defaultSchema: string;
   readonly tables: readonly CatalogTable[];
-  /** What changes rows by itself: foreign keys with a rule for it, and tables that inherit. */
+  /** Rules by which the database changes rows itself: actions of foreign keys, and inheritance. */
   readonly effects?: readonly CatalogEffect[];
 }
 
-/** What the database does of its own accord when a row of a table is deleted or updated. */
+/** A change that the database makes itself when a row of a table is deleted or updated. */
 export interface CatalogEffect {
   readonly schema: string;
   readonly table: string;
@@ -55,7 +55,7 @@ export interface CatalogEffect {
   readonly columns: readonly string[] | null;
   readonly onDelete: 'delete' | 'update' | null;
   readonly onUpdate: 'delete' | 'update' | null;
-  /** The table whose rows then change, by every name under which all of it can be read; none where it can not be. */
+  /** The table whose rows then change, by every name under which all of it can be read; empty when it cannot be read. */
   readonly reaches: readonly { readonly schema: string; readonly name: string }[];
   /** Where its rows are updated. */
   readonly sets: readonly string[];
@@ -63,7 +63,7 @@ export interface CatalogEffect {
 
 interface RowChange {
   readonly table: { readonly schema: string; readonly name: string };
-  /** Of an update; undefined: rows are deleted. */
+  /** The updated columns; undefined: rows are deleted. */
   readonly columns: readonly string[] | undefined;
 }
 

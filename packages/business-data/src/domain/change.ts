@@ -43,7 +43,7 @@ export function buildChange(
   return { table, statements };
 }
 
-/** What the database does of its own accord asks nobody's leave: it may only meet what is wholly in scope. */
+/** The database changes other rows itself without checking rights: they must be wholly in scope. */
 function refuseEffects(
   scope: ResolvedScope,
   catalog: Pick<Catalog, 'effects'>,
@@ -54,7 +54,7 @@ function refuseEffects(
   if (effectsOf(catalog, { table, columns }).every((effect) => isInScope(scope, effect))) return;
   const what = columns ? `${columns.map((name) => `"${name}"`).join(', ')} of ${table.written}` : `Rows of ${table.written}`;
   throw new Refusal(
-    `${what} can not be ${columns ? 'changed' : 'deleted'}: the database would change rows of its own accord that are not in scope.`,
+    `${what} cannot be ${columns ? 'changed' : 'deleted'}: the database would change rows of its own accord that are not in scope.`,
   );
 }
 
@@ -65,7 +65,7 @@ function changeableTable(scope: ResolvedScope, written: string): ScopedTable {
   const table = scope.tables.find((candidate) => candidate.written === written || candidate.name === written);
   const isOnly = scope.tables.filter(({ name }) => name === written).length < 2 || table?.written === written;
   if (table === undefined || !isOnly) throw new Refusal(`There is no table "${written}" here.`);
-  if (table.kind !== 'table') throw new Refusal(`${table.written} is a view and can not be changed.`);
+  if (table.kind !== 'table') throw new Refusal(`${table.written} is a view and cannot be changed.`);
   return table;
 }
 
@@ -89,7 +89,7 @@ const builders: Readonly<Record<ChangeRequest['operation'], Build>> = {
   delete(table, { key, values }) {
     if (values !== undefined && Object.keys(values).length > 0) throw new Refusal('A delete takes keys only.');
     // It would take what stands in the others with it.
-    if (!table.whole) throw new Refusal(`Rows of ${table.written} can not be deleted: not all of its columns are in scope.`);
+    if (!table.whole) throw new Refusal(`Rows of ${table.written} cannot be deleted: not all of its columns are in scope.`);
     const condition = keyCondition(table, key, 0);
     return { text: `delete from ${nameOf(table)} where ${condition.text} returning ${returned(table)}`, values: condition.values };
   },
@@ -121,7 +121,7 @@ function columnOf(table: ScopedTable, name: string): CatalogColumn {
 }
 
 function keyCondition(table: ScopedTable, key: ChangeRow['key'], offset: number): ChangeStatement {
-  if (table.primaryKey.length === 0) throw new Refusal(`Rows of ${table.written} can not be told apart: its primary key is not available.`);
+  if (table.primaryKey.length === 0) throw new Refusal(`Rows of ${table.written} cannot be told apart: its primary key is not available.`);
   const given = Object.keys(key ?? {});
   if (given.length !== table.primaryKey.length || !table.primaryKey.every((name) => given.includes(name)))
     throw new Refusal(`A row of ${table.written} is named by its whole key: ${table.primaryKey.join(', ')}.`);
@@ -152,6 +152,6 @@ function arrayLiteral(items: readonly unknown[]): string {
 }
 
 function withoutZero(text: string): string {
-  if (text.includes('\0')) throw new Refusal('A value can not contain the character 0.');
+  if (text.includes('\0')) throw new Refusal('A value cannot contain the character 0.');
   return text;
 }

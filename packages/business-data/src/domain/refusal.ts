@@ -1,4 +1,4 @@
-/** Why a statement does not run; the message is for whoever wrote it and names nothing outside the scope. */
+/** The reason why a statement does not run. The model reads the message, which names nothing outside the scope. */
 export class Refusal extends Error {
   override name = 'Refusal';
 }

@@ -11,7 +11,7 @@ export interface Right {
   readonly privilege: string;
 }
 
-/** Whose roles they are. */
+/** The tenant that owns the roles. */
 export interface RoleOwner {
   readonly tenant: string;
   readonly database: string;
@@ -22,14 +22,14 @@ export interface RoleOwner {
 /** The role that statements of one scope log in as: one for reading, and one for changing. */
 export interface RolePlan {
   readonly name: string;
-  /** What the names of all roles of this tenant in this database begin with. */
+  /** The prefix of the names of all roles of this tenant in this database. */
   readonly family: string;
   readonly writes: boolean;
   readonly tables: readonly ScopedTable[];
   readonly rights: readonly Right[];
 }
 
-/** What every role of ours is called, so that an administrator of the data source knows them. */
+/** The prefix of every role name, by which an administrator of the data source recognizes them. */
 const prefix = 'agent_scope_';
 
 export const familyOf = ({ tenant, database }: Pick<RoleOwner, 'tenant' | 'database'>): string =>
@@ -93,10 +93,10 @@ function objectOf({ kind, schema, name }: Right, database: string): string {
   return `${kind === 'sequence' ? 'sequence' : 'table'} ${quote(schema ?? '')}.${quote(name ?? '')}`;
 }
 
-/** A role that nobody has used for so long is dropped. */
+/** A role that was not used for so many days is dropped. */
 export const daysKept = 7;
 
-/** What an administrator of the data source finds said of a role of ours. Its day is read by `writtenDay`. */
+/** The comment on a role, for an administrator of the data source. `writtenDay` reads its day. */
 export const roleComment = (family: string, day: string): string =>
   `Agent Service: holds what one agent of the tenant behind ${family} may use, and is dropped when unused for ${daysKept} days. Last used on ${day}.`;
 

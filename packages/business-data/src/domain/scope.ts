@@ -42,11 +42,11 @@ export interface ScopeData {
 }
 
 export interface ResolvedScope extends ScopeData {
-  /** What an unqualified or qualified name means; undefined outside the scope, 'ambiguous' between two schemas. */
+  /** The table of an unqualified or qualified name; undefined outside the scope, 'ambiguous' between two schemas. */
   find(schema: string | undefined, name: string): ScopedTable | 'ambiguous' | undefined;
 }
 
-/** An entry that the data source can not satisfy. */
+/** An entry that the data source cannot satisfy. */
 export interface UnknownEntry {
   readonly index: number;
   readonly reason: string;
@@ -57,7 +57,7 @@ export interface Resolution {
   readonly unknown: readonly UnknownEntry[];
 }
 
-/** Matches the entries with what there is. What is unknown is left out and said; entries of one table add up. */
+/** Matches the entries with the catalog. Unknown ones are left out and reported; entries of one table add up. */
 export function resolveEntries(catalog: Catalog, entries: readonly WrittenEntry[], readOnly: boolean): Resolution {
   const unknown: UnknownEntry[] = [];
   const columnsOf = new Map<CatalogTable, Set<string>>();

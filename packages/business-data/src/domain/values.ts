@@ -29,8 +29,8 @@ export function toValue(text: string | null, type: ValueType): Value {
 const exactDigits = 15;
 
 /**
- * Whether numbers that came as JSON, here or further inside, still are what was written, as far as a double can tell: of one with more
- * digits than a double has, rounding may leave a short one, as 1 of 1.00000000000000001.
+ * True when the numbers of a JSON value, at any depth, kept all their digits, as far as a double can tell: 1.00000000000000001 has become 1
+ * and passes.
  */
 export function isExact(value: unknown): boolean {
   if (typeof value === 'number')

@@ -16,7 +16,7 @@ export interface StatementGate {
 }
 
 export interface TenantGate {
-  /** What may run in place of the text. Rejects with a DataFailure that says why there is nothing. */
+  /** The statement that may run in place of the text. Rejects with a DataFailure that says why there is none. */
   pass(text: string, scope: ResolvedScope, signal?: AbortSignal): Promise<PassedStatement>;
 }
 

@@ -13,7 +13,7 @@ export interface Dropped {
   readonly left: number;
 }
 
-/** Drops a role of ours with all that it was granted here. What it owns it was given by somebody else, and is not ours to drop. */
+/** Drops one of our roles with all its grants in this database. Objects that it owns come from another account and are not dropped. */
 export async function dropRole(client: ClientBase, name: string): Promise<void> {
   const role = quote(name);
   const { rowCount } = await client.query(
@@ -26,7 +26,7 @@ export async function dropRole(client: ClientBase, name: string): Promise<void> 
 
 const mostAtOnce = 20;
 
-/** Drops roles of this tenant that nobody has used for days (where there are too many: today), so that they do not pile up. */
+/** Drops roles of this tenant that were not used for days (today, when there are too many), so that they do not pile up. */
 export const dropStaleRoles = (client: ClientBase, { family }: Pick<RolePlan, 'family'>, isCrowded: boolean): Promise<Dropped> =>
   dropEach(client, family, { olderThanDays: isCrowded ? 0 : daysKept, most: mostAtOnce });
 
@@ -83,7 +83,7 @@ async function dropUnused(client: ClientBase, name: string, olderThanDays: numbe
   }
 }
 
-/** Of those whose comment is ours, those that were used longest ago first. */
+/** Roles with our comment, the one that was used longest ago first. */
 async function unusedRoles(client: ClientBase, { family, olderThanDays, most }: Which & { readonly family: string }): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select r.rolname as name from pg_roles r,

@@ -19,16 +19,17 @@ const mostOfTenant = 100;
 
 /**
  * Makes the role of a plan, or sees that it is as it should be: it holds these rights and nothing else, so that what gets past every
- * other gate meets PostgreSQL's own privileges. `anew` gives it its password again.
+ * other gate meets PostgreSQL's own privileges. `resetPassword` sets its password again.
  */
-export function ensureRole(client: ClientBase, plan: RolePlan, password: string, { anew = false } = {}): Promise<Ensured> {
+export function ensureRole(client: ClientBase, plan: RolePlan, password: string, { resetPassword = false } = {}): Promise<Ensured> {
   return accountTransaction(client, async () => {
     const obstacle = await obstacleTo(client, plan);
     if (obstacle !== undefined) return notMade(`what agents see of the data source must not change: there is ${obstacle} in scope`);
     const rights = plan.writes ? [...plan.rights, ...(await sequenceRights(client, plan.tables))] : plan.rights;
-    if (!anew && (await isAsItShouldBe(client, plan.name, rights))) return { made: true, changed: false, created: false, keep: false };
+    if (!resetPassword && (await isAsItShouldBe(client, plan.name, rights)))
+      return { made: true, changed: false, created: false, keep: false };
     await lockRoles(client);
-    return await make(client, plan, rights, { password, anew });
+    return await make(client, plan, rights, { password, resetPassword });
   });
 }
 
@@ -41,23 +42,23 @@ async function isAsItShouldBe(client: ClientBase, name: string, rights: readonly
 
 interface Making {
   readonly password: string;
-  readonly anew: boolean;
+  readonly resetPassword: boolean;
 }
 
-async function make(client: ClientBase, plan: RolePlan, rights: readonly Right[], { password, anew }: Making): Promise<Ensured> {
+async function make(client: ClientBase, plan: RolePlan, rights: readonly Right[], { password, resetPassword }: Making): Promise<Ensured> {
   const state = await readState(client, plan.name);
   const isSpoilt = state.exists && (await readHolding(client, plan.name, rights)).excess;
   if (isSpoilt) await dropRole(client, plan.name);
   const created = !state.exists || isSpoilt;
   if (created && (await countRoles(client, plan.family)) >= mostOfTenant)
     return notMade(`there are ${mostOfTenant} roles of this tenant`, true);
-  if (created || anew) await client.query(await roleText(client, plan.name, { state, password, created }));
+  if (created || resetPassword) await client.query(await roleText(client, plan.name, { state, password, created }));
   const { missing, withheld } = await readHolding(client, plan.name, rights);
   if (withheld) return notMade('the data source withholds functions from other accounts');
   if (missing.length > 0) await client.query(grantText(plan.name, state.database, missing));
   // An account that may not grant is only warned.
   const left = missing.length > 0 && (await readHolding(client, plan.name, rights)).missing.length > 0;
-  if (left) return notMade('the account can not hand on what it may do itself');
+  if (left) return notMade('the account cannot grant its own rights to others');
   await client.query(`comment on role ${quote(plan.name)} is ${escapeLiteral(roleComment(plan.family, state.today))}`);
   return { made: true, changed: true, created, keep: true };
 }
@@ -85,7 +86,7 @@ async function roleText(client: ClientBase, name: string, { state, password, cre
   return [`${created ? 'create' : 'alter'} role ${role} ${attributes}`, `alter role ${role} reset all`, ...settings].join('; ');
 }
 
-/** For whoever else might come to log in; statements of ours set their own. */
+/** Limits for other programs that may log in as the role; our statements set their own. */
 const given: readonly (readonly [string, string])[] = [
   ['default_transaction_read_only', 'on'],
   ['search_path', 'pg_catalog, pg_temp'],
@@ -97,7 +98,7 @@ const given: readonly (readonly [string, string])[] = [
 /** Lists of names, which a literal would make one name. */
 const notCarried = ['search_path', 'temp_tablespaces', 'local_preload_libraries'];
 
-/** What the data source's administrator has set for the account (a text search configuration, say) means the same for its roles. */
+/** Copies settings of the account (as its text search configuration), so that statements mean the same under its roles. */
 async function ownSettings(client: ClientBase): Promise<(readonly [string, string])[]> {
   const { rows } = await client.query<{ name: string; setting: string }>(
     `select name, setting from pg_settings where source in ('user', 'database user') and context = 'user' and name <> all($1::text[])`,

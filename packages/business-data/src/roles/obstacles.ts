@@ -1,14 +1,14 @@
 import type { ClientBase } from 'pg';
 import type { RolePlan } from '../domain/role-plan.ts';
 
-/** What in an expression or a view depends on who asks, or looks at the database itself. */
+/** Parts of an expression or a view that depend on the caller, or read the database itself. */
 const asking =
   '\\m(CURRENT_USER|SESSION_USER|CURRENT_ROLE|SYSTEM_USER|USER|current_setting|has_[a-z_]+_privilege|row_security_active|information_schema|pg_[a-z_]+)\\M';
 
 /**
  * Why honest statements over these tables would have other rows or other effects under a role than under the account. Views are
  * looked through down to the tables, and what they and the expressions of tables use down to functions. One of the data source's own
- * runs as whoever asks, and what it reads nobody knows: that it is declared immutable says nothing.
+ * runs with the rights of the caller and may read anything: that it is declared immutable proves nothing.
  */
 const statement = `
 with recursive scoped as (
@@ -84,8 +84,8 @@ export async function obstacleTo(client: ClientBase, { tables, writes }: RolePla
 }
 
 /**
- * Extensions of PostgreSQL, and one that everybody knows, whose functions compute from their arguments alone: whoever calls them gets
- * the same. Others (postgis, tablefunc, dblink) read tables or run SQL as whoever asks.
+ * Extensions whose functions compute from their arguments alone, so that every caller gets the same. Others (postgis, tablefunc, dblink)
+ * read tables or run SQL with the rights of the caller.
  */
 const pureExtensions: readonly string[] = [
   'btree_gin',
@@ -106,6 +106,6 @@ const pureExtensions: readonly string[] = [
   'vector',
 ];
 
-/** Calls of those functions of PostgreSQL's own that run SQL they are given, or read objects by name, with the rights of whoever asks. */
+/** Calls of PostgreSQL's functions that run SQL from their arguments, or read objects by name, with the rights of the caller. */
 const running =
   '\\m((query|table|schema|database|cursor)_to_xml(schema|_and_xmlschema)?|ts_stat|ts_rewrite|to_reg[a-z]+|lo_[a-z0-9_]+|loread|currval|set_config)\\(';

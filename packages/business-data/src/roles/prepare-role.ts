@@ -14,10 +14,10 @@ export interface RoleLogin extends Login {
   readonly password: string;
 }
 
-/** Whether a role can be used; the reason when it can not. */
+/** The reason why a role cannot be used; undefined when it can. */
 export interface Outcome {
   readonly reason: string | undefined;
-  /** What stood in the way passes by itself: a lock, a limit of time. */
+  /** The obstacle passes by itself: a lock, a time limit. */
   readonly isPassing: boolean;
 }
 
@@ -42,8 +42,8 @@ export function createPreparation({ account, pool, onLeft }: PreparationOptions)
 
   /** A password that is not the role's any more is given to it again, once. */
   async function outcomeOf(login: RoleLogin): Promise<Outcome> {
-    for (const anew of [false, true]) {
-      const made = await ensure(login, anew);
+    for (const resetPassword of [false, true]) {
+      const made = await ensure(login, resetPassword);
       if (!made.made) return { reason: made.reason, isPassing: made.isCrowded };
       try {
         const reason = await pool.use(login, limits, (client) => refusalOf(client, login.plan));
@@ -55,22 +55,22 @@ export function createPreparation({ account, pool, onLeft }: PreparationOptions)
     return { reason: 'the data source does not let its roles log in', isPassing: false };
   }
 
-  async function ensure(login: RoleLogin, anew: boolean): Promise<Ensured> {
+  async function ensure(login: RoleLogin, resetPassword: boolean): Promise<Ensured> {
     const { plan, password } = login;
-    const made = await pool.use(account, limits, (client) => ensureRole(client, plan, password, { anew }));
+    const made = await pool.use(account, limits, (client) => ensureRole(client, plan, password, { resetPassword }));
     // Who is logged in already is one that is not there any more.
     if (made.made && made.created) pool.renew(login);
     if (made.made ? made.changed : made.isCrowded) tidyUp(plan, !made.made);
     return made;
   }
 
-  /** Beside the work: nobody waits for it, and what is left is tried again another day. */
+  /** Runs in the background; roles that remain are tried again on another day. */
   function tidyUp(plan: RolePlan, isCrowded: boolean): void {
     const chore = pool
       .use(account, limits, (client) => dropStaleRoles(client, plan, isCrowded))
       .then(({ left }) => (left > 0 ? onLeft(plan.family, `${left} unused roles could not be dropped`) : undefined))
       .catch((cause: DataFailure) => {
-        // That the source is away is no news about roles, and whoever asks it something hears it too.
+        // An unreachable data source says nothing about roles; the next statement reports it.
         if (cause.kind !== 'unavailable') onLeft(plan.family, cause.message);
       })
       .finally(() => chores.delete(chore));
@@ -94,13 +94,13 @@ export function createPreparation({ account, pool, onLeft }: PreparationOptions)
 const begin =
   'begin transaction read only; set local statement_timeout = 3000; set local lock_timeout = 1000; set local search_path = pg_catalog';
 
-/** Logged in as the role: whether it is the role that has come in, and its views open for it. Otherwise why it can not be used. */
+/** Run as the role: why it cannot be used, as when a pooler logs in as another role or a view in scope denies it. */
 async function refusalOf(client: ClientBase, { name, tables, writes }: RolePlan): Promise<string | undefined> {
   const { rows } = await client.query<{ is: boolean }>(
     'select current_user operator(pg_catalog.=) $1 and session_user operator(pg_catalog.=) $1 as is',
     [name],
   );
-  if (!rows[0]?.is) return 'something before the data source logs its roles in as somebody else';
+  if (!rows[0]?.is) return 'something before the data source logs its roles in as another account';
   const views = writes ? [] : tables.filter(({ kind }) => kind === 'view');
   return views.length > 0 && (await isDenied(client, views)) ? 'a view in scope uses what only the account may use' : undefined;
 }

@@ -5,15 +5,15 @@ const derive = promisify<string, string, number, Buffer>(scrypt);
 const stretch = promisify(pbkdf2);
 
 /**
- * A role's password follows from how the data source is reached: every process comes to the same, nobody keeps it, and whoever does not
- * know the account's password can not come to it.
+ * A role's password is derived from the URL of the data source: every process derives the same, none stores it, and it cannot be derived
+ * without the account's password.
  */
 export const rolePassword = async (sourceUrl: string, role: string): Promise<string> =>
   (await derive(sourceUrl, role, 32)).toString('base64url');
 
 const iterations = 4096;
 
-/** What PostgreSQL stores of a password: made here, the password itself stands in no statement and so in no log of the data source. */
+/** The verifier that PostgreSQL stores for a password. Made here, so that the password is in no statement and no log of the data source. */
 export async function scramVerifier(password: string): Promise<string> {
   const salt = randomBytes(16);
   const salted = await stretch(password, salt, iterations, 32, 'sha256');

@@ -10,7 +10,7 @@ export interface RoleState {
   /** The data source's own day. */
   readonly today: string;
   readonly database: string;
-  /** Of the account: as many as it may have, a role may have. */
+  /** The connection limit of the account, which its roles get too. */
   readonly connectionLimit: number;
 }
 
@@ -27,11 +27,11 @@ export async function readState(client: ClientBase, name: string): Promise<RoleS
 }
 
 export interface Holding {
-  /** What the role may not do yet. */
+  /** Rights that the role does not have yet. */
   readonly missing: readonly Right[];
   /** It holds, or is, more than it should. */
   readonly excess: boolean;
-  /** Functions that statements may call are withheld from everybody but the account. */
+  /** PUBLIC may not execute functions that statements call. */
   readonly withheld: boolean;
 }
 
@@ -73,7 +73,7 @@ select
   exists (select from pg_proc where pronamespace = 'pg_catalog'::regnamespace and proname = any($3::text[])
     and has_function_privilege(oid, 'execute') and not has_function_privilege($1::name, oid, 'execute')) as withheld`;
 
-/** Of a role that exists. */
+/** Rights of a role that exists. */
 export async function readHolding(client: ClientBase, name: string, rights: readonly Right[]): Promise<Holding> {
   const { rows } = await client.query<{ missing: number[]; excess: boolean; withheld: boolean }>(holding, [
     name,

@@ -13,11 +13,11 @@ import { createRoles, obstacleToRoles, type Roles, type ScopeLogin } from '../ro
 export interface DataSource extends Transactions {
   /** The same under a role that holds no more than this scope, where the settings ask for one and the database lets us make it. */
   within(scope: ResolvedScope): Transactions;
-  /** What tables there are; read anew when older than `catalogMaxAgeMs`. */
+  /** The tables of the database; read again when older than `catalogMaxAgeMs`. */
   catalog(): Promise<Catalog>;
-  /** Whether it can be reached and read, now. */
+  /** Connects and reads; rejects when that fails. */
   check(): Promise<{ readonly version: string; readonly durationMs: number }>;
-  /** Whether the database lets us make roles for scopes, and why not. */
+  /** Says whether the database allows roles for scopes, and why not. */
   roleGate(): Promise<RoleGate>;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface RoleGate {
 }
 
 export interface RoleSettings {
-  /** Whose scopes they are: no role is shared between two. */
+  /** The owner of the scopes: no role is shared between two tenants. */
   readonly tenant: string;
   readonly now?: () => number;
 }

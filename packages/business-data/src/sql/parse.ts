@@ -10,7 +10,7 @@ await loadModule();
 /** The one statement of a text, by PostgreSQL's own parser. */
 export function parseStatement(text: string, limit = longest): unknown {
   if (text.length > limit) throw new Refusal(`A statement has at most ${limit} characters.`);
-  if (text.includes('\0') || !text.isWellFormed()) throw new Refusal('A statement can not contain such characters.');
+  if (text.includes('\0') || !text.isWellFormed()) throw new Refusal('A statement cannot contain such characters.');
   if (limit <= longest) requireShallow(text);
   const statement = text.trim() === '' ? undefined : onlyStatement(parse(text));
   if (statement === undefined) throw new Refusal('Send exactly one statement.');
@@ -25,7 +25,7 @@ function parse(text: string): unknown {
     if (!hasSqlDetails(cause)) throw cause;
     const { message, sqlDetails: { cursorPosition = -1 } = {} } = cause;
     const near = cursorPosition >= 0 ? ` (at character ${cursorPosition + 1})` : '';
-    throw new Refusal(`The statement can not be understood: ${message}${near}.`, { cause });
+    throw new Refusal(`The statement cannot be understood: ${message}${near}.`, { cause });
   }
 }
 

@@ -182,16 +182,16 @@ test('while the database is away or silent the tools say so in time, the answer 
     link.cut();
   });
   dataOf(await world.ask(agentId, 'How many pieces?'));
-  expect(toolTexts()).toEqual([summed, expect.stringContaining('can not be reached')]);
+  expect(toolTexts()).toEqual([summed, expect.stringContaining('cannot be reached')]);
   const plain = dataOf<Message>(await world.ask(builtIn, 'How many stock rows are there?', world.keys.test));
-  expect(plain.content).toContain('can not be reached');
+  expect(plain.content).toContain('cannot be reached');
 
   link.state = 'open';
   script(2, () => {
     link.state = 'silent';
   });
   dataOf(await world.ask(agentId, 'How many pieces?'));
-  expect(toolTexts()).toEqual([summed, expect.stringMatching(/did not answer in time|can not be reached/)]);
+  expect(toolTexts()).toEqual([summed, expect.stringMatching(/did not answer in time|cannot be reached/)]);
 
   link.state = 'open';
   script(1);

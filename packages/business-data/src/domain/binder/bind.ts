@@ -28,13 +28,13 @@ export function bind(statement: Tree, tables: readonly ScopedTable[]): Tree {
       mentions(statement, jsonpathNames),
   );
   const binder: Binder = {
-    select(select, place, onLeft) {
-      const columns = bindSelect(select, place, binder, onLeft);
+    select(select, context, onLeft) {
+      const columns = bindSelect(select, context, binder, onLeft);
       outputs.set(select, columns);
       return columns;
     },
-    from: (items, place) => bindFrom(items, place, binder),
-    expression: (node, place) => bindExpression(node, place, binder),
+    from: (items, context) => bindFrom(items, context, binder),
+    expression: (node, context) => bindExpression(node, context, binder),
     columnsOf: (select) => outputs.get(select),
     table: (schema, name) => tables.find((table) => table.schema === schema && table.name === name),
     collection: new Collection(),

@@ -17,7 +17,7 @@ export interface CteScope {
 }
 
 /** Where a part of a statement stands: what its names can mean. */
-export interface Place {
+export interface Context {
   readonly namespace: Namespace | undefined;
   readonly ctes: CteScope | undefined;
   readonly windows: ReadonlySet<string>;
@@ -33,14 +33,14 @@ export interface FromPart {
 /** The parts of the binder, which call each other as the parts of a statement contain each other. */
 export interface Binder {
   /** Output columns of a query. `onLeft` hears of those of a UNION's left side before its right side is bound. */
-  select(select: Tree, place: Place, onLeft?: (columns: Columns) => void): Columns;
-  from(items: readonly unknown[], place: Place): FromPart;
+  select(select: Tree, context: Context, onLeft?: (columns: Columns) => void): Columns;
+  from(items: readonly unknown[], context: Context): FromPart;
   /** Estimated length of the value in characters. */
-  expression(node: unknown, place: Place): number;
+  expression(node: unknown, context: Context): number;
   /** Output columns of a subquery that is bound already. */
   columnsOf(select: unknown): Columns | undefined;
   table(schema: string, name: string): ScopedTable | undefined;
-  /** What its aggregates keep. */
+  /** The values that its aggregates keep. */
   readonly collection: Collection;
   readonly rows: RowTotal;
   readonly bounds: Bounds;

@@ -1,13 +1,13 @@
 import { Refusal } from '../refusal.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../statement/tree.ts';
 import { cellSize, sizeOfPath } from '../statement/value-size.ts';
-import type { Binder, CteScope, FromPart, Place } from './context.ts';
+import type { Binder, Context, CteScope, FromPart } from './context.ts';
 import { bindFunctions } from './function-columns.ts';
 import { type Column, type Columns, concatColumns, findIn, noColumns, type Relation, renameColumns, visibleColumns } from './namespace.ts';
 
 /** Binds a FROM clause: its items from left to right, each of which LATERAL ones see what stands before them. */
-export function bindFrom(items: readonly unknown[], place: Place, binder: Binder): FromPart {
-  const bind = createItemBinder(place, binder);
+export function bindFrom(items: readonly unknown[], context: Context, binder: Binder): FromPart {
+  const bind = createItemBinder(context, binder);
   return items.reduce<FromPart>(
     (before, item) => {
       const { relations, star } = bind(item, before.relations);
@@ -19,11 +19,11 @@ export function bindFrom(items: readonly unknown[], place: Place, binder: Binder
 
 type ItemBinder = (item: unknown, before: readonly Relation[]) => FromPart;
 
-function createItemBinder(place: Place, binder: Binder): ItemBinder {
-  const within = (relations: readonly Relation[]): Place => ({ ...place, namespace: { relations, parent: place.namespace } });
+function createItemBinder(context: Context, binder: Binder): ItemBinder {
+  const within = (relations: readonly Relation[]): Context => ({ ...context, namespace: { relations, parent: context.namespace } });
   const kinds = new Map<string, (fields: Tree, before: readonly Relation[]) => FromPart>([
-    ['RangeVar', (range) => bindRange(range, place, binder)],
-    ['RangeSubselect', (range, before) => bindSubselect(range, range['lateral'] === true ? within(before) : place, binder)],
+    ['RangeVar', (range) => bindRange(range, context, binder)],
+    ['RangeSubselect', (range, before) => bindSubselect(range, range['lateral'] === true ? within(before) : context, binder)],
     // LATERAL goes without saying for these.
     ['RangeFunction', (range, before) => bindFunctions(range, within(before), binder)],
     ['JsonTable', (range, before) => bindJsonTable(range, within(before), binder)],
@@ -40,7 +40,7 @@ function createItemBinder(place: Place, binder: Binder): ItemBinder {
   };
 
   function bindSample(range: Tree): FromPart {
-    for (const argument of [...listOf(range['args']), range['repeatable']]) binder.expression(argument, place);
+    for (const argument of [...listOf(range['args']), range['repeatable']]) binder.expression(argument, context);
     return bind(range['relation'], []);
   }
 
@@ -70,10 +70,10 @@ function named(alias: unknown, ownName: string | undefined, columns: Columns): F
   return { relations: [{ name, columns: renamed }], star: renamed };
 }
 
-function bindRange(range: Tree, place: Place, binder: Binder): FromPart {
+function bindRange(range: Tree, context: Context, binder: Binder): FromPart {
   const [schema, name] = [textOf(range['schemaname']), textOf(range['relname']) ?? ''];
   if (range['catalogname'] !== undefined) throw new Refusal('A table of another database cannot be read.');
-  if (schema === undefined) return named(range['alias'], name, columnsOfCte(name, place));
+  if (schema === undefined) return named(range['alias'], name, columnsOfCte(name, context));
   const table = binder.table(schema, name);
   if (table === undefined) throw new Refusal(`There is no table "${schema}.${name}" here.`);
   return named(range['alias'], name, {
@@ -82,7 +82,7 @@ function bindRange(range: Tree, place: Place, binder: Binder): FromPart {
   });
 }
 
-function columnsOfCte(name: string, { ctes, level }: Place): Columns {
+function columnsOfCte(name: string, { ctes, level }: Context): Columns {
   for (let scope: CteScope | undefined = ctes; scope !== undefined; scope = scope.parent) {
     const cte = scope.entries.get(name);
     if (cte === undefined) continue;
@@ -92,28 +92,28 @@ function columnsOfCte(name: string, { ctes, level }: Place): Columns {
   throw new Refusal(`There is no table "${name}" here.`);
 }
 
-function bindSubselect(range: Tree, place: Place, binder: Binder): FromPart {
+function bindSubselect(range: Tree, context: Context, binder: Binder): FromPart {
   const select = fieldsOf(range['subquery'], 'SelectStmt');
   if (select === undefined) throw new Refusal('Only SELECT can stand in a FROM clause.');
-  return named(range['alias'], undefined, visibleColumns(binder.select(select, place)));
+  return named(range['alias'], undefined, visibleColumns(binder.select(select, context)));
 }
 
-function bindJsonTable(table: Tree, place: Place, binder: Binder): FromPart {
+function bindJsonTable(table: Tree, context: Context, binder: Binder): FromPart {
   const { columns, alias, ...rest } = table;
-  const size = binder.expression(rest, place);
+  const size = binder.expression(rest, context);
   sizeOfPath(isTree(rest['pathspec']) ? rest['pathspec']['string'] : undefined, size);
-  const list = jsonColumns(listOf(columns), place, binder);
+  const list = jsonColumns(listOf(columns), context, binder);
   return named(alias, 'json_table', { list, open: false });
 }
 
 /** Those of nested paths come after those beside them. */
-function jsonColumns(columns: readonly unknown[], place: Place, binder: Binder): Column[] {
+function jsonColumns(columns: readonly unknown[], context: Context, binder: Binder): Column[] {
   const own: Column[] = [];
   const nested: Column[] = [];
   for (const column of columns) {
     const { columns: inner, name, ...rest } = fieldsOf(column, 'JsonTableColumn') ?? {};
-    binder.expression(rest, place);
-    if (rest['coltype'] === 'JTC_NESTED') nested.push(...jsonColumns(listOf(inner), place, binder));
+    binder.expression(rest, context);
+    if (rest['coltype'] === 'JTC_NESTED') nested.push(...jsonColumns(listOf(inner), context, binder));
     else own.push({ name: textOf(name) ?? '', size: cellSize });
   }
   return [...own, ...nested];

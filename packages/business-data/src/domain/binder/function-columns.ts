@@ -2,7 +2,7 @@ import { Refusal } from '../refusal.ts';
 import { allowedFunctions } from '../statement/allowed-names.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../statement/tree.ts';
 import { cellSize } from '../statement/value-size.ts';
-import type { Binder, FromPart, Place } from './context.ts';
+import type { Binder, Context, FromPart } from './context.ts';
 import { type Columns, concatColumns, noColumns, renameColumns, unknownColumns } from './namespace.ts';
 import { outputName } from './output-name.ts';
 
@@ -39,9 +39,9 @@ interface Item {
 }
 
 /** The relation that functions in FROM make; their arguments are bound by the caller. */
-export function bindFunctions(range: Tree, place: Place, binder: Binder): FromPart {
+export function bindFunctions(range: Tree, context: Context, binder: Binder): FromPart {
   const items = listOf(range['functions']).flatMap((item) => splitUnnest(itemOf(item, range['coldeflist'])));
-  for (const { call } of items) binder.expression(call, place);
+  for (const { call } of items) binder.expression(call, context);
   const alias = isTree(range['alias']) ? range['alias'] : undefined;
   const names = items.map(({ call }) => outputName(call, binder.columnsOf));
   const name = textOf(alias?.['aliasname']) ?? names[0] ?? '';

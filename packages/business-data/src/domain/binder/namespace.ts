@@ -25,7 +25,7 @@ export interface Relation {
   readonly qualifiedOnly?: boolean;
 }
 
-/** What one query level sees, and the level around it. */
+/** The relations that one query level sees, and the level around it. */
 export interface Namespace {
   readonly relations: readonly Relation[];
   readonly parent: Namespace | undefined;
@@ -58,7 +58,7 @@ export function renameColumns({ list, open }: Columns, names: readonly string[],
   return { list: [...renamed, ...list.slice(names.length)], open };
 }
 
-/** Of longer lists the names are indexed. */
+/** Longer lists are indexed by name. */
 const longestSearched = 20;
 const byName = new WeakMap<readonly Column[], ReadonlyMap<string, Column>>();
 
@@ -115,7 +115,7 @@ export const rowSize = ({ list }: Columns): number => list.reduce((sum, { size }
 
 const mostListed = 100;
 
-/** What there is instead, and the nearest name among it. */
+/** The names that exist, and the nearest among them. */
 function describe(namespace: Namespace | undefined, wanted: string): string {
   const relations: Relation[] = [];
   for (let level = namespace; level !== undefined; level = level.parent) relations.push(...level.relations);

@@ -4,7 +4,7 @@ import { columnNode, fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from
 type Relations = ReadonlyMap<string, ScopedTable>;
 
 /**
- * PostgreSQL lets a query that groups by a table's primary key name the table's other columns too, which it can not see through a
+ * PostgreSQL lets a query that groups by a table's primary key name the table's other columns too, which it cannot see through a
  * subquery. They are added to GROUP BY here: they depend on the key, so that the groups stay the same.
  */
 export function dependentColumns(select: Tree, lookUp: (range: Tree) => ScopedTable | 'ambiguous' | undefined): Tree[] {

@@ -1,6 +1,6 @@
 /**
- * What may stand in a statement, as a grammar over PostgreSQL's raw parse tree: node kinds, and of each kind the fields that may
- * be set. What is not here does not run: locking clauses, SELECT INTO, parameters, XML, cursors, and every statement but SELECT.
+ * The allowed contents of a statement, as a grammar over PostgreSQL's raw parse tree: node kinds, and of each kind the fields that may
+ * be set. Anything else does not run: locking clauses, SELECT INTO, parameters, XML, cursors, and every statement but SELECT.
  */
 export type Shape =
   | 'value'

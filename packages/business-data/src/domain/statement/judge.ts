@@ -49,7 +49,7 @@ function createVisitor(): Visitor {
     }
   }
 
-  /** Whether the value has this shape; what it holds is refused where it is wrong. */
+  /** Returns false when the value does not have this shape; refuses wrong contents. */
   function check(shape: Shape, value: unknown, depth: number): boolean {
     if (shape === 'value') return isPlainValue(value);
     if (shape === 'nodes') return nodesIn(value, depth);
@@ -136,7 +136,7 @@ function pgCatalogName(list: unknown, what: string): string {
   return name;
 }
 
-/** `JoinExpr` as "JoinExpr": the parser's word for it says enough to whoever writes SQL. */
+/** The parser's own name, which says enough to a writer of SQL, unless there is a better one. */
 const describe = (kind: string): string => spoken.get(kind) ?? kind;
 
 const spoken = new Map([

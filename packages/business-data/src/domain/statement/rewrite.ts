@@ -101,7 +101,7 @@ const isCte = (range: Tree, ctes: Names): boolean =>
 function resolveTable(scope: ResolvedScope, range: Tree): ScopedTable {
   const [schema, name] = [textOf(range['schemaname']), textOf(range['relname']) ?? ''];
   const written = schema === undefined ? name : `${schema}.${name}`;
-  if (range['catalogname'] !== undefined) throw new Refusal('A table of another database can not be read.');
+  if (range['catalogname'] !== undefined) throw new Refusal('A table of another database cannot be read.');
   if (range['inh'] !== true) throw new Refusal('ONLY is not available here.');
   const table = scope.find(schema, name);
   if (table === 'ambiguous') throw new Refusal(`There are several tables "${name}": write the schema before it.`);

@@ -32,7 +32,7 @@ export function onlyStatement(result: unknown): unknown {
   return statements.length === 1 && isTree(statements[0]) ? statements[0]['stmt'] : undefined;
 }
 
-/** Whether two parse trees mean the same statement: equal but for positions in the text. */
+/** True when two parse trees mean the same statement: equal except for positions in the text. */
 export function sameTree(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) && Array.isArray(right))
     return left.length === right.length && left.every((item, index) => sameTree(item, right[index]));

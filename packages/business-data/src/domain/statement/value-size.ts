@@ -10,7 +10,7 @@ const longestValue = 1_000_000;
 const longestRow = 10 * longestValue;
 /** A value that an aggregate keeps for every row; a row of two hundred columns fits. */
 const longestKept = 5_000;
-/** Of a recursive query's columns before a step. What a step adds is small beside it; a second copy is not. */
+/** Assumed size of a recursive query's columns before a step: large beside what a step adds, small beside a second copy. */
 export const startingSize = 10_000;
 const expectedSteps = 10;
 
@@ -102,7 +102,7 @@ function requireBoundedWork(name: string, [first = 0, second = 0]: readonly numb
     throw new Refusal(`The text given to ${name}() may become too long, more than ${longestNormalized} characters.`);
 }
 
-/** What cannot be interrupted takes less than a second. */
+/** Keeps work that cannot be interrupted under a second. */
 export function requireBoundedComparison(what: string, left: number, right: number): void {
   if (left * right > mostComparisons) throw new Refusal(`The values compared by ${what} may become too long.`);
 }
@@ -111,7 +111,7 @@ const mostCollected = 15_000;
 const mostComputed = 8;
 const longestComputed = 1_000;
 
-/** What the aggregates of one statement keep for every row, together. */
+/** The values that all aggregates of one statement keep for every row. */
 export class Collection {
   #total = 0;
 
@@ -153,7 +153,7 @@ export function longest(what: string, size: number): number {
   return size;
 }
 
-/** Of values of built-in types, which `||` alone joins. */
+/** Size of the result for built-in types, which only `||` joins. */
 export const sizeOfArithmetic = (left: number, right: number): number => Math.max(left, right) + Math.min(left, right, cellSize);
 
 /** An aggregate keeps every value, of as many rows as there are. */
