@@ -80,8 +80,7 @@ async function proveMonth(
 /** Everything that the work reads is of one instant, so that it holds on a running database. */
 function inSnapshot<T>(store: Store, work: (sql: Sql) => Promise<T>): Promise<T> {
   return store.transaction(async ({ sql }) => {
-    // Not read only, because of a temporary table.
-    await sql('set transaction isolation level repeatable read');
+    await sql('set transaction isolation level repeatable read, read only');
     await sql(`set local statement_timeout = ${statementLimitMs}`);
     // Everything here joins whole sums. Where statistics are young the planner expects a row of each and would count again for each row.
     await sql('set local enable_nestloop = off');

@@ -49,25 +49,11 @@ export async function ledgerMonths(sql: Sql, { organizationId, environment }: Te
 export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month): Promise<Discrepancy[]> {
   const [from, until] = [month, month + 1].map((bound) => new Date(startOfMonth(bound)).toISOString());
   const values = [tenant.organizationId, tenant.environment, from, until, faultsAtMost];
-  const recordFaults = await collectRecords(sql, tenant, month);
-  const found: Discrepancy[] = [];
-  for (const [table, keys] of Object.entries(rollups)) {
-    for (const statement of [sums(table, keys), totals(table, keys)])
-      found.push(...(await sql<FaultRow>(statement, values)).map(toDiscrepancy));
-  }
+  const found = await verifyRecords(sql, tenant, month);
+  for (const [table, keys] of Object.entries(rollups)) found.push(...(await sql<FaultRow>(totals(table, keys), values)).map(toDiscrepancy));
   for (const grain of ['day', 'week', 'month']) found.push(...(await sql<FaultRow>(uniqueUsers(grain), values)).map(toDiscrepancy));
-  found.push(...recordFaults);
   return found.map((fault) => ({ ...fault, account: `${fault.account} (${monthLabel(month)})` }));
 }
-
-/** The sums of a month's records by every key that a rollup has. Gone with the transaction. */
-const recordedTable = `
-  create temp table month_usage (user_id text, agent_id text, tier text, day date, credits bigint, queries bigint) on commit drop`;
-
-const recordedOfDay = `
-  insert into month_usage
-  select user_id, agent_id, tier, ($3::timestamptz at time zone 'UTC')::date, sum(credits), count(*)
-  from usage_records where organization_id = $1 and environment = $2 and at >= $3 and at < $4 group by user_id, agent_id, tier`;
 
 const doubledOfDay = `
   select concat_ws(' ', 'hold', hold_id) as account, 'one record a hold' as equation, 1 as expected, count(*) as actual
@@ -83,14 +69,12 @@ const chargesOfDay = `
     (select count(*) from usage_records where organization_id = $1 and environment = $2 and credits > 0 and at >= $3 and at < $4) as records
   ) as counted where charges <> records limit $5`;
 
-/** Reads the records of a month once, a day a statement: however many there are, each statement is bounded by a day. */
-async function collectRecords(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<Discrepancy[]> {
+/** Reads the records of a month a day at a time: however many there are, each statement is bounded by a day. */
+async function verifyRecords(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<Discrepancy[]> {
   const found: Discrepancy[] = [];
-  await sql(recordedTable);
   for (let from = startOfMonth(month); from < startOfMonth(month + 1); from += dayMs) {
     const day = [organizationId, environment, new Date(from).toISOString(), new Date(from + dayMs).toISOString()];
-    await sql(recordedOfDay, day);
-    for (const statement of [doubledOfDay, chargesOfDay]) {
+    for (const statement of [sumsOfDay, doubledOfDay, chargesOfDay]) {
       if (found.length < faultsAtMost) found.push(...(await sql<FaultRow>(statement, [...day, faultsAtMost])).map(toDiscrepancy));
     }
   }
@@ -99,23 +83,31 @@ async function collectRecords(sql: Sql, { organizationId, environment }: Tenant,
 
 const nameOf = (table: string, columns: readonly string[]) => `concat_ws(' ', '${table}', ${columns.join(', ')})`;
 
-function sums(table: string, keys: readonly string[]): string {
-  const columns = [...keys, 'day'];
+/** A day of one rollup against `recorded`, the sums of the day's records. */
+function compareDay(table: string, keys: readonly string[]): string {
+  const columns = keys.join(', ');
   return `
-    with recorded as (
-      select ${columns.join(', ')}, sum(credits) as credits, sum(queries) as queries from month_usage group by ${columns.join(', ')}
-    ), kept as (
-      select ${columns.join(', ')}, credits, queries from ${table}
-      where organization_id = $1 and environment = $2 and day >= ($3::timestamptz at time zone 'UTC')::date
-        and day < ($4::timestamptz at time zone 'UTC')::date
-    )
-    select ${nameOf(table, columns)} as account, figure as equation, expected, actual
-    from recorded full join kept using (${columns.join(', ')}), lateral (values
-      ('credits = usage records', coalesce(recorded.credits, 0), coalesce(kept.credits, 0)),
-      ('queries = usage records', coalesce(recorded.queries, 0), coalesce(kept.queries, 0))
+    select concat_ws(' ', '${table}', ${columns}, ($3::timestamptz at time zone 'UTC')::date) as account, figure as equation, expected, actual
+    from (select ${columns}, sum(credits) as credits, sum(queries) as queries from recorded group by ${columns}) as records
+    full join (
+      select ${columns}, credits, queries from ${table}
+      where organization_id = $1 and environment = $2 and day = ($3::timestamptz at time zone 'UTC')::date
+    ) as kept using (${columns}), lateral (values
+      ('credits = usage records', coalesce(records.credits, 0), coalesce(kept.credits, 0)),
+      ('queries = usage records', coalesce(records.queries, 0), coalesce(kept.queries, 0))
     ) as compared(figure, expected, actual)
-    where expected <> actual limit $5`;
+    where expected <> actual`;
 }
+
+/** The records of a day are read once for all rollups. */
+const sumsOfDay = `
+  with recorded as materialized (
+    select user_id, agent_id, tier, sum(credits) as credits, count(*) as queries
+    from usage_records where organization_id = $1 and environment = $2 and at >= $3 and at < $4 group by user_id, agent_id, tier
+  )
+  ${Object.entries(rollups)
+    .map(([table, keys]) => compareDay(table, keys))
+    .join(' union all ')} limit $5`;
 
 /** The last row before the month opens each key's running totals. */
 function totals(table: string, keys: readonly string[]): string {
