@@ -1,7 +1,7 @@
 import type { AnswerMessage } from '@agent-service/contracts';
+import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
-import { tier } from './agent-fields.ts';
-import { text } from './text.ts';
+import { tier } from './agent.ts';
 
 const maxContextBytes = 16 * 1024;
 const maxContextDepth = 5;

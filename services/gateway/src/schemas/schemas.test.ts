@@ -1,7 +1,7 @@
+import { text } from '@agent-service/contracts/text';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isoDate, limit, pageRequest, toRange } from './list-query.ts';
-import { text } from './text.ts';
 import { email } from './user.ts';
 
 describe('text', () => {

@@ -1,6 +1,6 @@
 import { type Client, required } from '@agent-service/contracts';
 import { z } from 'zod';
-import { tier } from './agent-fields.ts';
+import { tier } from './agent.ts';
 
 const id = z.string().meta({ example: 'tpl_sales_performance' });
 const agentId = z.string().meta({ example: 'agt_01jz0000000000000000000000' });

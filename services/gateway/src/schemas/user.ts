@@ -1,5 +1,5 @@
+import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
-import { text } from './text.ts';
 
 const maxEmailLength = 254;
 

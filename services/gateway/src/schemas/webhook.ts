@@ -1,6 +1,6 @@
 import { type Client, eventTypes } from '@agent-service/contracts';
+import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
-import { text } from './text.ts';
 
 const example = {
   id: 'whk_01jz0000000000000000000000',

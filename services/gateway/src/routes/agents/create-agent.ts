@@ -2,9 +2,7 @@ import { required } from '@agent-service/contracts';
 import { z } from 'zod';
 import { bodyLimits } from '../../http/body.ts';
 import { route } from '../../routing/route.ts';
-import { createdAgent } from '../../schemas/agent.ts';
-import { newAgent } from '../../schemas/agent-body.ts';
-import { fromNewAgent, toAgentSummary } from '../../schemas/agent-messages.ts';
+import { createdAgent, fromNewAgent, newAgent, toAgentSummary } from '../../schemas/agent.ts';
 
 export const createAgent = route({
   method: 'POST',

@@ -1,8 +1,7 @@
 import { required } from '@agent-service/contracts';
 import { z } from 'zod';
 import { bare, reply, route } from '../../routing/route.ts';
-import { agent, agentParams } from '../../schemas/agent.ts';
-import { toAgent } from '../../schemas/agent-messages.ts';
+import { agent, agentParams, toAgent } from '../../schemas/agent.ts';
 import { entityTag, ifNoneMatch, isNamed } from '../../schemas/conditions.ts';
 
 export const getAgent = route({

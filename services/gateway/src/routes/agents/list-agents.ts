@@ -1,10 +1,8 @@
+import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 import { route } from '../../routing/route.ts';
-import { agentSummary } from '../../schemas/agent.ts';
-import { agentStatus } from '../../schemas/agent-fields.ts';
-import { toAgentSummary } from '../../schemas/agent-messages.ts';
+import { agentStatus, agentSummary, toAgentSummary } from '../../schemas/agent.ts';
 import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/list-query.ts';
-import { text } from '../../schemas/text.ts';
 
 export const listAgents = route({
   method: 'GET',

@@ -2,9 +2,7 @@ import { required } from '@agent-service/contracts';
 import { z } from 'zod';
 import { bodyLimits } from '../../http/body.ts';
 import { reply, route } from '../../routing/route.ts';
-import { agentParams, updatedAgent } from '../../schemas/agent.ts';
-import { agentChanges } from '../../schemas/agent-body.ts';
-import { fromChanges, toAgentSummary } from '../../schemas/agent-messages.ts';
+import { agentChanges, agentParams, fromChanges, toAgentSummary, updatedAgent } from '../../schemas/agent.ts';
 import { type EntityTags, entityTag, ifMatch, versionsMeant } from '../../schemas/conditions.ts';
 
 /** No agent has it, so that tags which name nothing of ours change nothing. */

@@ -1,8 +1,8 @@
 import type { Client } from '@agent-service/contracts';
+import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 import { route } from '../../routing/route.ts';
 import { cursor, isoDate, limit, pageRequest, toListMeta } from '../../schemas/list-query.ts';
-import { text } from '../../schemas/text.ts';
 import { toAggregate, toUsageRecord, usageAnswer } from '../../schemas/usage.ts';
 
 const id = text(1, 128).optional();

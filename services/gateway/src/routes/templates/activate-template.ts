@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { route } from '../../routing/route.ts';
-import { agentName, tier } from '../../schemas/agent-fields.ts';
+import { agentName, tier } from '../../schemas/agent.ts';
 import { activation, templateParams } from '../../schemas/template.ts';
 
 export const activateTemplate = route({

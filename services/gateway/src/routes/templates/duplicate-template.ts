@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { route } from '../../routing/route.ts';
-import { agentName, description } from '../../schemas/agent-fields.ts';
+import { agentDescription, agentName } from '../../schemas/agent.ts';
 import { duplicatedAgent, templateParams } from '../../schemas/template.ts';
 
 export const duplicateTemplate = route({
@@ -14,7 +14,7 @@ export const duplicateTemplate = route({
   scope: 'agents:write',
   cost: 'write',
   params: templateParams,
-  body: z.strictObject({ name: agentName, description: description.optional() }),
+  body: z.strictObject({ name: agentName, description: agentDescription.optional() }),
   status: 201,
   response: z.strictObject({ data: duplicatedAgent }),
   async handler({ params, body: { name, description: own } }, { templates }) {

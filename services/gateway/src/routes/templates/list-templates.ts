@@ -1,8 +1,8 @@
+import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 import { route } from '../../routing/route.ts';
 import { cursor, limit, listMeta, pageRequest, toListMeta } from '../../schemas/list-query.ts';
 import { templateCategory, templateStatus, templateSummary, toTemplateSummary } from '../../schemas/template.ts';
-import { text } from '../../schemas/text.ts';
 
 export const listTemplates = route({
   method: 'GET',

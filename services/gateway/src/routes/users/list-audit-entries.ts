@@ -1,7 +1,7 @@
+import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 import { route } from '../../routing/route.ts';
 import { cursor, isoDate, limit, listMeta, pageRequest, toListMeta, toRange } from '../../schemas/list-query.ts';
-import { text } from '../../schemas/text.ts';
 import { auditEntry, toAuditEntry } from '../../schemas/user.ts';
 
 const name = text(1, 200).optional();
