@@ -141,7 +141,7 @@ type Value<Name extends FieldName> =
 export type AgentDefinition = { readonly [Name in FieldName as CamelCase<Name>]: Value<Name> };
 export type DefinitionKey = keyof AgentDefinition;
 /** The fields that are to change; others stay. */
-export type DefinitionChanges = { readonly [Key in DefinitionKey]?: AgentDefinition[Key] | undefined };
+export type DefinitionChanges = { readonly [Key in DefinitionKey]?: AgentDefinition[Key] };
 
 /** The same fields under one notation of their names, with their groups. */
 type Grouped<Values extends Record<FieldName, unknown>> = { [Name in NamesIn<undefined>]: Values[Name] } & {

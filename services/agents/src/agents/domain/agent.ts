@@ -1,27 +1,8 @@
-export const statuses = ['draft', 'active', 'inactive'] as const;
-export type Status = (typeof statuses)[number];
+import type { AgentDefinition, AgentStatus, DefinitionChanges } from '@agent-service/contracts/agents/fields';
 
-export const tiers = ['Fast', 'Smart', 'Expert', 'Premium'] as const;
-export type Tier = (typeof tiers)[number];
-
-/** What its owners decide about an agent. Absent texts are empty. */
-export interface Definition {
-  readonly name: string;
-  readonly description: string;
-  readonly category: string;
-  readonly model: Tier;
-  readonly systemPrompt: string;
-  readonly tables: readonly string[];
-  readonly readOnly: boolean;
-  readonly defaultFormat: string;
-  readonly chartEnabled: boolean;
-  readonly welcomeMessage: string;
-  readonly suggestedPrompts: readonly string[];
-}
-
-export interface Agent extends Definition {
+export interface Agent extends AgentDefinition {
   readonly id: string;
-  readonly status: Status;
+  readonly status: AgentStatus;
   readonly createdBy: string;
   /** Empty for an agent that was not made from a template. */
   readonly sourceTemplateId: string;
@@ -32,16 +13,8 @@ export interface Agent extends Definition {
   readonly updatedAt: number;
 }
 
-/** What a list shows of an agent. */
-export type Summary = Pick<Agent, 'id' | 'name' | 'description' | 'category' | 'status' | 'model' | 'createdAt' | 'updatedAt'>;
-
-const known =
-  <Name extends string>(names: readonly Name[]) =>
-  (name: string): name is Name =>
-    (names as readonly string[]).includes(name);
-
-export const isStatus = known(statuses);
-export const isTier = known(tiers);
+/** An agent in a list. */
+export type AgentSummary = Pick<Agent, 'id' | 'name' | 'description' | 'category' | 'status' | 'model' | 'createdAt' | 'updatedAt'>;
 
 export interface Origin {
   readonly id: string;
@@ -50,8 +23,8 @@ export interface Origin {
   readonly sourceTemplateId?: string;
 }
 
-/** A new agent: a draft until somebody activates it. */
-export const draft = (definition: Definition, { id, createdBy, createdAt, sourceTemplateId = '' }: Origin): Agent => ({
+/** A new agent is a draft until a caller activates it. */
+export const createDraft = (definition: AgentDefinition, { id, createdBy, createdAt, sourceTemplateId = '' }: Origin): Agent => ({
   ...definition,
   id,
   status: 'draft',
@@ -61,3 +34,40 @@ export const draft = (definition: Definition, { id, createdBy, createdAt, source
   createdAt,
   updatedAt: createdAt,
 });
+
+/** The fields to change; others stay. */
+export type AgentChanges = DefinitionChanges & { readonly status?: AgentStatus | undefined };
+
+export type ChangedField = keyof AgentChanges;
+
+/** Once out of its draft, an agent does not go back. */
+const allowedTransitions: Readonly<Record<AgentStatus, readonly AgentStatus[]>> = {
+  draft: ['draft', 'active'],
+  active: ['active', 'inactive'],
+  inactive: ['inactive', 'active'],
+};
+
+export type ChangeOutcome =
+  | { readonly kind: 'changed'; readonly agent: Agent; readonly fields: readonly ChangedField[] }
+  | { readonly kind: 'refused'; readonly from: AgentStatus; readonly to: AgentStatus };
+
+/**
+ * The agent after the change, with the fields whose values differ. Version and time stay when none does; otherwise both go up, the time by
+ * a millisecond at least.
+ */
+export function changeAgent(agent: Agent, changes: AgentChanges, now: number): ChangeOutcome {
+  const to = changes.status ?? agent.status;
+  if (!allowedTransitions[agent.status].includes(to)) return { kind: 'refused', from: agent.status, to };
+  const fields = (Object.keys(changes) as ChangedField[]).filter(
+    (field) => changes[field] !== undefined && !isEqual(changes[field], agent[field]),
+  );
+  if (fields.length === 0) return { kind: 'changed', agent, fields };
+  const values = Object.fromEntries(fields.map((field) => [field, changes[field]]));
+  const updatedAt = Math.max(now, agent.updatedAt + 1);
+  return { kind: 'changed', agent: { ...agent, ...values, version: agent.version + 1, updatedAt }, fields };
+}
+
+const isEqual = (one: unknown, other: unknown): boolean =>
+  Array.isArray(one) && Array.isArray(other)
+    ? one.length === other.length && one.every((value, index) => value === other[index])
+    : one === other;

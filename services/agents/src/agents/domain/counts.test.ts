@@ -1,10 +1,10 @@
+import { agentStatuses } from '@agent-service/contracts/agents/fields';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { statuses } from './agent.ts';
 import { type Counted, countChanges } from './counts.ts';
 
 const counted: fc.Arbitrary<Counted> = fc.record({
-  status: fc.constantFrom(...statuses),
+  status: fc.constantFrom(...agentStatuses),
   category: fc.constantFrom('', 'sales', 'finance', 'hr'),
 });
 const place = ({ status, category }: Counted) => `${status} ${category}`;

@@ -1,8 +1,8 @@
-import type { Status } from './agent.ts';
+import type { AgentStatus } from '@agent-service/contracts/agents/fields';
 
 /** What an agent is counted by. */
 export interface Counted {
-  readonly status: Status;
+  readonly status: AgentStatus;
   readonly category: string;
 }
 

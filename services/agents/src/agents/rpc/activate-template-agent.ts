@@ -1,21 +1,21 @@
 import { type Call, newId, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { changesFromMessage, definitionFromMessage } from '@agent-service/contracts/agents/definition';
+import type { AgentDefinition, DefinitionChanges } from '@agent-service/contracts/agents/fields';
 import { once, type Sql, writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../../context.ts';
 import { type Unmet, unmetTables } from '../../data-sources/unmet-tables.ts';
 import { tenantOf } from '../../shared/call-tenant.ts';
-import { type Agent, type Definition, draft, type Tier } from '../domain/agent.ts';
-import { change } from '../domain/change.ts';
+import { type Agent, changeAgent, createDraft } from '../domain/agent.ts';
 import { insertAgent, updateAgent } from '../store/agents.ts';
 import { lockTemplateAgent } from '../store/template-agents.ts';
 import { nudgeRelays, recordEffects } from './agent-effects.ts';
-import { definitionOf, tierOf } from './agent-input.ts';
 import { toAgentMessage } from './agent-message.ts';
 
 interface Wanted {
   readonly templateId: string;
   /** With the overrides. */
-  readonly definition: Definition;
-  readonly overrides: { readonly name: string | undefined; readonly model: Tier | undefined };
+  readonly definition: AgentDefinition;
+  readonly overrides: Pick<DefinitionChanges, 'name' | 'model'>;
 }
 
 type Request = Parameters<RpcOf<'agents', 'activateTemplateAgent'>['handle']>[0];
@@ -38,11 +38,10 @@ export const activateTemplateAgent = (context: AgentsContext): RpcOf<'agents', '
   },
 });
 
-function wantedOf({ templateId, definition, name, model }: Request): Wanted {
-  if (!definition) throw new ServiceError('internal', { cause: new Error('the template came without what its agent is made of') });
-  const overrides = { name, model: model === undefined ? undefined : tierOf(model) };
-  const given = definitionOf(definition);
-  return { templateId, definition: { ...given, name: name ?? given.name, model: overrides.model ?? given.model }, overrides };
+function wantedOf({ templateId, definition: message, name, model }: Request): Wanted {
+  if (!message) throw new ServiceError('internal', { cause: new Error('the request has no definition') });
+  const overrides = changesFromMessage({ name, model });
+  return { templateId, definition: { ...definitionFromMessage(message), ...overrides }, overrides };
 }
 
 /** Of many at once one makes the agent: the others wait for its transaction, and then find it active. */
@@ -69,7 +68,7 @@ function refuseUnmet({ tables, reasons }: Unmet): void {
 async function create(context: AgentsContext, sql: Sql, call: Call, { templateId, definition }: Wanted): Promise<Agent | undefined> {
   const [tenant, at] = [tenantOf(call), context.now()];
   const origin = { id: newId('agt', at), createdBy: call.tenant.userId, createdAt: at, sourceTemplateId: templateId };
-  const agent: Agent = { ...draft(definition, origin), status: 'active' };
+  const agent: Agent = { ...createDraft(definition, origin), status: 'active' };
   if (!(await insertAgent(sql, tenant, agent, templateId))) return undefined;
   await recordEffects(context, sql, call, { tenant, event: { type: 'agent.created', agent }, before: undefined, at });
   return agent;
@@ -77,7 +76,7 @@ async function create(context: AgentsContext, sql: Sql, call: Call, { templateId
 
 async function wake(context: AgentsContext, sql: Sql, call: Call, before: Agent, { overrides }: Wanted): Promise<Agent> {
   const [tenant, at] = [tenantOf(call), context.now()];
-  const changed = change(before, { status: 'active', ...overrides }, at);
+  const changed = changeAgent(before, { status: 'active', ...overrides }, at);
   if (changed.kind === 'refused') throw new ServiceError('invalid_status_transition', { details: { from: changed.from, to: changed.to } });
   const { agent, fields } = changed;
   await updateAgent(sql, tenant, agent, before);

@@ -2,10 +2,8 @@ import type { Call } from '@agent-service/contracts';
 import { type Sql, writeAudit, writeEvents } from '@agent-service/store';
 import type { AgentsContext } from '../../context.ts';
 import type { Tenant } from '../../shared/tenant.ts';
-import { auditedFields } from '../domain/audit.ts';
 import { type Counted, countChanges } from '../domain/counts.ts';
-import { type AgentEvent, dataOf } from '../domain/events.ts';
-import { allFields } from '../domain/field-names.ts';
+import { type AgentEvent, toAuditChanges, toEventData } from '../domain/events.ts';
 import { moveCounts } from '../store/agent-counts.ts';
 
 export interface AgentEffect {
@@ -28,10 +26,10 @@ export async function recordEffects(
     ...tenant,
     action: event.type,
     target: { type: 'agent', id: event.agent.id },
-    changes: changesIn(event),
+    changes: toAuditChanges(event),
   });
   if (!events) return;
-  const data = { organization_id: tenant.organizationId, ...dataOf(event) };
+  const data = { organization_id: tenant.organizationId, ...toEventData(event) };
   await writeEvents(sql, [{ ...tenant, type: event.type, createdAt: new Date(at).toISOString(), data }]);
 }
 
@@ -39,15 +37,4 @@ export async function recordEffects(
 export function nudgeRelays({ auditRelay, eventRelay }: Pick<AgentsContext, 'auditRelay' | 'eventRelay'>): void {
   auditRelay.nudge();
   eventRelay?.nudge();
-}
-
-function changesIn(event: AgentEvent): Record<string, unknown> {
-  switch (event.type) {
-    case 'agent.created':
-      return auditedFields(event.agent, allFields);
-    case 'agent.updated':
-      return auditedFields(event.agent, event.fields);
-    case 'agent.deleted':
-      return { name: event.agent.name };
-  }
 }

@@ -1,23 +1,26 @@
-import type { Agent } from '../domain/agent.ts';
+import { type RpcOf, ServiceError } from '@agent-service/contracts';
+import { changesFromMessage, definitionToMessage } from '@agent-service/contracts/agents/definition';
+import { agentStatuses } from '@agent-service/contracts/agents/fields';
+import type { Agent, AgentChanges } from '../domain/agent.ts';
+
+type UpdateRequest = Parameters<RpcOf<'agents', 'updateAgent'>['handle']>[0];
 
 const iso = (at: number) => new Date(at).toISOString();
 
-/** The agent as the contract shows it. */
 export const toAgentMessage = (agent: Agent) => ({
+  ...definitionToMessage(agent),
   id: agent.id,
-  name: agent.name,
-  description: agent.description,
-  category: agent.category,
   status: agent.status,
-  model: agent.model,
   createdAt: iso(agent.createdAt),
   updatedAt: iso(agent.updatedAt),
-  systemPrompt: agent.systemPrompt,
-  dataScope: { tables: [...agent.tables], readOnly: agent.readOnly },
-  outputPreferences: { defaultFormat: agent.defaultFormat, chartEnabled: agent.chartEnabled },
-  welcomeMessage: agent.welcomeMessage,
-  suggestedPrompts: [...agent.suggestedPrompts],
   createdBy: agent.createdBy,
   sourceTemplateId: agent.sourceTemplateId,
   version: agent.version,
 });
+
+export function fromUpdateRequest(request: UpdateRequest): AgentChanges {
+  const status = agentStatuses.find((name) => name === request.status);
+  if (request.status !== undefined && status === undefined)
+    throw new ServiceError('invalid_request', { message: `status must be one of ${agentStatuses.join(', ')}.`, param: 'status' });
+  return { ...changesFromMessage(request), status };
+}

@@ -2,8 +2,7 @@ import { type Call, type RpcOf, ServiceError, services } from '@agent-service/co
 import { once, type Sql, writeAudit } from '@agent-service/store';
 import type { AgentsContext } from '../../context.ts';
 import { tenantOf } from '../../shared/call-tenant.ts';
-import type { Agent } from '../domain/agent.ts';
-import { change } from '../domain/change.ts';
+import { type Agent, changeAgent } from '../domain/agent.ts';
 import { updateAgent } from '../store/agents.ts';
 import { lockTemplateAgent } from '../store/template-agents.ts';
 import { nudgeRelays, recordEffects } from './agent-effects.ts';
@@ -25,7 +24,7 @@ async function deactivate(context: AgentsContext, sql: Sql, call: Call, template
   const before = await lockTemplateAgent(sql, tenant, templateId);
   if (before?.status !== 'active') throw new ServiceError('template_not_activated');
   const at = context.now();
-  const changed = change(before, { status: 'inactive' }, at);
+  const changed = changeAgent(before, { status: 'inactive' }, at);
   if (changed.kind === 'refused') throw new ServiceError('invalid_status_transition', { details: { from: changed.from, to: changed.to } });
   const { agent, fields } = changed;
   await updateAgent(sql, tenant, agent, before);

@@ -3,23 +3,21 @@ import { once, type Sql } from '@agent-service/store';
 import type { AgentsContext } from '../../context.ts';
 import { checkScope } from '../../data-sources/check-scope.ts';
 import { tenantOf } from '../../shared/call-tenant.ts';
-import type { Agent } from '../domain/agent.ts';
-import { type Changes, change } from '../domain/change.ts';
+import { type Agent, type AgentChanges, changeAgent } from '../domain/agent.ts';
 import { lockAgent, updateAgent as saveAgent } from '../store/agents.ts';
 import { nudgeRelays, recordEffects } from './agent-effects.ts';
-import { changesOf } from './agent-input.ts';
-import { toAgentMessage } from './agent-message.ts';
+import { fromUpdateRequest, toAgentMessage } from './agent-message.ts';
 
 interface Wanted {
   readonly agentId: string;
-  readonly changes: Changes;
+  readonly changes: AgentChanges;
   readonly ifVersions: readonly number[];
 }
 
 export const updateAgent = (context: AgentsContext): RpcOf<'agents', 'updateAgent'> => ({
   allow: callers({ scope: 'agents:write' }),
   async handle(request, call) {
-    const wanted: Wanted = { agentId: request.agentId, changes: changesOf(request), ifVersions: request.ifVersions };
+    const wanted: Wanted = { agentId: request.agentId, changes: fromUpdateRequest(request), ifVersions: request.ifVersions };
     await checkScope(context.sources, tenantOf(call), wanted.changes.tables);
     const response = await once(context.store, call, async ({ sql }) => ({
       agent: toAgentMessage(await apply(context, sql, call, wanted)),
@@ -42,8 +40,8 @@ async function apply(context: AgentsContext, sql: Sql, call: Call, { agentId, ch
   return agent;
 }
 
-function changed(before: Agent, changes: Changes, at: number) {
-  const outcome = change(before, changes, at);
+function changed(before: Agent, changes: AgentChanges, at: number) {
+  const outcome = changeAgent(before, changes, at);
   if (outcome.kind === 'changed') return outcome;
   throw new ServiceError('invalid_status_transition', {
     message: `An agent that is ${outcome.from} can not become ${outcome.to}.`,

@@ -1,6 +1,6 @@
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
 import type { Tenant } from '../../shared/tenant.ts';
-import type { Summary } from '../domain/agent.ts';
+import type { AgentSummary } from '../domain/agent.ts';
 import { fold, gramsNeeded } from '../domain/search.ts';
 import { totalOf } from './agent-counts.ts';
 
@@ -12,7 +12,7 @@ export interface AgentFilter {
   readonly search: string;
 }
 
-export type SummaryRow = Omit<Summary, 'createdAt' | 'updatedAt'> & { readonly createdAt: string; readonly updatedAt: string };
+export type SummaryRow = Omit<AgentSummary, 'createdAt' | 'updatedAt'> & { readonly createdAt: string; readonly updatedAt: string };
 
 export interface Listed<Row> {
   readonly rows: readonly Row[];

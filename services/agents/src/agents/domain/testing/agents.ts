@@ -1,32 +1,30 @@
+import { type AgentDefinition, agentStatuses, type FieldEntry, fieldEntries } from '@agent-service/contracts/agents/fields';
 import fc from 'fast-check';
-import { type Agent, type Definition, draft, statuses, tiers } from '../agent.ts';
-import type { Changes } from '../change.ts';
+import { z } from 'zod';
+import { type Agent, type AgentChanges, createDraft } from '../agent.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });
-const few = fc.array(text, { maxLength: 3 });
 
-const fields = {
-  name: text,
-  description: text,
-  category: fc.constantFrom('', 'sales', 'finance'),
-  model: fc.constantFrom(...tiers),
-  systemPrompt: text,
-  tables: few,
-  readOnly: fc.boolean(),
-  defaultFormat: fc.constantFrom('markdown', 'table'),
-  chartEnabled: fc.boolean(),
-  welcomeMessage: text,
-  suggestedPrompts: few,
+function valuesOf({ key, input, isList }: FieldEntry): fc.Arbitrary<unknown> {
+  if (key === 'category') return fc.constantFrom('', 'sales', 'finance');
+  if (isList) return fc.array(text, { maxLength: 3 });
+  if (input instanceof z.ZodBoolean) return fc.boolean();
+  return input instanceof z.ZodEnum ? fc.constantFrom(...input.options) : text;
+}
+
+const fields = Object.fromEntries(fieldEntries.map((entry) => [entry.key, valuesOf(entry)])) as {
+  [Key in keyof AgentDefinition]: fc.Arbitrary<AgentDefinition[Key]>;
 };
 
-export const definitions: fc.Arbitrary<Definition> = fc.record(fields);
-
 export const agents: fc.Arbitrary<Agent> = fc
-  .tuple(definitions, fc.constantFrom(...statuses), fc.nat(1_000), fc.integer({ min: 1, max: 50 }))
+  .tuple(fc.record(fields), fc.constantFrom(...agentStatuses), fc.nat(1_000), fc.integer({ min: 1, max: 50 }))
   .map(([definition, status, createdAt, version]) => ({
-    ...draft(definition, { id: 'agt_1', createdBy: 'usr_1', createdAt }),
+    ...createDraft(definition, { id: 'agt_1', createdBy: 'usr_1', createdAt }),
     status,
     version,
   }));
 
-export const changes: fc.Arbitrary<Changes> = fc.record({ ...fields, status: fc.constantFrom(...statuses) }, { requiredKeys: [] });
+export const changes: fc.Arbitrary<AgentChanges> = fc.record(
+  { ...fields, status: fc.constantFrom(...agentStatuses) },
+  { requiredKeys: [] },
+);

@@ -1,15 +1,15 @@
+import { type AgentStatus, agentStatuses } from '@agent-service/contracts/agents/fields';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Status, statuses } from './agent.ts';
-import { type Changed, change } from './change.ts';
+import { type ChangeOutcome, changeAgent } from './agent.ts';
 import { agents, changes } from './testing/agents.ts';
 
-const changed = (outcome: Changed) => {
+const changed = (outcome: ChangeOutcome) => {
   if (outcome.kind !== 'changed') throw new Error('the change was refused');
   return outcome;
 };
 
-const allowed: [Status, Status][] = [
+const allowed: [AgentStatus, AgentStatus][] = [
   ['draft', 'draft'],
   ['draft', 'active'],
   ['active', 'active'],
@@ -18,10 +18,10 @@ const allowed: [Status, Status][] = [
   ['inactive', 'active'],
 ];
 
-test.each(statuses.flatMap((from) => statuses.map((to) => [from, to] as const)))('from %s to %s', (from, to) => {
+test.each(agentStatuses.flatMap((from) => agentStatuses.map((to) => [from, to] as const)))('from %s to %s', (from, to) => {
   fc.assert(
     fc.property(agents, (agent) => {
-      const outcome = change({ ...agent, status: from }, { status: to }, 5_000);
+      const outcome = changeAgent({ ...agent, status: from }, { status: to }, 5_000);
       const may = allowed.some(([one, other]) => one === from && other === to);
       expect(outcome.kind).toBe(may ? 'changed' : 'refused');
     }),
@@ -31,7 +31,7 @@ test.each(statuses.flatMap((from) => statuses.map((to) => [from, to] as const)))
 test('a change does what it names and nothing else, and tells which fields are not what they were', () => {
   fc.assert(
     fc.property(agents, changes, fc.nat(), (agent, { status: _, ...named }, now) => {
-      const { agent: after, fields } = changed(change(agent, named, now));
+      const { agent: after, fields } = changed(changeAgent(agent, named, now));
       for (const field of Object.keys(named) as (keyof typeof named)[]) {
         if (named[field] !== undefined) expect(after[field]).toEqual(named[field]);
       }
@@ -46,7 +46,7 @@ test('a change does what it names and nothing else, and tells which fields are n
 test('version and time move together, by every change that changes something and by no other', () => {
   fc.assert(
     fc.property(agents, changes, fc.nat(), (agent, { status: _, ...named }, now) => {
-      const { agent: after, fields } = changed(change(agent, named, now));
+      const { agent: after, fields } = changed(changeAgent(agent, named, now));
       if (fields.length === 0) return expect(after).toBe(agent);
       expect(after.version).toBe(agent.version + 1);
       expect(after.updatedAt).toBeGreaterThan(agent.updatedAt);
@@ -58,8 +58,8 @@ test('version and time move together, by every change that changes something and
 test('the same change a second time changes nothing', () => {
   fc.assert(
     fc.property(agents, changes, (agent, { status: _, ...named }) => {
-      const once = changed(change(agent, named, 10));
-      expect(changed(change(once.agent, named, 20)).fields).toEqual([]);
+      const once = changed(changeAgent(agent, named, 10));
+      expect(changed(changeAgent(once.agent, named, 20)).fields).toEqual([]);
     }),
   );
 });
