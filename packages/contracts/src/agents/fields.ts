@@ -9,7 +9,7 @@ export type Tier = (typeof tiers)[number];
 export const agentStatuses = ['active', 'inactive', 'draft'] as const;
 export type AgentStatus = (typeof agentStatuses)[number];
 
-const maxPrompts = 5;
+export const maxPrompts = 5;
 const maxTables = 200;
 const maxTextLength = 2_000;
 const maxPromptLength = 32_000;

@@ -1,7 +1,10 @@
 import { isScope } from '@agent-service/contracts';
+import { definitionFromBody } from '@agent-service/contracts/agents/definition';
+import { agentFields, maxPrompts } from '@agent-service/contracts/agents/fields';
+import { newAgentShape } from '@agent-service/contracts/agents/schemas';
 import { parseTableScope } from '@agent-service/contracts/data-scope';
 import { z } from 'zod';
-import { categories, type Template, type TemplateChange, tiers } from '../domain/template.ts';
+import { categories, type Template, type TemplateChange } from '../domain/template.ts';
 
 /** Three numbers with dots between them. */
 export const versionPattern = /^(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$/;
@@ -12,56 +15,49 @@ export function isNewer(version: string, than: string): boolean {
   return at >= 0 && (a[at] as number) > (b[at] ?? 0);
 }
 
-const longestText = 2_000;
-const longestPrompt = 32_000;
-const mostPrompts = 5;
-const mostTables = 200;
+const { name, description, model, system_prompt, tables, welcome_message } = agentFields;
+const maxRequiredTables = 200;
 
-/** Text that is not blank, with at most so many code points, that PostgreSQL can store. */
-const text = (longest: number) =>
-  z
-    .string()
-    .refine((value) => value.trim() !== '' && [...value].length <= longest, `must have 1 to ${longest} characters`)
+/** Text that is not blank and that a database can keep. Its limit is that of the agents. */
+const filled = (schema: z.ZodString): z.ZodString =>
+  schema
+    .refine((value) => value.trim() !== '', 'must not be blank')
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates');
+const longText = filled(system_prompt.input);
+const shortText = filled(description.input);
 
-const tableScope = z.string().refine((value) => parseTableScope(value) !== undefined, 'must be a table, as orders or orders(id, total)');
 const plainTable = z
   .string()
   .refine((value) => parseTableScope(value)?.columns === null, 'must be the name of a table, as orders or sales.orders');
 
 /** A prompt for the demonstration data has a statement, which tests compare the answer with. */
 const prompt = z.union([
-  text(longestText).transform((value) => ({ prompt: value, sql: undefined })),
-  z.strictObject({ prompt: text(longestText), sql: z.string().min(1).optional() }),
+  shortText.transform((value) => ({ prompt: value, sql: undefined })),
+  z.strictObject({ prompt: shortText, sql: z.string().min(1).optional() }),
 ]);
 
 const change = z.strictObject({
   version: z.string().regex(versionPattern, 'must be three numbers, as 1.0.0'),
   date: z.iso.date('must be a day, as 2026-01-31'),
-  changes: text(longestText),
+  changes: shortText,
 });
 
 /** The content of a template's file. Unknown fields are refused, so that a misspelt name does not become a default. */
 export const templateFile = z
   .strictObject({
     id: z.string().regex(/^tpl_[a-z0-9_]{1,60}$/, 'must be tpl_ and small letters, digits and _'),
-    name: text(100),
+    name: filled(name.input),
     category: z.enum(categories),
-    description: text(longestText),
-    long_description: text(longestPrompt),
+    description: shortText,
+    long_description: longText,
     version: z.string(),
-    model: z.enum(tiers).default('Fast'),
-    system_prompt: text(longestPrompt),
-    welcome_message: text(longestText),
-    suggested_prompts: z.array(prompt).min(1).max(mostPrompts),
-    data_scope: z.strictObject({ tables: z.array(tableScope).max(mostTables), read_only: z.boolean().default(true) }),
-    output_preferences: z
-      .strictObject({
-        default_format: z.enum(['markdown', 'table', 'text', 'json']).default('markdown'),
-        chart_enabled: z.boolean().default(false),
-      })
-      .prefault({}),
-    required_tables: z.array(plainTable).max(mostTables),
+    model: model.input.default(model.default),
+    system_prompt: longText,
+    welcome_message: filled(welcome_message.input),
+    suggested_prompts: z.array(prompt).min(1).max(maxPrompts),
+    data_scope: z.strictObject({ ...newAgentShape.data_scope.shape, tables: tables.input }),
+    output_preferences: newAgentShape.output_preferences,
+    required_tables: z.array(plainTable).max(maxRequiredTables),
     required_permissions: z.array(z.string().refine(isScope, 'is not a scope')).default([]),
     changelog: z.array(change).min(1),
   })
@@ -88,21 +84,13 @@ function isSameTable(one: string, other: string): boolean {
 
 export type TemplateFile = z.output<typeof templateFile>;
 
+/** The definition of the template's agents is the file without what describes the template itself. */
 export const toTemplate = (file: TemplateFile): Template => ({
+  ...definitionFromBody({ ...file, suggested_prompts: file.suggested_prompts.map((one) => one.prompt) }),
   id: file.id,
-  name: file.name,
   category: file.category,
-  description: file.description,
   longDescription: file.long_description,
   version: file.version,
-  model: file.model,
-  systemPrompt: file.system_prompt,
-  welcomeMessage: file.welcome_message,
-  suggestedPrompts: file.suggested_prompts.map(({ prompt: text }) => text),
-  tables: file.data_scope.tables,
-  readOnly: file.data_scope.read_only,
-  defaultFormat: file.output_preferences.default_format,
-  chartEnabled: file.output_preferences.chart_enabled,
   requiredTables: file.required_tables,
   requiredPermissions: file.required_permissions,
   changelog: file.changelog,

@@ -1,8 +1,7 @@
+import type { AgentDefinition } from '@agent-service/contracts/agents/fields';
+
 export const categories = ['finance', 'sales', 'inventory', 'purchasing', 'hr'] as const;
 type Category = (typeof categories)[number];
-
-export const tiers = ['Fast', 'Smart', 'Expert', 'Premium'] as const;
-type Tier = (typeof tiers)[number];
 
 export type TemplateStatus = 'available' | 'activated';
 
@@ -15,22 +14,11 @@ export interface TemplateChange {
 }
 
 /** The definition of an agent that every organization may activate, with its description for people. */
-export interface Template {
+export interface Template extends AgentDefinition {
   readonly id: string;
-  readonly name: string;
   readonly category: Category;
-  readonly description: string;
   readonly longDescription: string;
   readonly version: string;
-  readonly model: Tier;
-  readonly systemPrompt: string;
-  readonly welcomeMessage: string;
-  readonly suggestedPrompts: readonly string[];
-  /** The tables of the agents' data scope. */
-  readonly tables: readonly string[];
-  readonly readOnly: boolean;
-  readonly defaultFormat: string;
-  readonly chartEnabled: boolean;
   /** Tables that the data source must have. */
   readonly requiredTables: readonly string[];
   /** Scopes that the caller of an activation must hold. */

@@ -1,4 +1,5 @@
 import { type Call, callers, type RpcOf, ServiceError, withCall } from '@agent-service/contracts';
+import { definitionToMessage } from '@agent-service/contracts/agents/definition';
 import { missingPermissions, type Template } from '../domain/template.ts';
 import { requireTemplate, type TemplatesContext } from './context.ts';
 
@@ -9,7 +10,7 @@ export const activateTemplate = (context: TemplatesContext): RpcOf<'templates', 
     checkPermissions(template, call);
     const request = {
       templateId,
-      definition: toDefinition(template),
+      definition: definitionToMessage(template),
       requiredTables: [...template.requiredTables, ...template.tables.filter((table) => !template.requiredTables.includes(table))],
       ...(nameOverride !== '' && { name: nameOverride }),
       ...(modelOverride !== '' && { model: modelOverride }),
@@ -34,7 +35,7 @@ export const deactivateTemplate = (context: TemplatesContext): RpcOf<'templates'
 export const duplicateTemplate = (context: TemplatesContext): RpcOf<'templates', 'duplicateTemplate'> => ({
   allow: callers({ scope: 'agents:write' }),
   async handle({ templateId, name, description }, call) {
-    const definition = toDefinition(requireTemplate(context, templateId));
+    const definition = definitionToMessage(requireTemplate(context, templateId));
     const request = { ...definition, name, description: description ?? definition.description, sourceTemplateId: templateId };
     const { agent } = await forwardIdempotencyKey(call, () => context.agents.createAgent(request));
     const { id, name: agentName, description: agentDescription, status, sourceTemplateId, createdAt } = requireAgent(agent);
@@ -50,19 +51,6 @@ function checkPermissions(template: Template, { tenant: { scopes } }: Call): voi
     details: { required: [...template.requiredPermissions], granted: [...scopes] },
   });
 }
-
-/** The definition of the template's agents. */
-const toDefinition = (template: Template) => ({
-  name: template.name,
-  description: template.description,
-  category: template.category,
-  model: template.model,
-  systemPrompt: template.systemPrompt,
-  welcomeMessage: template.welcomeMessage,
-  suggestedPrompts: [...template.suggestedPrompts],
-  dataScope: { tables: [...template.tables], readOnly: template.readOnly },
-  outputPreferences: { defaultFormat: template.defaultFormat, chartEnabled: template.chartEnabled },
-});
 
 /**
  * Passes the caller's Idempotency-Key on to agents, which stores the outcome in the transaction that changes the agent. A repeated

@@ -35,6 +35,7 @@ test('case makes no difference, in whatever position a letter stands', () => {
   expect(fold('STRASSE')).toBe(fold('straße'));
   expect(fold('ΟΔΟΣ')).toBe(fold('οδος'));
   expect(fold('ΟΔΟΣ').startsWith(fold('Οδ'))).toBe(true);
+  for (const greek of ['ῢ', 'ΐ', 'ΰ']) expect(fold(greek.toUpperCase())).toBe(fold(greek));
 });
 
 test('a search of one or two characters needs a gram like any other', () => {

@@ -14,7 +14,8 @@ const enoughTelling = 4;
  */
 export const fold = (text: string): string => Array.from(text.normalize('NFC'), foldLetter).join('');
 
-const foldLetter = (letter: string): string => letter.toLowerCase().toUpperCase().toLowerCase();
+// A Greek letter with two marks has several letters as its capital, which are composed as the text's own are.
+const foldLetter = (letter: string): string => letter.toLowerCase().toUpperCase().normalize('NFC').toLowerCase();
 
 /**
  * What the index knows of an agent's folded texts: all their runs of one to four characters, as numbers that depend on the
