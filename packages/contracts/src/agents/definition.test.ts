@@ -50,7 +50,9 @@ describe('the protos have every field', () => {
   const file = join(repository, 'proto/agentservice/v1/agents.proto');
   const loaded = loadSync(file, { includeDirs: [join(repository, 'proto')] });
   const fieldsOf = (name: string) => {
-    const { field } = (loaded[`agentservice.v1.${name}`] as MessageTypeDefinition<object, object>).type as { field: { name: string; typeName: string }[] };
+    const { field } = (loaded[`agentservice.v1.${name}`] as MessageTypeDefinition<object, object>).type as {
+      field: { name: string; typeName: string }[];
+    };
     return new Map(field.map((one) => [camelCase(one.name), one.typeName]));
   };
 
