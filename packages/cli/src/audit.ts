@@ -50,7 +50,7 @@ export function auditCommands(program: Command, run: Run): void {
         return reported({ ...verified, anchors: kept.length, faults });
       }),
     );
-  verb('anchor', 'export the signed ends of the chains, to be kept where this system can not change them')
+  verb('anchor', 'export the signed ends of the chains, to be kept where this system cannot change them')
     .requiredOption('--organization <id>', 'one organization, or "all"')
     .option('--out <file>', 'a new file; printed unless given')
     .action(({ organization, out }: { organization: string; out?: string }) =>

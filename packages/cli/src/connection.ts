@@ -14,7 +14,7 @@ export interface Connection {
   close(): void;
 }
 
-/** What every service with an outbox serves. */
+/** The calls that every service with an outbox serves. */
 export type OutboxClient = Pick<Client<'identity'>, 'listDeadLetters' | 'retryDeadLetters'>;
 
 const schema = z.object({
@@ -94,7 +94,7 @@ function readJson(file: string): Record<string, string> {
     return JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>;
   } catch (cause) {
     throw new Error(
-      `No running system found: ${file} can not be read. Start one with "npm start", name its folder with DATA_DIR, or set IDENTITY_ADDRESS and SERVICE_SECRET.`,
+      `No running system found: ${file} cannot be read. Start one with "npm start", name its folder with DATA_DIR, or set IDENTITY_ADDRESS and SERVICE_SECRET.`,
       { cause },
     );
   }

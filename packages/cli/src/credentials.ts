@@ -90,7 +90,7 @@ export function signingKeyCommands(program: Command, run: Run): void {
     );
 }
 
-/** What signs calls and receives none. */
+/** Processes that sign calls and receive none. */
 const callersOnly = ['gateway', 'answer-worker', 'webhook-dispatcher', 'operator'];
 
 export function serviceKeyCommands(program: Command, env: NodeJS.ProcessEnv): void {

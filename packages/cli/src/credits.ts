@@ -22,7 +22,7 @@ export function creditCommands(program: Command, run: Run): void {
     .option('--id <id>', 'names the grant: repeated under the same id it is made once')
     .action(({ organization, environment, amount, id = randomUUID() }: GrantOptions) =>
       run(async ({ identity, credits }) => {
-        // The ledger opens for whom it first meets; only identity knows whether they exist.
+        // credits opens a ledger for any organization; identity checks that it exists.
         await identity.getOrganization({ organizationId: organization });
         const tenant = { organizationId: organization, environment };
         const { balance } = await credits.grant({ tenant, grantId: id, amount: wholeNumber(amount) });

@@ -7,7 +7,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** What the command prints and ends with, where agents answers so. */
+/** The command's output and exit code for this reply of agents. */
 async function remove(removed: boolean, ...options: readonly string[]) {
   const written: string[] = [];
   jest.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);

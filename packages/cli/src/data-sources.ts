@@ -31,7 +31,7 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
       run(async ({ identity, agents }) => {
         const url = urlOf(given, env);
         const caCertificate = caFile === undefined ? '' : readFileSync(caFile, 'utf8');
-        // Agents keeps what it is given; only identity knows whom there is.
+        // agents does not check that the organization exists; identity does.
         await identity.getOrganization({ organizationId: organization });
         const request = { organizationId: organization, environment, url, caCertificate, allowSuperuser };
         const { dataSource, tables, roleGate } = await agents.connectDataSource(request, { timeoutMs: connectLimitMs });
@@ -79,7 +79,7 @@ function urlOf({ url, urlEnv }: Pick<ConnectOptions, 'url' | 'urlEnv'>, env: Nod
   return found;
 }
 
-/** Whether statements run under a database role that holds only their scope. */
+/** True if statements run under a database role that holds only their scope. */
 const shownGate = (gate: { readonly active: boolean; readonly reason: string } | null) => ({
   role_gate: gate?.active ? 'active' : 'not active',
   role_gate_reason: gate?.reason ?? '',

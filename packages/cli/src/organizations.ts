@@ -29,7 +29,7 @@ interface Options {
 
 const callLimitMs = 10_000;
 
-/** What an operator does to an organization is done in that organization's name. */
+/** Runs the operator's work on an organization in that organization's name. */
 const inOrganization = <T>(organizationId: string, work: () => T): T => {
   const principal = { organizationId, environment: 'live', userId: '', credentialId: '', scopes: [], admin: true } as const;
   return withCall({ requestId: randomUUID(), principal, expiresAt: performance.now() + callLimitMs }, work);

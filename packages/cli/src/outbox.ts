@@ -47,7 +47,7 @@ function noService(service: string): never {
   throw new Error(`Set ${service.toUpperCase()}_ADDRESS: this command needs the ${service} service.`);
 }
 
-/** Pages by id, so that what is set aside again meanwhile does not come twice. */
+/** Pages by id, so that a message that is set aside again does not come twice. */
 async function* allOf(outbox: OutboxClient): AsyncGenerator<DeadLetter> {
   let afterId = '';
   while (true) {

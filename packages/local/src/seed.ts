@@ -7,20 +7,20 @@ import { clientOf, type LocalSystem } from './system/system.ts';
 
 const organizationName = 'Demonstration';
 const administrator = 'admin@demonstration.example';
-/** What it starts with in the live environment; the test environment of every organization starts with as much by itself. */
+/** The opening credits of the live environment; every organization's test environment has as many by default. */
 const openingGrant = { grantId: 'demonstration', amount: '100000' };
 
 /**
- * Makes the demonstration organization with its business data and leaves its credentials in DATA_DIR, before the gateway starts: whoever sees it
- * ready can read them. The credentials of an earlier start are kept for as long as the database knows them.
+ * Makes the demonstration organization with its business data and leaves its credentials in DATA_DIR, before the gateway starts, so that
+ * they exist once it is ready. The credentials of an earlier start are credentials while the database knows them.
  */
 export async function seed(system: LocalSystem, report: (line: string) => void = () => undefined): Promise<void> {
   const file = join(system.dataDir, 'credentials.json');
   const known = readCredentials(file);
-  const kept = known && (await stillValid(system, known)) ? known : await makeCredentials(system);
-  await grantCredits(system, kept.organization_id);
-  await connectDemonstration(system, kept.organization_id, report);
-  writeJson(file, { ...kept, base_url: system.url });
+  const credentials = known && (await stillValid(system, known)) ? known : await makeCredentials(system);
+  await grantCredits(system, credentials.organization_id);
+  await connectDemonstration(system, credentials.organization_id, report);
+  writeJson(file, { ...credentials, base_url: system.url });
 }
 
 async function makeCredentials(system: LocalSystem): Promise<Credentials> {
@@ -39,7 +39,7 @@ async function makeCredentials(system: LocalSystem): Promise<Credentials> {
   }
 }
 
-/** Asks as a gateway does, because only identity can tell whether keys are still good. */
+/** Authenticates like a gateway, because only identity knows which keys are valid. */
 async function stillValid(system: LocalSystem, { api_keys: keys }: Credentials): Promise<boolean> {
   const identity = clientOf(system, 'identity', 'gateway');
   try {

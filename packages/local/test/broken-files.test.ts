@@ -20,7 +20,7 @@ test.each(broken)('credentials.json with %j counts as none', async (content) => 
   expect(readCredentials(join(folder, 'credentials.json'))).toBeUndefined();
 });
 
-test.each(broken)('secrets.json with %j is named with what to do, and reset begins anew', async (content) => {
+test.each(broken)('secrets.json with %j is named with what to do, and reset starts over', async (content) => {
   const folder = await folderWith('secrets.json', content);
   const file = join(folder, 'secrets.json');
   expect(() => loadSecrets(folder, [], {})).toThrow(

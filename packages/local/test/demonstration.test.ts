@@ -46,7 +46,7 @@ test('its books agree: lines with totals, payments with invoices', async () => {
   expect(await ask(url, "select count(*) > 20 from invoices where status = 'overdue'")).toEqual([[true]]);
 });
 
-test('the reader may read and nothing else, and a new day makes the data anew', async () => {
+test('the reader may read and nothing else, and a new day creates the data again', async () => {
   const url = await bringUp('2026-03-01');
   await expect(ask(url, 'delete from payments')).rejects.toThrow(/read-only|permission denied/);
   await expect(ask(url, 'begin read write; delete from payments')).rejects.toThrow('permission denied');
@@ -72,7 +72,7 @@ async function administratorWith(database: TestDatabase, rights: string): Promis
   return url.href;
 }
 
-test('where no database may be made it is a schema, of which its reader sees nothing else', async () => {
+test('without the right to create databases it is a schema, and its reader sees no other', async () => {
   const given = await testDatabase();
   await ask(given.url, 'create table public.of_a_service (secret text)');
   const adminUrl = await administratorWith(given, 'nocreatedb createrole');
@@ -90,7 +90,7 @@ test('an account that owns the services’ own schemas is never made a reader', 
   await expect(bringing).rejects.toThrow('neither databases nor roles');
 });
 
-test('of an administrator’s URL a data source gets the place and TLS, and nothing that only drivers know', () => {
+test('a data source gets address and TLS of an administrator’s URL, and no options of drivers', () => {
   const base = 'postgres://u:p%40@h:1/d';
   expect(sourceUrl(`${base}?options=-c%20x&application_name=y`)).toBe(base);
   expect(sourceUrl(`${base}?sslmode=no-verify`)).toBe(`${base}?sslmode=require`);

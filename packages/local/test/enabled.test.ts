@@ -4,7 +4,7 @@ import { enabledEntries } from '../src/system/plan.ts';
 
 const namesOf = (settings: Record<string, string>) => enabledEntries(catalogue, settings).map(({ name }) => name);
 
-test('what a setting turns on runs only with it, and nobody else is told of it', () => {
+test('a service that a setting enables runs only with it, and no other process gets its address', () => {
   for (const settings of [{}, { WEBHOOKS_ENABLED: 'false' }]) {
     expect(namesOf(settings)).not.toContain('webhooks');
     expect(namesOf(settings)).not.toContain('webhook-dispatcher');

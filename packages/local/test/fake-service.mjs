@@ -13,12 +13,12 @@ const isWorker = port === undefined;
 createServer((_request, response) => response.end(isWorker ? environment : 'ready')).listen(Number(OPS_PORT), HOST);
 if (!isWorker) createServer((_request, response) => response.end(environment)).listen(Number(port), HOST);
 
-/** A worker has something to hand back, and takes its time. */
+/** A worker returns work slowly. */
 async function stop() {
   if (isWorker) {
     await pause(300);
     const { status } = await fetch(IDENTITY_ADDRESS.replace('ipv4:', 'http://').split(',')[0]);
-    console.log(`handed back to identity: ${status}`);
+    console.log(`returned to identity: ${status}`);
   }
   process.exit(0);
 }

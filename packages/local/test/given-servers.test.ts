@@ -73,7 +73,7 @@ describe('servers that the operator names', () => {
     ).toEqual([{ member: false }]);
   });
 
-  test('a lock that somebody holds is not waited for without end', async () => {
+  test('the wait for a held lock is bounded', async () => {
     const holder = new Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('select pg_advisory_lock(727274001)');
@@ -97,18 +97,18 @@ describe('servers that the operator names', () => {
     [
       'DATABASE_URL',
       'postgres://me:secret@127.0.0.1:1/db',
-      /DATABASE_URL \(postgres:\/\/me:\*\*\*@127.0.0.1:1\/db\) can not be used: .*ECONNREFUSED.*\n.*correct DATABASE_URL/,
+      /DATABASE_URL \(postgres:\/\/me:\*\*\*@127.0.0.1:1\/db\) cannot be used: .*ECONNREFUSED.*\n.*correct DATABASE_URL/,
     ],
     ['DATABASE_URL', 'mysql://somewhere', /DATABASE_URL: must be a URL that begins with postgres/],
     [
       'REDIS_URL',
       'redis://:secret@127.0.0.1:1',
-      /REDIS_URL \(redis:\/\/:\*\*\*@127.0.0.1:1\) can not be used: .*ECONNREFUSED.*\n.*correct REDIS_URL/,
+      /REDIS_URL \(redis:\/\/:\*\*\*@127.0.0.1:1\) cannot be used: .*ECONNREFUSED.*\n.*correct REDIS_URL/,
     ],
     [
       'REDIS_URL',
       'redis://:secret@127.0.0.1:1,redis://:hidden@127.0.0.1:2',
-      /REDIS_URL \(redis:\/\/:\*\*\*@127.0.0.1:1,redis:\/\/:\*\*\*@127.0.0.1:2\) can not be used: .*ECONNREFUSED/,
+      /REDIS_URL \(redis:\/\/:\*\*\*@127.0.0.1:1,redis:\/\/:\*\*\*@127.0.0.1:2\) cannot be used: .*ECONNREFUSED/,
     ],
     ['REDIS_URL', 'redis://127.0.0.1:1,two/3', /REDIS_URL: must be nodes like redis:\/\/one:6379,two:6379/],
     ['REDIS_MODE', 'many', /REDIS_MODE: must be auto, single, sentinel or cluster/],

@@ -21,7 +21,7 @@ async function settingsOf(entry: string): Promise<string[]> {
   return [...asked];
 }
 
-test.each(catalogue.map((entry) => [entry.name, entry] as const))('%s is told every setting that its schema knows', async (_, entry) => {
+test.each(catalogue.map((entry) => [entry.name, entry] as const))('%s gets every setting of its schema', async (_, entry) => {
   const planned = [
     'HOST',
     'OPS_PORT',

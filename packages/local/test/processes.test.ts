@@ -13,11 +13,11 @@ import { parseReplicas } from '../src/system/plan.ts';
 import { removeData } from '../src/system/remove-data.ts';
 import { loadSecrets } from '../src/system/secrets.ts';
 import { openRegistry } from '../src/system/stack.ts';
-import { eventually, isGone, readData } from './support.ts';
+import { eventually, hasEnded, readData } from './support.ts';
 
 const sleep = ['-e', 'setInterval(() => undefined, 1000)'];
 
-test('pauses between lives double to ten seconds, and begin anew after a life of thirty', () => {
+test('pauses between lives double to ten seconds, and start over after a run of thirty', () => {
   const pauses: number[] = [];
   while (pauses.length < 7) pauses.push(nextPause(pauses.at(-1), 0));
   expect(pauses).toEqual([200, 400, 800, 1600, 3200, 6400, 10_000]);
@@ -143,10 +143,10 @@ test('a process that does not end when asked is ended after its limit', async ()
   await managed.start();
   const { pid = 0 } = managed;
   await managed.stop();
-  expect([isGone(pid), managed.pid]).toEqual([true, undefined]);
+  expect([hasEnded(pid), managed.pid]).toEqual([true, undefined]);
 });
 
-test('what a dead supervisor left is stopped; a later process under the same pid is not touched', async () => {
+test('the processes of a dead supervisor are stopped; a later process under the same pid is not', async () => {
   const folder = await testFolder();
   const [left, stranger] = [spawn(process.execPath, sleep), spawn(process.execPath, sleep)];
   const noted = { ...markOf(left.pid ?? 0), stopSignal: 'SIGTERM' };
@@ -155,7 +155,7 @@ test('what a dead supervisor left is stopped; a later process under the same pid
   const ended = once(left, 'exit');
   const ownership = await takeFolder(folder);
   expect(await ended).toEqual([null, 'SIGTERM']);
-  expect(isGone(stranger.pid ?? 0)).toBe(false);
+  expect(hasEnded(stranger.pid ?? 0)).toBe(false);
   ownership.release();
   stranger.kill('SIGKILL');
 });

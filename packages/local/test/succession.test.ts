@@ -9,35 +9,35 @@ import { expect, test } from '@jest/globals';
 import { writeJson } from '../src/host/files.ts';
 import { takeFolder } from '../src/processes/ownership.ts';
 import { markOf } from '../src/processes/process-mark.ts';
-import { isGone, readData } from './support.ts';
+import { hasEnded, readData } from './support.ts';
 
 const script = fileURLToPath(new URL('./take-folder.ts', import.meta.url));
 const dead = { pid: 2 ** 22, startTime: '1' };
 
-async function folderOfTheDead(processes: object = {}): Promise<string> {
+async function folderOfDeadOwner(processes: object = {}): Promise<string> {
   const folder = await testFolder();
   writeJson(join(folder, 'supervisor.json'), { supervisor: dead, processes });
   return folder;
 }
 
-test('of two that find a dead owner one takes its place, and stops what it left; the other is refused', async () => {
+test('of two starts that find a dead owner, one replaces it and stops its processes; the other is refused', async () => {
   const slow = spawn(process.execPath, [
     '-e',
     "process.on('SIGTERM', () => setTimeout(process.exit, 200)); console.log('up'); setInterval(() => undefined, 1000)",
   ]);
   await once(slow.stdout, 'data');
   const left = { ...markOf(slow.pid ?? 0), stopSignal: 'SIGTERM' };
-  const folder = await folderOfTheDead({ left });
+  const folder = await folderOfDeadOwner({ left });
   const [one, other] = await Promise.allSettled([takeFolder(folder), takeFolder(folder)]);
   expect([one, other]).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: { name: 'LocalError' } }]);
-  expect(isGone(slow.pid ?? 0)).toBe(true);
+  expect(hasEnded(slow.pid ?? 0)).toBe(true);
   if (one.status === 'fulfilled') one.value.release();
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('of many processes that start at once on what a dead owner left, exactly one runs', async () => {
+test('of many starts at once after a dead owner, exactly one runs', async () => {
   for (let round = 0; round < 4; round++) {
-    const folder = await folderOfTheDead();
+    const folder = await folderOfDeadOwner();
     const starters = Array.from({ length: 4 }, () => spawn(process.execPath, [script, folder], { stdio: ['pipe', 'pipe', 'inherit'] }));
     const lines = starters.map((starter) => createInterface(starter.stdout)[Symbol.asyncIterator]());
     const say = async () => (await Promise.all(lines.map((line) => line.next()))).map(({ value }) => String(value));
@@ -53,16 +53,16 @@ test('of many processes that start at once on what a dead owner left, exactly on
   }
 });
 
-test('who died as it took the place is itself succeeded, and nothing of it stays', async () => {
-  const folder = await folderOfTheDead();
-  const heir = { pid: 2 ** 22 + 1, startTime: 'Fri Nov 20 22:54:01 2026' };
-  writeJson(join(folder, `supervisor.json.after-${dead.pid}-1`), { supervisor: heir, processes: {} });
+test('the claim of a process that died is taken over, and leaves no file', async () => {
+  const folder = await folderOfDeadOwner();
+  const claimant = { pid: 2 ** 22 + 1, startTime: 'Fri Nov 20 22:54:01 2026' };
+  writeJson(join(folder, `supervisor.json.after-${dead.pid}-1`), { supervisor: claimant, processes: {} });
   (await takeFolder(folder)).release();
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('who was slow to see that the owner is dead does not replace its successor', async () => {
-  const folder = await folderOfTheDead();
+test('a start that is slow to see that the owner is dead does not replace its successor', async () => {
+  const folder = await folderOfDeadOwner();
   const owner = await takeFolder(folder);
   await expect(takeFolder(folder)).rejects.toThrow(`(pid ${process.pid})`);
   owner.release();

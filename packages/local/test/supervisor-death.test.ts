@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { isFree } from '../src/host/ports.ts';
-import { eventually, isGone, ownEnvironment, pidsIn, startFakes } from './support.ts';
+import { eventually, hasEnded, ownEnvironment, pidsIn, startFakes } from './support.ts';
 
 const script = fileURLToPath(new URL('./fake-start.ts', import.meta.url));
 
@@ -23,10 +23,10 @@ test('after kill -9 of the supervisor its services end, and the next start stops
   const supervisor = startSupervisor(env);
   const { gateway = 0, identity = 0, postgres = 0, redis = 0 } = await untilUp(env);
   supervisor.kill('SIGKILL');
-  await eventually('the services are gone', () => isGone(gateway) && isGone(identity));
-  expect([isGone(postgres), isGone(redis)]).toEqual([false, false]);
+  await eventually('the services are gone', () => hasEnded(gateway) && hasEnded(identity));
+  expect([hasEnded(postgres), hasEnded(redis)]).toEqual([false, false]);
   const system = await startFakes(env);
-  expect([isGone(postgres), isGone(redis)]).toEqual([true, true]);
+  expect([hasEnded(postgres), hasEnded(redis)]).toEqual([true, true]);
   expect(Object.keys(pidsIn(system.dataDir)).sort()).toEqual(['answer-worker', 'gateway', 'identity', 'postgres', 'redis']);
   await system.stop();
 });
@@ -38,7 +38,7 @@ test('signals, also two at once, stop everything and the exit code is 0', async 
   supervisor.kill('SIGINT');
   supervisor.kill('SIGTERM');
   expect(await once(supervisor, 'exit')).toEqual([0, null]);
-  expect(Object.values(pids).filter((pid) => !isGone(pid))).toEqual([]);
+  expect(Object.values(pids).filter((pid) => !hasEnded(pid))).toEqual([]);
 });
 
 test('a signal in the middle of a start stops what runs by then', async () => {
@@ -48,5 +48,5 @@ test('a signal in the middle of a start stops what runs by then', async () => {
   const pids = Object.values(pidsIn(env['DATA_DIR'] as string));
   supervisor.kill('SIGINT');
   expect(await once(supervisor, 'exit')).toEqual([0, null]);
-  expect(pids.filter((pid) => !isGone(pid))).toEqual([]);
+  expect(pids.filter((pid) => !hasEnded(pid))).toEqual([]);
 });

@@ -16,7 +16,7 @@ export async function startFakes(env: Record<string, string>, options: Partial<L
   return await startLocalSystem({ env, catalogue: fakeCatalogue, ...options });
 }
 
-/** What a process was told, by its own word. */
+/** The environment of a process, as it reports it. */
 export async function environmentOf(system: LocalSystem, name: string): Promise<Record<string, string>> {
   // A worker has no other port than that of its probes.
   const address = (system.endpoints[name] ?? system.endpoints[`${name}.ops`])?.replace('ipv4:', 'http://') ?? '';
@@ -31,11 +31,11 @@ export function pidsIn(dataDir: string): Record<string, number> {
   return existsSync(join(dataDir, 'processes.json')) ? (readData(dataDir, 'processes.json') as Record<string, number>) : {};
 }
 
-/** Waits for a state of the world, and says which one did not come. */
+/** Waits for a condition, and names it if it does not come. */
 export async function eventually(what: string, ask: () => Promise<boolean> | boolean, limitMs = 30_000): Promise<void> {
   if (!(await until(ask, limitMs))) throw new Error(`did not happen: ${what}`);
 }
 
-export function isGone(pid: number): boolean {
+export function hasEnded(pid: number): boolean {
   return startTimeOf(pid) === undefined;
 }

@@ -5,7 +5,7 @@ import { testFolder } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isFree } from '../src/host/ports.ts';
 import type { LocalSystem } from '../src/system/system.ts';
-import { environmentOf, eventually, isGone, ownEnvironment, pidsIn, readData, startFakes } from './support.ts';
+import { environmentOf, eventually, hasEnded, ownEnvironment, pidsIn, readData, startFakes } from './support.ts';
 
 /** An operator's environment, with what is meant for one process and what is meant for none. */
 async function operatorsOwn(): Promise<Record<string, string>> {
@@ -41,15 +41,15 @@ describe('a running system', () => {
 
   test('no process of the system has a variable of the operator that it does not know', () => {
     for (const [name, pid] of Object.entries(pidsIn(system.dataDir))) {
-      const told = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-      const names = told.map((entry) => entry.split('=')[0] ?? '');
+      const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      const names = variables.map((entry) => entry.split('=')[0] ?? '');
       expect([
         name,
         names.filter((each) => ['SECRET_OF_OPERATOR', 'NODE_AUTH_TOKEN', 'npm_config_token', 'SERVICE_SECRET'].includes(each)),
       ]).toEqual([name, []]);
       expect([name, names.includes('MODEL_API_KEY')]).toEqual([name, name === 'answer-worker']);
       expect([name, names.includes('HTTPS_PROXY')]).toEqual([name, name === 'answer-worker']);
-      expect([name, told.filter((entry) => entry.includes('of the operator'))]).toEqual([name, []]);
+      expect([name, variables.filter((entry) => entry.includes('of the operator'))]).toEqual([name, []]);
       if (name === 'postgres' || name === 'redis') expect([name, names.includes('HOME')]).toEqual([name, false]);
     }
   });
@@ -82,7 +82,7 @@ describe('a running system', () => {
     expect(readData(system.dataDir, 'secrets.json')['KEY_HASH_SECRET']).not.toBe('k'.repeat(40));
   });
 
-  test('a worker is told where its services are and what its models need, and serves nothing but its probes', async () => {
+  test('a worker is variables where its services are and what its models need, and serves nothing but its probes', async () => {
     const worker = await environmentOf(system, 'answer-worker');
     expect(worker).toMatchObject({
       IDENTITY_ADDRESS: expect.any(String),
@@ -119,10 +119,10 @@ describe('a running system', () => {
 });
 
 describe('stopping', () => {
-  test('workers end before the services that they hand back to', async () => {
+  test('workers end before the services to which they return work', async () => {
     const system = await startFakes(await ownEnvironment());
     await system.stop();
-    expect(readFileSync(join(system.dataDir, 'logs', 'answer-worker.log'), 'utf8')).toContain('handed back to identity: 200');
+    expect(readFileSync(join(system.dataDir, 'logs', 'answer-worker.log'), 'utf8')).toContain('returned to identity: 200');
   });
 
   test('leaves no process, no listener and no note of them, and the data for the next start', async () => {
@@ -131,7 +131,7 @@ describe('stopping', () => {
     const pids = Object.values(pidsIn(system.dataDir));
     const password = readData(system.dataDir, 'secrets.json')['POSTGRES_PASSWORD'];
     await Promise.all([system.stop(), system.stop()]);
-    expect(pids.filter((pid) => !isGone(pid))).toEqual([]);
+    expect(pids.filter((pid) => !hasEnded(pid))).toEqual([]);
     for (const address of Object.values(system.endpoints)) expect(await isFree(Number(/:(\d+)(\/|$)/.exec(address)?.[1]))).toBe(true);
     for (const file of ['processes.json', 'endpoints.json', 'supervisor.json']) expect(existsSync(join(system.dataDir, file))).toBe(false);
     const again = await startFakes(env);
@@ -146,13 +146,13 @@ describe('stopping', () => {
     await expect(startFakes(env)).rejects.toThrow('The password kept in secrets.json does not open the database');
   });
 
-  test('a service that can not start ends the start, with its log shown and nothing left', async () => {
+  test('a service that cannot start ends the start, with its log shown and nothing left', async () => {
     const lines: string[] = [];
     const env = await ownEnvironment({ FAKE_FAILS: 'yes' });
     await expect(startFakes(env, { report: (line) => lines.push(line) })).rejects.toThrow(
       'identity does not start: it ended with code 3, 3 times',
     );
-    expect(lines.join('\n')).toContain('the fake fails as it was told');
+    expect(lines.join('\n')).toContain('the fake fails as it was variables');
     expect(existsSync(join(env['DATA_DIR'] as string, 'supervisor.json'))).toBe(false);
   });
 });

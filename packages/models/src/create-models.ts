@@ -63,7 +63,7 @@ export function createModels(process: ProcessContext, file: ModelsFile, { env, m
 /** As operators know it, without anything secret. */
 const nameOf = ({ baseUrl, model }: Endpoint) => `${new URL(baseUrl).host}/${model}`;
 
-/** Servers of one's own need no key, so one that is not set is told of and not demanded. */
+/** An organization's own servers need no key, so a missing key is logged and not an error. */
 function keyOf(tier: Tier, endpoint: Endpoint, { env, logger }: { env: ModelsOptions['env']; logger: ProcessContext['logger'] }) {
   if (endpoint.apiKeyEnv === undefined) return undefined;
   const key = env[endpoint.apiKeyEnv]?.trim();
@@ -75,7 +75,7 @@ function keyOf(tier: Tier, endpoint: Endpoint, { env, logger }: { env: ModelsOpt
   return undefined;
 }
 
-/** Tiers that use the same model at the same place know of each other's failures. */
+/** Tiers with the same endpoint share its circuit breaker. */
 function sharedBreakers({ monotonicNow: now }: Conditions, meters: Meters): (endpoint: Endpoint) => Breaker {
   const breakers = new Map<string, Breaker>();
   return (endpoint) => {

@@ -150,7 +150,7 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
     expect(calls()).toEqual({ main: 1, spare: 0 });
   });
 
-  test('an endpoint that can not be reached or found is left for the next', async () => {
+  test('an endpoint that cannot be reached or found is left for the next', async () => {
     for (const baseUrl of [`http://127.0.0.1:${await freePort()}/v1`, 'http://nowhere.invalid/v1']) {
       expect(await ask(open({ endpoint: { baseUrl } }).models, { stream })).toMatchObject({ content: 'From the spare one.' });
       const failure = await refusal(ask(open({ endpoint: { baseUrl }, alone: true }).models, { stream }));

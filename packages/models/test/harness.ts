@@ -8,7 +8,7 @@ import type { Conditions } from '../src/remote/route.ts';
 export interface TestModels {
   readonly models: Models;
   readonly metrics: Metrics;
-  /** What was logged, as it would be written. */
+  /** The log lines. */
   readonly logged: string[];
   /** The pauses before retries, which take no time here. */
   readonly pauses: number[];

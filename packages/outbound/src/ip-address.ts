@@ -19,12 +19,12 @@ function parseV4(text: string): IpAddress | undefined {
 }
 
 function parseV6(text: string): IpAddress | undefined {
-  const halves = text.split('::');
-  if (halves.length > 2) return undefined;
-  const [head, tail] = [groupBytes(halves[0] ?? '', halves.length === 1), halves.length === 2 ? groupBytes(halves[1] ?? '', true) : []];
+  const parts = text.split('::');
+  if (parts.length > 2) return undefined;
+  const [head, tail] = [groupBytes(parts[0] ?? '', parts.length === 1), parts.length === 2 ? groupBytes(parts[1] ?? '', true) : []];
   if (!head || !tail) return undefined;
   const missing = 16 - head.length - tail.length;
-  if (halves.length === 1 ? missing !== 0 : missing < 2) return undefined;
+  if (parts.length === 1 ? missing !== 0 : missing < 2) return undefined;
   return [...head, ...new Array<number>(missing).fill(0), ...tail];
 }
 

@@ -9,8 +9,8 @@ const limitMs = 4_000;
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 /**
- * Every address of a name, from the name servers themselves: the system's own resolver would keep one of a few threads busy
- * for each name that somebody has made slow. Only where `local` names count is that one asked as well.
+ * Every address of a name, from the name servers: the system's resolver would block one of its few threads for each slow name.
+ * It is asked as well only if `local` names count.
  */
 export function createResolve({ local }: { local: boolean }): Resolve {
   const resolver = new Resolver({ timeout: 1_500, tries: 2 });
@@ -29,7 +29,7 @@ export function createResolve({ local }: { local: boolean }): Resolve {
   return (name) => withTimeout(resolve(name), limitMs, () => new Error('the name servers took too long'));
 }
 
-/** The connection would have led where callers' requests may not go. */
+/** The name leads to an address that callers' requests may not reach. */
 export class AddressRefused extends Error {
   override name = 'AddressRefused';
   readonly code = 'ADDRESS_REFUSED';
@@ -41,8 +41,8 @@ class NameNotFound extends Error {
 }
 
 /**
- * What a socket asks for the addresses of a name. A name with a single address that may not be reached is refused as a
- * whole, and what this hands over is connected to as it is: there is no second look-up that could say something else.
+ * The look-up function of sockets. A name with one forbidden address is refused as a whole. The socket connects to the returned
+ * address, so that no second look-up can give another one.
  */
 export function guardedLookup(allowed: readonly IpNetwork[], resolve: Resolve): LookupFunction {
   async function find(name: string): Promise<{ address: string; family: number }[]> {

@@ -3,7 +3,7 @@ import { type IpNetwork, isWithin, parseNetwork } from './ip-network.ts';
 
 const among = (address: IpAddress, networks: readonly IpNetwork[]) => networks.some((network) => isWithin(address, network));
 
-/** Whether an outgoing connection that a caller asked for may go to this address. What can not be read may not. */
+/** True if a caller's request may connect to this address. Unreadable addresses are refused. */
 export function isReachable(text: string, allowed: readonly IpNetwork[]): boolean {
   const address = parseIp(text);
   return address !== undefined && judge(address, allowed);
@@ -11,7 +11,7 @@ export function isReachable(text: string, allowed: readonly IpNetwork[]): boolea
 
 function judge(address: IpAddress, allowed: readonly IpNetwork[]): boolean {
   const inner = embeddedV4(address);
-  // An IPv4 address in another coat is that address, whichever coat an operator listed.
+  // Treat an IPv4-mapped IPv6 address as its IPv4 address, in the operator's list as well.
   if (isMapped(address)) return inner.every((each) => judge(each, allowed));
   if (among(address, forbidden) || inner.some((each) => among(each, forbidden))) return false;
   if (among(address, allowed)) return true;
@@ -30,7 +30,7 @@ function networks(...texts: string[]): readonly IpNetwork[] {
   });
 }
 
-/** Never reached, whatever an operator lists: no service of anybody's lives there, and clouds hand out credentials there. */
+/** Never reached, whatever an operator lists: no receiver runs there, and clouds serve credentials there. */
 const forbidden = networks(
   '0.0.0.0/8',
   // Link-local, and the metadata services of most clouds.
@@ -52,7 +52,7 @@ const forbidden = networks(
   'fd20:ce::254/128',
 );
 
-/** Inside somebody's network: reached only where the operator lists them. From the registries of special-purpose addresses. */
+/** Internal networks, reached only if the operator lists them. From the registries of special-purpose addresses. */
 const internal = networks(
   '127.0.0.0/8',
   '::1/128',

@@ -16,8 +16,8 @@ type TargetVerdict =
 const refuse = (reason: string): TargetVerdict => ({ ok: false, reason });
 
 /**
- * Judges a URL that a caller wants requests to be sent to by what it says itself; where a name leads is judged by the
- * addresses. The URL parser of the platform, which the request goes through as well, makes all spellings of an address one.
+ * Judges a caller's URL by its text; `refusalOfTarget` judges the addresses of its name. The platform's URL parser, which the request
+ * uses as well, normalizes all spellings of an address.
  */
 export function judgeUrl(text: string, allowed: readonly IpNetwork[]): TargetVerdict {
   const spelling = faultOfSpelling(text);
@@ -32,7 +32,7 @@ export function judgeUrl(text: string, allowed: readonly IpNetwork[]): TargetVer
 
 function faultOfSpelling(text: string): string | undefined {
   if (text.length > longestUrl) return `must have at most ${longestUrl} characters`;
-  // What the parser would drop or rewrite without a word is refused, so that the URL is what it looks like.
+  // Refuse characters that the parser drops or rewrites silently, so that the URL is what it looks like.
   if (/[\s\\]/.test(text) || hasControls(text)) return 'must not contain spaces, control characters or backslashes';
   if (!/^https:\/\/[^/?#]/i.test(text)) return 'must be a URL that begins with https:// and names a host';
   if (!URL.canParse(text)) return 'must be a URL with a host that can exist';

@@ -10,7 +10,7 @@ const limitMs = 60_000;
 const rowsAtOnce = 2_000;
 
 interface DemonstrationOptions {
-  /** Of an administrator of the system's own database. */
+  /** The URL of an administrator of the system's own database. */
   readonly adminUrl: string;
   readonly readerPassword: string;
   /** The last day of the company's history; the database's own day unless given, whatever this computer's clock says. */
@@ -26,22 +26,22 @@ interface Rights {
 }
 
 /**
- * Makes the demonstration company's database, anew when its day is past, and answers with the URL at which a role that may only
- * read reaches it. Where no database may be made it is a schema beside the services' own, which only a role of its own may be shown.
+ * Creates the demonstration company's database, again when its day is past, and returns the URL of a role that may only read it.
+ * An administrator that may not create databases gets a schema beside the services' own, for a role that sees nothing else.
  */
 export async function bringUpDemonstration({ adminUrl, readerPassword, today: lastDay }: DemonstrationOptions): Promise<string> {
   const rights = await withClient(adminUrl, rightsOf);
   if (!rights.may_create_databases && !rights.may_create_roles)
     throw new LocalError('The role of DATABASE_URL may make neither databases nor roles: the demonstration has no business data.');
-  const place = rights.may_create_databases ? await ownDatabase(adminUrl, rights.database) : { url: adminUrl, schema: 'demonstration' };
-  return await withClient(place.url, async (client) => {
+  const target = rights.may_create_databases ? await ownDatabase(adminUrl, rights.database) : { url: adminUrl, schema: 'demonstration' };
+  return await withClient(target.url, async (client) => {
     await client.query('begin');
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLock]);
-    await client.query(`create schema if not exists ${place.schema}`);
-    await client.query(`set local search_path = ${place.schema}`);
+    await client.query(`create schema if not exists ${target.schema}`);
+    await client.query(`set local search_path = ${target.schema}`);
     const today = lastDay ?? (await readToday(client));
-    if ((await dayOfData(client, place.schema)) !== today) await fill(client, place.schema, today);
-    const reader = rights.may_create_roles ? await makeReader(client, { ...place, ...rights, readerPassword }) : place.url;
+    if ((await dayOfData(client, target.schema)) !== today) await fill(client, target.schema, today);
+    const reader = rights.may_create_roles ? await makeReader(client, { ...target, ...rights, readerPassword }) : target.url;
     await client.query('commit');
     return reader;
   });
@@ -73,7 +73,7 @@ async function rightsOf(client: Client): Promise<Rights> {
 async function ownDatabase(adminUrl: string, beside: string): Promise<{ url: string; schema: string }> {
   const name = `${beside.slice(0, 40)}_demonstration`;
   await withClient(adminUrl, async (client) => {
-    // Not in a transaction, which can not make databases: two starts are kept apart by the session's lock.
+    // Not in a transaction, which cannot create databases: two starts are kept apart by the session's lock.
     await client.query('select pg_advisory_lock($1)', [advisoryLock]);
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
     if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(name)}`);
@@ -89,7 +89,7 @@ async function readToday(client: Client): Promise<Day> {
   return rows[0]?.today as Day;
 }
 
-/** The day up to which the company's history goes; it stands in the schema's comment, where no reader stumbles over it. */
+/** The day up to which the company's history goes; it is kept in the schema's comment. */
 async function dayOfData(client: Client, schema: string): Promise<Day | undefined> {
   const { rows } = await client.query<{ comment: string | null }>(
     "select obj_description(oid, 'pg_namespace') as comment from pg_namespace where nspname = $1",
@@ -124,7 +124,7 @@ interface Reader extends Rights {
   readonly readerPassword: string;
 }
 
-/** It may hand on what it reads to roles that it makes, as each agent's scope is to have one. */
+/** The reader may grant what it reads to roles that it creates, because each agent's scope has one. */
 async function makeReader(client: Client, { url, schema, database, readerPassword, may_lend_roles }: Reader): Promise<string> {
   const [makesRoles, handsOn] = may_lend_roles ? ['createrole', 'with grant option'] : ['nocreaterole', ''];
   const role = `${database.slice(0, 40)}_demonstration_reader`;

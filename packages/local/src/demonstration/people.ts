@@ -35,7 +35,7 @@ export function makeEmployees(random: Random, today: Day): Row[] {
   return employees;
 }
 
-/** Whoever leads a department answers to the first of all, who answers to nobody. */
+/** Heads of departments report to the first employee, who reports to no one. */
 function managerOf(id: number, leader: number): number | null {
   if (id === 1) return null;
   return id === leader ? 1 : leader;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** The environment of this process; nothing else in this package reads it. */
 export const environment: Readonly<NodeJS.ProcessEnv> = process.env;
 
-/** Where binaries that had to be fetched are kept between runs and checkouts. */
+/** Keeps fetched binaries between runs and checkouts. */
 export function cacheFolder(env: Readonly<NodeJS.ProcessEnv> = environment): string {
   return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'agent-service');
 }
@@ -16,7 +16,7 @@ export function commandFolders(env: Readonly<NodeJS.ProcessEnv> = environment): 
   return [...new Set([...named, '/usr/local/bin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin'])];
 }
 
-/** All that a server which is not ours is told of the operator's environment. */
+/** The operator's variables that PostgreSQL and Redis get. */
 export const serverEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
   ['PATH', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'].flatMap((name) =>
     environment[name] === undefined ? [] : [[name, environment[name]]],

@@ -18,7 +18,7 @@ export function writeFileAtomically(path: string, content: string, mode = 0o600)
   renameSync(draft, path);
 }
 
-/** Removes the drafts of processes that died before they could rename them. `isRunning` tells of a pid whether its process lives. */
+/** Removes the drafts of processes that died before they could rename them. */
 export function removeDrafts(folder: string, isRunning: (pid: number) => boolean): void {
   for (const name of globSync('*.json*', { cwd: folder })) {
     const pid = /\.json(?:\.new\.\d+)?\.(\d+)\.[0-9a-f]{8}$|\.json\.new\.(\d+)$/.exec(name)?.slice(1).find(Boolean);
@@ -30,7 +30,7 @@ export function writeJson(path: string, value: unknown, mode = 0o600): void {
   writeFileAtomically(path, `${JSON.stringify(value, null, 2)}\n`, mode);
 }
 
-/** What a file holds, or undefined where there is none. One that is not whole is an error that says what to do about it. */
+/** The content of a file; undefined if there is none. A damaged file is an error that says what to do. */
 export function readJson<Schema extends z.ZodType>(path: string, schema: Schema, remedy: string): z.output<Schema> | undefined {
   const content = readIfPresent(path);
   if (content === undefined) return undefined;
@@ -39,7 +39,7 @@ export function readJson<Schema extends z.ZodType>(path: string, schema: Schema,
   return read.data;
 }
 
-/** The same of a file that can be made anew: one that is not whole is as good as none. */
+/** The same for a file that can be created again: a damaged one counts as none. */
 export function readJsonIfWhole<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | undefined {
   return schema.safeParse(parsed(readIfPresent(path) ?? '')).data;
 }

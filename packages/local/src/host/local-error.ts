@@ -1,12 +1,12 @@
-/** Something about this machine or its settings stands in the way; the message says what, why, and what to do. */
+/** A fault of this machine or its settings; the message says how to correct it. */
 export class LocalError extends Error {
   override name = 'LocalError';
 }
 
-/** The words of whatever was thrown. */
+/** The message of a thrown value. */
 export function reasonOf(cause: unknown): string {
   if (!Error.isError(cause)) return String(cause);
-  // A host with several addresses fails with one error for each, and no words of its own.
+  // A host with several addresses fails with one error for each, and without a message of its own.
   const [first] = (cause as { errors?: unknown[] }).errors ?? [];
   return first === undefined ? cause.message : reasonOf(first);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Asks again and again until the answer is yes; answers no when the time is up. */
+/** Repeats the question until it is answered with true; returns false after the limit. */
 export async function until(ask: () => Promise<boolean> | boolean, limitMs: number, everyMs = 25): Promise<boolean> {
   const end = performance.now() + limitMs;
   for (;;) {

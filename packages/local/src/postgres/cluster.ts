@@ -17,7 +17,7 @@ interface ClusterOptions {
   readonly user: ServerUser | undefined;
 }
 
-/** Makes the cluster where there is none. It appears whole or not at all, so a start that was cut short is made good by the next. */
+/** Creates the cluster if it does not exist. It appears whole or not at all, so the next start repairs one that was interrupted. */
 export async function ensureCluster(binaries: PostgresBinaries, options: ClusterOptions): Promise<void> {
   const version = readIfPresent(join(options.folder, 'PG_VERSION'))?.trim();
   if (version !== undefined) return await checkVersion(binaries, version, options.folder);
@@ -52,7 +52,7 @@ async function checkVersion(binaries: PostgresBinaries, found: string, folder: s
   );
 }
 
-/** Everybody can read it, and it outlives the checkout; only root ever needs it. */
+/** Readable by all users and kept after the checkout is removed; only root needs it. */
 const sharedCache = '/var/cache/agent-service';
 
 interface PostgresBinaries {
@@ -60,7 +60,7 @@ interface PostgresBinaries {
   readonly postgres: string;
 }
 
-/** The embedded PostgreSQL's programs, at a place where the given user can run them. */
+/** The embedded PostgreSQL's programs, in a folder where the given user can run them. */
 export async function postgresBinaries(user: ServerUser | undefined): Promise<PostgresBinaries> {
   const packageFolder = installedPackage();
   const installed = join(packageFolder, 'native');

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { isMissing, readIfPresent, writeFileAtomically } from '../host/files.ts';
 import { LocalError } from '../host/local-error.ts';
 
-/** Where clusters go whose DATA_DIR the database's user can not reach: system state that survives a reboot. */
+/** Holds clusters whose DATA_DIR the database's user cannot reach; it survives a reboot. */
 const elsewhere = '/var/lib/agent-service';
 const madeHere = /^\/var\/lib\/agent-service\/data-\w{6}\/postgres$/;
 const noteName = 'postgres-location';
@@ -19,7 +19,7 @@ export function clusterFolder(dataDir: string): string {
   if (noted !== undefined) return noted;
   if (canEnter(dataDir, serverUser(inside))) return inside;
   mkdirSync(elsewhere, { recursive: true, mode: 0o755 });
-  // A name of its own: whoever removed DATA_DIR by hand gets a new cluster, and never loses an old one to a mistake.
+  // A random name: after DATA_DIR was removed by hand there is a new cluster, and the old one is not overwritten.
   const outside = join(mkdtempSync(join(elsewhere, 'data-')), 'postgres');
   chmodSync(dirname(outside), 0o711);
   writeFileAtomically(join(dataDir, noteName), `${outside}\n`);
@@ -30,7 +30,7 @@ export function clusterFolder(dataDir: string): string {
 export function notedLocation(dataDir: string): string | undefined {
   const file = join(dataDir, noteName);
   const noted = readIfPresent(file)?.trim();
-  // Whatever stands there will be removed with DATA_DIR.
+  // This folder is removed together with DATA_DIR.
   if (noted !== undefined && !madeHere.test(noted))
     throw new LocalError(
       `${file} does not name a cluster in ${elsewhere}, where this one must be. Write its folder there, as ${elsewhere}/data-…/postgres, or remove the file to begin anew.`,
@@ -45,8 +45,8 @@ export interface ServerUser {
 }
 
 /**
- * PostgreSQL refuses to run as root. The user it runs as then: whoever owns the cluster already, else `postgres`, else `nobody`.
- * Undefined when this process is not root's: the server runs as the same user.
+ * PostgreSQL refuses to run as root. It runs as the owner of the cluster, else as `postgres`, else as `nobody`.
+ * Undefined if this process is not root's: the server runs as the same user.
  */
 export function serverUser(clusterFolder: string): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -74,7 +74,7 @@ function userNamed(name: string): ServerUser | undefined {
   return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined;
 }
 
-/** Whether that user gets through all the folders above and into this one: asked of the system, which also knows access lists. */
+/** True if that user can enter this folder and all above it. The system decides, because it also knows access lists. */
 function canEnter(folder: string, user: ServerUser | undefined): boolean {
   return spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], { ...user, cwd: '/' }).status === 0;
 }

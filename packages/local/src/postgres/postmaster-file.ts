@@ -34,7 +34,7 @@ function servesCluster(pid: number, clusterFolder: string): boolean {
   return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout.includes(clusterFolder);
 }
 
-/** A process that works in the cluster's folder, as all of a server do. Elsewhere than on Linux none is looked for. */
+/** A process whose working folder is the cluster, as that of every process of a server is. Undefined on other systems than Linux. */
 function backendOf(clusterFolder: string): number | undefined {
   if (process.platform !== 'linux') return undefined;
   const folder = realpathSync(clusterFolder);

@@ -8,7 +8,7 @@ import { ensureCluster, type PostgresProfile, postgresBinaries, serverSettings }
 import { serverUser } from './location.ts';
 import { clearPostmaster } from './postmaster-file.ts';
 
-/** PostgreSQL's code for what will not become right by waiting. */
+/** PostgreSQL's code of an error that waiting does not end. */
 const wrongPassword = '28P01';
 
 interface PostgresOptions {
@@ -18,7 +18,7 @@ interface PostgresOptions {
   readonly password: string;
 }
 
-/** Makes the cluster if need be and says how its server is run; its URL is the administrator's. */
+/** Creates the cluster if needed and returns its server's spec, whose URL is the administrator's. */
 export async function preparePostgres({ folder, port, profile, password }: PostgresOptions): Promise<ServerSpec> {
   const user = serverUser(folder);
   const binaries = await postgresBinaries(user);
@@ -32,7 +32,7 @@ export async function preparePostgres({ folder, port, profile, password }: Postg
     spawn: (log) =>
       spawn(binaries.postgres, ['-D', folder, '-p', String(port), ...settings], {
         ...user,
-        // Nothing of the operator's: functions written in other languages could read it.
+        // None of the operator's variables: functions in other languages could read them.
         env: serverEnvironment,
         cwd: '/',
         detached: true,

@@ -6,12 +6,12 @@ import { lastLines } from './log-file.ts';
 import { signalGroup } from './process-mark.ts';
 import type { ProcessSpec } from './spec.ts';
 
-/** One life of a process, from its start to its end. */
+/** One run of a process, from its start to its end. */
 export interface Life {
   readonly pid: number;
-  /** Settles with how it ended, in words; never rejects. */
+  /** Resolves with a description of the end; never rejects. */
   readonly ended: Promise<string>;
-  /** Asks it to end, and makes it after its limit. */
+  /** Asks the process to end, and kills it after its limit. */
   stop(): Promise<void>;
 }
 
@@ -23,10 +23,10 @@ export async function beginLife(spec: ProcessSpec, logFile: string): Promise<Lif
     const ended = new Promise<string>((resolve) => {
       child.once('exit', (code, signal) => resolve(signal ? `was ended by ${signal}` : `ended with code ${code}`));
     });
-    // `spawn` and `error` are exclusive: a program that can not be run has no exit.
+    // `spawn` and `error` are exclusive: a program that cannot be run has no exit.
     if (child.pid === undefined)
       await once(child, 'spawn').catch((cause: unknown) =>
-        Promise.reject(new LocalError(`${spec.name} can not be started: ${reasonOf(cause)}`, { cause })),
+        Promise.reject(new LocalError(`${spec.name} cannot be started: ${reasonOf(cause)}`, { cause })),
       );
     const pid = child.pid as number;
     // A channel that breaks is seen as the child's end; the error event itself would end this process.
@@ -46,7 +46,7 @@ async function endLife(pid: number, ended: Promise<string>, spec: ProcessSpec): 
   limit.abort();
 }
 
-/** Waits until the process says it is ready; its death or the time limit is an error that shows the end of its log. */
+/** Waits until the process is ready; its death or the time limit is an error that shows the end of its log. */
 export async function waitUntilReady(spec: ProcessSpec, life: Life, logFile: string, limitMs: number): Promise<void> {
   let ending: string | undefined;
   void life.ended.then((how) => {

@@ -17,7 +17,7 @@ interface Timing {
 
 const defaultTiming: Timing = { readyLimitMs: 60_000, rotateEveryMs: 1_000, logLimitBytes: 16 * 1024 * 1024, nextPause };
 
-/** A process that is kept running until it is told to stop. */
+/** A process that is kept running until it is stopped. */
 export interface ManagedProcess {
   readonly name: string;
   /** Undefined between a death and the next start. */
@@ -122,7 +122,7 @@ function rotateRegularly(logFile: string, supervision: Supervision): NodeJS.Time
       rotateLog(logFile, logLimitBytes);
       failed = false;
     } catch (cause) {
-      if (!failed) supervision.report(`${logFile} can not be kept small: ${reasonOf(cause)}`);
+      if (!failed) supervision.report(`${logFile} cannot be kept small: ${reasonOf(cause)}`);
       failed = true;
     }
   };
@@ -145,12 +145,12 @@ function describeDeath({ name, death, deathsInARow, pauseMs, logFile }: Death): 
   return `${name} ${death}${times}; starting it again in ${pauseMs / 1000} s. The end of ${logFile}:\n${lastLines(logFile)}`;
 }
 
-/** Runs the process to its end and says how it ended. */
+/** Runs the process to its end and returns how it ended. */
 async function runOnce(spec: ProcessSpec, supervision: Supervision, logFile: string, running: Omit<Running, 'finished'>): Promise<string> {
   try {
     running.life = await beginLife(spec, logFile);
   } catch (cause) {
-    return `can not be started: ${reasonOf(cause)}`;
+    return `cannot be started: ${reasonOf(cause)}`;
   }
   supervision.began(spec, running.life.pid);
   const death = await running.life.ended;
@@ -171,9 +171,9 @@ async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: stri
     await pause(25);
   }
   const reason = await spec.unreadyReason?.();
-  const said = reason === undefined ? '' : ` It says: ${reason}.`;
+  const reasonText = reason === undefined ? '' : ` It says: ${reason}.`;
   throw new LocalError(
-    `${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.${said} The end of ${logFile}:\n${lastLines(logFile)}`,
+    `${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.${reasonText} The end of ${logFile}:\n${lastLines(logFile)}`,
   );
 }
 
@@ -181,7 +181,7 @@ const firstPauseMs = 200;
 const longestPauseMs = 10_000;
 const stableAfterMs = 30_000;
 
-/** Whether a process ran long enough that its death counts as the first. */
+/** True if a process ran so long that its death counts as the first. */
 const isStable = (uptimeMs: number): boolean => uptimeMs >= stableAfterMs;
 
 /** How long to wait before a process that died is started again: twice as long each time, from the beginning after a stable run. */

@@ -9,26 +9,26 @@ import { isAlive, markOf, type ProcessMark, signalGroup } from './process-mark.t
 
 /** A folder that belongs to this process until it is released. */
 export interface Ownership {
-  note(name: string, pid: number, stopSignal: NodeJS.Signals): void;
-  forget(name: string): void;
+  add(name: string, pid: number, stopSignal: NodeJS.Signals): void;
+  remove(name: string): void;
   release(): void;
 }
 
-/** Takes a folder for this process: refused while another live process has it; what a dead one left running is stopped first. */
+/** Takes a folder for this process. Refused while another live process owns it; the processes of a dead owner are stopped first. */
 export async function takeFolder(folder: string): Promise<Ownership> {
-  const file = notesFile(folder);
+  const file = ownerFilePath(folder);
   const self = markOf(process.pid) as ProcessMark;
-  await stopLeftovers(Object.values(takeFile(file, self)));
-  let processes: Notes['processes'] = {};
-  const save = () => writeJson(file, { supervisor: self, processes } satisfies Notes);
+  await stopLeftProcesses(Object.values(takeOwnerFile(file, self)));
+  let processes: OwnerFile['processes'] = {};
+  const save = () => writeJson(file, { supervisor: self, processes } satisfies OwnerFile);
   save();
   return {
-    note: (name, pid, stopSignal) => {
+    add: (name, pid, stopSignal) => {
       const mark = markOf(pid);
       if (mark) processes = { ...processes, [name]: { ...mark, stopSignal } };
       save();
     },
-    forget: (name) => {
+    remove: (name) => {
       processes = Object.fromEntries(Object.entries(processes).filter(([known]) => known !== name));
       save();
     },
@@ -38,35 +38,34 @@ export async function takeFolder(folder: string): Promise<Ownership> {
 
 /** The live process that owns the folder, if there is one. */
 export function ownerOf(folder: string): ProcessMark | undefined {
-  const notes = readNotes(notesFile(folder));
+  const notes = readOwnerFile(ownerFilePath(folder));
   return notes && isAlive(notes.supervisor) ? notes.supervisor : undefined;
 }
 
-/** Stops what the folder's dead owner left running. */
+/** Stops the processes of the folder's dead owner. */
 export async function stopLeftIn(folder: string): Promise<void> {
-  await stopLeftovers(Object.values(readNotes(notesFile(folder))?.processes ?? {}));
+  await stopLeftProcesses(Object.values(readOwnerFile(ownerFilePath(folder))?.processes ?? {}));
 }
 
 /**
- * Makes the file this process's own, or refuses because a live process has it. Answers with what a dead owner left running,
- * which stays noted in the file.
+ * Writes this process into the owner file, or refuses because a live process is in it. Returns the processes of a dead owner, which
+ * stay listed in the file.
  *
- * To look whether the owner is dead and to replace it are two steps, and between them another start may have done both. So
- * whoever replaces an owner first claims its succession, in a file that is named after that one owner and has one maker: as
- * long as the claim is held and the notes are still that owner's, nobody else replaces them.
+ * Another start may replace a dead owner between our check and our write. So a start first creates a claim, a file named after the dead
+ * owner, which only one process can create. While it exists and the owner file still names that owner, no other start replaces it.
  */
-function takeFile(file: string, self: ProcessMark): Notes['processes'] {
+function takeOwnerFile(file: string, self: ProcessMark): OwnerFile['processes'] {
   for (;;) {
     if (createOnce(file, { supervisor: self, processes: {} })) return {};
-    const owner = readNotes(file);
-    // Given back a moment ago.
+    const owner = readOwnerFile(file);
+    // Released a moment ago.
     if (!owner) continue;
-    refuseIfAlive(file, owner.supervisor);
-    const claim = claimSuccession(file, owner.supervisor, self);
+    refuseLiveOwner(file, owner.supervisor);
+    const claim = claimOwnership(file, owner.supervisor, self);
     if (claim === undefined) continue;
-    if (isSame(readNotes(file)?.supervisor, owner.supervisor)) {
-      writeJson(file, { supervisor: self, processes: owner.processes } satisfies Notes);
-      // Claims to those before this process can win nothing any more.
+    if (isSame(readOwnerFile(file)?.supervisor, owner.supervisor)) {
+      writeJson(file, { supervisor: self, processes: owner.processes } satisfies OwnerFile);
+      // Claims on earlier owners are void now.
       for (const old of globSync(`${basename(file)}.after-*`, { cwd: dirname(file) })) rmSync(join(dirname(file), old), { force: true });
       return owner.processes;
     }
@@ -74,7 +73,7 @@ function takeFile(file: string, self: ProcessMark): Notes['processes'] {
   }
 }
 
-function refuseIfAlive(file: string, owner: ProcessMark): void {
+function refuseLiveOwner(file: string, owner: ProcessMark): void {
   if (!isAlive(owner)) return;
   const folder = dirname(file);
   throw new LocalError(
@@ -82,22 +81,22 @@ function refuseIfAlive(file: string, owner: ProcessMark): void {
   );
 }
 
-/** The claim's file; undefined where all has to be looked at again. Who died as it claimed is itself succeeded. */
-function claimSuccession(file: string, dead: ProcessMark, self: ProcessMark): string | undefined {
+/** The claim's file; undefined if the caller has to start over. The claim of a process that died is taken over in turn. */
+function claimOwnership(file: string, dead: ProcessMark, self: ProcessMark): string | undefined {
   const claim = `${file}.after-${dead.pid}-${encodeURIComponent(dead.startTime)}`;
   if (createOnce(claim, { supervisor: self, processes: {} })) return claim;
-  const heir = readNotes(claim)?.supervisor;
-  if (!heir) return undefined;
-  refuseIfAlive(file, heir);
-  return claimSuccession(file, heir, self);
+  const claimant = readOwnerFile(claim)?.supervisor;
+  if (!claimant) return undefined;
+  refuseLiveOwner(file, claimant);
+  return claimOwnership(file, claimant, self);
 }
 
 const isSame = (one: ProcessMark | undefined, other: ProcessMark) => one?.pid === other.pid && one.startTime === other.startTime;
 
 /** Creates the file complete and only if there is none: of two that start at once, one wins. */
-function createOnce(file: string, notes: Notes): boolean {
-  // Not named after the claim, or the winner would take it for one and remove it under its writer's hands.
-  const draft = `${notesFile(dirname(file))}.new.${process.pid}`;
+function createOnce(file: string, notes: OwnerFile): boolean {
+  // Its name differs from a claim's, so that the winner does not remove it before its writer links it.
+  const draft = `${ownerFilePath(dirname(file))}.new.${process.pid}`;
   writeFileAtomically(draft, JSON.stringify(notes));
   try {
     linkSync(draft, file);
@@ -118,32 +117,32 @@ const schema = z.object({
   processes: z.record(z.string(), mark.extend({ stopSignal: z.enum(signals) })),
 });
 
-/** What a supervisor writes down about itself and its processes, for whoever comes after its sudden death. */
-type Notes = Readonly<z.output<typeof schema>>;
+/** The content of the owner file: a supervisor and its processes, for the start after its sudden death. */
+type OwnerFile = Readonly<z.output<typeof schema>>;
 
-const notesFile = (folder: string) => join(folder, 'supervisor.json');
+const ownerFilePath = (folder: string) => join(folder, 'supervisor.json');
 
 const remedy = 'Make sure that no process of an earlier start still runs, remove this file, and try again.';
 
-function readNotes(file: string): Notes | undefined {
+function readOwnerFile(file: string): OwnerFile | undefined {
   return readJson(file, schema, remedy);
 }
 
-interface Leftover extends ProcessMark {
+interface LeftProcess extends ProcessMark {
   readonly stopSignal: NodeJS.Signals;
 }
 
 const stopLimitMs = 10_000;
 
 /** Stops processes of a dead supervisor, the last started first. A later process under the same pid is left alone. */
-async function stopLeftovers(leftovers: readonly Leftover[]): Promise<void> {
-  for (const leftover of leftovers.toReversed()) await stopLeftover(leftover);
+async function stopLeftProcesses(leftProcesses: readonly LeftProcess[]): Promise<void> {
+  for (const leftProcess of leftProcesses.toReversed()) await stopLeftProcess(leftProcess);
 }
 
-async function stopLeftover(leftover: Leftover): Promise<void> {
-  if (!isAlive(leftover)) return;
-  signalGroup(leftover.pid, leftover.stopSignal, 'leader');
-  if (await until(() => !isAlive(leftover), stopLimitMs)) return;
-  signalGroup(leftover.pid, 'SIGKILL', 'group');
-  await until(() => !isAlive(leftover), stopLimitMs);
+async function stopLeftProcess(leftProcess: LeftProcess): Promise<void> {
+  if (!isAlive(leftProcess)) return;
+  signalGroup(leftProcess.pid, leftProcess.stopSignal, 'leader');
+  if (await until(() => !isAlive(leftProcess), stopLimitMs)) return;
+  signalGroup(leftProcess.pid, 'SIGKILL', 'group');
+  await until(() => !isAlive(leftProcess), stopLimitMs);
 }

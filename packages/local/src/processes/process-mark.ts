@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { errorCode, readIfPresent } from '../host/files.ts';
 
 /**
- * When a process started, in the system's own words: together with the pid it names one process for good,
- * since pids are used again. Undefined for a process that is not there, or is dead and not yet reaped.
+ * The start time of a process in the system's own format. Together with the pid it identifies a process, because pids are reused.
+ * Undefined if there is no such process, or it is dead and not yet reaped.
  */
 export function startTimeOf(pid: number): string | undefined {
   return process.platform === 'linux' ? linuxStartTime(pid) : psStartTime(pid);
@@ -51,7 +51,7 @@ export function isAlive(mark: ProcessMark): boolean {
   return startTimeOf(mark.pid) === mark.startTime;
 }
 
-/** Sends a signal to a process, or to the whole group it leads. Answers whether there was anything to send it to. */
+/** Sends a signal to a process, or to the group it leads. Returns false if there is none. */
 export function signalGroup(pid: number, signal: NodeJS.Signals, whom: 'leader' | 'group'): boolean {
   try {
     process.kill(whom === 'group' ? -pid : pid, signal);

@@ -9,9 +9,9 @@ export interface ProcessSpec {
   prepare?(): Promise<void>;
   /** Starts the process in a group of its own, with its output where the log is. */
   spawn(log: number): ChildProcess;
-  /** Asks the process itself, once. Never rejects because the process is not there yet. */
+  /** Asks the process once. Resolves to false while it does not run yet. */
   isReady(): Promise<boolean>;
-  /** Says why a process that runs is not ready, where it tells. */
+  /** The reason why a running process is not ready, if it tells one. */
   unreadyReason?(): Promise<string | undefined>;
   /** The signal that means "finish and end". */
   readonly stopSignal: NodeJS.Signals;
@@ -23,7 +23,7 @@ export interface ServerSpec extends ProcessSpec {
   readonly url: string;
 }
 
-/** For programs that are not ours: no channel, since they would not know what to do with it. */
+/** For programs that are not ours, which do not use a channel. */
 export function outputTo(log: number): StdioOptions {
   return ['ignore', log, log];
 }
@@ -36,7 +36,7 @@ interface NodeProcessOptions {
   readonly opsPort: number;
 }
 
-/** One of our own services: it has a channel to the supervisor, whose closing tells it that it is alone, and says itself when it is ready. */
+/** One of our services: it ends when its channel to the supervisor closes, and reports its own readiness. */
 export function nodeProcess({ name, entry, workingFolder, env, opsPort }: NodeProcessOptions): ProcessSpec {
   return {
     name,
@@ -57,14 +57,14 @@ async function readFaults(url: string): Promise<string | undefined> {
       .map(([name, fault]) => `${name}: ${fault}`)
       .join(', ');
   } catch {
-    // It does not answer, or is no process of ours; its log is shown anyway.
+    // It does not answer, or is no process of ours; the error shows its log anyway.
     return undefined;
   }
 }
 
 const reportSchema = z.object({ faults: z.record(z.string(), z.string()) });
 
-/** Whether a GET is answered with 200, asked once. */
+/** Asks once if a GET is answered with 200. */
 function answersOk(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const request = get(url, { agent: false, timeout: 2000 }, (response) => {

@@ -26,7 +26,7 @@ function installed(): RedisBinary | undefined {
   return paths.map((path) => ({ path, env: {} })).find((binary) => existsSync(binary.path) && works(binary));
 }
 
-/** Whether the program starts at all, and is new enough. */
+/** True if the program starts and is new enough. */
 function works({ path, env }: RedisBinary): boolean {
   const { status, stdout } = spawnSync(path, ['--version'], { env: { ...env }, encoding: 'utf8' });
   const [, major, minor] = /v=(\d+)\.(\d+)/.exec(stdout ?? '') ?? [];
@@ -38,12 +38,12 @@ const run = promisify(execFile);
 
 /**
  * A Redis out of the Debian or Ubuntu packages, unpacked into the cache and not installed: no system service, no root.
- * Undefined where there is no apt or it can not get them.
+ * Undefined where there is no apt or it cannot get them.
  */
 async function debianRedis(works: (binary: RedisBinary) => boolean): Promise<RedisBinary | undefined> {
   const folder = join(cacheFolder(), `redis-${process.arch}`);
-  const kept = binaryIn(folder);
-  if (kept && works(kept)) return kept;
+  const cached = binaryIn(folder);
+  if (cached && works(cached)) return cached;
   if (!['apt-get', 'dpkg'].every(onPath)) return undefined;
   await rm(folder, { recursive: true, force: true });
   await unpackInto(folder);
@@ -71,7 +71,7 @@ async function unpackInto(folder: string): Promise<void> {
     for (const name of (await readdir(draft)).filter((file) => file.endsWith('.deb')))
       await run('dpkg', ['-x', name, 'root'], { cwd: draft });
     await rename(join(draft, 'root'), folder).catch((cause: unknown) => {
-      // Another start was faster; its unpacking is as good as ours.
+      // Another start was faster, and its result is the same.
       if (!['EEXIST', 'ENOTEMPTY'].includes(errorCode(cause) ?? '')) throw cause;
     });
   } finally {
@@ -94,7 +94,7 @@ async function missingPackages(name: string): Promise<string[]> {
     const { stdout } = await run('apt-get', options);
     return [...stdout.matchAll(/^'[^']+' ([^_\s]+)_/gm)].flatMap((match) => match[1] ?? []);
   } catch {
-    // The lists do not know the package; the caller decides what that means.
+    // The lists do not have the package; the caller decides.
     return [];
   }
 }
@@ -111,7 +111,7 @@ async function succeeds(command: string, options: string[], cwd: string): Promis
   );
 }
 
-/** A Redis or Valkey server on this machine, with what its environment needs. */
+/** A Redis or Valkey server on this machine, with its environment. */
 interface RedisBinary {
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;

@@ -10,9 +10,9 @@ import { findRedis } from './find-redis.ts';
 interface RedisOptions {
   readonly folder: string;
   readonly port: number;
-  /** Without one whoever reaches the port gets in: for tests only. */
+  /** Without a password every local process has access: for tests only. */
   readonly password?: string;
-  /** How many logical databases there are; 16 unless said. */
+  /** The number of logical databases; 16 unless given. */
   readonly databases?: number;
   /** Further lines of its configuration. */
   readonly directives?: readonly string[];
@@ -20,7 +20,7 @@ interface RedisOptions {
   readonly sentinel?: boolean;
 }
 
-/** Says how a Redis is run that keeps nothing on disk: all it holds can be rebuilt. */
+/** The spec of a Redis that keeps nothing on disk, because all its content can be rebuilt. */
 export async function prepareRedis({
   folder,
   port,
@@ -57,7 +57,7 @@ export async function prepareRedis({
   };
 }
 
-/** Whether a Redis answers at this URL, asked once. */
+/** Asks once if a Redis answers at this URL. */
 async function answersPing(url: string): Promise<boolean> {
   return await pingRedis(url).then(
     () => true,
@@ -77,7 +77,7 @@ async function pingRedis(url: string): Promise<void> {
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  // The promise says only that the connection is closed; why is said here.
+  // The promise rejects with a closed connection only; the reason arrives here.
   client.on('error', (cause: Error) => {
     reason = cause;
   });

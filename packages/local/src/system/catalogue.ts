@@ -1,15 +1,15 @@
 import type { SecretName } from './secrets.ts';
 
-/** What must be known of a service to run it here. A new service is one more entry. */
+/** Describes how a service runs here. A new service is one more entry. */
 export interface CatalogueEntry {
   readonly name: string;
   /** Its main file, from the repository's root. */
   readonly entry: string;
   /** `http` processes face people: they take a known port and start when everything behind them is ready. */
   readonly kind: 'grpc' | 'http' | 'worker';
-  /** Whether it owns a schema of the database. */
+  /** True if it owns a schema of the database. */
   readonly database: boolean;
-  /** Whether it runs with another role than the one that owns its schema, which it then migrates as DATABASE_OWNER_URL. */
+  /** True if it runs with another role than the schema's owner, and migrates with DATABASE_OWNER_URL. */
   readonly runtimeRole?: boolean;
   readonly redis: boolean;
   /** The only secrets it gets, besides the keys of its calls. */
@@ -20,7 +20,7 @@ export interface CatalogueEntry {
   readonly settings: readonly string[];
   /** Calls models: it gets the keys that MODELS_FILE names. */
   readonly models?: boolean;
-  /** Calls addresses outside: it gets the operator's proxies. */
+  /** Calls external addresses: it gets the operator's proxies. */
   readonly outbound?: boolean;
   /** Runs only where this setting of the operator's is true. */
   readonly enabledBy?: 'WEBHOOKS_ENABLED';

@@ -6,19 +6,19 @@ import type { CatalogueEntry } from './catalogue.ts';
 export interface Instance {
   readonly entry: CatalogueEntry;
   readonly name: string;
-  /** Of its public HTTP or its gRPC server; workers have none. */
+  /** The port of its public HTTP or gRPC server; workers have none. */
   readonly port: number | undefined;
   readonly opsPort: number;
 }
 
-/** Gives every replica its name and ports, which it keeps through all its lives. Only the first of an `http` kind has the known port. */
+/** Gives every replica its name and ports, which it keeps over all restarts. Only the first of an `http` kind has the known port. */
 export async function planInstances(
   entries: readonly CatalogueEntry[],
   replicas: ReadonlyMap<string, number>,
   knownPorts: Readonly<Record<string, number>>,
 ): Promise<Instance[]> {
   const instances: Instance[] = [];
-  // They may lie where free ports are looked for.
+  // They may be in the range of free ports.
   for (const port of Object.values(knownPorts)) reservePort(port);
   for (const entry of entries) {
     for (let index = 0; index < (replicas.get(entry.name) ?? 1); index++) {
@@ -36,7 +36,7 @@ export function targetOf(service: string, instances: readonly Instance[]): strin
   return `ipv4:${addresses.join(',')}`;
 }
 
-/** Where each process is reached, by name: what endpoints.json tells the operator's command line and engineers. */
+/** The address of each process by name, as in endpoints.json. */
 export function endpointsOf(instances: readonly Instance[]): Record<string, string> {
   const own = instances.flatMap(({ name, entry, port, opsPort }): [string, string][] => [
     ...(entry.kind === 'grpc' ? ([[name, `ipv4:127.0.0.1:${port}`]] as [string, string][]) : []),
@@ -65,7 +65,7 @@ function replicaName(service: string, index: number): string {
   return index === 0 ? service : `${service}-${index + 1}`;
 }
 
-/** The entries that run with these settings. Nobody is told the address of a service that does not. */
+/** The entries that run with these settings. The others' addresses are not passed on. */
 export function enabledEntries(catalogue: readonly CatalogueEntry[], settings: Readonly<NodeJS.ProcessEnv>): readonly CatalogueEntry[] {
   const isOff = ({ enabledBy }: CatalogueEntry) => enabledBy !== undefined && settings[enabledBy] !== 'true';
   const off = new Set(catalogue.filter(isOff).map(({ name }) => name));

@@ -31,7 +31,7 @@ interface MadeRoles {
 /** Under which the password of a service's runtime role is kept. */
 export const runtimeRoleName = (service: string): string => `${service}-runtime`;
 
-/** On a server of our own: one database for the system, closed to everybody but the services' roles. */
+/** On a server of our own: one database for the system, open to the services' roles only. */
 export async function provisionOwnServer(adminUrl: string, options: ProvisionOptions): Promise<{ adminUrl: string } & MadeRoles> {
   await asAdministrator(adminUrl, options, async (client) => {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [databaseName]);
@@ -47,7 +47,7 @@ export async function provisionOwnServer(adminUrl: string, options: ProvisionOpt
   return { adminUrl: ours.href, ...made };
 }
 
-/** In somebody's database: schemas of our own and nothing else. Where its role may not make roles, that one role serves all. */
+/** In a given database: only schemas of our own. If its role may not create roles, that one role serves all services. */
 export async function provisionGivenDatabase(url: string, options: ProvisionOptions): Promise<MadeRoles & { note: string | undefined }> {
   return await asAdministrator(url, options, async (client) => {
     const rights = await rightsOf(client);

@@ -5,13 +5,13 @@ import { notedLocation } from '../postgres/location.ts';
 import { clearPostmaster } from '../postgres/postmaster-file.ts';
 import { takeFolder } from '../processes/ownership.ts';
 
-/** Only these: DATA_DIR may be a folder in which somebody keeps other things. */
+/** Only these: DATA_DIR may hold other files as well. */
 const ours = [
   ...['postgres', 'postgres.draft', 'postgres-location', 'redis', 'logs', 'compile-cache', 'demonstration.json'],
   ...['secrets.json', 'credentials.json', 'endpoints.json', 'processes.json', 'supervisor.json.after-*'],
 ];
 
-/** Removes what a system keeps, wherever it is, after stopping what a dead supervisor left; refused while a live one has it. Answers with what else is there. */
+/** Removes all data of a system after stopping the processes of a dead supervisor; refused while a live one owns it. Returns the other files. */
 export async function removeData(dataDir: string): Promise<string[]> {
   if (!existsSync(dataDir)) return [];
   const ownership = await takeFolder(dataDir);
@@ -27,7 +27,7 @@ export async function removeData(dataDir: string): Promise<string[]> {
   return left;
 }
 
-/** Removes the cluster that DATA_DIR keeps elsewhere, if there is one: without DATA_DIR nobody would know whose it is. */
+/** Removes the cluster that DATA_DIR keeps elsewhere, if there is one: without DATA_DIR its owner would be unknown. */
 export async function removeOutsideCluster(dataDir: string): Promise<void> {
   const outside = notedLocation(dataDir);
   if (outside === undefined) return;

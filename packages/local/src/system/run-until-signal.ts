@@ -3,7 +3,7 @@ import { LocalError } from '../host/local-error.ts';
 import { readCredentials } from './secrets.ts';
 import { type LocalOptions, type LocalSystem, startLocalSystem } from './system.ts';
 
-/** Runs a system in the foreground, until a signal ends it: then, and when it can not start, nothing of it is left. */
+/** Runs a system in the foreground until a signal. After it, and after a failed start, no process is left. */
 export async function runUntilSignal(options: LocalOptions): Promise<void> {
   const stop = new AbortController();
   const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -26,7 +26,7 @@ export async function runUntilSignal(options: LocalOptions): Promise<void> {
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
-  // The timer keeps this process alive when all servers are somebody else's.
+  // The timer keeps this process alive when all servers run elsewhere.
   const alive = setInterval(() => undefined, 60_000);
   return new Promise((resolve) => {
     const done = () => {

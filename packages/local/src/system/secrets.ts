@@ -18,26 +18,26 @@ export const secretNames = Object.keys(makers) as SecretName[];
 const serverSecrets = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'DEMONSTRATION_PASSWORD'] as const;
 
 const secretsSchema = z.record(z.string(), z.string());
-const remedy = 'Bring the file back from a copy: without its secrets the data can not be opened. Or begin anew with: npm run reset';
+const remedy = 'Bring the file back from a copy: without its secrets the data cannot be opened. Or start over with: npm run reset';
 
 export interface Secrets {
   readonly settings: Readonly<Record<SecretName, string>>;
   readonly postgresPassword: string;
   readonly redisPassword: string;
-  /** Of the role that reads the demonstration's business data. */
+  /** The password of the role that reads the demonstration's business data. */
   readonly demonstrationPassword: string;
   /** The password of a service's database role. */
   readonly databasePassword: (service: string) => string;
 }
 
-/** The secrets of this DATA_DIR, made on first use and kept. What the environment sets wins, and is not written down. */
+/** The secrets of this DATA_DIR, made on first use and secrets. The environment takes precedence and is not stored. */
 export function loadSecrets(dataDir: string, services: readonly string[], env: Readonly<NodeJS.ProcessEnv>): Secrets {
   const file = join(dataDir, 'secrets.json');
   const known = readJson(file, secretsSchema, remedy) ?? {};
   const missing = Object.entries(allMakers(services)).filter(([name]) => known[name] === undefined);
-  const kept = { ...known, ...Object.fromEntries(missing.map(([name, make]) => [name, make()])) };
-  if (missing.length > 0) writeJson(file, kept);
-  const value = (name: string) => kept[name] as string;
+  const secrets = { ...known, ...Object.fromEntries(missing.map(([name, make]) => [name, make()])) };
+  if (missing.length > 0) writeJson(file, secrets);
+  const value = (name: string) => secrets[name] as string;
   return {
     settings: Object.fromEntries(secretNames.map((name) => [name, env[name] || value(name)])) as Record<SecretName, string>,
     postgresPassword: value('POSTGRES_PASSWORD'),
@@ -72,7 +72,7 @@ const credentialsSchema = z.object({
   oauth: z.object({ client_id: z.string(), client_secret: z.string() }),
 });
 
-/** What `npm start` leaves in DATA_DIR/credentials.json: the one clear copy of the demonstration's keys besides the banner. */
+/** DATA_DIR/credentials.json: besides the banner the only clear copy of the demonstration's keys. */
 export type Credentials = z.output<typeof credentialsSchema>;
 
 /** Undefined where there is no such file, or none that is whole: then new credentials are made. */

@@ -27,7 +27,7 @@ export interface Database {
   /** The administrator's URL of the system's database. */
   readonly adminUrl: string;
   readonly urls: DatabaseUrls;
-  /** Of services that do not run with the role that owns their schema. */
+  /** The URLs of schema owners, for services that run with another role. */
   readonly ownerUrls: DatabaseUrls;
 }
 
@@ -67,7 +67,7 @@ export async function bringUpRedis({ settings, secrets, run }: Omit<ServerContex
 
 const connectLimitMs = 5000;
 
-/** Refuses a database that can not be used, with the words of a person who wants to mend it. */
+/** Refuses a database that cannot be used, and says how to correct it. */
 async function checkDatabase(url: string): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: connectLimitMs });
   client.on('error', () => undefined);
@@ -92,18 +92,18 @@ async function checkRedis(url: string, sentinelMaster: string | undefined): Prom
 
 function unusable(setting: string, url: string, server: string, cause: unknown): LocalError {
   return new LocalError(
-    `${setting} (${withoutPassword(url)}) can not be used: ${reasonOf(cause)}\nStart that server or correct ${setting}; without the setting, npm start brings up a ${server} of its own.`,
+    `${setting} (${withoutPassword(url)}) cannot be used: ${reasonOf(cause)}\nStart that server or correct ${setting}; without the setting, npm start brings up a ${server} of its own.`,
     { cause },
   );
 }
 
-/** Of a list of nodes, each may have a password of its own. */
+/** Each node of a list may have its own password. */
 function withoutPassword(urls: string): string {
   const hidden = (url: string) => {
     if (!URL.canParse(url)) return url;
-    const shown = new URL(url);
-    if (shown.password) shown.password = '***';
-    return shown.href;
+    const output = new URL(url);
+    if (output.password) output.password = '***';
+    return output.href;
   };
   return urls.split(',').map(hidden).join(',');
 }

@@ -29,10 +29,10 @@ export function startServices({ instances, database, settings, stack, ...given }
     const env = childEnvironment({ ...given, instance, instances, compileCache, ...databaseUrlsOf(entry.name) });
     return stack.run(nodeProcess({ name, entry: resolve(repositoryRoot, entry.entry), workingFolder: repositoryRoot, env, opsPort }));
   };
-  return async (what: string, wanted: (entry: CatalogueEntry) => boolean): Promise<void> => {
-    const chosen = instances.filter(({ entry }) => wanted(entry));
-    if (chosen.length === 0) return;
-    await stack.together(`${what} (${chosen.map(({ name }) => name).join(', ')})`, chosen.map(start));
+  return async (what: string, isSelected: (entry: CatalogueEntry) => boolean): Promise<void> => {
+    const selected = instances.filter(({ entry }) => isSelected(entry));
+    if (selected.length === 0) return;
+    await stack.together(`${what} (${selected.map(({ name }) => name).join(', ')})`, selected.map(start));
   };
 }
 
@@ -47,7 +47,7 @@ interface ChildEnvironmentOptions {
   readonly compileCache: string;
 }
 
-/** What Node, the C library, tracing and TLS read for themselves. Nothing by a prefix: NODE_AUTH_TOKEN is a secret. */
+/** Variables that Node, the C library, tracing and TLS read. None is selected by a prefix: NODE_AUTH_TOKEN is a secret. */
 const ofTheMachine = [
   ...['PATH', 'HOME', 'USER', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'UV_THREADPOOL_SIZE'],
   ...['NODE_OPTIONS', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE', 'NODE_V8_COVERAGE', 'NODE_NO_WARNINGS', 'NODE_DEBUG'],
@@ -61,7 +61,7 @@ const ofEveryProcess = [
   ...['GRPC_TLS_CA_FILE', 'GRPC_TLS_CERT_FILE', 'GRPC_TLS_KEY_FILE', 'GRPC_ALLOW_PLAINTEXT'],
 ];
 
-/** All that a process is told: of the operator's environment and of our settings only what its entry in the catalogue asks for. */
+/** The environment of a process: only the variables and settings that its entry in the catalogue lists. */
 function childEnvironment(options: ChildEnvironmentOptions): Record<string, string> {
   const { instance, operator, secrets, databaseUrl, databaseOwnerUrl, redisUrl, compileCache } = options;
   const { entry } = instance;
@@ -85,7 +85,7 @@ function childEnvironment(options: ChildEnvironmentOptions): Record<string, stri
   };
 }
 
-/** The names of what this process may be told of the operator's environment. Whatever else stands there is none of its business. */
+/** The names of the operator's variables that this process gets. It gets no others. */
 export function namesFor(entry: CatalogueEntry, operator: Readonly<NodeJS.ProcessEnv>): string[] {
   const keys = entry.models ? modelKeyNames(operator['MODELS_FILE']) : [];
   return [...ofTheMachine, ...ofEveryProcess, ...entry.settings, ...(entry.outbound ? proxies : []), ...keys];

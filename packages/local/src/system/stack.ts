@@ -34,7 +34,7 @@ export function createStack({ dataDir, registry, report }: StackOptions): Stack 
 
   const stopAll = async () => {
     for (const layer of layers.toReversed()) await Promise.all(layer.map((process) => process.stop()));
-    // What was being prepared when the stop came finds out here that it is too late, before DATA_DIR is given back.
+    // A layer that is being prepared ends here with an error, before DATA_DIR is released.
     await underWay;
     registry.release();
   };
@@ -62,7 +62,7 @@ export function createStack({ dataDir, registry, report }: StackOptions): Stack 
   };
 }
 
-/** What DATA_DIR tells about the running system; kept current, and gone when the system has stopped. */
+/** The files in DATA_DIR that describe the running system; they are removed when it has stopped. */
 interface Registry {
   began(spec: ProcessSpec, pid: number): void;
   ended(spec: ProcessSpec): void;
@@ -70,7 +70,7 @@ interface Registry {
   release(): void;
 }
 
-/** Takes DATA_DIR for this process: one system at a time, and what a dead supervisor left is stopped first. */
+/** Takes DATA_DIR for this process: one system at a time; the processes of a dead supervisor are stopped first. */
 export async function openRegistry(dataDir: string): Promise<Registry> {
   // As root, PostgreSQL runs as another user and must get through to its cluster; everything else in here is closed to it.
   mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
@@ -91,7 +91,7 @@ class FolderRegistry implements Registry {
   }
 
   began(spec: ProcessSpec, pid: number): void {
-    this.#ownership.note(spec.name, pid, spec.stopSignal);
+    this.#ownership.add(spec.name, pid, spec.stopSignal);
     this.#pids.set(spec.name, pid);
     this.#save();
   }
@@ -99,7 +99,7 @@ class FolderRegistry implements Registry {
   ended(spec: ProcessSpec): void {
     this.#pids.delete(spec.name);
     this.#save();
-    this.#ownership.forget(spec.name);
+    this.#ownership.remove(spec.name);
   }
 
   publishEndpoints(endpoints: Readonly<Record<string, string>>): void {

@@ -16,9 +16,9 @@ import { createStack, openRegistry } from './stack.ts';
 export interface LocalOptions {
   /** The operator's settings, as in the environment: PORT, DATA_DIR, DATABASE_URL, REDIS_URL, REPLICAS and what services understand. */
   readonly env: Readonly<NodeJS.ProcessEnv>;
-  /** Called when everything behind the `http` processes is ready, and before they start. */
+  /** Called before the `http` processes start, when all others are ready. */
   readonly seed?: (system: LocalSystem, report: (line: string) => void) => Promise<void>;
-  /** Lines for the person who waits. */
+  /** Receives progress lines. */
   readonly report?: (line: string) => void;
   /** Aborting stops a start halfway; whatever runs by then is stopped. */
   readonly signal?: AbortSignal;
@@ -29,14 +29,14 @@ export interface LocalOptions {
 
 /** A running system of all processes on this machine. */
 export interface LocalSystem {
-  /** Of the first gateway. */
+  /** The URL of the first gateway. */
   readonly url: string;
   readonly dataDir: string;
   /** Where every process is reached, by name; the same as endpoints.json. */
   readonly endpoints: Readonly<Record<string, string>>;
   /** The secrets that the services share. */
   readonly secrets: Readonly<Record<SecretName, string>>;
-  /** Of the role that reads the demonstration's business data. */
+  /** The password of the role that reads the demonstration's business data. */
   readonly demonstrationPassword: string;
   readonly processes: ReadonlyMap<string, ManagedProcess>;
   /** Stops everything in reverse order; further calls wait for the first. */
@@ -81,7 +81,7 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
     };
     const start = startServices({ instances, operator: env, secrets, database, redisUrl, settings, stack });
     await start('services', ({ kind }) => kind === 'grpc');
-    // A layer of their own, so that they can still hand back to services what they have in hand when everything stops.
+    // A layer of their own, so that a stop lets them return their work while the services still run.
     await start('workers', ({ kind }) => kind === 'worker');
     await options.seed?.(system, report);
     await start('the public API', ({ kind }) => kind === 'http');
@@ -110,7 +110,7 @@ async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: 
   }
 }
 
-/** A client of a service of this system, which speaks as the one named. */
+/** A client of a service of this system that signs its calls as `as`. */
 export function clientOf<Name extends ServiceName>(
   system: Pick<LocalSystem, 'endpoints' | 'secrets'>,
   service: Name,

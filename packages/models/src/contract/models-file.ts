@@ -5,7 +5,7 @@ import { DEFAULT_PRICES, type Tier, type TierPrice } from './tiers.ts';
 
 export { costEstimate, DEFAULT_PRICES, type Tier, type TierPrice, tiers } from './tiers.ts';
 
-/** Where one model is served. */
+/** One model at one address. */
 export interface Endpoint {
   readonly provider: 'openai-compatible' | 'anthropic';
   readonly baseUrl: string;
@@ -20,7 +20,7 @@ export interface Endpoint {
 
 export interface TierModels {
   readonly price: TierPrice;
-  /** What prompt and answer may take up together. */
+  /** The tokens of prompt and answer together. */
   readonly contextTokens: number;
   readonly maxOutputTokens: number;
   /** The provider, then its fallbacks; empty for the built-in one. */
@@ -31,7 +31,7 @@ export interface ModelsFile {
   readonly tiers: Readonly<Record<Tier, TierModels>>;
 }
 
-/** All that is wrong is told at once, each fault with its place in the file. */
+/** Reports all faults together, each with its path in the file. */
 export async function readModelsFile(path: string | undefined): Promise<ModelsFile> {
   const given = modelsFile.safeParse(path === undefined ? { tiers: {} } : await readJson(path));
   if (given.success) return given.data;
@@ -142,7 +142,7 @@ const tierOf = (given: GivenTier, standard: TierPrice) => ({
 
 const byTier = { Fast: tier, Smart: tier, Expert: tier, Premium: tier } satisfies Record<Tier, unknown>;
 
-/** What a models file may say; nothing unknown passes, so that no misspelt name is silently a default. */
+/** The schema of a models file. Unknown names are refused, so that a misspelt one is not silently a default. */
 const modelsFile = z.strictObject({ tiers: z.strictObject(byTier) }).transform(({ tiers }) => ({
   tiers: {
     Fast: tierOf(tiers.Fast, DEFAULT_PRICES.Fast),

@@ -30,10 +30,10 @@ export type JsonSchema = JSONSchema7;
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** Of one object; what the model sends is any object, so `run` judges it. */
+  /** The schema of one object. A model may send any object, so `run` validates it. */
   readonly parameters: JsonSchema;
   /**
-   * Answers with text for the model, also where the model has asked for something impossible. Whatever is thrown ends
+   * Returns text for the model, also for an impossible request. An exception ends
    * the answer. Calls of one step run at the same time.
    */
   run(input: unknown, signal: AbortSignal): Promise<string>;
@@ -43,7 +43,7 @@ export interface ModelAnswer {
   readonly content: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Who answered, as `api.example.com/model-name` or `built-in`. */
+  /** The endpoint that answered: `api.example.com/model-name` or `built-in`. */
   readonly endpoint: string;
 }
 
@@ -52,11 +52,11 @@ export interface AnswerOptions {
   readonly signal: AbortSignal;
   /** Called for streamed requests only. All deltas since the last restart make up the content. */
   onDelta(text: string): void;
-  /** The deltas so far are void: another try began. */
+  /** Voids the deltas so far: another attempt began. */
   onRestart(): void;
 }
 
-/** Whoever can answer: a configured model or the built-in stand-in for one. */
+/** A configured model, or the built-in provider. */
 export interface Provider {
   answer(request: ModelRequest, options: AnswerOptions): Promise<ModelAnswer>;
 }

@@ -1,14 +1,14 @@
-/** The model tiers that agents are made for, the plainest first. */
+/** The model tiers, the plainest first. */
 export const tiers = ['Fast', 'Smart', 'Expert', 'Premium'] as const;
 
 export type Tier = (typeof tiers)[number];
 
-/** What an answer of a tier costs, in credits. */
+/** The price of an answer of a tier, in credits. */
 export interface TierPrice {
   readonly base: number;
   readonly per1kInput: number;
   readonly per1kOutput: number;
-  /** What an answer costs at most, and what is held for it. */
+  /** The most that an answer costs; its hold. */
   readonly ceiling: number;
 }
 

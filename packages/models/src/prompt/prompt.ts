@@ -11,9 +11,9 @@ interface Prompt {
 }
 
 /**
- * What the model reads: the agent's instructions and the form of its answers as the system prompt, then the conversation, then what the caller sent
- * along, then the newest message as it is. The oldest exchanges give way where there is too little room; the rest never does. No two messages
- * of a role follow each other: servers whose templates know only turns refuse that.
+ * Builds the prompt: instructions and output format as the system prompt, the conversation, the caller's context, the newest message. The oldest
+ * exchanges are left out when there is too little room. Roles alternate, because servers whose templates know only turns refuse
+ * anything else.
  */
 export function buildPrompt({ instructions, context, history, message, output }: Asked, tokens: number): Prompt {
   const system = systemPrompt(instructions, outputInstructions(output));
@@ -27,7 +27,7 @@ export function buildPrompt({ instructions, context, history, message, output }:
   return { messages, tokens: fixed + sum(kept.map(({ content }) => content)) };
 }
 
-/** What one side said in a row, as one message. */
+/** Joins consecutive messages of one role. */
 function inTurns(said: readonly Turn[]): Turn[] {
   const turns: Turn[] = [];
   for (const { role, content } of said) {
@@ -73,7 +73,7 @@ const charts =
 const outputInstructions = (output: Output): string =>
   [formats[output.format], output.charts ? charts : ''].filter((line) => line !== '').join('\n');
 
-/** What a provider adds around each message for its role. */
+/** Tokens that a provider adds to each message for its role. */
 const tokensPerMessage = 4;
 
 export const messageTokens = (content: string): number => estimateTokens(content) + tokensPerMessage;

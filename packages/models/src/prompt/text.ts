@@ -2,13 +2,13 @@
 export const cleanText = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
 interface TextCleaner {
-  /** What can be passed on now; half a character waits for its other half. */
+  /** The text that can be passed on now; half a character waits for its other half. */
   push(piece: string): string;
-  /** What is left at the end. */
+  /** The rest at the end. */
   flush(): string;
 }
 
-/** Cleans a text that comes in pieces; together they are what `cleanText` makes of the whole. */
+/** Cleans a text that comes in pieces, with the same result as `cleanText` of the whole. */
 export function textCleaner(): TextCleaner {
   let half = '';
   return {

@@ -51,20 +51,20 @@ describe('the breaker', () => {
   test('says how long it is left alone still, and when a trial has ended however it did', async () => {
     for (const how of ['succeed', 'fail', 'drop'] as const) {
       const { breaker, fail, pass } = open();
-      expect(breaker.standing()).toEqual({ probeInMs: 0 });
+      expect(breaker.state()).toEqual({ probeInMs: 0 });
       fail(3);
       pass(30);
-      expect(breaker.standing()).toEqual({ probeInMs: 70 });
+      expect(breaker.state()).toEqual({ probeInMs: 70 });
       pass(100);
       const trial = breaker.enter();
-      const { probed } = breaker.standing();
+      const { probed } = breaker.state();
       let ended = false;
       void probed?.then(() => (ended = true));
       await Promise.resolve();
       expect([probed === undefined, ended]).toEqual([false, false]);
       trial?.[how]();
       await probed;
-      expect(breaker.standing()).toEqual({ probeInMs: how === 'fail' ? 100 : 0 });
+      expect(breaker.state()).toEqual({ probeInMs: how === 'fail' ? 100 : 0 });
     }
   });
 

@@ -1,37 +1,37 @@
 interface Permit {
   succeed(): void;
   fail(): void;
-  /** The call says nothing about the endpoint, as one that its caller ended. */
+  /** For a call that says nothing about the endpoint, such as one that its caller ended. */
   drop(): void;
 }
 
 export interface Breaker {
   /**
-   * Leave for one call, or undefined while the endpoint is left alone. A call that `continues` what was begun before the
-   * breaker opened always gets it: the failures of a moment with many calls must not take from each its further tries.
+   * A permit for one call; undefined while the breaker is open. A call that `continues` an attempt series from before the breaker
+   * opened always gets one: a moment of failures with many calls must not take their remaining attempts.
    */
   enter(options?: { continues: boolean }): Permit | undefined;
-  /** For those who would rather wait than go elsewhere. */
-  standing(): Standing;
+  /** For callers that wait for this endpoint. */
+  state(): BreakerState;
 }
 
-interface Standing {
-  /** So long it is left alone; 0 when a call may enter, or when one tries it at the moment. */
+interface BreakerState {
+  /** Time until the next probe; 0 if a call may enter, or a probe is under way. */
   readonly probeInMs: number;
-  /** Resolves when the call that tries it has ended. */
+  /** Resolves when the probe has ended. */
   readonly probed?: Promise<void>;
 }
 
 interface BreakerOptions {
   readonly now: () => number;
-  /** So many in a row open it. */
+  /** Failures in a row that open it. */
   readonly failures: number;
-  /** After so long one call tries the endpoint again. */
+  /** Time until one call probes the endpoint. */
   readonly pauseMs: number;
   readonly onChange: (open: boolean) => void;
 }
 
-/** Leaves an endpoint alone that only fails. Calls beside the one that tries it again get no leave: they may go elsewhere. */
+/** Stops calls to an endpoint that fails in a row. While one call probes it, the others get no permit and use a fallback. */
 export function createBreaker({ now, failures, pauseMs, onChange }: BreakerOptions): Breaker {
   let inARow = 0;
   let openUntil: number | undefined;
@@ -70,7 +70,7 @@ export function createBreaker({ now, failures, pauseMs, onChange }: BreakerOptio
       probe = Promise.withResolvers();
       return permit(true);
     },
-    standing() {
+    state() {
       if (probe) return { probeInMs: 0, probed: probe.promise };
       return { probeInMs: openUntil === undefined ? 0 : Math.max(0, openUntil - now()) };
     },

@@ -17,11 +17,11 @@ interface CallListener {
   onText(text: string): void;
 }
 
-/** One model at one address, as an answer meets it. */
+/** One model at one address. */
 export interface RemoteEndpoint {
   readonly name: string;
   readonly breaker: Breaker;
-  /** One try. Rejects with a ModelFailure, or with the signal's reason when that ended it. */
+  /** One attempt. Rejects with a ModelFailure, or with the signal's reason if that ended it. */
   call(request: StepRequest, listener: CallListener): Promise<Step>;
 }
 
@@ -62,7 +62,7 @@ export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: Endp
   return { name, breaker, call };
 }
 
-/** What a provider cut for its content is no answer. A refusal in the model's own words is one. */
+/** A text that the provider filtered is no answer. A refusal in the model's own words is one. */
 function demandAnswer({ text, calls, finish }: Step, mustAnswer: boolean): void {
   const isRefusal = finish.raw === 'stop' && text.trim() !== '';
   if (finish.unified === 'content-filter' && !isRefusal) throw new ModelFailure('filtered');
@@ -74,7 +74,7 @@ interface CallLimit {
   /** Ends the call when its caller does or its time is up. */
   readonly signal: AbortSignal;
   readonly expired: boolean;
-  /** Something came: the time to the next piece begins anew. */
+  /** Restarts the time limit of the next piece. */
   progress(): void;
   end(): void;
 }

@@ -16,7 +16,7 @@ type FailureKind =
   | 'filtered';
 
 interface KindDefinition {
-  /** The same call may go well in a moment. */
+  /** The same call may succeed in a moment. */
   readonly mayPass: boolean;
   /** Speaks against the endpoint, not only against this request. */
   readonly countsAgainstEndpoint: boolean;
@@ -27,7 +27,7 @@ const kinds: Record<FailureKind, KindDefinition> = {
   rate_limited: { mayPass: true, countsAgainstEndpoint: true, message: 'limits the rate of calls' },
   server_error: { mayPass: true, countsAgainstEndpoint: true, message: 'failed' },
   timeout: { mayPass: true, countsAgainstEndpoint: true, message: 'took too long' },
-  connection: { mayPass: true, countsAgainstEndpoint: true, message: 'can not be reached' },
+  connection: { mayPass: true, countsAgainstEndpoint: true, message: 'cannot be reached' },
   cut: { mayPass: true, countsAgainstEndpoint: true, message: 'ended its answer in the middle' },
   malformed: { mayPass: true, countsAgainstEndpoint: true, message: 'answered with what is no answer' },
   too_large: { mayPass: false, countsAgainstEndpoint: false, message: 'sent too much' },
@@ -45,7 +45,7 @@ interface FailureFacts {
   retryAfterMs?: number | undefined;
 }
 
-/** Carries no text of the provider's and nothing of the request: both may hold what no log may. */
+/** Carries no text of the provider and nothing of the request, because errors are logged. */
 export class ModelFailure extends Error {
   override name = 'ModelFailure';
   readonly kind: FailureKind;
@@ -71,7 +71,7 @@ export class ModelFailure extends Error {
   }
 }
 
-/** What anything thrown by a provider's client means. */
+/** Classifies an error of a provider's client. */
 export function classify(cause: unknown, now: number): ModelFailure {
   const chain = causesOf(cause);
   const known = chain.find((one) => one instanceof ModelFailure);
@@ -139,7 +139,7 @@ function wordIn(data: unknown): string | undefined {
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** What a provider's Retry-After says, as seconds or as a date; undefined if it says nothing that can be understood. */
+/** The pause of a provider's Retry-After, given as seconds or as a date; undefined if it is neither. */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const inMs = Number(headers['retry-after-ms'] || Number.NaN);
   if (Number.isFinite(inMs)) return Math.max(0, inMs);

@@ -1,13 +1,13 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import type { ModelFailure } from './failure.ts';
 
-/** What operators see of the calls to providers. */
+/** Metrics and logs of the calls to providers. */
 export interface Meters {
   succeeded(endpoint: string, ms: number): void;
   failed(endpoint: string, ms: number, failure: ModelFailure): void;
   /** The caller ended it. */
   aborted(endpoint: string, ms: number): void;
-  /** There is such an endpoint, and nothing against it. */
+  /** Registers an endpoint with a closed breaker. */
   present(endpoint: string): void;
   breaker(endpoint: string, open: boolean): void;
 }
@@ -15,7 +15,7 @@ export interface Meters {
 export function createMeters({ metrics, logger }: ProcessContext): Meters {
   const seconds = metrics.seconds('model_call_seconds', 'Duration of calls to model providers', ['endpoint', 'outcome']);
   const failures = metrics.counter('model_call_failures_total', 'Calls to model providers that gave no answer', ['endpoint', 'kind']);
-  const open = metrics.gauge('model_breaker_open', 'Whether an endpoint is left alone after failing in a row', ['endpoint']);
+  const open = metrics.gauge('model_breaker_open', '1 while the circuit breaker of an endpoint is open', ['endpoint']);
   return {
     succeeded: (endpoint, ms) => seconds.observe({ endpoint, outcome: 'answered' }, ms / 1000),
     aborted: (endpoint, ms) => seconds.observe({ endpoint, outcome: 'aborted' }, ms / 1000),

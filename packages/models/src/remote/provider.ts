@@ -72,7 +72,7 @@ async function answer(
 
 const betweenSteps = '\n\n';
 
-/** The text of an answer as it grows over the steps, and as a reader of its deltas sees it: both are always the same. */
+/** The text of an answer over its steps; always equal to what a reader of its deltas has. */
 interface Transcript {
   readonly text: string;
   /** A call of the model begins; what the one before it left unfinished is void. */

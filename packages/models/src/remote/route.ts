@@ -8,13 +8,13 @@ import type { Step } from './step.ts';
 interface RouteListener {
   readonly signal: AbortSignal;
   onText(text: string): void;
-  /** Another try begins; the text of the one before is void. */
+  /** Called before each attempt, which voids the text of the one before. */
   onTry(): void;
 }
 
-/** The way of one answer through its tier's endpoints. */
+/** The calls of one answer to its tier's endpoints. */
 interface Route {
-  /** Whose the last answer was. */
+  /** The endpoint of the last success. */
   readonly endpoint: string;
   /** One call of a model: tries and fallbacks until there is an answer, or `provider_error`. Goes on where the last one ended. */
   call(request: StepRequest, listener: RouteListener): Promise<Step>;
@@ -40,7 +40,7 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
     throw noAnswer(outcome.failure);
   }
 
-  /** Neither: all of them are left alone at the moment. */
+  /** Without a failure and a step, all breakers are open. */
   async function tryAll(request: StepRequest, listener: RouteListener): Promise<Outcome> {
     let failure: ModelFailure | undefined;
     for (; at < endpoints.length; at += 1) {
@@ -64,7 +64,7 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
     }
   }
 
-  /** No failure and no step: the endpoint is left alone at the moment. */
+  /** Without a failure and a step, the endpoint's breaker is open. */
   async function tryOnce(request: StepRequest, listener: RouteListener, continues: boolean): Promise<Outcome> {
     const endpoint = endpoints[at];
     const permit = endpoint?.breaker.enter({ continues });
@@ -101,7 +101,7 @@ function noAnswer(last: ModelFailure | undefined): ServiceError {
   return new ServiceError('provider_error', { message, details: { reason: last.kind }, cause: last });
 }
 
-/** Before the second and the third try. */
+/** Before the second and the third attempt. */
 const pausesMs = [500, 1_000] as const;
 const jitter = 0.2;
 const longestRetryAfterMs = 10_000;
@@ -115,34 +115,34 @@ export function pauseBeforeRetry(failure: ModelFailure, triesSoFar: number, rand
 }
 
 const longestMs = 5_000;
-/** So that those who wait do not all come at once. */
+/** Spreads the calls of waiting answers. */
 const jitterMs = 500;
 
 type Waiting = Pick<Conditions, 'pause' | 'random'>;
 
-/** Waits until the first of endpoints that are all left alone may be tried again, or is being tried. */
+/** With all breakers open, waits until the first endpoint may be probed or is being probed. */
 async function untilProbe(breakers: readonly Breaker[], { pause, random }: Waiting, signal: AbortSignal): Promise<void> {
-  const standings = breakers.map((breaker) => breaker.standing());
-  const waitMs = Math.min(longestMs, ...standings.map(({ probeInMs }) => probeInMs));
+  const states = breakers.map((breaker) => breaker.state());
+  const waitMs = Math.min(longestMs, ...states.map(({ probeInMs }) => probeInMs));
   if (waitMs > 0) await pause(waitMs + jitterMs * random(), signal);
 }
 
-/** Waits for what the first finds who tries one of them: it is true for all. */
+/** Waits for the outcome of the first probe, which counts for all. */
 async function untilProbed(breakers: readonly Breaker[], { pause, random }: Waiting, signal: AbortSignal): Promise<void> {
-  const trials = breakers.flatMap((breaker) => breaker.standing().probed ?? []);
+  const trials = breakers.flatMap((breaker) => breaker.state().probed ?? []);
   if (trials.length === 0) return;
   const ended = new AbortController();
   const limit = pause(longestMs + jitterMs * random(), AbortSignal.any([signal, ended.signal]));
   try {
     await Promise.race([...trials, limit]);
   } finally {
-    // What it rejects with is its own end.
+    // Its rejection is only our own abort.
     limit.catch(() => undefined);
     ended.abort();
   }
 }
 
-/** What tests replace to decide time and chance. */
+/** Time and randomness, which tests replace. */
 export interface Conditions {
   /** Milliseconds on a clock that is never set back. */
   readonly monotonicNow: () => number;

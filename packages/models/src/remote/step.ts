@@ -12,7 +12,7 @@ import {
 import { cleanText, estimateTokens, textCleaner } from '../prompt/text.ts';
 import { classifyStreamed, ModelFailure } from './failure.ts';
 
-/** What one call of a model came to. */
+/** The result of one call of a model. */
 export interface Step {
   readonly text: string;
   readonly reasoning: string;
@@ -28,7 +28,7 @@ interface StepListener {
   onProgress(): void;
 }
 
-/** What an answer may be at most, in characters: beyond any length that models are asked for. */
+/** The longest answer in characters, above any length that models are asked for. */
 const longestText = 1_000_000;
 
 export async function generateStep(model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<Step> {

@@ -15,11 +15,11 @@ export const toolDefinitions = (tools: readonly Tool[]): LanguageModelV4Function
 
 interface RunOptions {
   readonly signal: AbortSignal;
-  /** Of one result. */
+  /** The limit of one result. */
   readonly resultBytes: number;
 }
 
-/** A call, and what to tell the model without running it if it can not be run. */
+/** A call, and the text for the model if it cannot be run. */
 interface CheckedCall {
   readonly call: LanguageModelV4ToolCall;
   readonly input: Record<string, unknown>;
@@ -79,7 +79,7 @@ async function run({ tool, input, fault }: CheckedCall, signal: AbortSignal): Pr
   return tool && fault === '' ? tool.run(input, signal) : fault;
 }
 
-/** What the model said, for it to read again; faulty arguments as none, because providers refuse them. */
+/** The model's own message; faulty arguments are left out, because providers refuse them. */
 function askedMessage({ text, reasoning }: { text: string; reasoning: string }, checked: readonly CheckedCall[]): LanguageModelV4Message {
   return {
     role: 'assistant',
@@ -104,7 +104,7 @@ const resultPart = ({ call, fault }: CheckedCall, value: string): LanguageModelV
   output: { type: fault === '' ? 'text' : 'error-text', value },
 });
 
-/** Cut between two characters, and said so. */
+/** Cuts between two characters, and says so. */
 function clip(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));

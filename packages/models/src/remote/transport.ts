@@ -24,8 +24,8 @@ const headersOfUse = ['content-type', 'retry-after', 'retry-after-ms'];
 
 /**
  * HTTP to the models' providers: connections are kept and as many are opened as there are answers under way. Redirects are
- * not followed and no compression is asked for, so neither keys nor memory can be drawn out of it. Who calls sets the limits
- * of time by the signal.
+ * not followed and no compression is asked for, so neither keys nor memory can be drawn out of it. Callers set time limits
+ * by the signal.
  */
 export function createTransport(): Transport {
   const agent = new Agent({
@@ -83,7 +83,7 @@ async function readAll(body: Readable, limit: number): Promise<Buffer<ArrayBuffe
   return Buffer.concat(chunks);
 }
 
-/** What of the body comes first; the connection is ended where there is more. */
+/** The start of the body; a longer body ends the connection. */
 async function readStart(body: Readable, limit: number): Promise<Buffer<ArrayBuffer>> {
   const { chunks } = await readChunks(body, limit);
   return Buffer.concat(chunks).subarray(0, limit);

@@ -43,7 +43,7 @@ export interface StartedServer {
 export async function startServer(spec: ServerSpec, folder: string, ownership: Ownership): Promise<StartedServer> {
   const log = join(folder, `${spec.name}.log`);
   const life = await beginLife(spec, log);
-  ownership.note(spec.name, life.pid, spec.stopSignal);
+  ownership.add(spec.name, life.pid, spec.stopSignal);
   try {
     await waitUntilReady(spec, life, log, readyLimitMs);
   } catch (cause) {
