@@ -9,7 +9,7 @@ import { mentionedTables } from './schema/measures.ts';
 import { type Schema, withKeysByName } from './schema/schema.ts';
 import { type Hit, hitsStatements } from './schema/values.ts';
 import { type Data, type Tool, toolData, type Unreadable } from './tools/data.ts';
-import { isColouring, isTalk, withDeeds } from './words/vocabulary.ts';
+import { isColouring, isTalk, replaceVerbs } from './words/vocabulary.ts';
 import { type Word, wordsOf } from './words/words.ts';
 
 /** Ends every answer, so that no reader takes it for a language model's. */
@@ -42,7 +42,7 @@ const signed = ({ text, members }: Reply, format: Output['format']): string =>
 
 interface Asked {
   readonly message: string;
-  /** What the same person asked before, newest last. */
+  /** The same user's earlier messages, newest last. */
   readonly earlier: readonly string[];
   readonly output: Output;
 }
@@ -120,7 +120,7 @@ async function readWith(said: ReturnType<typeof combine>, schema: Schema, data: 
   const hits = await hitsOf(said.words, schema, data);
   if ('error' in hits) return hits;
   const { words: left, hits: still } = latest(hits, said);
-  const words = withDeeds(left);
+  const words = replaceVerbs(left);
   return { words, reading: read(words, schema, still) };
 }
 

@@ -11,7 +11,7 @@ function titleOf({ operation, amount, base, distinct }: Figure): string {
   return `${{ avg: 'average', median: 'median', min: 'lowest', max: 'highest' }[operation]} ${what}`;
 }
 
-/** What the numbers of a figure are called, in their order. */
+/** The titles of a figure's numbers, in order. */
 export function figureTitles(figure: Figure): string[] {
   if (figure.rate) return [`share of ${spoken(figure.base.name)} in %`];
   const title = titleOf(figure);
@@ -20,7 +20,7 @@ export function figureTitles(figure: Figure): string[] {
   return share ? [title, 'share in %'] : [title];
 }
 
-/** What was counted, in words, so that a reader can object; with the days of its spans where they are told. */
+/** Describes what was counted, so that a reader can object; with the days of its periods if they are known. */
 export function describeIntent(intent: Intent, [days, daysBefore]: readonly string[] = []): string {
   const { base, conditions, span, comparison, compared, without } = intent;
   const distinct = intent.kind === 'figure' ? intent.distinct : undefined;

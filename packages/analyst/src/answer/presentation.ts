@@ -18,14 +18,14 @@ export interface Reply {
   readonly members: Readonly<Record<string, unknown>>;
 }
 
-/** What is said without any rows. */
+/** A reply without rows. */
 export const told = (message: string): Reply => ({ text: message, members: { message } });
 
 export const fenced = (language: 'json' | 'vega-lite', value: unknown): string =>
   `\`\`\`${language}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 
 interface About {
-  /** What was counted. */
+  /** The description of what was counted. */
   readonly counted: string;
   /** Words of the question that colour it and are left out. */
   readonly unplaced: readonly string[];

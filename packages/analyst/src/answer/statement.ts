@@ -8,7 +8,7 @@ import { figureTitles } from './description.ts';
 
 interface Statement {
   readonly sql: string;
-  /** What the columns are called in the answer; those after them are the days of the spans, from the first to the last one. */
+  /** The titles of the answer's columns. Further columns hold the first and last days of the periods. */
   readonly titles: readonly string[];
 }
 
@@ -92,7 +92,7 @@ function numbersSql(figure: Figure, amount: string | undefined, tables: Tables):
 
 function dimensionSql(dimension: Dimension, { day }: Figure, tables: Tables): string {
   if (dimension.kind === 'column') return shownSql(tables.column(dimension.table, dimension.column), dimension.type);
-  // Whoever read the question saw to it that there is a day.
+  // The interpretation made sure that there is a day.
   const column = day ? tables.column(day.table, day.column) : 'current_date';
   return `to_char(date_trunc('${dimension.grain}', ${column}), '${formats[dimension.grain]}')`;
 }

@@ -109,13 +109,13 @@ function placedStems(intent: Intent, { schema, concept, words }: Filtered): Set<
     ...hits.flatMap(valueStems),
   ]);
 
-  /** Whose rows the base leads to: `payments from customers`. */
+  /** Tables whose rows the base refers to: `payments from customers`. */
   function reached(): string[] {
     return mentionedTables(words, schema).flatMap(({ table }) => (pathTo(schema, base, table.name) ? [table.name] : []));
   }
 }
 
-/** Of other words for a table those that stand together: a manager is no account manager. */
+/** A table's name of several words counts only as a whole: a manager is no account manager. */
 const saidNames = (name: string, words: readonly Word[]) => [
   ...stemsOfName(name),
   ...namesOf(name)
@@ -158,12 +158,12 @@ export interface Doubts {
   readonly names: readonly string[];
   /** Words such as `never`, which would turn the answer round. */
   readonly turning: readonly string[];
-  /** What rows were to be put together by. */
+  /** Words by which rows should be grouped. */
   readonly groups: readonly string[];
   readonly others: readonly string[];
 }
 
-/** What the words without a place are: neighbours make one name. */
+/** Classifies the words that the intent does not use; neighbouring names count as one. */
 export function doubtsOf(unplaced: readonly Word[], words: readonly Word[]): Doubts {
   const doubts = { names: [] as string[], groups: [] as string[], others: [] as string[] };
   const tellsNames = namesStandOut(words);

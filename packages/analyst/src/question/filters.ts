@@ -10,7 +10,7 @@ import type { Span, Without } from './intent.ts';
 
 interface Filters {
   readonly used: readonly Hit[];
-  /** What has not happened yet to the rows: `not shipped`. */
+  /** Conditions on events that have not happened yet: `not shipped`. */
   readonly conditions: readonly Condition[];
 }
 

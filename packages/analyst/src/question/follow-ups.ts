@@ -25,7 +25,7 @@ interface Combined {
   readonly own: number;
 }
 
-/** What is said now, then what of the turns before it still holds: a new span of time takes the place of the old one. */
+/** Joins the message with the words of earlier messages that still apply: a new period replaces the old one. */
 export function combine(words: readonly Word[], earlier: readonly string[], longest: number): Combined {
   let all = [...words];
   for (const text of earlier.slice(-mostTurns).toReversed()) {
@@ -43,7 +43,7 @@ function stillSaid(before: readonly Word[], now: readonly Word[]): Word[] {
   return before.filter((_, at) => !replaced.has(at));
 }
 
-/** What names something to ask of; a shorter turn such as `last month?` went on itself. */
+/** True for a message that names a subject; a shorter one such as `last month?` continues the one before it. */
 const standsAlone = (words: readonly Word[]) => !goesOn(words) && words.length > shortest;
 const shortest = 3;
 

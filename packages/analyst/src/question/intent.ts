@@ -9,7 +9,7 @@ import type { Period } from '../words/periods.ts';
 export interface Comparison {
   readonly operator: '>' | '>=' | '<' | '<=';
   readonly number: number;
-  /** Of a range, which holds both of its ends. */
+  /** The upper end of a range, inclusive. */
   readonly to?: number;
 }
 
@@ -35,7 +35,7 @@ interface Common {
   readonly span: Span | undefined;
   /** The day by which rows are put into weeks, months and years. */
   readonly day: DateColumn | undefined;
-  /** Of each row: of what is measured, or else of the column that the words name. */
+  /** A condition on each row: on the measured amount, or else on the column that the words name. */
   readonly comparison: Comparison | undefined;
   readonly compared: Column | undefined;
   readonly without: Without | undefined;
@@ -61,7 +61,7 @@ export interface Figure extends Common {
   readonly share: boolean;
   /** Which part of all rows has the values that are asked for, in percent. */
   readonly rate: boolean;
-  /** Of the number that is shown. */
+  /** A condition on the shown number. */
   readonly having: Comparison | undefined;
   /** How many groups there are, in place of the groups. */
   readonly countGroups: boolean;

@@ -47,7 +47,7 @@ export interface Reading {
   readonly unplaced: readonly Word[];
 }
 
-/** What a question asks for, in the way that leaves the fewest words without a place; undefined where it is not understood. */
+/** Interprets a question in the way that leaves the fewest words unused; undefined if it is not understood. */
 export function read(words: readonly Word[], schema: Schema, hits: readonly Hit[]): Reading | undefined {
   const { measures, stems } = conceptMeasures(words, schema);
   const mentions = mentionedTables(withoutConcept(words, measures.length > 0 ? stems : []), schema);

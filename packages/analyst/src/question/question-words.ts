@@ -94,7 +94,7 @@ const spokenNumber = (words: readonly Word[]): Operation | undefined => {
   return has(words, 'total', 'sum') ? 'sum' : undefined;
 };
 
-/** What is done with the numbers; undefined where the rows themselves are wanted. */
+/** The operation on the numbers; undefined if the question asks for rows. */
 export function operationOf(words: readonly Word[], measure: Measure, { grouped, namesRows }: Asks): Operation | undefined {
   // Show revenue asks for a number, and show overdue invoices for invoices.
   if (isListing(words) && !grouped && (namesRows || !measure.operation)) return spokenNumber(words);
@@ -145,7 +145,7 @@ const operators: readonly (readonly [phrase: string, operator: Comparison['opera
 export interface Said {
   readonly comparison: Comparison;
   readonly at: number;
-  /** Of the word after them. */
+  /** The index of the word after them. */
   readonly end: number;
   /** `more than 5 times` counts what was done. */
   readonly times: boolean;

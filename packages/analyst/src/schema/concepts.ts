@@ -1,4 +1,4 @@
-/** What is done with the numbers of rows. */
+/** The operation on the numbers of rows. */
 export type Operation = 'count' | 'sum' | 'avg' | 'median' | 'min' | 'max';
 
 /** Where a figure stands, in the usual names of tables and columns. */
@@ -24,7 +24,7 @@ interface Concept {
 const notCancelled = ['status', "<> 'cancelled'", 'without cancelled ones'] as const;
 const notCancelledOrder = ['orders', 'status', "<> 'cancelled'", 'without cancelled orders'] as const;
 
-/** What people call the figures of a company, and where such figures are usually found. The first place that fits is taken. */
+/** Business terms for figures, and the tables and columns that usually hold them. The first match is used. */
 export const concepts: readonly Concept[] = [
   {
     phrases: ['order value', 'basket size', 'order size'],

@@ -3,7 +3,7 @@ import { indexOfStems, stemsOfName, type Word } from '../words/words.ts';
 import { mentionedTables } from './measures.ts';
 import { type Column, type ColumnKind, columnOf, pathTo, reachable, type Schema, type Table, tableOf } from './schema.ts';
 
-/** What rows are put together by: spans of time, or the values of a column that the base leads to. */
+/** A criterion by which rows are grouped: periods, or the values of a column that the base refers to. */
 export type Dimension =
   | { readonly kind: 'time'; readonly grain: Grain }
   | { readonly kind: 'column'; readonly table: string; readonly column: string; readonly type: ColumnKind };

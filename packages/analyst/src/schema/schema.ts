@@ -1,6 +1,6 @@
 import { stemsOfName } from '../words/words.ts';
 
-/** What the analyst knows of the tables in scope. */
+/** The kinds of columns that the analyst distinguishes. */
 export type ColumnKind = 'number' | 'text' | 'date' | 'boolean' | 'other';
 
 export interface Column {

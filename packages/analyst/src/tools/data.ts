@@ -29,7 +29,7 @@ export interface Tool {
 /** Describing is cheap but not free; who has more tables in scope asks about the first of them. */
 const mostTables = 100;
 
-/** The data that a request's tools give access to; undefined without such tools. What is known of the tables lasts for one answer. */
+/** The data that a request's tools give access to; undefined without such tools. The schema is read once for each answer. */
 export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | undefined {
   const call = (name: string) => {
     const tool = tools.find((one) => one.name === name);

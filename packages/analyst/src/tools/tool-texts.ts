@@ -9,7 +9,7 @@ export interface ListedTable {
 
 const noTables = '(no tables are available)';
 
-/** What `list_tables` said; undefined where that is no list, and so an explanation for people. */
+/** Parses the text of `list_tables`; undefined if it is an explanation and no list. */
 export function readTableList(text: string): ListedTable[] | undefined {
   if (text.trim() === noTables) return [];
   const tables: ListedTable[] = [];
@@ -36,7 +36,7 @@ export interface DescribedKey {
   readonly references: string;
 }
 
-/** What `describe_table` said, line by line; what is no column and no key is for people. */
+/** Parses the text of `describe_table` line by line; lines that are no column and no key are ignored. */
 export function readDescription(text: string): DescribedTable {
   const columns: Column[] = [];
   const keys: DescribedKey[] = [];
@@ -115,7 +115,7 @@ interface Rows {
 
 const endOfRows = /^\((?:the first )?\d+ rows?(?:; there are more\b.*)?\)$/;
 
-/** What `query` said: a header, a line each and how many they are; undefined where it says in words why there are none. */
+/** Parses the text of `query`: a header, a line for each row, and their number; undefined if it is an explanation. */
 export function readRows(text: string): Rows | undefined {
   if (text === '(no rows)') return { rows: [], truncated: false };
   const lines = text.split('\n');

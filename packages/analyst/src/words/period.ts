@@ -19,7 +19,7 @@ export interface Period {
 
 /** `the same month last year`: a span of the words, so many weeks, months or years before. */
 export interface SameSpan {
-  /** What is the same; a period runs no longer than it does now. */
+  /** The repeated unit; a `period` ends at the same day as the present one. */
   readonly noun: Grain | 'period';
   readonly back: Exclude<Grain, 'day'>;
   /** In words. */

@@ -138,7 +138,7 @@ function ofYearBefore(words: readonly Word[], at: number, grain: Grain): Named |
   return before && { ...before, label: `this ${grain} last year`, grain, length: from + 2 - at };
 }
 
-/** Rows in weeks or months begin with a whole one, where nobody named the day. */
+/** Rows in weeks or months begin with a whole one, if the question names no day. */
 export function inWhole(period: Period, grain: Grain | undefined): Period {
   if (!grain || period.from === undefined || period.rolling === undefined || period.rolling === 'day') return period;
   return { ...period, from: `date_trunc('${grain}', ${period.from})::date` };
@@ -149,7 +149,7 @@ export const grainOf = (word: Word | undefined): Grain | undefined =>
 
 const small = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
 
-/** Beyond it a number is none that anybody counts. */
+/** Larger numbers are not counts. */
 const largest = 1e15;
 
 export function numberOf(word: string | undefined): number | undefined {
@@ -193,7 +193,7 @@ const endsRange = (words: readonly Word[], at: number) =>
 
 const isYear = (word: string) => /^(19|20)\d{2}$/.test(word);
 
-/** Of the year that follows it in the words, else of the last one in which it has begun. */
+/** The months of the year that follows in the words, else of the last year in which they have begun. */
 function monthsPeriod({ label, first, count }: { label: string; first: number; count: number }, following: readonly Word[]): Named {
   const [year, grain] = [following[0]?.lower ?? '', following[1]?.lower];
   const ends = (from: string) => `(${from} + interval '${count} month${count === 1 ? '' : 's'}')::date`;
@@ -244,7 +244,7 @@ function besideSpan(words: readonly Word[], at: number): Named | undefined {
   return { ...common, ahead: period.ahead === true, from: word === 'since' ? period.from : period.to, to: undefined };
 }
 
-/** What may be between two numbers that look like years. */
+/** Words that make two numbers amounts although they look like years. */
 const ofNumbers = /^(total|amount|value|price|cost|salary|quantity|unit|limit|stock|level)$/;
 
 /** between 2020 and 2022, from 2020 to 2022: with all of both years */
@@ -256,7 +256,7 @@ function betweenYears(words: readonly Word[], at: number): Named | undefined {
 }
 
 /**
- * What growth is measured over: the span so far, against as many days of the one before it. Spans that are over are whole ones;
+ * The two periods that growth compares: the present one so far, against as many days of the one before it. Spans that are over are whole ones;
  * undefined for spans that have no such neighbour.
  */
 export function lastToTheSameDay(period: Period | undefined): { now: Period; before: Period } | undefined {
