@@ -19,8 +19,8 @@ export async function creditsProcess(databaseUrl: string, settings: Record<strin
       return clients.operator;
     },
     close: () => clients.close(),
-    async start() {
-      await process.start();
+    async start(faults) {
+      await process.start(faults);
       // The earlier ones would wait out their pauses between attempts to connect.
       clients.close();
       clients = connectTo(process.address);
