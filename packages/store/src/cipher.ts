@@ -1,17 +1,45 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { setting } from '@agent-service/runtime';
+import { z } from 'zod';
+
+const keyBytes = 32;
+const isKey = (key: string) => /^[A-Za-z0-9+/_-]+={0,2}$/.test(key) && Buffer.from(key, 'base64').length === keyBytes;
+
+/** `1:<base64 of 32 bytes>,2:…`; the highest version seals new values. */
+export const versionedKeys = z
+  .string()
+  .transform((value) => value.split(',').map((entry) => entry.trim().split(':')))
+  .refine(
+    (entries) => entries.every(([version = '', key = '', ...more]) => /^\d{1,5}$/.test(version) && isKey(key) && more.length === 0),
+    'must be a list of version:key, each key 32 bytes in base64',
+  )
+  .refine((entries) => new Set(entries.map(([version]) => Number(version))).size === entries.length, 'must have each version once')
+  .transform((entries) => new Map(entries.map(([version, key]) => [Number(version), Buffer.from(key as string, 'base64')])));
+
+/** Settings of every service that keeps sealed values. */
+export const encryptionSettings = {
+  ENCRYPTION_KEYS: versionedKeys,
+  /** How long a process only opens with a new key before it seals with it, so that by then every replica has the key. */
+  ENCRYPTION_KEY_AHEAD_SECONDS: setting.integer(600, 0, 86_400),
+};
+
+export interface EncryptionConfig {
+  readonly ENCRYPTION_KEYS: ReadonlyMap<number, Buffer>;
+  readonly ENCRYPTION_KEY_AHEAD_SECONDS: number;
+}
 
 const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Encryption at rest. The context (which row, which column) must be the same on the way out. */
+/** Encryption at rest. The context (the row and the column) must be the same when a value is opened. */
 export interface Cipher {
   encrypt(clear: string, context: string): string;
-  /** The failure of what does not open names the setting and the key's version, and nothing else. */
+  /** The error of a value that does not open names the setting and the key's version, and nothing else. */
   decrypt(sealed: string, context: string): string;
 }
 
-/** Every key opens; `sealing` says at each time which one seals: the newest, unless given. */
+/** Every key opens; `sealing` returns the version that seals now, by default the newest. */
 export function createCipher(keys: ReadonlyMap<number, Buffer>, sealing: () => number = () => Math.max(...keys.keys())): Cipher {
   return {
     encrypt(clear, context) {
@@ -41,9 +69,28 @@ function open(key: Buffer, sealed: Buffer, context: string): string {
 }
 
 function keyOf(keys: ReadonlyMap<number, Buffer>, version: string): Buffer {
-  // What is stored may not be ours: only what is a version is repeated.
+  // The stored text may come from elsewhere, so the error repeats it only where it is a version.
   if (!/^\d{1,5}$/.test(version)) throw new Error('what is stored was not sealed under any of ENCRYPTION_KEYS');
   const key = keys.get(Number(version));
   if (!key) throw new Error(`ENCRYPTION_KEYS has no version ${version}`);
   return key;
+}
+
+interface KeyVersions {
+  /** Versions for which this process has keys. */
+  readonly configured: readonly number[];
+  /** Versions under which values are stored. */
+  readonly stored: readonly number[];
+  /** Whether every replica has had time to get the keys that this one has. */
+  readonly isSettled: boolean;
+}
+
+/**
+ * Returns the version to seal under: the newest, or for a while the one in use if no value is sealed under the newest yet. A replica
+ * without the new key could not open such values.
+ */
+export function sealingVersion({ configured, stored, isSettled }: KeyVersions): number {
+  const newest = Math.max(...configured);
+  const known = stored.filter((version) => configured.includes(version));
+  return isSettled || known.length === 0 || known.includes(newest) ? newest : Math.max(...known);
 }

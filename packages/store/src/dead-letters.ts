@@ -1,6 +1,6 @@
 import { type Implementation, operators, ServiceError } from '@agent-service/contracts';
+import { isoTime } from './sql.ts';
 import type { Store } from './store.ts';
-import { isoTime } from './time.ts';
 
 const mostAtOnce = 200;
 

@@ -46,3 +46,18 @@ async function runOnPool(pool: Pool, query: QueryConfig): Promise<QueryResult> {
     client.release(isBroken);
   }
 }
+
+/** The parameters of a statement that is built from parts. */
+export interface Parameters {
+  readonly values: unknown[];
+  /** Adds the value and returns its placeholder. */
+  add(value: unknown): string;
+}
+
+export function parameters(): Parameters {
+  const values: unknown[] = [];
+  return { values, add: (value) => `$${values.push(value)}` };
+}
+
+/** A timestamp as the driver returns it (the session's time zone is UTC), in the form that callers see. */
+export const isoTime = (stored: string): string => new Date(stored).toISOString();

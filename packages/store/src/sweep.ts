@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ProcessContext } from '@agent-service/runtime';
+import { sleep } from '@agent-service/work';
 
-/** Removes what has outlived its time, in bounded steps, until the process stops. A step answers how much it did. */
+/** Repeats a bounded step until the process stops. A step returns how much it did; after one that did nothing there is a pause. */
 export function startSweep(process: ProcessContext, name: string, everyMs: number, step: () => Promise<number>): void {
   async function run(): Promise<void> {
     while (!process.stopping.aborted) {
@@ -9,8 +9,7 @@ export function startSweep(process: ProcessContext, name: string, everyMs: numbe
         process.logger.warn({ event: 'sweep_failed', sweep: name, err: cause });
         return 0;
       });
-      // An aborted pause is the process stopping.
-      if (done === 0) await pause(everyMs, undefined, { signal: process.stopping }).catch(() => undefined);
+      if (done === 0) await sleep(everyMs, process.stopping);
     }
   }
   const running = run();

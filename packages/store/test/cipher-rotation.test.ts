@@ -236,17 +236,17 @@ test('a new key only opens until every replica can have it; when one of them use
   let time = 0;
   const early = replica(keys([1, a], [2, b]), { ahead: 600, now: () => time });
   const sealed = () => early.cipher.encrypt('x', 'y').slice(0, 2);
-  await early.look();
+  await early.inspect();
   expect(sealed()).toBe('1:');
   time = 599_999;
   await early.turn();
   expect([sealed(), await versions(), await early.older(), early.events]).toEqual(['1:', ['1'], { 'secrets.sealed': 2 }, []]);
   const late = replica(keys([1, a], [2, b]), { ahead: 600, now: () => time });
-  await late.look();
+  await late.inspect();
   time = 600_000;
   await early.turn();
   expect([sealed(), await versions()]).toEqual(['2:', ['2']]);
-  await late.look();
+  await late.inspect();
   expect(late.cipher.encrypt('x', 'y')).toMatch(/^2:/);
 });
 
