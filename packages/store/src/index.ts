@@ -1,3 +1,4 @@
+export { defineEntity, type InferEntity, LockMode, p } from '@mikro-orm/postgresql';
 export { type AuditEvent, auditMessage, writeAudit } from './audit.ts';
 export { boundChangesJson } from './audit-bounds.ts';
 export { type Cipher, createCipher, encryptionSettings, versionedKeys } from './cipher.ts';

@@ -14,7 +14,7 @@ const schema = z.object({
   CURSOR_SECRET: setting.secret(),
   IDENTITY_ADDRESS: setting.text(),
   WEBHOOK_ALLOWED_NETWORKS: networksSetting(),
-  /** Without it nobody is told by e-mail; the log and the audit log still say it. */
+  /** Without it no mail is sent about a disabled webhook; the log and the audit log record it. */
   SMTP_URL: setting.url('smtp:', 'smtps:').optional(),
   SMTP_FROM: setting.text().default('Agent Service <agent-service@localhost>'),
 });

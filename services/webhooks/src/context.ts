@@ -1,9 +1,9 @@
 import type { Logger } from '@agent-service/runtime';
 import type { Cipher, Cursors, Relay, Store } from '@agent-service/store';
-import type { Lines } from './lines/lines.ts';
+import type { Dispatch } from './dispatch.ts';
 import type { Months } from './store/months.ts';
 
-/** What the methods of this service work with. */
+/** Dependencies of the methods of this service. */
 export interface WebhooksContext {
   readonly store: Store;
   readonly logger: Logger;
@@ -11,8 +11,8 @@ export interface WebhooksContext {
   readonly cursors: Cursors;
   readonly auditRelay: Relay;
   readonly months: Months;
-  readonly lines: Lines;
-  /** Why requests may not be sent to a URL; undefined when they may. */
+  readonly dispatch: Dispatch;
+  /** The reason why requests may not be sent to a URL; undefined if they may. */
   readonly refusalOfUrl: (url: string) => Promise<string | undefined>;
   readonly now: () => number;
 }

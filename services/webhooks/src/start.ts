@@ -1,25 +1,25 @@
 import { createClient, serve } from '@agent-service/contracts';
 import { createResolve, refusalOfTarget } from '@agent-service/outbound';
-import { createProducer, openRedis } from '@agent-service/queues';
+import { createProducer, type DeliveriesJob, openRedis, type Producer } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
-import { createCursors, migrate, openCipher, openStore, relayAudit } from '@agent-service/store';
+import { createCursors, migrate, openCipher, openStore, relayAudit, startSweep, sweepIdempotency } from '@agent-service/store';
 import type { WebhooksConfig } from './config.ts';
 import type { WebhooksContext } from './context.ts';
-import { createLines } from './lines/lines.ts';
-import { createMailer } from './mail/mailer.ts';
-import { createNotifier } from './mail/notifier.ts';
+import { createDispatch, createRecovery } from './dispatch.ts';
+import { createMailer, createNotifier } from './notifier.ts';
 import { implementation } from './rpc/index.ts';
+import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
 import { createMonths } from './store/months.ts';
-import { sealedPlaces } from './store/sealed-places.ts';
-import { startSweeps } from './sweeps.ts';
+import { sealedColumns } from './store/sealed-columns.ts';
+import { dropVoid, removeDeletedWebhooks } from './store/webhooks.ts';
 
 const schema = 'webhooks';
 
-/** Composes the service; answers with its gRPC port. */
+/** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: WebhooksConfig, now: () => number = process.clock.now): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
-  const store = await openStore(process, config, { schema, entities: [] });
+  const store = await openStore(process, config, { schema, entities });
   const months = createMonths(store);
   await months.ensure(now());
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'webhooks', config });
@@ -30,15 +30,45 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
   const context: WebhooksContext = {
     store,
     logger: process.logger,
-    cipher: await openCipher(process, store, config, sealedPlaces),
+    cipher: await openCipher(process, store, config, sealedColumns),
     cursors: createCursors(config.CURSOR_SECRET),
     months,
     auditRelay: relayAudit(process, store, identity),
-    lines: createLines({ process, store, jobs, now }),
+    dispatch: createDispatch({ process, store, jobs, now }),
     refusalOfUrl: (url) => refusalOfTarget(url, allowed, resolve),
     now,
   };
   const mailer = createMailer(process, config, now);
   startSweeps(process, { context, jobs, notify: createNotifier({ store, identity, mailer, logger: process.logger, now }) });
   return await serve(process, config, 'webhooks', implementation(context));
+}
+
+const everySecond = 1_000;
+const everyMinute = 60_000;
+const everyTenMinutes = 600_000;
+const removedAtOnce = 1_000;
+
+interface SweepsOptions {
+  context: WebhooksContext;
+  jobs: Producer<DeliveriesJob>;
+  /** Sends one notice; resolves to 0 if none is due. */
+  notify: () => Promise<number>;
+}
+
+/** Every replica runs these sweeps; rows that one has claimed are skipped by the others. */
+function startSweeps(process: ProcessContext, { context, jobs, notify }: SweepsOptions): void {
+  const { store, now } = context;
+  startSweep(process, 'lost deliveries', everySecond, createRecovery({ ...context, jobs }));
+  startSweep(process, 'void deliveries', everySecond, () => store.transaction(({ sql }) => dropVoid(sql, now(), removedAtOnce)));
+  startSweep(process, 'notices', everySecond, notify);
+  startSweep(process, 'months', everyTenMinutes, () => turnMonths(process, context));
+  startSweep(process, 'deleted webhooks', everyMinute, () => removeDeletedWebhooks(store.sql, now(), removedAtOnce));
+  startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
+}
+
+async function turnMonths({ logger }: ProcessContext, { months, now }: WebhooksContext): Promise<number> {
+  await months.ensure(now());
+  const dropped = await months.drop(now());
+  if (dropped.length > 0) logger.info({ event: 'months_dropped', partitions: dropped });
+  return 0;
 }

@@ -1,7 +1,7 @@
 import { createCipher } from '@agent-service/store';
 import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { secretContext } from '../src/store/sealed-places.ts';
+import { secretContext } from '../src/store/sealed-columns.ts';
 import { type Booted, boot, query } from './booted.ts';
 import { asCaller } from './clients.ts';
 
@@ -78,7 +78,7 @@ async function begin(service: Booted) {
 
 test('secrets are sealed anew under a rotated key, those that sign along too, and sign without the old one', async () => {
   const before = await startWith(1);
-  const { endpoint, secret: former } = await create(before);
+  const { endpoint, secret: previous } = await create(before);
   const id = endpoint?.id ?? '';
   const { secret } = await as(() => before.gateway.rotateSecret({ endpointId: id }));
   const { endpoint: gone } = await create(before);
@@ -93,7 +93,7 @@ test('secrets are sealed anew under a rotated key, those that sign along too, an
   expect((await stored())[0]?.updated_at).toEqual(first?.updated_at);
   await query(own.url, 'delete from endpoints where id = $1', [gone?.id]);
   const after = await startWith(2);
-  expect((await begin(after)).get(id)).toEqual([secret, former]);
+  expect((await begin(after)).get(id)).toEqual([secret, previous]);
 });
 
 test('what a repeat is answered with is left to go by itself, and opens until then', async () => {

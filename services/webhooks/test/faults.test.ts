@@ -86,7 +86,7 @@ test(
       const load = handOver(from, to, from + random.below(to - from), reached.resolve);
       // In the middle of it: what was handed over is on its way, and more comes.
       await reached.promise;
-      await until('deliveries are in hand', async () => (await inHand()) > 0);
+      await until('deliveries are in hand', async () => (await inFlight()) > 0);
       await strike();
       await load;
     }
@@ -145,7 +145,7 @@ async function count(where: string): Promise<number> {
 }
 
 const pending = () => count('ended_at is null');
-const inHand = () => count("state = 'armed'");
+const inFlight = () => count("state = 'armed'");
 
 /** Each event came at each endpoint at least once, under its own id, with its own body; the rows say the same. */
 async function proveAll(): Promise<void> {

@@ -1,7 +1,7 @@
 import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client as Database } from 'pg';
-import { organizationWidth } from '../src/domain/lanes.ts';
+import { organizationWidth } from '../src/domain/schedule.ts';
 import { type Booted, boot, query } from './booted.ts';
 import { asCaller } from './clients.ts';
 

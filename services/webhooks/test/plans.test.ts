@@ -1,16 +1,12 @@
 import { migrate, type Store, sweepIdempotency } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { findBegun, linesOf } from '../src/store/begin.ts';
-import { saveDelivered } from '../src/store/delivered.ts';
-import { lockInHand, saveEnded } from '../src/store/end.ts';
-import { armLines, takeLinesToLookAt } from '../src/store/line.ts';
+import { findAttempts, findWaitingWebhooks, lockInFlight, saveDelivered, saveEnded } from '../src/store/attempts.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { createMonths } from '../src/store/months.ts';
-import { takeNotice } from '../src/store/notices.ts';
-import { disarm, takeDoubtful } from '../src/store/reconcile.ts';
-import { removeDeletedEndpoints } from '../src/store/removal.ts';
-import { dropVoid } from '../src/store/void.ts';
+import { claimNotice } from '../src/store/notices.ts';
+import { claimDueChecks, claimUnconfirmed, dispatchDue, returnToQueue } from '../src/store/queue.ts';
+import { dropVoid, removeDeletedWebhooks } from '../src/store/webhooks.ts';
 
 const rows = 100_000;
 const limit = 500;
@@ -25,19 +21,19 @@ let runs = new Map<string, StatementRun[]>();
 const jobs = (state: string, count = 100) =>
   Array.from({ length: count }, (_, n) => ({ ...tenant, deliveryId: `dlv_${state}_${n + 1}`, dispatch: 0 }));
 const answered = { kind: 'answered', status: 200, body: '', retryAfterMs: 0, durationMs: 1 } as const;
-const endpoints = Array.from({ length: 100 }, (_, n) => ({ ...tenant, endpointId: `whk_${n + 1}`, shared: 'a', own: `b${n}` }));
+const endpoints = Array.from({ length: 100 }, (_, n) => ({ ...tenant, webhookId: `whk_${n + 1}`, shared: 'a', own: `b${n}` }));
 
 /** Every sweep's statements, and those that look deliveries up. */
 const steps: Record<string, () => Promise<unknown>> = {
-  findBegun: () => findBegun(store.sql, jobs('armed')),
-  linesOf: () => linesOf(store.sql, jobs('waiting'), now),
+  findAttempts: () => findAttempts(store.sql, jobs('armed')),
+  findWaitingWebhooks: () => findWaitingWebhooks(store.sql, jobs('waiting'), now),
   saveDelivered: () =>
     saveDelivered(
       store.sql,
       jobs('armed').map((job, position) => ({ ...job, position, outcome: answered })),
       now,
     ),
-  lockInHand: () => store.transaction(({ sql }) => lockInHand(sql, jobs('armed', 300).slice(100))),
+  lockInFlight: () => store.transaction(({ sql }) => lockInFlight(sql, jobs('armed', 300).slice(100))),
   saveEnded: () =>
     saveEnded(
       store.sql,
@@ -46,19 +42,19 @@ const steps: Record<string, () => Promise<unknown>> = {
         .map((job) => ({ ...job, outcome: answered, end: { state: 'failed', attemptsMade: 1, failedAt: now, dueAt: now } as never })),
       now,
     ),
-  armLines: () => armLines(store.sql, endpoints, now),
-  takeLinesToLookAt: () => store.transaction(({ sql }) => takeLinesToLookAt(sql, now, limit)),
-  takeDoubtful: () => takeDoubtful(store.sql, now, limit),
-  disarm: () =>
-    disarm(
+  dispatchDue: () => dispatchDue(store.sql, endpoints, now),
+  claimDueChecks: () => store.transaction(({ sql }) => claimDueChecks(sql, now, limit)),
+  claimUnconfirmed: () => claimUnconfirmed(store.sql, now, limit),
+  returnToQueue: () =>
+    returnToQueue(
       store.sql,
       jobs('armed', 1_000)
         .slice(500)
-        .map((job) => ({ ...job, endpointId: 'whk_1', job: 'a' })),
+        .map((job) => ({ ...job, webhookId: 'whk_1', job: 'a' })),
     ),
   dropVoid: () => store.transaction(({ sql }) => dropVoid(sql, now, limit)),
-  takeNotice: () => store.transaction(({ sql }) => takeNotice(sql, now, () => now)),
-  removeDeletedEndpoints: () => removeDeletedEndpoints(store.sql, now, limit),
+  claimNotice: () => store.transaction(({ sql }) => claimNotice(sql, now, () => now)),
+  removeDeletedWebhooks: () => removeDeletedWebhooks(store.sql, now, limit),
   sweepIdempotency: () => sweepIdempotency(store.sql),
   dropMonths: () => createMonths(store as unknown as Store).drop(now),
 };

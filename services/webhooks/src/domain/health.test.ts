@@ -11,18 +11,18 @@ const failure = (at: number, { last = false, previousFailureAt = null as number 
 });
 const after = (events: readonly HealthEvent[], from: Health = healthy) => events.reduce(nextHealth, from);
 
-test('one event that failed to its last retry makes the endpoint failing, and a success healthy again', () => {
+test('an event whose last retry failed makes the webhook failing, and a success makes it healthy', () => {
   expect(after([failure(1)])).toMatchObject({ status: 'healthy', failingSince: null, firstFailureAt: 1 });
   const failing = after([failure(1), failure(5, { last: true, previousFailureAt: 1 })]);
   expect(failing).toEqual({ status: 'failing', failingSince: 5, firstFailureAt: 1, failedEvents: 1 });
   expect(after([{ kind: 'succeeded' }], failing)).toEqual(healthy);
 });
 
-test('it is disabled at the first failure seven days after the first, when three events have failed', () => {
+test('it is disabled seven days after the first failure, at a failure, if three events have failed', () => {
   const three = [failure(0), failure(10), failure(20)];
   expect(after([...three, failure(7 * day - 1)]).status).not.toBe('disabled');
   expect(after([...three, failure(7 * day, { previousFailureAt: 20 })]).status).toBe('disabled');
-  // The same event over and over again is one event.
+  // Retries of one event are one event.
   expect(after([failure(0), failure(7 * day, { previousFailureAt: 0 }), failure(8 * day, { previousFailureAt: 7 * day })]).status).not.toBe(
     'disabled',
   );
@@ -33,11 +33,11 @@ test('it is disabled at the first failure seven days after the first, when three
   });
 });
 
-test('410 disables at once, and only a person enables again', () => {
-  const gone = after([{ kind: 'gone', at: 7 }]);
-  expect(gone).toMatchObject({ status: 'disabled', failingSince: 7 });
-  expect(after([{ kind: 'succeeded' }, failure(8), { kind: 'gone', at: 9 }], gone)).toEqual(gone);
-  expect(after([{ kind: 'enabled' }], gone)).toEqual(healthy);
+test('410 disables at once, and only a caller enables it again', () => {
+  const disabled = after([{ kind: 'gone', at: 7 }]);
+  expect(disabled).toMatchObject({ status: 'disabled', failingSince: 7 });
+  expect(after([{ kind: 'succeeded' }, failure(8), { kind: 'gone', at: 9 }], disabled)).toEqual(disabled);
+  expect(after([{ kind: 'enabled' }], disabled)).toEqual(healthy);
 });
 
 interface History {
@@ -68,7 +68,7 @@ const histories: fc.Arbitrary<History> = fc
     return { events };
   });
 
-/** The rule again, told as a search through the whole history instead of step by step. */
+/** The same rule as a search through the whole history instead of step by step. */
 function byHistory(events: readonly HealthEvent[]): Health['status'] {
   let since: Extract<HealthEvent, { kind: 'failed' }>[] = [];
   let disabled = false;
@@ -87,7 +87,7 @@ function byHistory(events: readonly HealthEvent[]): Health['status'] {
   return since.some(({ last }) => last) ? 'failing' : 'healthy';
 }
 
-test('over any history the status is what the rule says of the whole of it', () => {
+test('over any history the status is that of a search through the whole history', () => {
   fc.assert(
     fc.property(histories, ({ events }) => {
       const health = after(events);

@@ -1,13 +1,13 @@
 export type HealthStatus = 'healthy' | 'failing' | 'disabled';
 
-/** How an endpoint has fared since its last success. */
+/** The health of a webhook since its last success. */
 export interface Health {
   readonly status: HealthStatus;
-  /** Since when it has been failing or was disabled after failing; null while healthy. */
+  /** When it began to fail; null while healthy. */
   readonly failingSince: number | null;
   /** The first failure after the last success. */
   readonly firstFailureAt: number | null;
-  /** How many different deliveries failed since then. */
+  /** How many different deliveries have failed since then. */
   readonly failedEvents: number;
 }
 
@@ -16,13 +16,13 @@ export type HealthEvent =
   | {
       kind: 'failed';
       at: number;
-      /** When this same delivery failed the time before, if it did. */
+      /** When the previous attempt of the same delivery failed. */
       previousFailureAt: number | null;
       /** The schedule has no further attempt. */
       last: boolean;
     }
   | { kind: 'gone'; at: number }
-  /** A person set active to true. */
+  /** A caller set active to true. */
   | { kind: 'enabled' };
 
 export const disabledAfterMs = 7 * 24 * 3_600_000;
@@ -30,7 +30,7 @@ export const disabledAfterEvents = 3;
 
 export const healthy: Health = { status: 'healthy', failingSince: null, firstFailureAt: null, failedEvents: 0 };
 
-/** The health after an event. Whatever still comes in about a disabled endpoint changes nothing until it is enabled. */
+/** The health after an event. A disabled webhook stays disabled until a caller enables it. */
 export function nextHealth(health: Health, event: HealthEvent): Health {
   if (event.kind === 'enabled') return healthy;
   if (health.status === 'disabled') return health;

@@ -1,28 +1,38 @@
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** How long after a failed attempt the next one follows. One entry a retry. */
+/** The pause after each failed attempt. One entry a retry. */
 export const retryDelaysMs: readonly number[] = [minute, 5 * minute, 30 * minute, 2 * hour, 12 * hour];
 
-/** What a receiver may ask for by Retry-After at most. */
+/** The longest pause that a receiver can request by Retry-After. */
 export const longestDelayMs = 24 * hour;
-/** Delays are lengthened by up to this part of them, so that what failed together does not come back together. */
+/** The share of a pause that is added at random, so that deliveries which failed together are not retried together. */
 const jitter = 0.1;
 
-export interface FailedAttempt {
-  /** Of the attempt that failed; the first is 1. */
-  attempt: number;
+interface FailedAttempt {
+  /** The number of the failed attempt; the first is 1. */
+  readonly attempt: number;
   /** 0 without a Retry-After. */
-  retryAfterMs: number;
-  at: number;
+  readonly retryAfterMs: number;
+  readonly at: number;
   /** From 0 up to 1. */
-  random: number;
+  readonly random: number;
 }
 
-/** When the next attempt is due, or undefined when this was the last. Never sooner than the schedule or the receiver says. */
+/** When the next attempt is due, or undefined after the last one. Never sooner than the schedule or the receiver says. */
 export function nextAttemptAt({ attempt, retryAfterMs, at, random }: FailedAttempt): number | undefined {
   const delay = retryDelaysMs[attempt - 1];
   if (delay === undefined) return undefined;
-  const asked = Math.min(Math.max(0, retryAfterMs), longestDelayMs);
-  return at + Math.max(asked, Math.ceil(delay * (1 + jitter * random)));
+  const requested = Math.min(Math.max(0, retryAfterMs), longestDelayMs);
+  return at + Math.max(requested, Math.ceil(delay * (1 + jitter * random)));
 }
+
+/** How many deliveries to one webhook are in flight at once; the rest waits in the database. */
+export const laneWidth = 16;
+/** For a webhook whose latest attempts failed: each may hang for as long as an attempt may take. */
+export const narrowLaneWidth = 4;
+/**
+ * How many deliveries of one organization are in flight at once: a quarter of what a dispatcher has room for. Beyond it each of the
+ * organization's webhooks keeps one, so that its hanging receivers do not stop its healthy ones.
+ */
+export const organizationWidth = 128;

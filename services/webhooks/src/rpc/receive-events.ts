@@ -1,27 +1,27 @@
 import { isEventType, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { Logger } from '@agent-service/runtime';
 import type { WebhooksContext } from '../context.ts';
-import { bodyOf, type WebhookEvent } from '../domain/event.ts';
+import { serializeEvent, type WebhookEvent } from '../domain/events.ts';
 import { monthOfEvent } from '../store/months.ts';
-import { receiveEvents as store } from '../store/receive.ts';
-import { checkCount, checkEnvironment, checkId } from './items.ts';
+import { receiveEvents as storeEvents } from '../store/receive.ts';
+import { checkCount, checkEnvironment, checkId } from './input.ts';
 
 type Event = Parameters<RpcOf<'webhooks', 'receiveEvents'>['handle']>[0]['events'][number];
 
-export const receiveEvents = ({ store: database, months, lines, logger, now }: WebhooksContext): RpcOf<'webhooks', 'receiveEvents'> => ({
+export const receiveEvents = ({ store, months, dispatch, logger, now }: WebhooksContext): RpcOf<'webhooks', 'receiveEvents'> => ({
   allow: services('agents', 'credits', 'identity'),
   async handle({ events }) {
     checkCount(events, 'events');
     const at = now();
     const received = events.flatMap((event) => toEvents(event, at, logger));
     await months.ensure(at);
-    const endpoints = await database.transaction(({ sql }) => store(sql, received, at));
-    lines.nudge(endpoints);
+    const webhooks = await store.transaction(({ sql }) => storeEvents(sql, received, at));
+    dispatch.nudge(webhooks);
     return {};
   },
 });
 
-/** An event of the organization as a whole is one in each of its environments. Nobody can listen to a type that is not known here. */
+/** An event of the whole organization is an event of each environment. Unknown types have no subscribers and are ignored. */
 function toEvents(event: Event, now: number, logger: Logger): WebhookEvent[] {
   const { id, type, organizationId, environment, createdAt } = event;
   if (!isEventType(type)) return [];
@@ -30,7 +30,7 @@ function toEvents(event: Event, now: number, logger: Logger): WebhookEvent[] {
     logger.error({ event: 'event_outside_kept_time', id, type, organization_id: organizationId, created_at: createdAt });
     return [];
   }
-  const body = bodyOf({ id: checkId(id, 'id'), type, createdAt, data: dataOf(event) });
+  const body = serializeEvent({ id: checkId(id, 'id'), type, createdAt, data: readData(event) });
   const environments = environment === '' ? (['live', 'test'] as const) : [checkEnvironment(environment)];
   return environments.map((each) => ({
     organizationId: checkId(organizationId, 'organization_id'),
@@ -43,13 +43,13 @@ function toEvents(event: Event, now: number, logger: Logger): WebhookEvent[] {
   }));
 }
 
-function dataOf({ dataJson }: Event): object {
-  const data = parsed(dataJson);
+function readData({ dataJson }: Event): object {
+  const data = parseJson(dataJson);
   if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data;
   throw new ServiceError('invalid_request', { message: 'data_json must hold an object.', param: 'data_json' });
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {

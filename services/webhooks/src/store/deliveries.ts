@@ -1,7 +1,7 @@
 import type { Page, Sql } from '@agent-service/store';
-import type { Tenant } from '../domain/tenant.ts';
-import type { AttemptRecord } from './end.ts';
-import { firstShown, nameOfMonth } from './months.ts';
+import type { Tenant } from '../domain/events.ts';
+import type { AttemptRecord } from './attempts.ts';
+import { firstListedMonth, nameOfMonth } from './months.ts';
 import { toTimestamp } from './time.ts';
 
 export interface DeliveryRow {
@@ -21,39 +21,39 @@ export interface DeliveryRow {
 const columns = `id, event_id as "eventId", event_type as "eventType", state, attempts, response_status as "responseStatus",
   response_body as "responseBody", due_at as "dueAt", created_at as "createdAt", ended_at as "endedAt", redelivery_of as "redeliveryOf"`;
 
-/** How many deliveries of the months that are shown; undefined where there is no such endpoint. */
+/** The number of deliveries in the listed months; undefined if there is no such webhook. */
 export async function countDeliveriesOf(
   sql: Sql,
   { organizationId, environment }: Tenant,
-  endpointId: string,
+  webhookId: string,
   now: number,
 ): Promise<number | undefined> {
   const [row] = await sql<{ deliveries: string }>(
     `select coalesce((select sum(counted::bigint) from jsonb_each_text(deliveries_by_month) as each (month, counted) where month >= $4), 0) as deliveries
      from endpoints where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
-    [organizationId, environment, endpointId, firstShown(now).name],
+    [organizationId, environment, webhookId, firstListedMonth(now).name],
   );
   return row && Number(row.deliveries);
 }
 
-/** Newest first, of the months that are shown; one row more than asked for tells that there is a further page. */
+/** Newest first, of the listed months. One row more than `limit` shows that there is a further page. */
 export function listDeliveries(
   sql: Sql,
   { organizationId, environment }: Tenant,
-  endpointId: string,
+  webhookId: string,
   { after, limit, now }: { after: Page['after'] | undefined; limit: number; now: number },
 ): Promise<DeliveryRow[]> {
   const seek = after ? 'and (created_at, id) < ($6::timestamptz, $7)' : '';
   return sql<DeliveryRow>(
     `select ${columns} from deliveries where organization_id = $1 and environment = $2 and endpoint_id = $3 and created_at >= $5 ${seek}
      order by created_at desc, id desc limit $4`,
-    [organizationId, environment, endpointId, limit + 1, firstShown(now).start, ...(after ?? [])],
+    [organizationId, environment, webhookId, limit + 1, firstListedMonth(now).start, ...(after ?? [])],
   );
 }
 
 export interface NewDelivery extends Tenant {
   id: string;
-  endpointId: string;
+  webhookId: string;
   eventId: string;
   eventType: string;
   redeliveryOf: string | null;
@@ -62,20 +62,20 @@ export interface NewDelivery extends Tenant {
 }
 
 export async function addDelivery(sql: Sql, delivery: NewDelivery): Promise<DeliveryRow> {
-  const { organizationId, environment, id, endpointId, eventId, eventType, redeliveryOf, test, at } = delivery;
+  const { organizationId, environment, id, webhookId, eventId, eventType, redeliveryOf, test, at } = delivery;
   const [row] = await sql<DeliveryRow>(
     `insert into deliveries (organization_id, environment, id, endpoint_id, event_id, event_type, redelivery_of, test, state, due_at, created_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $9, $9) returning ${columns}`,
-    [organizationId, environment, id, endpointId, eventId, eventType, redeliveryOf, test, toTimestamp(at)],
+    [organizationId, environment, id, webhookId, eventId, eventType, redeliveryOf, test, toTimestamp(at)],
   );
   return row as DeliveryRow;
 }
 
-/** A delivery whose event is still there to be sent again. */
+/** The event of a delivery, if it is retained and can be sent again. */
 export async function findRepeatable(
   sql: Sql,
   { organizationId, environment }: Tenant,
-  endpointId: string,
+  webhookId: string,
   id: string,
   receivedAfter: number,
 ): Promise<{ eventId: string; eventType: string; test: boolean } | undefined> {
@@ -85,7 +85,7 @@ export async function findRepeatable(
        and event.id = delivery.event_id
      where delivery.organization_id = $1 and delivery.environment = $2 and delivery.id = $4 and delivery.endpoint_id = $3
        and event.received_at > $5`,
-    [organizationId, environment, endpointId, id, toTimestamp(receivedAfter)],
+    [organizationId, environment, webhookId, id, toTimestamp(receivedAfter)],
   );
   return row;
 }

@@ -1,12 +1,12 @@
 import type { Sql } from '@agent-service/store';
-import type { Tenant } from '../domain/tenant.ts';
+import type { Tenant } from '../domain/events.ts';
 import { toTimestamp } from './time.ts';
 
-/** What an organization's administrators are told when an endpoint was disabled by itself. */
+/** A notice to the administrators that the service disabled a webhook. */
 export interface DisabledNotice {
   endpointId: string;
   url: string;
-  /** Nobody is there any more (410), or it failed for too long. */
+  /** The receiver answered 410, or failed for too long. */
   reason: 'gone' | 'failing';
   failingSince: string;
   disabledAt: string;
@@ -35,8 +35,8 @@ export async function addNotice(
   ]);
 }
 
-/** Takes the next one that is due. Whoever dies with it leaves it to be tried again after the pause. */
-export async function takeNotice(sql: Sql, now: number, nextTryAt: (tries: number) => number): Promise<NoticeRow | undefined> {
+/** Claims the next notice that is due, and schedules its next attempt in case this one fails. */
+export async function claimNotice(sql: Sql, now: number, nextTryAt: (tries: number) => number): Promise<NoticeRow | undefined> {
   const [row] = await sql<NoticeRow>(
     `select organization_id as "organizationId", environment, id, notice, tries, created_at as "createdAt" from notices
      where try_at <= $1 order by try_at limit 1 for update skip locked`,

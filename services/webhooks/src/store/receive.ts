@@ -1,43 +1,40 @@
 import { newId } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import type { WebhookEvent } from '../domain/event.ts';
-import { distinctEndpoints, type EndpointKey, endpointColumns } from './keys.ts';
-import { firstShown, nameOfMonth } from './months.ts';
+import type { WebhookEvent } from '../domain/events.ts';
+import { firstListedMonth, nameOfMonth } from './months.ts';
+import { distinctWebhooks, type WebhookKey, webhookColumns } from './queue.ts';
 import { toTimestamp } from './time.ts';
 
-/** How long after its arrival a delivery is looked after that nobody has taken out of the line. */
-const forgottenMs = 2_000;
+/** The queue of a webhook is checked this long after a delivery was added, in case it was not dispatched. */
+const checkAfterMs = 2_000;
 
-interface Subscription extends EndpointKey {
+interface Subscription extends WebhookKey {
   events: string[];
 }
 
-interface NewDelivery extends EndpointKey {
+interface NewDelivery extends WebhookKey {
   id: string;
   eventId: string;
   eventType: string;
 }
 
-/**
- * Stores events that somebody listens to, each id once, with a delivery for every endpoint that does. Answers with the
- * endpoints that have got something to be sent.
- */
-export async function receiveEvents(sql: Sql, events: readonly WebhookEvent[], now: number): Promise<EndpointKey[]> {
+/** Stores events that have subscribers, each id once, with a delivery for each subscribed webhook. Resolves to these webhooks. */
+export async function receiveEvents(sql: Sql, events: readonly WebhookEvent[], now: number): Promise<WebhookKey[]> {
   const subscriptions = await findSubscriptions(sql, events);
-  const wanted = events.filter((event) => subscribersOf(subscriptions, event).length > 0);
-  if (wanted.length === 0) return [];
-  const fresh = await addEvents(sql, wanted, now);
-  const deliveries = fresh.flatMap((event) =>
-    subscribersOf(subscriptions, event).map(({ endpointId }) => ({
+  const subscribed = events.filter((event) => subscribersOf(subscriptions, event).length > 0);
+  if (subscribed.length === 0) return [];
+  const added = await addEvents(sql, subscribed, now);
+  const deliveries = added.flatMap((event) =>
+    subscribersOf(subscriptions, event).map(({ webhookId }) => ({
       ...tenantOf(event),
-      endpointId,
+      webhookId,
       id: newId('dlv', now),
       eventId: event.id,
       eventType: event.type,
     })),
   );
   await addDeliveries(sql, deliveries, now);
-  return distinctEndpoints(deliveries);
+  return distinctWebhooks(deliveries);
 }
 
 const tenantOf = ({ organizationId, environment }: WebhookEvent) => ({ organizationId, environment });
@@ -48,7 +45,7 @@ const subscribersOf = (subscriptions: readonly Subscription[], { organizationId,
 function findSubscriptions(sql: Sql, events: readonly WebhookEvent[]): Promise<Subscription[]> {
   const tenants = new Map(events.map((event) => [`${event.organizationId}/${event.environment}`, event]));
   return sql<Subscription>(
-    `select endpoint.organization_id as "organizationId", endpoint.environment, endpoint.id as "endpointId", endpoint.events
+    `select endpoint.organization_id as "organizationId", endpoint.environment, endpoint.id as "webhookId", endpoint.events
      from unnest($1::text[], $2::text[]) as tenant (organization_id, environment)
      join endpoints as endpoint using (organization_id, environment)
      where endpoint.active and endpoint.deleted_at is null and endpoint.events && $3`,
@@ -60,7 +57,7 @@ function findSubscriptions(sql: Sql, events: readonly WebhookEvent[]): Promise<S
   );
 }
 
-/** Those that were not known yet. In one order, so that two batches with the same events wait for each other once. */
+/** Adds events and returns those that are new. In one order, so that two batches with the same events cannot deadlock. */
 async function addEvents(sql: Sql, events: readonly WebhookEvent[], now: number): Promise<WebhookEvent[]> {
   const textOf = ({ organizationId, environment, id }: WebhookEvent) => `${organizationId}/${environment}/${id}`;
   const byKey = new Map(events.map((event) => [textOf(event), event]));
@@ -92,7 +89,7 @@ async function addDeliveries(sql: Sql, deliveries: readonly NewDelivery[], now: 
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
        as delivery (organization_id, environment, endpoint_id, id, event_id, event_type)`,
     [
-      ...endpointColumns(deliveries),
+      ...webhookColumns(deliveries),
       deliveries.map(({ id }) => id),
       deliveries.map(({ eventId }) => eventId),
       deliveries.map(({ eventType }) => eventType),
@@ -102,15 +99,15 @@ async function addDeliveries(sql: Sql, deliveries: readonly NewDelivery[], now: 
   await countDeliveries(sql, deliveries, now);
 }
 
-/** Counts new deliveries to their endpoints and has their lines looked after. */
-export async function countDeliveries(sql: Sql, deliveries: readonly EndpointKey[], now: number): Promise<void> {
+/** Counts new deliveries at their webhooks and schedules a check of their queues. */
+export async function countDeliveries(sql: Sql, deliveries: readonly WebhookKey[], now: number): Promise<void> {
   await sql(
-    `with made as (
+    `with added as (
        select organization_id, environment, endpoint_id, count(*) as deliveries
        from unnest($1::text[], $2::text[], $3::text[]) as delivery (organization_id, environment, endpoint_id) group by 1, 2, 3
      ), locked as (
-       select endpoint.organization_id, endpoint.environment, endpoint.id, made.deliveries from made join endpoints as endpoint
-         on endpoint.organization_id = made.organization_id and endpoint.environment = made.environment and endpoint.id = made.endpoint_id
+       select endpoint.organization_id, endpoint.environment, endpoint.id, added.deliveries from added join endpoints as endpoint
+         on endpoint.organization_id = added.organization_id and endpoint.environment = added.environment and endpoint.id = added.endpoint_id
        order by 1, 2, 3 for no key update of endpoint
      )
      update endpoints as endpoint set look_at = least(endpoint.look_at, $4),
@@ -118,6 +115,6 @@ export async function countDeliveries(sql: Sql, deliveries: readonly EndpointKey
          select jsonb_object_agg(month, counted) from jsonb_each(endpoint.deliveries_by_month) as each (month, counted)
          where month >= $6 and month <> $5), '{}')
      from locked where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`,
-    [...endpointColumns(deliveries), toTimestamp(now + forgottenMs), nameOfMonth(now), firstShown(now).name],
+    [...webhookColumns(deliveries), toTimestamp(now + checkAfterMs), nameOfMonth(now), firstListedMonth(now).name],
   );
 }

@@ -1,4 +1,4 @@
 import { keyVersionIndex, migration } from '@agent-service/store';
-import { sealedPlaces } from '../sealed-places.ts';
+import { sealedColumns } from '../sealed-columns.ts';
 
-export const sealedPlacesMigration = migration('0002-sealed-places', ...sealedPlaces.map(keyVersionIndex));
+export const sealedColumnsMigration = migration('0002-sealed-places', ...sealedColumns.map(keyVersionIndex));

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import type { DeliveriesJob, Producer } from '@agent-service/queues';
+import type { ProcessContext } from '@agent-service/runtime';
+import type { Store } from '@agent-service/store';
+import {
+  claimDueChecks,
+  claimUnconfirmed,
+  type DispatchedDelivery,
+  type DispatchedKey,
+  dispatchDue,
+  returnToQueue,
+  scheduleChecks,
+  type WebhookJobs,
+  type WebhookKey,
+  webhookKeyText,
+} from './store/queue.ts';
+
+const webhooksABatch = 500;
+const webhooksAJob = 8;
+const recoveredABatch = 500;
+
+export interface ScheduledRetry extends DispatchedKey {
+  delayMs: number;
+}
+
+/** Dispatches the waiting deliveries of webhooks, as jobs for the dispatchers. */
+export interface Dispatch {
+  /** Dispatches due deliveries of these webhooks as far as their lanes have room. Returns at once. */
+  nudge(webhooks: Iterable<WebhookKey>): void;
+  /** Adds a delayed job for each delivery, which wakes its webhook's queue when the retry is due. Returns at once. */
+  schedule(retries: readonly ScheduledRetry[]): void;
+}
+
+interface DispatchOptions {
+  readonly process: ProcessContext;
+  readonly store: Store;
+  readonly jobs: Producer<DeliveriesJob>;
+  readonly now: () => number;
+}
+
+/** Calls during a round make the next round. Failures are logged only: the rows are the truth, and the recovery sweep reads them. */
+export function createDispatch({ process, store, jobs, now }: DispatchOptions): Dispatch {
+  const waiting = new Map<string, WebhookKey>();
+  let retries: ScheduledRetry[] = [];
+  let running: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    while (waiting.size > 0 || retries.length > 0) {
+      const [webhooks, scheduled] = [takeWaiting(), retries];
+      retries = [];
+      try {
+        const dispatched = webhooks.length > 0 ? await dispatchDue(store.sql, assignJobs(webhooks), now()) : [];
+        await jobs.add([...toJobs(dispatched).map((payload) => ({ payload })), ...scheduled.map(toDelayedJob)]);
+      } catch (cause) {
+        process.logger.warn({ event: 'deliveries_not_dispatched', webhooks: webhooks.length, err: cause });
+      }
+    }
+  }
+
+  function takeWaiting(): WebhookKey[] {
+    const batch = [...waiting.entries()].slice(0, webhooksABatch);
+    for (const [text] of batch) waiting.delete(text);
+    return batch.map(([, webhook]) => webhook);
+  }
+
+  function start(): void {
+    running ??= Promise.resolve()
+      .then(run)
+      .finally(() => {
+        running = undefined;
+      });
+  }
+
+  process.onStop('dispatch of deliveries', async () => running);
+  return {
+    nudge(webhooks) {
+      for (const webhook of webhooks) waiting.set(webhookKeyText(webhook), webhook);
+      if (waiting.size > 0) start();
+    },
+    schedule(more) {
+      retries.push(...more);
+      if (retries.length > 0) start();
+    },
+  };
+}
+
+/**
+ * Healthy webhooks share a job, since a job costs more than its deliveries. A job lasts until the last of its deliveries has ended, so a webhook
+ * that may hang gets one of its own.
+ */
+function assignJobs(webhooks: readonly WebhookKey[]): WebhookJobs[] {
+  let shared = '';
+  return webhooks.map((webhook, index) => {
+    if (index % webhooksAJob === 0) shared = randomUUID();
+    return { ...webhook, shared, own: randomUUID() };
+  });
+}
+
+/** The jobs of these deliveries, each once. */
+function toJobs(dispatched: readonly DispatchedDelivery[]): DeliveriesJob[] {
+  const byJob = Map.groupBy(dispatched, ({ job }) => job);
+  return [...byJob].map(([job, deliveries]) => toJob(job, deliveries));
+}
+
+const toJob = (job: string, deliveries: readonly DispatchedKey[]): DeliveriesJob => ({
+  job,
+  deliveries: deliveries.map(({ organizationId, environment, deliveryId, dispatch }) => ({
+    organizationId,
+    environment,
+    deliveryId,
+    dispatch,
+  })),
+});
+
+const toDelayedJob = ({ delayMs, ...delivery }: ScheduledRetry) => ({
+  payload: toJob(`${delivery.deliveryId}-${delivery.dispatch}`, [delivery]),
+  delayMs,
+});
+
+interface RecoveryOptions extends Omit<DispatchOptions, 'process'> {
+  readonly dispatch: Dispatch;
+}
+
+/**
+ * A sweep that dispatches deliveries whose job is lost: Redis was emptied, or a process died between commit and queue, or with deliveries in
+ * flight. A step resolves to 0 unless there may be more at once.
+ */
+export function createRecovery({ store, dispatch, jobs, now }: RecoveryOptions): () => Promise<number> {
+  async function checkQueues(): Promise<number> {
+    const webhooks = await store.transaction(({ sql }) => claimDueChecks(sql, now(), recoveredABatch));
+    dispatch.nudge(webhooks);
+    return webhooks.length;
+  }
+
+  async function checkJobs(): Promise<number> {
+    const unconfirmed = await claimUnconfirmed(store.sql, now(), recoveredABatch);
+    if (unconfirmed.length === 0) return 0;
+    const payloads = toJobs(unconfirmed);
+    const known = await jobs.known(payloads);
+    const existing = new Set(payloads.filter((_, index) => known[index] === true).map(({ job }) => job));
+    const lost = unconfirmed.filter(({ job }) => !existing.has(job));
+    const webhooks = await store.transaction(async ({ sql }) => {
+      const returned = await returnToQueue(sql, lost);
+      await scheduleChecks(sql, returned, now());
+      return returned;
+    });
+    dispatch.nudge(webhooks);
+    return unconfirmed.length;
+  }
+
+  return async () => {
+    const counts = [await checkQueues(), await checkJobs()];
+    return counts.some((count) => count >= recoveredABatch) ? recoveredABatch : 0;
+  };
+}

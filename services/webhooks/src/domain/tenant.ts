@@ -1,4 +1,0 @@
-export interface Tenant {
-  readonly organizationId: string;
-  readonly environment: 'live' | 'test';
-}

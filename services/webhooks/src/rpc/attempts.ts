@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import { type Call, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { judgeStatement, type Sql, writeAudit } from '@agent-service/store';
+import { createSemaphore } from '@agent-service/work';
+import type { WebhooksContext } from '../context.ts';
+import type { ScheduledRetry } from '../dispatch.ts';
+import { endAttempts, judge, type Outcome, type WebhookChange } from '../domain/attempts.ts';
+import type { Tenant } from '../domain/events.ts';
+import {
+  type AttemptRow,
+  type DeliveredJob,
+  type EndedDelivery,
+  findAttempts,
+  findWaitingWebhooks,
+  type InFlightRow,
+  lockInFlight,
+  recordDeliveryTimes,
+  saveDelivered,
+  saveEnded,
+  saveWebhookHealth,
+  type WebhookUpdate,
+} from '../store/attempts.ts';
+import { addNotice } from '../store/notices.ts';
+import { type DispatchedKey, distinctWebhooks, type WebhookKey, webhookKeyText } from '../store/queue.ts';
+import { toMs, toTimestamp } from '../store/time.ts';
+import { checkCount, toJob } from './input.ts';
+import { createSecretOpener, type SecretOpener } from './secrets.ts';
+
+export function beginDelivery({ store, cipher, dispatch, logger, now }: WebhooksContext): RpcOf<'webhooks', 'beginDelivery'> {
+  const openSecret = createSecretOpener(cipher);
+  /** Deliveries of a webhook whose secret cannot be opened wait until it can; other webhooks are not affected. */
+  const open = (tenant: Tenant, webhookId: string, sealed: string): string | undefined => {
+    try {
+      return openSecret(tenant, webhookId, sealed);
+    } catch (cause) {
+      logger.warn({ event: 'webhook_secret_unopened', organization_id: tenant.organizationId, endpoint_id: webhookId, err: cause });
+      return undefined;
+    }
+  };
+  return {
+    allow: services('webhook-dispatcher'),
+    async handle({ items }) {
+      checkCount(items, 'items');
+      const jobs = items.map(toJob);
+      const at = now();
+      const rows = await findAttempts(store.sql, jobs);
+      const attempts = new Map(rows.map((row) => [row.position, row]));
+      const others = jobs.filter((_, position) => !attempts.has(position));
+      if (others.length > 0) dispatch.nudge(await findWaitingWebhooks(store.sql, others, at));
+      return {
+        results: jobs.map((job, position) => {
+          const row = attempts.get(position);
+          return { begun: row ? toBegun(open, job, row, at) : null };
+        }),
+      };
+    },
+  };
+}
+
+type Open = (...args: Parameters<SecretOpener>) => string | undefined;
+
+/** Nothing is sent that is not signed with the endpoint's own secret; the previous one signs along where it can. */
+function toBegun(open: Open, tenant: Tenant, row: AttemptRow, at: number) {
+  const secret = open(tenant, row.webhookId, row.secret);
+  if (secret === undefined) return null;
+  const previous = previousSecretOf(row, at);
+  const previousSecret = previous === null ? undefined : open(tenant, row.webhookId, previous);
+  return {
+    url: row.url,
+    eventId: row.eventId,
+    body: row.body,
+    secrets: previousSecret === undefined ? [secret] : [secret, previousSecret],
+    receivedAtMs: toMs(row.receivedAt),
+    attempt: row.attemptsMade + 1,
+  };
+}
+
+const previousSecretOf = ({ previousSecret, previousSecretUntil }: AttemptRow, at: number): string | null =>
+  previousSecretUntil !== null && at < toMs(previousSecretUntil) ? previousSecret : null;
+
+/** A queue is checked this long after its first retry is due, in case the delayed job was lost. */
+const checkAfterMs = 5_000;
+
+interface EndedBatch {
+  webhooks: WebhookKey[];
+  retries: ScheduledRetry[];
+  isAudited: boolean;
+}
+
+/** How long a batch of several tenants waits for a locked webhook of one of them. */
+const sharedLockLimitMs = 200;
+const tenantsAtOnce = 3;
+
+export const endDelivery = ({ store, dispatch, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'endDelivery'> => {
+  const tenantRuns = createSemaphore(tenantsAtOnce);
+
+  async function endBatch(jobs: readonly EndingJob[], call: Call, at: number, lockLimitMs?: number): Promise<void> {
+    const { webhooks, retries, isAudited } = await store.transaction(async ({ sql }) => {
+      if (lockLimitMs !== undefined) await sql(`select set_config('lock_timeout', $1, true)`, [String(lockLimitMs)]);
+      const inFlight = await lockInFlight(sql, jobs);
+      const outcomes = jobs.map(({ outcome }) => outcome);
+      return await endInFlight(sql, call, inFlight, outcomes, at);
+    });
+    dispatch.schedule(retries);
+    dispatch.nudge(webhooks);
+    if (isAudited) auditRelay.nudge();
+  }
+
+  /** A locked webhook delays the deliveries of its own tenant only: after a timeout each tenant's are ended alone. */
+  async function endByTenant(jobs: readonly EndingJob[], call: Call, at: number): Promise<void> {
+    const tenants = [...Map.groupBy(jobs, ({ organizationId, environment }) => `${organizationId}/${environment}`).values()];
+    if (tenants.length <= 1) return tenants[0] && (await endBatch(tenants[0], call, at));
+    try {
+      await endBatch(jobs, call, at, sharedLockLimitMs);
+    } catch (cause) {
+      if (!['slow', 'retry'].includes(judgeStatement(cause))) throw cause;
+      const runs = await Promise.allSettled(tenants.map((tenant) => tenantRuns.run(() => endBatch(tenant, call, at))));
+      const failed = runs.find((run) => run.status === 'rejected');
+      if (failed) throw failed.reason;
+    }
+  }
+
+  return {
+    allow: services('webhook-dispatcher'),
+    async handle({ items }, call) {
+      checkCount(items, 'items');
+      const at = now();
+      const jobs = items.map((item, position): EndingJob => ({ ...toJob(item), position, outcome: toOutcome(item) }));
+      const delivered = await saveDelivered(store.sql, jobs.filter(isDelivered), at);
+      dispatch.nudge(delivered);
+      await recordDeliveryTimes(store.sql, delivered, at);
+      const ended = new Set(delivered.map(({ position }) => position));
+      await endByTenant(
+        jobs.filter(({ position }) => !ended.has(position)),
+        call,
+        at,
+      );
+      return {};
+    },
+  };
+};
+
+interface EndingJob extends DispatchedKey {
+  position: number;
+  outcome: Outcome;
+}
+
+const isDelivered = (job: EndingJob): job is DeliveredJob => job.outcome.kind === 'answered' && judge(job.outcome) === 'delivered';
+
+async function endInFlight(
+  sql: Sql,
+  call: Call,
+  inFlight: readonly InFlightRow[],
+  outcomes: readonly Outcome[],
+  at: number,
+): Promise<EndedBatch> {
+  if (inFlight.length === 0) return { webhooks: [], retries: [], isAudited: false };
+  const ending = inFlight.map((each) => ({ ...each, webhook: webhookKeyText(each), outcome: outcomes[each.position] as Outcome }));
+  const { ends, webhooks } = endAttempts(ending, at, Math.random);
+  const ended = ending.map(({ organizationId, environment, deliveryId, outcome }, index): EndedDelivery => {
+    return { organizationId, environment, deliveryId, outcome, end: ends[index] as EndedDelivery['end'] };
+  });
+  const dispatches = await saveEnded(sql, ended, at);
+  const keys = distinctWebhooks(inFlight);
+  const changes = keys.map((key) => ({ key, ...(webhooks.get(webhookKeyText(key)) as WebhookChange) }));
+  await saveWebhookHealth(sql, changes.map(toAfter), at);
+  const disabled = changes.filter(({ before, after }) => after.status === 'disabled' && before.status !== 'disabled');
+  for (const { key, after } of disabled) {
+    const last = ending.findLast(({ webhook }) => webhook === webhookKeyText(key));
+    if (last) await recordDisabled(sql, call, key, last, toTimestamp(after.failingSince ?? at), at);
+  }
+  return { webhooks: keys, retries: ended.flatMap((each) => toScheduledRetries(each, dispatches, at)), isAudited: disabled.length > 0 };
+}
+
+const toAfter = ({ key, after, isAttempted, dueAt }: WebhookChange & { key: WebhookKey }): WebhookUpdate => ({
+  ...key,
+  health: after,
+  isAttempted,
+  lookAt: dueAt === null ? null : dueAt + checkAfterMs,
+});
+
+/** Adds an audit entry and a notice to the administrators, in the transaction that disables the webhook. */
+async function recordDisabled(
+  sql: Sql,
+  call: Call,
+  { organizationId, environment, webhookId }: WebhookKey,
+  { url, outcome }: { url: string; outcome: Outcome },
+  failingSince: string,
+  at: number,
+): Promise<void> {
+  const reason = outcome.kind === 'answered' && outcome.status === 410 ? 'gone' : 'failing';
+  const target = { type: 'webhook', id: webhookId };
+  await writeAudit(sql, call, {
+    action: 'webhook.disabled',
+    organizationId,
+    environment,
+    target,
+    changes: { reason, failing_since: failingSince },
+  });
+  const notice = { endpointId: webhookId, url, reason, failingSince, disabledAt: toTimestamp(at) } as const;
+  await addNotice(sql, { organizationId, environment }, randomUUID(), notice, at);
+}
+
+/** Returned deliveries are due at once and need no delayed job. */
+function toScheduledRetries(
+  { organizationId, environment, deliveryId, end }: EndedDelivery,
+  dispatches: ReadonlyMap<string, number>,
+  at: number,
+): ScheduledRetry[] {
+  if (end.state !== 'waiting' || end.dueAt <= at) return [];
+  return [{ organizationId, environment, deliveryId, dispatch: dispatches.get(deliveryId) ?? 0, delayMs: end.dueAt - at }];
+}
+
+type Item = Parameters<RpcOf<'webhooks', 'endDelivery'>['handle']>[0]['items'][number];
+
+const longestBody = 1_024;
+
+/** Text without NUL and lone surrogates, which PostgreSQL cannot store. */
+const toStorable = (text: string) => text.slice(0, longestBody).replaceAll('\0', '\uFFFD').toWellFormed();
+
+function toOutcome({ answer, failure, returned }: Item): Outcome {
+  if (answer) {
+    const { status, body, retryAfterMs, durationMs } = answer;
+    return { kind: 'answered', status, body: toStorable(body), retryAfterMs: Number(retryAfterMs), durationMs };
+  }
+  if (failure) return { kind: 'unanswered', reason: toStorable(failure.reason), durationMs: failure.durationMs };
+  if (returned) return { kind: 'returned' };
+  throw new ServiceError('invalid_request', { message: 'Each item needs an outcome.', param: 'outcome' });
+}

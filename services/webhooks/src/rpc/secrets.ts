@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { ServiceError } from '@agent-service/contracts';
+import type { Cipher } from '@agent-service/store';
+import type { Tenant } from '../domain/events.ts';
+import { secretContext } from '../store/sealed-columns.ts';
+
+const secretBytes = 32;
+const [shortestSecret, longestSecret] = [16, 255];
+const cachedSecrets = 10_000;
+
+/** A random secret in the form of the Standard Webhooks. */
+export const makeSecret = (): string => `whsec_${randomBytes(secretBytes).toString('base64')}`;
+
+export function checkSecret(secret: string): string {
+  const length = [...secret].length;
+  if (length >= shortestSecret && length <= longestSecret && !secret.includes('\0')) return secret;
+  const message = `secret must have ${shortestSecret} to ${longestSecret} characters and no NUL.`;
+  throw new ServiceError('invalid_request', { param: 'secret', message });
+}
+
+export const sealSecret = (cipher: Cipher, tenant: Tenant, webhookId: string, secret: string): string =>
+  cipher.encrypt(secret, secretContext(tenant, webhookId));
+
+export const openSecret = (cipher: Cipher, tenant: Tenant, webhookId: string, sealed: string): string =>
+  cipher.decrypt(sealed, secretContext(tenant, webhookId));
+
+export type SecretOpener = (tenant: Tenant, webhookId: string, sealed: string) => string;
+
+/** Opens secrets that sign, with a cache: opening one costs as much as the rest of beginning a delivery. */
+export function createSecretOpener(cipher: Cipher): SecretOpener {
+  const cache = new Map<string, string>();
+  return (tenant, webhookId, sealed) => {
+    const key = `${secretContext(tenant, webhookId)} ${sealed}`;
+    const cached = cache.get(key);
+    if (cached !== undefined) return cached;
+    const secret = openSecret(cipher, tenant, webhookId, sealed);
+    for (const oldest of cache.size >= cachedSecrets ? cache.keys().take(1) : []) cache.delete(oldest);
+    cache.set(key, secret);
+    return secret;
+  };
+}

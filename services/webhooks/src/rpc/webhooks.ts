@@ -1,0 +1,166 @@
+import { callers, eventTypes, isEventType, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { once, writeAudit } from '@agent-service/store';
+import type { WebhooksContext } from '../context.ts';
+import type { WebhookRow } from '../store/entities.ts';
+import { toTimestamp } from '../store/time.ts';
+import {
+  addWebhook,
+  changeWebhook,
+  countWebhooks,
+  listWebhooks,
+  lockAndCountWebhooks,
+  lockWebhook,
+  markWebhookDeleted,
+  replaceSecret,
+  type WebhookChanges,
+} from '../store/webhooks.ts';
+import { checkSecret, makeSecret, openSecret, sealSecret } from './secrets.ts';
+
+const webhooksAtMost = 100;
+const defaultLimit = 20;
+const longestDescription = 2_000;
+/** After a rotation the previous secret signs for this long as well. */
+const previousSecretMs = 24 * 3_600_000;
+
+export const createEndpoint = (context: WebhooksContext): RpcOf<'webhooks', 'createEndpoint'> => ({
+  allow: callers({ scope: 'webhooks:write' }),
+  async handle(request, call) {
+    const { store, cipher, auditRelay, now } = context;
+    const { organizationId, environment } = call.tenant;
+    const tenant = { organizationId, environment };
+    const id = newId('whk');
+    const fields = {
+      url: await checkUrl(context, request.url),
+      events: checkEvents(request.events),
+      description: checkDescription(request.description),
+      active: request.active,
+    };
+    const sealedSecret = sealSecret(cipher, tenant, id, request.secret === undefined ? makeSecret() : checkSecret(request.secret));
+    // The outcome that is stored under an Idempotency-Key has the sealed secret, and each repeated request opens it.
+    const stored = await once(store, call, async (transaction) => {
+      if ((await lockAndCountWebhooks(transaction, tenant)) >= webhooksAtMost) throw new ServiceError('webhook_limit_reached');
+      const webhook = await addWebhook(transaction.em, { ...tenant, id, ...fields, sealedSecret, at: now() });
+      await writeAudit(transaction.sql, call, { action: 'webhook.created', ...tenant, target: { type: 'webhook', id }, changes: fields });
+      return { endpoint: toEndpoint(webhook), sealedSecret };
+    });
+    auditRelay.nudge();
+    return { endpoint: stored.endpoint, secret: openSecret(cipher, tenant, stored.endpoint.id, stored.sealedSecret) };
+  },
+});
+
+export const updateEndpoint = (context: WebhooksContext): RpcOf<'webhooks', 'updateEndpoint'> => ({
+  allow: callers({ scope: 'webhooks:write' }),
+  async handle({ endpointId: id, url, events, description, active }, call) {
+    const { store, auditRelay, now } = context;
+    const { organizationId, environment } = call.tenant;
+    const tenant = { organizationId, environment };
+    const changes: WebhookChanges = {
+      ...(url !== undefined && { url: await checkUrl(context, url) }),
+      ...(events && { events: checkEvents(events.values) }),
+      ...(description !== undefined && { description: checkDescription(description) }),
+      ...(active !== undefined && { active }),
+    };
+    const response = await once(store, call, async ({ em, sql }) => {
+      const webhook = await lockWebhook(em, tenant, id);
+      if (!webhook) throw new ServiceError('not_found');
+      await changeWebhook(em, webhook, changes, now());
+      await writeAudit(sql, call, { action: 'webhook.updated', ...tenant, target: { type: 'webhook', id }, changes });
+      return { endpoint: toEndpoint(webhook) };
+    });
+    auditRelay.nudge();
+    return response;
+  },
+});
+
+export const deleteEndpoint = ({ store, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'deleteEndpoint'> => ({
+  allow: callers({ scope: 'webhooks:write' }),
+  async handle({ endpointId: id }, call) {
+    const { organizationId, environment } = call.tenant;
+    const tenant = { organizationId, environment };
+    await once(store, call, async ({ em, sql }) => {
+      const webhook = await lockWebhook(em, tenant, id);
+      if (!webhook) throw new ServiceError('not_found');
+      await markWebhookDeleted(em, webhook, now());
+      await writeAudit(sql, call, { action: 'webhook.deleted', ...tenant, target: { type: 'webhook', id } });
+      return {};
+    });
+    auditRelay.nudge();
+    return {};
+  },
+});
+
+export const listEndpoints = ({ store, cursors }: WebhooksContext): RpcOf<'webhooks', 'listEndpoints'> => ({
+  allow: callers({ scope: 'webhooks:read' }),
+  async handle({ page }, call) {
+    const { organizationId, environment } = call.tenant;
+    const tenant = { organizationId, environment };
+    const limit = page?.limit || defaultLimit;
+    const binding = ['webhooks', organizationId, environment];
+    const start = cursors.decode(binding, page?.cursor ?? '');
+    const { webhooks, total } = await store.transaction(async ({ em }) => ({
+      webhooks: await listWebhooks(em, tenant, start?.after, limit),
+      total: await countWebhooks(em, tenant),
+    }));
+    const last = webhooks.length > limit ? webhooks[limit - 1] : undefined;
+    const nextCursor = last ? cursors.encode(binding, { after: [last.createdAt.toISOString(), last.id] }) : '';
+    return { endpoints: webhooks.slice(0, limit).map(toEndpoint), page: { total, nextCursor } };
+  },
+});
+
+export const rotateSecret = ({ store, cipher, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'rotateSecret'> => ({
+  allow: callers({ scope: 'webhooks:write' }),
+  async handle({ endpointId: id, secret }, call) {
+    const { organizationId, environment } = call.tenant;
+    const tenant = { organizationId, environment };
+    const sealed = sealSecret(cipher, tenant, id, secret === undefined ? makeSecret() : checkSecret(secret));
+    // The outcome that is stored under an Idempotency-Key has the sealed secret, and each repeated request opens it.
+    const stored = await once(store, call, async ({ em, sql }) => {
+      const webhook = await lockWebhook(em, tenant, id);
+      if (!webhook) throw new ServiceError('not_found');
+      const at = now();
+      const previousUntil = at + previousSecretMs;
+      await replaceSecret(em, webhook, sealed, at, previousUntil);
+      await writeAudit(sql, call, { action: 'webhook.secret_rotated', ...tenant, target: { type: 'webhook', id } });
+      return { endpoint: toEndpoint(webhook), sealed, previousSecretUntil: toTimestamp(previousUntil) };
+    });
+    auditRelay.nudge();
+    const { endpoint, previousSecretUntil } = stored;
+    return { endpoint, previousSecretUntil, secret: openSecret(cipher, tenant, id, stored.sealed) };
+  },
+});
+
+/** A webhook as the contract carries it, without its secret. */
+const toEndpoint = (webhook: WebhookRow) => ({
+  id: webhook.id,
+  url: webhook.url,
+  events: webhook.events,
+  description: webhook.description,
+  active: webhook.active,
+  status: webhook.status,
+  failingSince: webhook.failingSince?.toISOString() ?? '',
+  lastDeliveryAt: webhook.lastDeliveryAt?.toISOString() ?? '',
+  createdAt: webhook.createdAt.toISOString(),
+  updatedAt: webhook.updatedAt.toISOString(),
+});
+
+const invalid = (param: string, message: string) => new ServiceError('invalid_request', { param, message: `${param} ${message}.` });
+
+async function checkUrl({ refusalOfUrl }: WebhooksContext, url: string): Promise<string> {
+  const refusal = await refusalOfUrl(url);
+  if (refusal !== undefined) throw invalid('url', refusal);
+  return url;
+}
+
+/** Without duplicates, in the caller's order. */
+function checkEvents(events: readonly string[]): string[] {
+  if (events.length === 0) throw invalid('events', 'must name at least one type of event');
+  const unknown = events.findIndex((type) => !isEventType(type));
+  if (unknown >= 0) throw invalid(`events[${unknown}]`, `must be one of ${eventTypes.join(', ')}`);
+  return [...new Set(events)];
+}
+
+function checkDescription(description: string): string {
+  if ([...description].length > longestDescription || description.includes('\0'))
+    throw invalid('description', `must have at most ${longestDescription} characters and no NUL`);
+  return description;
+}

@@ -1,0 +1,24 @@
+import { type SealedPlace, sealedColumn } from '@agent-service/store';
+import type { Tenant } from '../domain/events.ts';
+
+/** The context that a webhook's secrets are sealed with, so that they cannot be opened for another webhook. */
+export const secretContext = ({ organizationId, environment }: Tenant, webhookId: string): string =>
+  `webhook secret ${organizationId}/${environment}/${webhookId}`;
+
+const ofWebhooks = (column: string) =>
+  sealedColumn({
+    table: 'endpoints',
+    column,
+    key: ['organization_id', 'environment', 'id'],
+    contextOf: ({ organization_id: organizationId = '', environment, id = '' }) =>
+      secretContext({ organizationId, environment: environment as Tenant['environment'] }, id),
+  });
+
+/** Outcomes that are stored under an Idempotency-Key are removed after a day and not sealed again. */
+const storedOutcomes: SealedPlace = {
+  name: 'idempotency_records.response',
+  table: 'idempotency_records',
+  value: `(coalesce(response ->> 'sealedSecret', response ->> 'sealed'))`,
+};
+
+export const sealedColumns = [ofWebhooks('secret'), ofWebhooks('previous_secret'), storedOutcomes];
