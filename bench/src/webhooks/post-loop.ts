@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'undici';
-import { signatureHeaders } from '../../../services/webhook-dispatcher/src/domain/signatures.ts';
+import { signatureHeaders } from '../../../services/webhook-dispatcher/src/signatures.ts';
 
 // The floor: events requests as fast as it goes, signed in the same way, and nothing noted anywhere. Told by messages to run for a
 // time; answers with how many were answered.

@@ -10,9 +10,9 @@ const schema = z.object({
   ...redisSettings,
   WEBHOOKS_ADDRESS: setting.text(),
   WEBHOOK_ALLOWED_NETWORKS: networksSetting(),
-  /** Certificates of authorities that receivers' certificates may be signed by, besides those that everybody knows. */
+  /** Certificates of authorities that sign receivers' certificates, besides the default ones. */
   WEBHOOK_CA_FILE: setting.text().optional(),
-  /** How many jobs are in hand; each holds what was due for a few endpoints. */
+  /** How many jobs run at once; a job has deliveries of up to 8 webhooks. */
   DELIVERY_JOBS_AT_ONCE: setting.integer(512, 1, 10_000),
 });
 

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { createClient } from '@agent-service/contracts';
 import { type JobWorker, openRedis, startWorker } from '@agent-service/queues';
 import type { Clock, ProcessContext } from '@agent-service/runtime';
+import { createReceiverAgent } from './agent.ts';
 import type { DispatcherConfig } from './config.ts';
-import { createReceiverAgent } from './http/agent.ts';
-import { createDeliver } from './jobs/deliver.ts';
+import { createDeliver } from './deliver.ts';
 
-/** Deliveries in hand are given back after this, which is soon enough for what stops the process. */
+/** Deliveries in flight are returned after this, well before a stopping process is killed. */
 const drainMs = 3_000;
 
 /** Composes the process. */

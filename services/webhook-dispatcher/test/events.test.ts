@@ -19,9 +19,10 @@ const limitMs = 120_000;
 async function makeOrganization(system: LocalSystem): Promise<Organization> {
   const config = { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] };
   const identity = createClient('identity', { address: system.endpoints['identity'] ?? '', as: operatorService, config });
-  const made = await identity.createOrganization({ name: 'Acme' });
+  const organization = await identity.createOrganization({ name: 'Acme' });
   identity.close();
-  return { id: made.organizationId, adminId: made.userId, keys: { live: made.liveApiKey, test: made.testApiKey } };
+  const { organizationId: id, userId: adminId, liveApiKey: live, testApiKey: test } = organization;
+  return { id, adminId, keys: { live, test } };
 }
 
 /** One request that must succeed; what its answer holds. */
@@ -44,7 +45,7 @@ const granted = 20;
 const threshold = granted;
 
 /** All that events tell of, in the live environment of an organization, by the ways that callers and operators have. */
-async function letItAllHappen(system: LocalSystem, organization: Organization): Promise<Happened> {
+async function causeEveryEvent(system: LocalSystem, organization: Organization): Promise<Happened> {
   const { id, adminId, keys } = organization;
   const call = <Data>(method: string, path: string, body?: object) => ask<Data>(system, keys.live, method, path, body);
   const config = { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] };
@@ -106,24 +107,24 @@ describe('with webhooks on', () => {
   const sentTo = (path: string) => target.requests.filter((request) => request.path === path);
   const typesAt = (path: string) => sentTo(path).map(({ body }) => (JSON.parse(body) as { type: string }).type);
 
-  /** What a receiver does; answers with what it may believe. */
-  function verified({ path, headers, body }: ReceivedRequest): { id: string; type: string; created_at: string; data: unknown } {
+  /** Verifies a request as a receiver does; returns its event. */
+  function verifyEvent({ path, headers, body }: ReceivedRequest): { id: string; type: string; created_at: string; data: unknown } {
     const secret = secrets[path] ?? '';
     expect(headers['x-service-signature']).toBe(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`);
     expect(headers['content-type']).toBe('application/json');
-    const event = new Webhook(secret).verify(body, { ...headers }) as ReturnType<typeof verified>;
+    const event = new Webhook(secret).verify(body, { ...headers }) as ReturnType<typeof verifyEvent>;
     expect(headers['webhook-id']).toBe(event.id);
     return event;
   }
 
   test(
-    'each of the nine types happens where it happens and comes, signed, to whoever listens in its tenant',
+    'each of the nine types of events comes, signed, to the webhooks of its tenant',
     async () => {
-      const { agentId, messageId, userId, creditsConsumed } = await letItAllHappen(system, organization);
+      const { agentId, messageId, userId, creditsConsumed } = await causeEveryEvent(system, organization);
       await until('all types have come', async () => new Set(typesAt('/live')).size === eventTypes.length);
       await until('the other environment is told of users', async () => typesAt('/test').includes('user.deactivated'));
 
-      const events = sentTo('/live').map(verified);
+      const events = sentTo('/live').map(verifyEvent);
       const byType = (type: string) => events.filter((event) => event.type === type).map(({ data }) => data);
       expect(new Set(events.map(({ type }) => type))).toEqual(new Set(eventTypes));
       expect(events.map(({ data }) => (data as { organization_id: string }).organization_id)).toEqual(events.map(() => organization.id));
@@ -155,32 +156,32 @@ describe('with webhooks on', () => {
       expect([byType('user.registered'), byType('user.deactivated')]).toEqual([registered, deactivated]);
 
       // Users belong to the organization: both environments hear of them, and of nothing else that the other one does.
-      const elsewhere = sentTo('/test').map(verified);
+      const elsewhere = sentTo('/test').map(verifyEvent);
       expect(new Set(elsewhere.map(({ type }) => type))).toEqual(new Set(['user.registered', 'user.deactivated']));
       expect(sentTo('/stranger')).toEqual([]);
     },
     limitMs,
   );
 
-  test('deliveries are listed, and a test event comes as what it is', async () => {
+  test('deliveries are listed, and a test event is delivered', async () => {
     const { keys } = organization;
     const webhooks = await ask<{ id: string; url: string }[]>(system, keys.live, 'GET', '/v1/webhooks');
     const path = `/v1/webhooks/${webhooks[0]?.id}`;
-    const made = await ask<{ id: string; event_id: string }>(system, keys.live, 'POST', `${path}/test`);
-    await until('the test event has come', async () => sentTo('/live').some(({ headers }) => headers['webhook-id'] === made.event_id));
-    const tried = sentTo('/live').find(({ headers }) => headers['webhook-id'] === made.event_id) as ReceivedRequest;
-    expect(verified(tried)).toMatchObject({
+    const delivery = await ask<{ id: string; event_id: string }>(system, keys.live, 'POST', `${path}/test`);
+    await until('the test event has come', async () => sentTo('/live').some(({ headers }) => headers['webhook-id'] === delivery.event_id));
+    const tried = sentTo('/live').find(({ headers }) => headers['webhook-id'] === delivery.event_id) as ReceivedRequest;
+    expect(verifyEvent(tried)).toMatchObject({
       type: 'webhook.test',
       data: { organization_id: organization.id, webhook_id: webhooks[0]?.id },
     });
     const listed = () => ask<{ id: string; status: string }[]>(system, keys.live, 'GET', `${path}/deliveries?limit=100`);
     await until('all are delivered', async () => (await listed()).every(({ status }) => status === 'delivered'));
-    expect((await listed())[0]?.id).toBe(made.id);
+    expect((await listed())[0]?.id).toBe(delivery.id);
     expect(await listed()).toHaveLength(sentTo('/live').length);
   });
 });
 
-describe('with webhooks off, as they are unless somebody turns them on', () => {
+describe('with webhooks off, which is the default', () => {
   let system: LocalSystem;
   beforeAll(async () => {
     system = await testSystem();
@@ -191,7 +192,7 @@ describe('with webhooks off, as they are unless somebody turns them on', () => {
     'no event is recorded, whatever happens, and nothing of webhooks runs or is there',
     async () => {
       const organization = await makeOrganization(system);
-      await letItAllHappen(system, organization);
+      await causeEveryEvent(system, organization);
       // Nothing would carry events on, so one that had been written would still be there.
       for (const service of ['identity', 'credits', 'agents'])
         expect([service, await query(system, `select payload from ${service}.outbox where topic = 'events'`)]).toEqual([service, []]);

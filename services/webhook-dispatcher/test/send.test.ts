@@ -4,8 +4,8 @@ import { type Receiver, type ReceiverBehaviour, receiver, testCertificate } from
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import type { Agent } from 'undici';
-import { createReceiverAgent } from '../src/http/agent.ts';
-import { type Sending, send } from '../src/http/send.ts';
+import { createReceiverAgent } from '../src/agent.ts';
+import { type Attempt, send } from '../src/send.ts';
 
 const loopback = networksSetting().parse('127.0.0.0/8');
 const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
@@ -28,9 +28,9 @@ afterAll(() => target.stop());
 
 const agentFor = (allowed: readonly IpNetwork[], resolve?: () => Promise<readonly string[]>) =>
   createReceiverAgent({ allowed, extraAuthorities: target.certificate.cert, ...(resolve && { resolve }) });
-const sending = (url = `${target.url}/hook?a=1`): Sending => ({ url, eventId: 'evt_1', body: '{"id":"evt_1"}', secrets: [secret] });
+const sending = (url = `${target.url}/hook?a=1`): Attempt => ({ url, eventId: 'evt_1', body: '{"id":"evt_1"}', secrets: [secret] });
 
-test('an event is posted as it is, signed, and what was answered comes back', async () => {
+test('an event is posted unchanged and signed, and the outcome has the answer', async () => {
   expect(await send(agent, sending(), going)).toMatchObject({ kind: 'answered', status: 200, body: 'thank you', retryAfterMs: 0 });
   const [request] = target.requests;
   expect(request).toMatchObject({ method: 'POST', path: '/hook?a=1', body: '{"id":"evt_1"}' });
@@ -38,18 +38,18 @@ test('an event is posted as it is, signed, and what was answered comes back', as
   expect(new Webhook(secret).verify(request?.body ?? '', { ...request?.headers })).toEqual({ id: 'evt_1' });
 });
 
-test('a redirect is an answer like others and is not followed', async () => {
+test('a redirect is not followed', async () => {
   behaviour = { status: 307, headers: { location: `${target.url}/elsewhere` } };
   expect(await send(agent, sending(), going)).toMatchObject({ kind: 'answered', status: 307 });
   expect(target.requests).toHaveLength(1);
 });
 
-test('an answer is read to 16 KiB and kept to 1,024 characters, however long it is', async () => {
+test('16 KiB of an answer are read, and 1,024 characters returned', async () => {
   behaviour = { status: 500, body: 'x'.repeat(4 * 1024 * 1024), headers: { 'retry-after': '7' } };
   expect(await send(agent, sending(), going)).toMatchObject({ status: 500, body: 'x'.repeat(1_024), retryAfterMs: 7_000 });
 });
 
-test('a receiver that hangs, in whatever part of its answer, ends with the limit', async () => {
+test('an attempt ends at its limit if the receiver hangs before or during its answer', async () => {
   for (const each of ['hang', 'drip'] as const) {
     behaviour = each;
     const startedAt = performance.now();
@@ -58,25 +58,25 @@ test('a receiver that hangs, in whatever part of its answer, ends with the limit
   }
 });
 
-test('connections are kept alive and used again', async () => {
+test('connections are kept alive and reused', async () => {
   const before = target.connections;
   for (let count = 0; count < 10; count += 1) await send(agent, sending(), going);
   // The second is opened where a request comes before the first connection is known to be free again.
   expect(target.connections - before).toBeLessThanOrEqual(2);
 });
 
-test('a receiver that cuts the connection, is not there, or shows a certificate of nobody’s is told apart', async () => {
+test('a closed connection, a missing receiver and an unknown certificate have different reasons', async () => {
   behaviour = 'cut';
   expect(await send(agent, sending(), going)).toMatchObject({ reason: 'connection' });
   expect(await send(agent, sending('https://127.0.0.1:1/'), going)).toMatchObject({ reason: 'connection' });
-  expect(await send(agent, sending('https://nobody.invalid/'), going)).toMatchObject({ reason: 'name_not_found' });
+  expect(await send(agent, sending('https://missing.invalid/'), going)).toMatchObject({ reason: 'name_not_found' });
   const stranger = await receiver(undefined, testCertificate());
   expect(await send(agent, sending(stranger.url), going)).toMatchObject({ reason: 'tls' });
   expect(stranger.requests).toEqual([]);
   await stranger.stop();
 });
 
-test('a server that does not speak TLS or HTTP is a failure of its own', async () => {
+test('a server that does not speak TLS has a reason of its own', async () => {
   const noise = createServer((socket) => socket.on('error', () => undefined).end('what is this?\n'));
   await new Promise<void>((resolve) => noise.listen(0, '127.0.0.1', resolve));
   const { port } = noise.address() as { port: number };
@@ -84,7 +84,7 @@ test('a server that does not speak TLS or HTTP is a failure of its own', async (
   noise.close();
 });
 
-test('without a listed network nothing is sent to this machine, by address or by name', async () => {
+test('without an allowed network nothing is sent to this machine, by address or by name', async () => {
   const closed = agentFor([]);
   const rebound = agentFor([], () => Promise.resolve(['127.0.0.1']));
   const mixed = agentFor([], () => Promise.resolve(['93.184.216.34', '::ffff:127.0.0.1']));
@@ -98,18 +98,18 @@ test('without a listed network nothing is sent to this machine, by address or by
   await Promise.all([closed, rebound, mixed].map((each) => each.destroy()));
 });
 
-test('a name that leads somewhere else at every look is asked once, and that answer is connected to', async () => {
+test('a name that resolves to another address each time is resolved once, and that address is connected to', async () => {
   const answers = [['127.0.0.1'], ['169.254.169.254']];
-  let asked = 0;
-  const rebinding = agentFor(loopback, () => Promise.resolve(answers[asked++] ?? ['10.0.0.1']));
+  let resolved = 0;
+  const rebinding = agentFor(loopback, () => Promise.resolve(answers[resolved++] ?? ['10.0.0.1']));
   const { port } = new URL(target.url);
   const url = `https://localhost:${port}/`;
   expect(await send(rebinding, sending(url), going)).toMatchObject({ kind: 'answered', status: 200 });
-  expect(asked).toBe(1);
+  expect(resolved).toBe(1);
   await rebinding.destroy();
 });
 
-test('a process that stops gives back what it has not finished', async () => {
+test('a process that stops returns its unfinished attempts', async () => {
   behaviour = 'hang';
   const stop = new AbortController();
   const sent = send(agent, sending(), stop.signal);

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { failureReason } from './failure-reason.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { failureReason, readRetryAfter } from './send.ts';
 
 const coded = (code: string, more: object = {}) => Object.assign(new Error(code), { code, ...more });
 
@@ -16,14 +15,14 @@ test.each([
   [coded('UND_ERR_SOCKET', { cause: coded('ADDRESS_REFUSED') }), 'address_refused'],
   [new AggregateError([coded('ECONNREFUSED'), coded('ETIMEDOUT')]), 'connect_timeout'],
   ['no error at all', 'connection'],
-])('case %#: %s', (...[cause, reason]) => {
+])('the reason of error %#: %s', (...[cause, reason]) => {
   expect(failureReason(cause)).toBe(reason);
 });
 
-test('Retry-After is read as seconds or as a date of HTTP', () => {
+test('Retry-After is read as seconds or as an HTTP date', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');
-  expect(retryAfterMs('120', now)).toBe(120_000);
-  expect(retryAfterMs('Thu, 01 Jan 2026 00:01:00 GMT', now)).toBe(60_000);
-  expect(retryAfterMs('Wed, 31 Dec 2025 00:00:00 GMT', now)).toBe(0);
-  for (const nonsense of [undefined, '', '-5', '1.5', 'soon', '1e9', '99999999999']) expect(retryAfterMs(nonsense, now)).toBe(0);
+  expect(readRetryAfter('120', now)).toBe(120_000);
+  expect(readRetryAfter('Thu, 01 Jan 2026 00:01:00 GMT', now)).toBe(60_000);
+  expect(readRetryAfter('Wed, 31 Dec 2025 00:00:00 GMT', now)).toBe(0);
+  for (const nonsense of [undefined, '', '-5', '1.5', 'soon', '1e9', '99999999999']) expect(readRetryAfter(nonsense, now)).toBe(0);
 });

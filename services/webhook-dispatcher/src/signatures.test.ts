@@ -7,7 +7,7 @@ import { signatureHeaders } from './signatures.ts';
 const standardSecret = fc.uint8Array({ minLength: 24, maxLength: 64 }).map((bytes) => `whsec_${Buffer.from(bytes).toString('base64')}`);
 const body = fc.json();
 
-test('the published Standard Webhooks library verifies what is signed, with the new secret and with the old', () => {
+test('the published Standard Webhooks library verifies signatures with the new and the previous secret', () => {
   fc.assert(
     fc.property(standardSecret, standardSecret, body, (newest, old, text) => {
       const headers = signatureHeaders({ eventId: 'evt_1', body: text, secrets: [newest, old], nowMs: Date.now() });
@@ -19,13 +19,13 @@ test('the published Standard Webhooks library verifies what is signed, with the 
   );
 });
 
-test('a secret of the caller’s own form signs by its characters', () => {
+test('a secret in a form of the caller signs by its characters', () => {
   const own = 'correct horse battery staple';
   const headers = signatureHeaders({ eventId: 'evt_1', body: '{}', secrets: [own], nowMs: Date.now() });
   expect(new Webhook(own, { format: 'raw' }).verify('{}', headers)).toEqual({});
 });
 
-test('X-Service-Signature is the lowercase hexadecimal HMAC-SHA256 of the raw body, keyed with the newest secret as it is', () => {
+test('X-Service-Signature is the lowercase hexadecimal HMAC-SHA256 of the raw body, keyed with the characters of the newest secret', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 16 }), fc.string({ minLength: 16 }), body, (newest, old, text) => {
       const { 'x-service-signature': signature } = signatureHeaders({ eventId: 'evt_1', body: text, secrets: [newest, old], nowMs: 0 });

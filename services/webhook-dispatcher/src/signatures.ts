@@ -2,20 +2,20 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
 const standardPrefix = 'whsec_';
 
-export interface Signed {
+interface SignedRequest {
   eventId: string;
   /** The raw body. */
   body: string;
-  /** The newest first. */
+  /** Newest first. */
   secrets: readonly string[];
   nowMs: number;
 }
 
 /**
- * The headers by which a receiver knows that the body came from here. X-Service-Signature is made with the newest secret's
- * characters as they are. The Standard Webhooks ones also prove the time, against replay, and carry one signature a secret.
+ * Headers that prove the origin of the body. X-Service-Signature is keyed with the newest secret's characters. The headers of Standard Webhooks
+ * also sign the time, against replay, and have a signature for each secret.
  */
-export function signatureHeaders({ eventId, body, secrets, nowMs }: Signed): Record<string, string> {
+export function signatureHeaders({ eventId, body, secrets, nowMs }: SignedRequest): Record<string, string> {
   const timestamp = Math.floor(nowMs / 1000).toString();
   const content = `${eventId}.${timestamp}.${body}`;
   const standard = secrets.map((secret) => `v1,${createHmac('sha256', standardKey(secret)).update(content).digest('base64')}`);
@@ -29,11 +29,11 @@ export function signatureHeaders({ eventId, body, secrets, nowMs }: Signed): Rec
   };
 }
 
-/** What Standard Webhooks libraries make of a secret: base64 behind whsec_; a secret of another form is its own characters. */
+/** The key that Standard Webhooks libraries derive: the base64 after `whsec_`, or the characters of a secret in another form. */
 function standardKey(secret: string): KeyObject {
   const encoded = secret.slice(standardPrefix.length);
   const bytes = Buffer.from(encoded, 'base64');
   const standard = secret.startsWith(standardPrefix) && bytes.length > 0 && bytes.toString('base64') === encoded;
-  // A key object, because bytes would be made into one at more than three times the cost.
+  // A key object: converting bytes at each call costs more than three times as much.
   return createSecretKey(standard ? bytes : Buffer.from(secret));
 }

@@ -5,16 +5,16 @@ import { Agent, buildConnector } from 'undici';
 
 const connectLimitMs = 5_000;
 const idleMs = 30_000;
-const originsAtOnce = 10_000;
+const maxOrigins = 10_000;
 
-export interface AgentOptions {
+interface AgentOptions {
   allowed: readonly IpNetwork[];
-  /** Certificates in PEM besides those that everybody knows. */
+  /** Certificates in PEM besides the default ones. */
   extraAuthorities?: string | undefined;
   resolve?: Resolve;
 }
 
-/** Connections to receivers, kept alive between deliveries. None leads to where callers' requests may not go. */
+/** Connections to receivers, kept alive between deliveries. Never connects to an address that is not allowed. */
 export function createReceiverAgent({
   allowed,
   extraAuthorities,
@@ -24,19 +24,19 @@ export function createReceiverAgent({
     timeout: connectLimitMs,
     lookup: guardedLookup(allowed, resolve),
     allowH2: false,
-    ...(extraAuthorities !== undefined && { secureContext: trusting(extraAuthorities) }),
+    ...(extraAuthorities !== undefined && { secureContext: trustAlso(extraAuthorities) }),
   });
   return new Agent({
     keepAliveTimeout: idleMs,
     // A receiver may ask for longer, and each of its names would take one of the origins for that time.
     keepAliveMaxTimeout: idleMs,
-    maxOrigins: originsAtOnce,
-    // Bodies and headers have one limit together, which is the sender's.
+    maxOrigins,
+    // The sender limits headers and body together.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 16 * 1024,
     connect: (options, callback) => {
-      // An address needs no look-up, so it is judged here.
+      // An address is not looked up, so it is checked here.
       if (isIP(options.hostname) && !isReachable(options.hostname, allowed)) return callback(refused(options.hostname), null);
       connect(options, (error, socket) => {
         if (error) return callback(error, null);
@@ -49,7 +49,7 @@ export function createReceiverAgent({
   });
 }
 
-/** Made once: a connection that is given certificates instead reads all of them again, which takes longer than its handshake. */
-const trusting = (more: string) => createSecureContext({ ca: [...getCACertificates('default'), more] });
+/** Made once, because reading all certificates for each connection takes longer than its handshake. */
+const trustAlso = (more: string) => createSecureContext({ ca: [...getCACertificates('default'), more] });
 
 const refused = (address: string) => new AddressRefused(`${address} is a private or reserved address`);

@@ -1,0 +1,97 @@
+import type { Client } from '@agent-service/contracts';
+import type { DeliveriesJob } from '@agent-service/queues';
+import { type ProcessContext, processClock } from '@agent-service/runtime';
+import { createBatcher, retry } from '@agent-service/work';
+import type { Dispatcher } from 'undici';
+import { type AttemptOutcome, send } from './send.ts';
+
+type BeginItem = Parameters<Client<'webhooks'>['beginDelivery']>[0]['items'] extends (infer Item)[] | undefined ? Item : never;
+type EndItem = Parameters<Client<'webhooks'>['endDelivery']>[0]['items'] extends (infer Item)[] | undefined ? Item : never;
+type BegunAttempt = NonNullable<Awaited<ReturnType<Client<'webhooks'>['beginDelivery']>>['results'][number]['begun']>;
+
+/** With their bodies they stay well below the size limit of a message. */
+const attemptsABatch = 200;
+const outcomesABatch = 500;
+/** The pauses between attempts to report an outcome. */
+const reportPausesMs = [200, 500, 1_000, 2_000, 4_000];
+
+interface DeliveryInJob {
+  delivery: { organizationId: string; environment: string; deliveryId: string };
+  dispatch: number;
+}
+
+interface DeliverOptions {
+  process: ProcessContext;
+  webhooks: Client<'webhooks'>;
+  agent: Dispatcher;
+}
+
+/** Runs a job: begins each of its deliveries, sends it and reports the outcome. */
+export function createDeliver({ process, webhooks, agent }: DeliverOptions): (job: DeliveriesJob, stopping: AbortSignal) => Promise<void> {
+  const { metrics, logger } = process;
+  const attempts = metrics.counter('webhook_attempts_total', 'Attempts to deliver events', ['outcome']);
+  const firstAttempts = metrics.seconds('webhook_first_attempt_seconds', 'From the event coming in to its first attempt', []);
+  const begin = createBatcher<BeginItem, BegunAttempt | null>({
+    maxItems: attemptsABatch,
+    run: async (items) => (await webhooks.beginDelivery({ items })).results.map(({ begun }) => begun),
+  });
+  const end = createBatcher<EndItem, undefined>({
+    maxItems: outcomesABatch,
+    run: async (items) => {
+      await webhooks.endDelivery({ items });
+      return items.map(() => undefined);
+    },
+  });
+
+  /** If every attempt to report fails, the job ends and the delivery is sent again. */
+  const report = (item: EndItem): Promise<undefined> =>
+    retry(() => end.add(item), { pauseAfter: (failures) => reportPausesMs[failures - 1] });
+
+  async function deliver(key: DeliveryInJob, stopping: AbortSignal): Promise<void> {
+    const { organizationId, deliveryId } = key.delivery;
+    const attempt = await begin.add(key);
+    if (!attempt) return;
+    if (attempt.attempt === 1) firstAttempts.observe((processClock.now() - Number(attempt.receivedAtMs)) / 1000);
+    const outcome = await send(agent, attempt, stopping);
+    const label = labelOf(outcome);
+    attempts.inc({ outcome: label });
+    logger.debug({
+      event: 'delivery_attempt',
+      delivery_id: deliveryId,
+      organization_id: organizationId,
+      attempt: attempt.attempt,
+      outcome: label,
+    });
+    await report({ ...key, ...toMessage(outcome) });
+  }
+
+  return async ({ deliveries }, stopping) => {
+    const keys = deliveries.map(({ dispatch, ...delivery }) => ({ delivery, dispatch }));
+    // The job lasts until the last of its deliveries has ended, also if another one fails.
+    const ended = await Promise.allSettled(keys.map((key) => deliver(key, stopping)));
+    const failed = ended.find(({ status }) => status === 'rejected');
+    if (failed) throw (failed as PromiseRejectedResult).reason;
+  };
+}
+
+function labelOf(outcome: AttemptOutcome): string {
+  switch (outcome.kind) {
+    case 'answered':
+      return `${Math.floor(outcome.status / 100)}xx`;
+    case 'unanswered':
+      return outcome.reason;
+    case 'stopped':
+      return 'stopped';
+  }
+}
+
+function toMessage(outcome: AttemptOutcome): Pick<EndItem, 'answer' | 'failure' | 'returned'> {
+  switch (outcome.kind) {
+    case 'answered':
+      return { answer: { status: outcome.status, body: outcome.body, retryAfterMs: outcome.retryAfterMs, durationMs: outcome.durationMs } };
+    case 'unanswered':
+      return { failure: { reason: outcome.reason, durationMs: outcome.durationMs } };
+    case 'stopped':
+      return { returned: {} };
+  }
+}
