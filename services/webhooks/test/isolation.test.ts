@@ -6,7 +6,7 @@ import { type Booted, boot, query } from './booted.ts';
 import { asCaller } from './clients.ts';
 
 const endpointsOfBusy = 500;
-const eventsOfBusy = 20;
+const eventsOfBusy = 6;
 
 let webhooks: Booted;
 beforeAll(async () => {
@@ -68,7 +68,7 @@ test('500 endpoints of one organization, half of them failing, share its places,
   await webhooks.credits.receiveEvents({ events: Array.from({ length: 50 }, (_, n) => eventOf(`evt_h${n}`, 'org_honest')) });
   const endpointsArmed = async () => new Set((await armedOf('org_busy')).map(({ endpoint_id }) => endpoint_id)).size;
   await until('each endpoint has its turn', async () => (await endpointsArmed()) === endpointsOfBusy);
-  await until('the lane of the honest endpoint is full', async () => (await armedOf('org_honest')).length === 16);
+  await until('the lane of the honest endpoint is full', async () => (await armedOf('org_honest')).length >= 16);
   expect((await armedOf('org_honest')).every(({ endpoint_id }) => endpoint_id === honest)).toBe(true);
   // Besides the one of each endpoint there are only those that were armed while the organization had room.
   expect((await armedOf('org_busy')).length).toBeLessThanOrEqual(endpointsOfBusy + organizationWidth);
