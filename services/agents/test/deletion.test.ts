@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
-import { createPartitions } from '../src/answers/store/partitions.ts';
+import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { asCaller, type Booted, boot, createAgent } from './booted.ts';
 import { Talk } from './talk.ts';
 import { wired } from './wired.ts';
@@ -52,7 +52,7 @@ test('conversations and messages of a deleted agent go, those of others stay', a
 test('an agent that leaves much goes in bounded steps, a long conversation bit by bit', async () => {
   const { store, database, stop } = await wired();
   try {
-    await createPartitions(store).ensure(start);
+    await createMessagePartitions(store).ensure(start);
     const owner = ownerOf('agt_1', 'usr_1');
     const long = await new Talk(database, owner).begin(start);
     await database.query(
@@ -107,7 +107,7 @@ test('what is still being answered is waited for, and leaves nothing behind', as
 test('an agent whose answers are unfinished delays no other agent, and its finished conversations are removed', async () => {
   const { store, database, stop } = await wired();
   try {
-    await createPartitions(store).ensure(start);
+    await createMessagePartitions(store).ensure(start);
     const [busy, other] = [new Talk(database, ownerOf('agt_busy', 'usr_1')), new Talk(database, ownerOf('agt_other', 'usr_1'))];
     const unfinished = await busy.begin(start);
     const answer = await busy.ask(unfinished, start + 10, 'settling');

@@ -3,19 +3,15 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { findAgent, lockAgent } from '../src/agents/store/agents.ts';
 import { listAgents } from '../src/agents/store/list-agents.ts';
-import { acceptMessages } from '../src/answers/store/accept.ts';
-import { beginAnswers, stillInHand } from '../src/answers/store/begin.ts';
-import { loadStandings, storeResults } from '../src/answers/store/complete.ts';
+import { acceptMessages, attachChannels, loadKeys, loadSituations, removeKeysOf } from '../src/answers/store/accept.ts';
+import { beginAnswers, findUnended, loadHistories } from '../src/answers/store/begin.ts';
+import { loadStatuses, storeResults } from '../src/answers/store/complete.ts';
 import { dispatchNext } from '../src/answers/store/dispatch.ts';
 import { redispatchUnbegun } from '../src/answers/store/due.ts';
-import { endPaid } from '../src/answers/store/end-paid.ts';
-import { endUnpaid } from '../src/answers/store/end-unpaid.ts';
-import { loadHistories } from '../src/answers/store/history.ts';
-import { forgetReleased } from '../src/answers/store/holds.ts';
-import { forgetKeys, loadCircumstances, loadKeys } from '../src/answers/store/load.ts';
-import { createPartitions } from '../src/answers/store/partitions.ts';
-import { attachChannels, readAnswers } from '../src/answers/store/read.ts';
-import { renewLeases } from '../src/answers/store/renew.ts';
+import { endCharged, endUncharged, removeReleased } from '../src/answers/store/end.ts';
+import { renewLeases } from '../src/answers/store/leases.ts';
+import { readAnswers } from '../src/answers/store/read.ts';
+import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findMessage, listMessages } from '../src/conversations/store/messages.ts';
 import { type Wired, wired } from './wired.ts';
 
@@ -23,12 +19,13 @@ const now = Date.UTC(2026, 0, 15, 12);
 const tenant = { organizationId: 'org_a', environment: 'live' } as const;
 const id = `msg_${'1'.repeat(26)}`;
 const key = { ...tenant, id };
-const asked = { ...key, agentId: 'agt_1', conversationId: 'conv_1', userId: 'usr_1', acceptedAt: now };
 const message = {
-  ...asked,
-  newConversationId: 'conv_2',
-  tier: 'Fast',
-  message: 'How many?',
+  ...key,
+  agentId: 'agt_1',
+  conversationId: 'conv_1',
+  userId: 'usr_1',
+  acceptedAt: now,
+  text: 'How many?',
   contextJson: '',
   replyChannel: 'replies:1',
   stream: false,
@@ -36,9 +33,11 @@ const message = {
   idempotencyFingerprint: 'a',
   requestId: 'req_1',
   traceparent: '',
-  deadline: now + 300_000,
+  callerExpiresAt: 0,
+  isCallerGone: () => false,
 };
-const unpaid = { ...key, createdAt: now, status: 'failed', content: '', failure: { code: '', message: '' }, attempt: null } as const;
+const candidate = { ...key, message, tier: 'Fast', deadline: now + 300_000, conversationId: 'conv_1' };
+const uncharged = { ...key, createdAt: now, status: 'failed', content: '', failure: { code: '', message: '' }, attempt: null } as const;
 const reader = { tenant, agentId: 'agt_1', userId: 'usr_1' };
 const filter = { tenant, category: undefined, status: '', search: '' };
 
@@ -48,24 +47,24 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   listMessages: (sql) => listMessages(sql, reader, 'conv_1', 20),
   findAgent: (sql) => findAgent(sql, tenant, 'agt_1'),
   lockAgent: (sql) => lockAgent(sql, tenant, 'agt_1'),
-  loadCircumstances: (sql) => loadCircumstances(sql, [asked]),
-  loadKeys: (sql) => loadKeys(sql, [message]),
-  forgetKeys: (sql) => forgetKeys(sql, [message], now),
-  acceptMessages: (sql) => acceptMessages(sql, [message], { inFlight: 50, waiting: 100 }, now),
+  loadSituations: (sql) => loadSituations(sql, [{ ...message, idempotencyScope: '' }]),
+  loadKeys: (sql) => loadKeys(sql, [{ ...message, n: 0 }]),
+  removeKeysOf: (sql) => removeKeysOf(sql, [message], now),
+  acceptMessages: (sql) => acceptMessages(sql, [candidate], { inFlight: 50, waiting: 100 }, now),
   attachChannels: (sql) => attachChannels(sql, [message]),
   readAnswers: (sql) => readAnswers(sql, [{ ...key, createdAt: now }]),
   beginAnswers: (sql) => beginAnswers(sql, [{ ...key, claim: 'c', apart: false, workerChannel: 'worker:1' }], now),
-  stillInHand: (sql) => stillInHand(sql, [key]),
+  findUnended: (sql) => findUnended(sql, [key]),
   renewLeases: (sql) => renewLeases(sql, [{ ...key, attempt: 1 }], now),
   storeResults: (sql) =>
     storeResults(sql, [{ ...key, attempt: 1, content: '', contentType: 'markdown', inputTokens: 1, outputTokens: 1, queries: [] }], now),
-  loadStandings: (sql) => loadStandings(sql, [{ ...key, createdAt: now }]),
-  endPaid: (sql) => endPaid(sql, [{ ...key, createdAt: now, credits: 1, event: null }]),
-  endUnpaid: (sql) => endUnpaid(sql, [unpaid], now),
+  loadStatuses: (sql) => loadStatuses(sql, [{ ...key, createdAt: now }]),
+  endCharged: (sql) => endCharged(sql, [{ ...key, createdAt: now, credits: 1, event: null }]),
+  endUncharged: (sql) => endUncharged(sql, [uncharged], now),
   redispatchUnbegun: (sql) => redispatchUnbegun(sql, [{ ...key, dispatches: 1 }], now),
   dispatchNext: (sql) => dispatchNext(sql, [tenant], 50, now),
-  forgetReleased: (sql) => forgetReleased(sql, [key], now),
-  loadHistories: (sql) => loadHistories(sql, [{ ...key, conversationId: 'conv_1', questionId: id, since: now }]),
+  removeReleased: (sql) => removeReleased(sql, [key], now),
+  loadHistories: (sql) => loadHistories(sql, [{ ...key, conversationId: 'conv_1', userMessageId: id, since: now }]),
 };
 const lists: Record<string, Partial<typeof filter>> = {
   agents_listed_index: {},
@@ -74,8 +73,8 @@ const lists: Record<string, Partial<typeof filter>> = {
   agents_category_status_index: { category: 'sales' as never, status: 'active' },
 };
 
-/** These ask for the answer that a conversation waits for. */
-const byConversation = ['loadCircumstances', 'listMessages'];
+/** These read the pending answer of a conversation. */
+const byConversation = ['loadSituations', 'listMessages'];
 
 const grown = ['agents', 'answers', 'answer_lines', 'conversations', 'answer_keys'];
 const grow = [
@@ -109,14 +108,14 @@ async function prepare(name: string, ask: (sql: Sql) => Promise<unknown>): Promi
   await ask(async <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
     await client.query(`prepare "${name}" as ${text}`);
     prepared.set(name, [text, values.map(literal).join(', ')]);
-    return [];
+    return [{} as Row];
   });
   await explain(name);
 }
 
 beforeAll(async () => {
   agents = await wired();
-  await createPartitions(agents.store).ensure(now);
+  await createMessagePartitions(agents.store).ensure(now);
   for (const table of grown) await agents.database.query(`alter table ${table} set (autovacuum_enabled = false)`);
   client = await agents.database.connect();
   await client.query('set plan_cache_mode = force_generic_plan; set random_page_cost = 1.1; set jit = off');

@@ -2,13 +2,13 @@ import { migrate, type Store } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
-import { takeUpSettling } from '../src/answers/store/complete.ts';
-import { dispatchNext, tenantsHeldUp } from '../src/answers/store/dispatch.ts';
+import { removeExpiredKeys } from '../src/answers/store/accept.ts';
+import { takeDueSettlements } from '../src/answers/store/complete.ts';
+import { dispatchNext, findHeldUpTenants } from '../src/answers/store/dispatch.ts';
 import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun } from '../src/answers/store/due.ts';
-import { takeUpReleasing } from '../src/answers/store/holds.ts';
-import { removeOldKeys } from '../src/answers/store/load.ts';
-import { createPartitions } from '../src/answers/store/partitions.ts';
-import { takeFromDead } from '../src/answers/store/renew.ts';
+import { takeDueReleases } from '../src/answers/store/end.ts';
+import { takeFromDead } from '../src/answers/store/leases.ts';
+import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { tellOrphaned } from '../src/data-sources/store/lost-steps.ts';
 import { removeOldSteps } from '../src/data-sources/store/steps.ts';
 import { migrations } from '../src/store/migrations/index.ts';
@@ -35,11 +35,11 @@ const steps: Record<string, () => Promise<unknown>> = {
   redispatchUnbegun: () => redispatchUnbegun(store.sql, some('dispatched'), now),
   takeFromDead: () => takeFromDead(store.sql, some('running'), now),
   findStaleJobs: () => findStaleJobs(store.sql, some('dispatched')),
-  takeUpSettling: () => takeUpSettling(store.sql, limit, now),
-  takeUpReleasing: () => takeUpReleasing(store.sql, limit, now),
-  tenantsHeldUp: () => tenantsHeldUp(store.sql, 50, limit),
+  takeDueSettlements: () => takeDueSettlements(store.sql, limit, now),
+  takeDueReleases: () => takeDueReleases(store.sql, limit, now),
+  findHeldUpTenants: () => findHeldUpTenants(store.sql, 50, limit),
   dispatchNext: () => dispatchNext(store.sql, [tenant], 50, now),
-  removeOldKeys: () => removeOldKeys(store.sql, now),
+  removeExpiredKeys: () => removeExpiredKeys(store.sql, now),
   removeDeletedAgents: async () => {
     // The first agent has unfinished answers only, the second none.
     await removeDeletedAgents(store as unknown as Store);
@@ -78,7 +78,7 @@ beforeAll(async () => {
   database = await testDatabase();
   await migrate({ url: database.url, schema, migrations });
   store = await recordingStore(database.url, schema);
-  await createPartitions(store as unknown as Store).ensure(now);
+  await createMessagePartitions(store as unknown as Store).ensure(now);
   runs = await recordSteps(store, schema, { steps, grow });
 }, 240_000);
 afterAll(async () => {

@@ -1,11 +1,11 @@
 import type { ProcessContext } from '@agent-service/runtime';
 
-/** Work that nobody waits for, whose failure is somebody else's to mend: a sweep's. */
+/** Work that no call waits for. A sweep repairs its failures. */
 export interface Background {
   run(name: string, work: () => Promise<unknown>): void;
 }
 
-/** Finishes what is under way before the process goes. */
+/** The process stops after the work that has begun. */
 export function createBackground(process: ProcessContext): Background {
   const underWay = new Set<Promise<unknown>>();
   process.onStop('work in the background', async () => {

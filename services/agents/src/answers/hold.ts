@@ -1,14 +1,14 @@
 import { type ErrorCode, isErrorCode, ServiceError } from '@agent-service/contracts';
 import { callByTenant, tenantName } from '@agent-service/work';
-import { detached } from './detached.ts';
-import type { AnswerKey } from './key.ts';
-import type { Parts } from './parts.ts';
+import { type AnswersDeps, callDetached } from './deps.ts';
+import type { AnswerKey } from './keys.ts';
 
 /** Of one try; the client's own limit for a hold is shorter. */
 const limitMs = 1_000;
 
+/** An answer whose credits are to be held. */
 export interface Holdable extends AnswerKey {
-  readonly userId: string;
+  readonly message: { readonly userId: string };
   readonly tier: string;
   readonly deadline: number;
 }
@@ -19,25 +19,31 @@ export interface Refusal {
   readonly available?: number | string;
 }
 
-/** Held, or why not; `perhaps` where the ledger may have granted what it could not answer. */
-export type HoldOutcome = { readonly held: true } | { readonly held: false; readonly perhaps: boolean; readonly refusal: Refusal };
+/** Held, or why not. `mayBeHeld`: the ledger did not answer, and may have made the hold. */
+export type HoldOutcome = { readonly held: true } | { readonly held: false; readonly mayBeHeld: boolean; readonly refusal: Refusal };
 
-const decided = new Set<ErrorCode>(['user_limit_reached', 'credits_exhausted', 'invalid_request', 'hold_released', 'idempotency_conflict']);
+const decisive = new Set<ErrorCode>([
+  'user_limit_reached',
+  'credits_exhausted',
+  'invalid_request',
+  'hold_released',
+  'idempotency_conflict',
+]);
 
-type HoldParts = Pick<Parts, 'credits' | 'process' | 'slowTenants'>;
+type HoldDeps = Pick<AnswersDeps, 'credits' | 'process' | 'slowTenants'>;
 
-/** Sets aside what answers may cost at most. An Error stands for a ledger that the other tenants do not wait for. */
-export const holdAll = (parts: HoldParts, items: readonly Holdable[]): Promise<(HoldOutcome | Error)[]> =>
-  callByTenant(items, (some) => holdOfTenant(parts, some));
+/** Holds what each answer may cost at most. An Error is the outcome of a tenant that the others do not wait for. */
+export const holdAll = (deps: HoldDeps, items: readonly Holdable[]): Promise<(HoldOutcome | Error)[]> =>
+  callByTenant(items, (ofTenant) => holdOfTenant(deps, ofTenant));
 
-/** Tries twice what the ledger did not decide or did not answer in time: under its own id a hold is made once. */
-async function holdOfTenant(parts: HoldParts, items: readonly Holdable[]): Promise<HoldOutcome[]> {
-  const first = await tryHold(parts, items);
-  if (items[0] && first.outcomes.includes(unknown)) parts.slowTenants.add(tenantName(items[0]));
-  const undecided = items.filter((_, index) => first.outcomes[index] === unknown);
-  if (undecided.length === 0 || !first.mayRetry) return first.outcomes;
-  const second = await tryHold(parts, undecided);
-  const outcomeOf = new Map(undecided.map((item, index) => [item, second.outcomes[index]]));
+/** Tries twice what the ledger did not decide or did not answer in time: a hold is idempotent by its answer's id. */
+async function holdOfTenant(deps: HoldDeps, items: readonly Holdable[]): Promise<HoldOutcome[]> {
+  const first = await tryHold(deps, items);
+  if (items[0] && first.outcomes.includes(undecided)) deps.slowTenants.add(tenantName(items[0]));
+  const rest = items.filter((_, index) => first.outcomes[index] === undecided);
+  if (rest.length === 0 || !first.mayRetry) return first.outcomes;
+  const second = await tryHold(deps, rest);
+  const outcomeOf = new Map(rest.map((item, index) => [item, second.outcomes[index]]));
   return items.map((item, index) => outcomeOf.get(item) ?? (first.outcomes[index] as HoldOutcome));
 }
 
@@ -47,31 +53,32 @@ interface HoldTry {
   readonly mayRetry: boolean;
 }
 
-async function tryHold({ credits, process }: HoldParts, items: readonly Holdable[]): Promise<HoldTry> {
+async function tryHold({ credits, process }: HoldDeps, items: readonly Holdable[]): Promise<HoldTry> {
   try {
-    const { results } = await detached(limitMs, () => credits.hold({ items: items.map(holdItem) }));
-    return { outcomes: items.map((_, index) => outcomeOf(results[index]?.refusal)), mayRetry: true };
+    const { results } = await callDetached(limitMs, () => credits.hold({ items: items.map(holdItem) }));
+    return { outcomes: items.map((_, index) => toOutcome(results[index]?.refusal)), mayRetry: true };
   } catch (cause) {
     const { code } = ServiceError.from(cause);
     process.logger.warn({ event: 'hold_failed', answers: items.length, code, err: cause });
-    return { outcomes: items.map(() => unknown), mayRetry: code === 'deadline_exceeded' };
+    return { outcomes: items.map(() => undecided), mayRetry: code === 'deadline_exceeded' };
   }
 }
 
-const unknown: HoldOutcome = { held: false, perhaps: true, refusal: { code: 'unavailable' } };
+const undecided: HoldOutcome = { held: false, mayBeHeld: true, refusal: { code: 'unavailable' } };
 
 type RefusalMessage = { code: string; shortage: { required: number | string; available: number | string } | null } | null | undefined;
 
-function outcomeOf(refusal: RefusalMessage): HoldOutcome {
+function toOutcome(refusal: RefusalMessage): HoldOutcome {
   if (!refusal) return { held: true };
   const code = isErrorCode(refusal.code) ? refusal.code : 'internal';
-  if (!decided.has(code)) return unknown;
-  // Released already, or held for other terms: this id had its chance.
-  if (code === 'hold_released' || code === 'idempotency_conflict') return { held: false, perhaps: false, refusal: { code: 'unavailable' } };
-  return { held: false, perhaps: false, refusal: { code, ...refusal.shortage } };
+  if (!decisive.has(code)) return undecided;
+  // The id was used before: its hold was released, or made for other terms.
+  if (code === 'hold_released' || code === 'idempotency_conflict')
+    return { held: false, mayBeHeld: false, refusal: { code: 'unavailable' } };
+  return { held: false, mayBeHeld: false, refusal: { code, ...refusal.shortage } };
 }
 
-const holdItem = ({ organizationId, environment, id, userId, tier, deadline }: Holdable) => ({
+const holdItem = ({ organizationId, environment, id, message: { userId }, tier, deadline }: Holdable) => ({
   tenant: { organizationId, environment },
   holdId: id,
   userId,

@@ -1,43 +1,41 @@
 import type { AnswerJob, Producer } from '@agent-service/queues';
 import type { AgentsBase } from '../base.ts';
 import type { Background } from './background.ts';
-import type { AnswerKey } from './key.ts';
+import type { JobKey } from './store/due.ts';
 
-export interface Dispatched extends AnswerKey {
-  readonly dispatches: number;
+/** The jobs of answers that run apart from others are in a queue of their own. */
+type Queue = { readonly apart: boolean };
+type QueuedKey = JobKey & Queue;
+
+/** An answer that a worker is to begin. */
+export interface Dispatched extends QueuedKey {
   readonly priority: number;
   readonly traceparent: string;
-  /** It has lost a lease, so its job is in the queue of those that do not run in the worker's own process. */
-  readonly apart: boolean;
-  /** It has lost exactly one, so it may share its process with others like it. */
+  /** It may share its process with others that have lost one lease. */
   readonly shared: boolean;
 }
 
-type Lane = Pick<Dispatched, 'apart'>;
-type Named = Lane & Pick<Dispatched, 'organizationId' | 'environment' | 'id' | 'dispatches'>;
-
 /** A page of the jobs that wait in a queue. */
 export interface JobPage {
-  readonly jobs: readonly Named[];
+  readonly jobs: readonly QueuedKey[];
   /** Undefined after the last page. */
   readonly next: string | undefined;
 }
 
-/** The jobs by which workers learn of answers. */
+/** The jobs that tell workers of answers. */
 export interface AnswerJobs {
-  /** Wakes a worker up for each. While Redis is away nothing comes of it; the sweep finds jobs that are missing. */
+  /** Has no effect while Redis is away; the sweep adds missing jobs. */
   add(answers: readonly Dispatched[]): void;
   known(answers: readonly Dispatched[]): Promise<boolean[]>;
-  /** Ranks that have changed. */
   prioritize(answers: readonly Dispatched[]): void;
-  /** Removes jobs that no worker has. A sweep finds what remains. */
-  remove(answers: readonly Named[]): void;
-  /** The jobs before these answers' present ones. */
-  removeFormer(answers: readonly Dispatched[]): void;
-  page(lane: Lane, cursor: string | undefined): Promise<JobPage>;
+  /** Removes jobs that no worker has taken. A sweep removes what is left. */
+  remove(answers: readonly QueuedKey[]): void;
+  /** Removes the jobs before the answers' present ones. */
+  removePrevious(answers: readonly Dispatched[]): void;
+  list(queue: Queue, cursor: string | undefined): Promise<JobPage>;
 }
 
-const jobOf = ({ organizationId, environment, id, dispatches }: Named): AnswerJob => ({
+const jobOf = ({ organizationId, environment, id, dispatches }: JobKey): AnswerJob => ({
   organizationId,
   environment,
   answerId: id,
@@ -50,28 +48,28 @@ const prioritized = (answer: Dispatched) => ({
 });
 
 export function createAnswerJobs({ jobs, apartJobs }: Pick<AgentsBase, 'jobs' | 'apartJobs'>, background: Background): AnswerJobs {
-  const producerOf = ({ apart }: Lane): Producer<AnswerJob> => (apart ? apartJobs : jobs);
+  const producerOf = ({ apart }: Queue): Producer<AnswerJob> => (apart ? apartJobs : jobs);
 
-  /** Runs the work for each queue that some of the answers are in. */
-  function inBackground<Item extends Lane>(
+  /** Runs the work for each queue that has jobs of the answers. */
+  function runByQueue<Item extends Queue>(
     name: string,
     answers: readonly Item[],
-    work: (producer: Producer<AnswerJob>, some: readonly Item[]) => Promise<void>,
+    work: (producer: Producer<AnswerJob>, ofQueue: readonly Item[]) => Promise<void>,
   ): void {
     for (const apart of [false, true]) {
-      const some = answers.filter((answer) => answer.apart === apart);
-      if (some.length > 0) background.run(name, () => work(producerOf({ apart }), some));
+      const ofQueue = answers.filter((answer) => answer.apart === apart);
+      if (ofQueue.length > 0) background.run(name, () => work(producerOf({ apart }), ofQueue));
     }
   }
 
-  const remove = (answers: readonly Named[]) =>
-    inBackground('removing jobs', answers, (producer, some) => producer.remove(some.map(jobOf)));
+  const remove = (answers: readonly QueuedKey[]) =>
+    runByQueue('removing jobs', answers, (producer, ofQueue) => producer.remove(ofQueue.map(jobOf)));
 
   return {
     add: (answers) =>
-      inBackground('adding jobs', answers, (producer, some) =>
+      runByQueue('adding jobs', answers, (producer, ofQueue) =>
         producer.add(
-          some.map((answer) =>
+          ofQueue.map((answer) =>
             answer.traceparent === '' ? prioritized(answer) : { ...prioritized(answer), traceparent: answer.traceparent },
           ),
         ),
@@ -79,20 +77,20 @@ export function createAnswerJobs({ jobs, apartJobs }: Pick<AgentsBase, 'jobs' | 
     async known(answers) {
       const known = new Map<Dispatched, boolean>();
       for (const apart of [false, true]) {
-        const some = answers.filter((answer) => answer.apart === apart);
-        if (some.length === 0) continue;
-        const found = await producerOf({ apart }).known(some.map(jobOf));
-        for (const [index, answer] of some.entries()) known.set(answer, found[index] ?? false);
+        const ofQueue = answers.filter((answer) => answer.apart === apart);
+        if (ofQueue.length === 0) continue;
+        const areKnown = await producerOf({ apart }).known(ofQueue.map(jobOf));
+        for (const [index, answer] of ofQueue.entries()) known.set(answer, areKnown[index] ?? false);
       }
       return answers.map((answer) => known.get(answer) ?? false);
     },
-    prioritize: (answers) => inBackground('prioritizing jobs', answers, (producer, some) => producer.prioritize(some.map(prioritized))),
+    prioritize: (answers) => runByQueue('prioritizing jobs', answers, (producer, ofQueue) => producer.prioritize(ofQueue.map(prioritized))),
     remove,
-    removeFormer: (answers) => remove(answers.map((answer) => ({ ...answer, dispatches: answer.dispatches - 1 }))),
-    async page(lane, cursor) {
-      const { payloads, next } = await producerOf(lane).list(cursor);
+    removePrevious: (answers) => remove(answers.map((answer) => ({ ...answer, dispatches: answer.dispatches - 1 }))),
+    async list(queue, cursor) {
+      const { payloads, next } = await producerOf(queue).list(cursor);
       return {
-        jobs: payloads.map(({ answerId: id, dispatch: dispatches, ...tenant }) => ({ ...tenant, id, dispatches, ...lane })),
+        jobs: payloads.map(({ answerId: id, dispatch: dispatches, ...tenant }) => ({ ...tenant, id, dispatches, ...queue })),
         next,
       };
     },

@@ -1,127 +1,195 @@
 import { newId } from '@agent-service/contracts';
-import { callByTenant, tenantName } from '@agent-service/work';
-import { detached } from './detached.ts';
-import type { Dispatcher } from './dispatcher.ts';
-import type { Ender } from './ender.ts';
-import { byKey, nameOf } from './key.ts';
-import { toMessage } from './message.ts';
-import type { Parts } from './parts.ts';
-import { createRetryQueue, type RetryQueue } from './retry-queue.ts';
-import type { Settling } from './store/complete.ts';
-import { endPaid, type Paid } from './store/end-paid.ts';
+import { callByTenant, RetryQueue, tenantName } from '@agent-service/work';
+import { type AnswersDeps, batchOptions, callDetached } from './deps.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { announceEnds, type EndAnswers, type EndedAnswer } from './end.ts';
+import { type AnswerKey, byKey, nameOf } from './keys.ts';
+import { toMessage } from './read.ts';
+import type { Settlement } from './store/complete.ts';
+import { type ChargedEnd, endCharged, markUnusedHolds, removeReleased } from './store/end.ts';
 
 const limitMs = 6_000;
-/** Nobody can say yet whether they were charged. */
-const passing = new Set(['unavailable', 'deadline_exceeded', 'cancelled', 'internal']);
+const maxFoundReleases = 2_000;
+/** With these codes it is not known yet whether the ledger has settled. */
+const temporary = new Set(['unavailable', 'deadline_exceeded', 'cancelled', 'internal']);
 
 interface SettleResult {
   readonly charged?: number | null;
   readonly refusal?: { readonly code: string } | null;
 }
 
-interface Charged {
-  readonly answer: Settling;
-  readonly paid: Paid;
-}
+/** A retry queue of answers that owe the ledger a call. */
+const createQueue = <Item extends AnswerKey>(
+  deps: AnswersDeps,
+  name: string,
+  run: (items: Item[]) => Promise<(boolean | Error)[]>,
+  maxFound?: number,
+): RetryQueue<Item> =>
+  new RetryQueue<Item>({
+    name,
+    run,
+    keyOf: nameOf,
+    batch: {
+      ...batchOptions<Item>(deps),
+      onFailure(items, cause) {
+        const ids = { answers: items.length, answer_id: items[0]?.id, organization_id: items[0]?.organizationId };
+        deps.process.logger.warn({ event: 'retry_failed', work: name, ...ids, err: cause });
+      },
+    },
+    runInBackground: deps.background.run,
+    stopping: deps.process.stopping,
+    ...(maxFound !== undefined && { maxFound }),
+  });
 
-/** Has stored results paid for, and ends them. */
-export function createSettling(parts: Parts, dispatcher: Dispatcher, ender: Ender): RetryQueue<Settling> {
-  const { process, background, store, credits, metrics, announcer, now } = parts;
+/** Settles stored results with the ledger, and ends their answers. */
+export function createSettlements(deps: AnswersDeps, dispatcher: Dispatcher, endAnswers: EndAnswers): RetryQueue<Settlement> {
+  const { process, store, credits, slowTenants, metrics } = deps;
 
-  async function settle(answers: Settling[]): Promise<(boolean | Error)[]> {
+  async function settle(settlements: Settlement[]): Promise<(boolean | Error)[]> {
     const startedAt = performance.now();
-    const results = await callByTenant(answers, settleOfTenant);
-    const outcomes = answers.map((answer, index) => ({ answer, result: results[index] as SettleResult | Error }));
-    const told = outcomes.flatMap(({ answer, result }) => (result instanceof Error ? [] : [{ answer, result }]));
-    const unpayable = told.filter(({ result }) => result.refusal && !passing.has(result.refusal.code));
-    for (const { answer, result } of unpayable) refused(answer, result.refusal?.code ?? '');
-    const charged = told.flatMap(({ answer, result }) => (result.refusal ? [] : [{ answer, paid: toPaid(answer, result.charged ?? 0) }]));
-    await Promise.all([end(charged), ender.unpayable(unpayable.map(({ answer }) => answer))]);
+    const results: (SettleResult | Error)[] = await callByTenant(settlements, settleOfTenant);
+    const refused: Settlement[] = [];
+    const charged: { settlement: Settlement; credits: number }[] = [];
+    for (const [index, settlement] of settlements.entries()) {
+      const result = results[index];
+      if (result === undefined || result instanceof Error) continue;
+      if (!result.refusal) charged.push({ settlement, credits: result.charged ?? 0 });
+      else if (!temporary.has(result.refusal.code)) {
+        logRefusal(settlement, result.refusal.code);
+        refused.push(settlement);
+      }
+    }
+    await Promise.all([endAll(charged), endAnswers.endUnsettled(refused)]);
     for (const _ of charged) metrics.settled(performance.now() - startedAt);
-    return outcomes.map(({ result }) => (result instanceof Error ? result : !passing.has(result.refusal?.code ?? '')));
+    return results.map((result) => (result instanceof Error ? result : !temporary.has(result.refusal?.code ?? '')));
   }
 
-  async function settleOfTenant(answers: readonly Settling[]): Promise<SettleResult[]> {
-    const { results } = await detached(limitMs, () => credits.settle({ items: answers.map(settleItem) }));
-    const [first] = answers;
-    if (first && results.some(({ refusal }) => refusal?.code === 'unavailable')) parts.slowTenants.add(tenantName(first));
-    return answers.map((_, index) => results[index] ?? { refusal: { code: 'internal' } });
+  async function settleOfTenant(settlements: readonly Settlement[]): Promise<SettleResult[]> {
+    const { results } = await callDetached(limitMs, () => credits.settle({ items: settlements.map(settleItem) }));
+    const [first] = settlements;
+    if (first && results.some(({ refusal }) => refusal?.code === 'unavailable')) slowTenants.add(tenantName(first));
+    return settlements.map((_, index) => results[index] ?? { refusal: { code: 'internal' } });
   }
 
-  async function end(charged: readonly Charged[]): Promise<void> {
-    const all = byKey(charged.map(({ answer, paid }) => ({ ...answer, paid })));
+  async function endAll(charged: readonly { settlement: Settlement; credits: number }[]): Promise<void> {
     if (charged.length === 0) return;
-    const rows = await endPaid(
+    const all = byKey(charged.map(({ settlement, credits }) => ({ ...settlement, credits })));
+    const rows = await endCharged(
       store.sql,
-      charged.map(({ paid }) => paid),
+      charged.map(({ settlement, credits }) => toChargedEnd(deps, settlement, credits)),
     );
-    announcer.ended(
+    announceEnds(
+      deps,
       rows.flatMap((row) => {
-        const answer = all.get(nameOf(row));
-        return answer ? [toEnded(answer, answer.paid.credits)] : [];
+        const settlement = all.get(nameOf(row));
+        return settlement ? [toEndedAnswer(settlement, settlement.credits)] : [];
       }),
     );
-    dispatcher.afterEnds(rows);
-    if (rows.length > 0) parts.eventRelay?.nudge();
+    dispatcher.dispatchAfterEnds(rows);
+    if (rows.length > 0) deps.eventRelay?.nudge();
   }
 
-  function toPaid(answer: Settling, charge: number): Paid {
-    const { organizationId, environment, id, acceptedAt: createdAt } = answer;
-    return { organizationId, environment, id, createdAt, credits: charge, event: parts.events ? toEvent(answer, charge, now()) : null };
-  }
-
-  /** The hold was settled otherwise or is gone, which nobody but a mistake of ours can bring about. */
-  function refused({ id, organizationId }: Settling, code: string): void {
+  /** The hold was released, or never existed: only a fault of this service brings that about. */
+  function logRefusal({ id, organizationId }: AnswerKey, code: string): void {
     process.logger.error({ event: 'settle_refused', answer_id: id, organization_id: organizationId, code });
   }
 
-  return createRetryQueue<Settling>({ name: 'settling', process, background, slowTenants: parts.slowTenants, run: settle });
+  return createQueue<Settlement>(deps, 'settling', settle);
 }
 
-const settleItem = (answer: Settling) => ({
-  tenant: { organizationId: answer.organizationId, environment: answer.environment },
-  holdId: answer.id,
-  agentId: answer.agentId,
-  agentName: answer.agentName,
-  conversationId: answer.conversationId,
-  tier: answer.tier,
-  inputTokens: answer.inputTokens,
-  outputTokens: answer.outputTokens,
-  querySummary: answer.summary,
+const settleItem = (settlement: Settlement) => ({
+  tenant: { organizationId: settlement.organizationId, environment: settlement.environment },
+  holdId: settlement.id,
+  agentId: settlement.agentId,
+  agentName: settlement.agentName,
+  conversationId: settlement.conversationId,
+  tier: settlement.tier,
+  inputTokens: settlement.inputTokens,
+  outputTokens: settlement.outputTokens,
+  querySummary: settlement.summary,
 });
 
-const toEnded = (answer: Settling, credits: number) => ({
-  ...answer,
+function toChargedEnd({ events, now }: AnswersDeps, settlement: Settlement, credits: number): ChargedEnd {
+  const { organizationId, environment, id, acceptedAt: createdAt } = settlement;
+  return { organizationId, environment, id, createdAt, credits, event: events ? toEvent(settlement, credits, now()) : null };
+}
+
+const toEndedAnswer = (settlement: Settlement, credits: number): EndedAnswer => ({
+  ...settlement,
   message: toMessage({
-    id: answer.id,
-    conversationId: answer.conversationId,
-    agentId: answer.agentId,
-    content: answer.content,
-    contentType: answer.contentType,
+    id: settlement.id,
+    conversationId: settlement.conversationId,
+    agentId: settlement.agentId,
+    content: settlement.content,
+    contentType: settlement.contentType,
     credits,
-    tier: answer.tier,
-    createdAt: answer.acceptedAt,
+    tier: settlement.tier,
+    createdAt: settlement.acceptedAt,
     status: 'completed',
     failure: null,
-    queries: answer.queries,
+    queries: settlement.queries,
   }),
-  outcome: 'completed' as const,
+  outcome: 'completed',
   workerChannel: '',
 });
 
-function toEvent(answer: Settling, credits: number, now: number) {
-  const { organizationId, environment } = answer;
+function toEvent(settlement: Settlement, credits: number, now: number) {
+  const { organizationId, environment } = settlement;
   const id = newId('evt');
-  const at = new Date(now).toISOString();
+  const createdAt = new Date(now).toISOString();
   const data = {
     organization_id: organizationId,
-    agent_id: answer.agentId,
-    conversation_id: answer.conversationId,
-    message_id: answer.id,
-    user_id: answer.userId,
+    agent_id: settlement.agentId,
+    conversation_id: settlement.conversationId,
+    message_id: settlement.id,
+    user_id: settlement.userId,
     credits_consumed: credits,
-    model_used: answer.tier,
-    completed_at: at,
+    model_used: settlement.tier,
+    completed_at: createdAt,
   };
-  return { id, type: 'conversation.completed', organizationId, environment, createdAt: at, data };
+  return { id, type: 'conversation.completed', organizationId, environment, createdAt, data };
 }
+
+/** Releases holds that are not to be settled. */
+export interface Releases {
+  /** Holds of answers in the state `releasing`. */
+  readonly queue: RetryQueue<AnswerKey>;
+  /** Releases holds whose messages were not accepted, or perhaps not. The hold of a message that was accepted after all is kept. */
+  releaseUnused(holds: readonly AnswerKey[]): void;
+}
+
+export function createReleases(deps: AnswersDeps): Releases {
+  const { process, store, credits, now } = deps;
+  const queue = createQueue<AnswerKey>(deps, 'releasing holds', release, maxFoundReleases);
+  const unused = createQueue<AnswerKey>(deps, 'releasing unused holds', markUnused);
+
+  async function markUnused(holds: AnswerKey[]): Promise<boolean[]> {
+    queue.add(await markUnusedHolds(store.sql, holds, now()));
+    return holds.map(() => true);
+  }
+
+  async function release(holds: AnswerKey[]): Promise<(boolean | Error)[]> {
+    const results = await callByTenant(holds, async (ofTenant) => {
+      const { results } = await callDetached(limitMs, () => credits.release({ items: ofTenant.map(releaseItem) }));
+      return ofTenant.map((_, index) => results[index] ?? {});
+    });
+    const outcomes = holds.map((hold, index) => {
+      const result = results[index];
+      return result instanceof Error ? result : isReleased(hold, result?.refusal?.code);
+    });
+    const released = holds.filter((_, index) => outcomes[index] === true);
+    if (released.length > 0) await removeReleased(store.sql, released, now());
+    return outcomes;
+  }
+
+  /** A settled hold needs no release: the answer was charged before. */
+  function isReleased({ id, organizationId }: AnswerKey, refusal: string | undefined): boolean {
+    if (refusal === undefined) return true;
+    process.logger.warn({ event: 'release_refused', answer_id: id, organization_id: organizationId, code: refusal });
+    return refusal === 'hold_settled';
+  }
+
+  return { queue, releaseUnused: (holds) => unused.add(holds) };
+}
+
+const releaseItem = ({ organizationId, environment, id }: AnswerKey) => ({ tenant: { organizationId, environment }, holdId: id });

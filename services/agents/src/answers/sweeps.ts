@@ -1,147 +1,117 @@
-import { detached } from './detached.ts';
-import type { Dispatcher } from './dispatcher.ts';
-import { doubtfulMs, keyKeptMs, mostLostLeases, steadyMs } from './domain/times.ts';
-import { type Ender, type Failure, failed, failureOf } from './ender.ts';
-import { type AnswerKey, checkEnvironment } from './key.ts';
-import type { Parts } from './parts.ts';
-import type { Releases } from './release.ts';
-import type { RetryQueue } from './retry-queue.ts';
-import type { Steadiness } from './steadiness.ts';
-import { type Settling, takeUpSettling } from './store/complete.ts';
-import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun, type Unbegun } from './store/due.ts';
-import { takeUpReleasing } from './store/holds.ts';
-import { removeOldKeys } from './store/load.ts';
-import { countLines } from './store/read.ts';
-import type { LostLease } from './store/renew.ts';
+import { createMonthPartitions, type Partitions, type Store, startSweep } from '@agent-service/store';
+import { type HealthyFor, type RetryQueue, redispatchUnbegunWork, retryDue } from '@agent-service/work';
+import { type AnswersDeps, callDetached } from './deps.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from './domain/times.ts';
+import { type EndAnswers, failed } from './end.ts';
+import { type AnswerKey, checkEnvironment } from './keys.ts';
+import { redispatchOrFail } from './leases.ts';
+import type { Releases } from './settle.ts';
+import { removeExpiredKeys } from './store/accept.ts';
+import { type Settlement, takeDueSettlements } from './store/complete.ts';
+import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun, type UnbegunRow } from './store/due.ts';
+import { takeDueReleases } from './store/end.ts';
+import { countAnswers } from './store/read.ts';
 
-const atOnce = 1_000;
-/** These come with all that they say, so that few are in memory. */
-const settlingAtOnce = 50;
-/** Pages that a sweep takes before it pauses, where it could add nothing of them. */
-const mostPages = 20;
-const holdsAPage = 500;
+const pageRows = 1_000;
+/** Settlements have the content of their answers, so few are in memory. */
+const pageSettlements = 50;
+const pageHolds = 500;
 const listLimitMs = 5_000;
 
-/** To one who still waits the code promises an answer; this one will not come. */
-const tooLate = { code: 'answer_timeout', message: 'The answer took longer than it may. No credits were charged.' };
+/** A waiting caller is told with the same code that the answer goes on; this one has ended. */
+const overdueFailure = { code: 'answer_timeout', message: 'The answer took longer than it may. No credits were charged.' };
 
-export interface SweepParts extends Parts {
+export interface SweepDeps extends AnswersDeps {
   readonly dispatcher: Dispatcher;
-  readonly ender: Ender;
-  readonly settling: RetryQueue<Settling>;
+  readonly endAnswers: EndAnswers;
+  readonly settlements: RetryQueue<Settlement>;
   readonly releases: Releases;
-  readonly steadiness: Steadiness;
+  readonly healthyFor: HealthyFor;
 }
 
-/** Retries releases whose process did not finish them in time. */
-export const takeUpReleases = ({ store, releases, now }: SweepParts): Promise<number> =>
-  retryPending(releases.queue, atOnce, () => takeUpReleasing(store.sql, atOnce, now()));
+/** A full page is followed by the next at once. */
+const fullPage = (rows: readonly unknown[]): number => (rows.length >= pageRows ? rows.length : 0);
 
-/** Retries settlements whose process did not finish them in time: after an outage as fast as credits takes them, with few in memory. */
-export const takeUpSettlements = ({ store, settling, now }: SweepParts): Promise<number> =>
-  retryPending(settling, settlingAtOnce, () => takeUpSettling(store.sql, settlingAtOnce, now()));
+/** Retries releases that their process has not finished in time. */
+export const retryReleases = ({ store, releases, now }: SweepDeps): Promise<number> =>
+  retryDue(releases.queue, pageRows, () => takeDueReleases(store.sql, pageRows, now()));
 
-/** Passes over the items of tenants whose work is stuck, which are due again later, to those of other tenants. */
-async function retryPending<Item extends AnswerKey>(queue: RetryQueue<Item>, page: number, take: () => Promise<Item[]>): Promise<number> {
-  for (let pages = 0; pages < mostPages; pages += 1) {
-    await queue.whenRoom();
-    const items = await take();
-    const taken = queue.addFound(items);
-    if (items.length < page || taken > 0) return full(items, page);
-  }
-  return 0;
-}
+/** Retries settlements that their process has not finished in time. */
+export const retrySettlements = ({ store, settlements, now }: SweepDeps): Promise<number> =>
+  retryDue(settlements, pageSettlements, () => takeDueSettlements(store.sql, pageSettlements, now()));
 
-/** Ends what is past its deadline, and gives another job to what has lost its worker or its job. */
-export async function moveOnDue(parts: SweepParts): Promise<number> {
-  const { store, now, steadiness } = parts;
-  // After an outage of this process or its database, workers renew their leases first.
-  const lost = steadiness.lastsFor(steadyMs) ? await takeExpired(store.sql, atOnce, now()) : [];
-  await redispatchOrFail(parts, lost, 'lease');
-  const overdue = [await endOverdue(parts, 'running'), await endOverdue(parts, 'waiting')];
-  const unbegun = await takeUnbegun(store.sql, atOnce, now());
-  await endAll(
-    parts,
-    unbegun.filter(({ overdue }) => overdue),
-    tooLate,
+/** Ends answers past their deadline, and gives another job to those that have lost their worker or their job. */
+export async function processDue(deps: SweepDeps): Promise<number> {
+  const { store, now, endAnswers, healthyFor } = deps;
+  // After an outage of this process or its database, workers first get time to renew their leases.
+  const expired = healthyFor.isAtLeast(healthyMs) ? await takeExpired(store.sql, pageRows, now()) : [];
+  await redispatchOrFail(deps, endAnswers, expired, 'lease');
+  const overdue = [await failOverdue(deps, 'running'), await failOverdue(deps, 'waiting')];
+  const unbegun = await takeUnbegun(store.sql, pageRows, now());
+  await failAll(
+    deps,
+    unbegun.filter((row) => row.overdue),
   );
+  const inTime = unbegun.filter((row) => !row.overdue);
   await redispatchOrFail(
-    parts,
-    unbegun.filter((row) => !row.overdue && row.lostLeases >= mostLostLeases),
+    deps,
+    endAnswers,
+    inTime.filter(({ lostLeases }) => lostLeases >= maxLostLeases),
     'lease',
   );
-  await lookForJobs(
-    parts,
-    unbegun.filter((row) => !row.overdue && row.lostLeases < mostLostLeases),
+  await checkJobs(
+    deps,
+    inTime.filter(({ lostLeases }) => lostLeases < maxLostLeases),
   );
-  return Math.max(full(lost), ...overdue, full(unbegun));
+  return Math.max(fullPage(expired), ...overdue, fullPage(unbegun));
 }
 
-async function endOverdue(parts: SweepParts, state: 'waiting' | 'running'): Promise<number> {
-  const overdue = await takeOverdue(parts.store.sql, state, atOnce, parts.now());
-  await endAll(parts, overdue, tooLate);
-  return full(overdue);
+async function failOverdue(deps: SweepDeps, state: 'waiting' | 'running'): Promise<number> {
+  const overdue = await takeOverdue(deps.store.sql, state, pageRows, deps.now());
+  await failAll(deps, overdue);
+  return fullPage(overdue);
 }
 
-const endAll = ({ ender }: Pick<SweepParts, 'ender'>, answers: readonly AnswerKey[], failure: Failure) =>
-  ender.end(answers.map((key) => failed(key, failure)));
-
-/** Gives answers that have lost a lease another job, in a process apart from the worker's; those that have lost too many fail. */
-export async function redispatchOrFail(
-  parts: Pick<SweepParts, 'ender' | 'jobs' | 'metrics'>,
-  answers: readonly LostLease[],
-  reason: 'lease' | 'died' = 'died',
-): Promise<void> {
-  const again = answers.filter(({ lostLeases }) => lostLeases < mostLostLeases);
-  if (again.length > 0) parts.metrics.redispatched(reason, again.length);
-  parts.jobs.add(again);
-  await endAll(
-    parts,
-    answers.filter(({ lostLeases }) => lostLeases >= mostLostLeases),
-    failureOf('answer_abandoned'),
-  );
+async function failAll({ endAnswers }: SweepDeps, keys: readonly AnswerKey[]): Promise<void> {
+  await endAnswers.end(keys.map((key) => failed(key, overdueFailure)));
 }
 
-/** Jobs that no worker has begun may be lost with the Redis that held them, or with the worker that took them. */
-async function lookForJobs(parts: SweepParts, rows: readonly Unbegun[]): Promise<void> {
-  if (rows.length === 0) return;
-  const known = await parts.jobs.known(rows);
-  const waiting = rows.filter((_, index) => known[index]);
-  parts.jobs.prioritize(waiting.filter(({ raised }) => raised));
-  const doubtful = waiting.filter(({ dispatchedAt, dispatches }) => parts.now() - dispatchedAt >= doubtfulMs * dispatches);
-  parts.jobs.removeFormer(await redispatch(parts, 'doubtful', doubtful));
-  const lost = rows.filter((_, index) => !known[index]);
-  await redispatch(parts, 'lost', lost);
-}
+const checkJobs = ({ store, jobs, metrics, now }: SweepDeps, rows: readonly UnbegunRow[]): Promise<void> =>
+  redispatchUnbegunWork(rows, {
+    isKnown: jobs.known,
+    doubtfulMs,
+    now,
+    onWaiting: (waiting) => jobs.prioritize(waiting.filter(({ raised }) => raised)),
+    async redispatch(reason, some) {
+      const redispatched = await redispatchUnbegun(store.sql, some, now());
+      if (redispatched.length > 0) metrics.redispatched(reason, redispatched.length);
+      jobs.add(redispatched);
+      if (reason === 'doubtful') jobs.removePrevious(redispatched);
+    },
+  });
 
-async function redispatch({ store, jobs, metrics, now }: SweepParts, reason: 'lost' | 'doubtful', rows: readonly Unbegun[]) {
-  const again = await redispatchUnbegun(store.sql, rows, now());
-  if (again.length > 0) metrics.redispatched(reason, again.length);
-  jobs.add(again);
-  return again;
-}
-
-/** Removes jobs of answers that have ended or been dispatched again, a page of a queue at a time. */
-export function removeStaleJobs({ store, jobs }: Pick<SweepParts, 'store' | 'jobs'>): () => Promise<number> {
-  const pages = [false, true].map((apart) => ({ lane: { apart }, cursor: undefined as string | undefined }));
+/** Removes jobs of answers that have ended or been dispatched again, one page of each queue at a time. */
+export function removeStaleJobs({ store, jobs }: Pick<SweepDeps, 'store' | 'jobs'>): () => Promise<number> {
+  const queues = [false, true].map((apart) => ({ queue: { apart }, cursor: undefined as string | undefined }));
   return async () => {
-    for (const page of pages) {
-      const { jobs: listed, next } = await jobs.page(page.lane, page.cursor);
-      page.cursor = next;
+    for (const each of queues) {
+      const { jobs: listed, next } = await jobs.list(each.queue, each.cursor);
+      each.cursor = next;
       const stale = listed.length === 0 ? [] : await findStaleJobs(store.sql, listed);
-      jobs.remove(stale.map((job) => ({ ...job, ...page.lane })));
+      jobs.remove(stale.map((job) => ({ ...job, ...each.queue })));
     }
-    return pages.filter(({ cursor }) => cursor !== undefined).length;
+    return queues.filter(({ cursor }) => cursor !== undefined).length;
   };
 }
 
-/** Holds that should have ended and that no answer here knows of are released. All others are moved on by what is due. */
-export async function endOverdueHolds({ credits, releases }: SweepParts): Promise<void> {
+/** Releases overdue holds that belong to no answer. The holds of answers end with them. */
+export async function releaseOverdueHolds({ credits, releases }: SweepDeps): Promise<void> {
   let cursor = '';
   do {
-    const page = { limit: holdsAPage, cursor };
-    const { holds, nextCursor } = await detached(listLimitMs, () => credits.listOverdueHolds({ page }));
-    releases.disown(
+    const page = { limit: pageHolds, cursor };
+    const { holds, nextCursor } = await callDetached(listLimitMs, () => credits.listOverdueHolds({ page }));
+    releases.releaseUnused(
       holds.flatMap(({ tenant, holdId }) =>
         tenant ? [{ organizationId: tenant.organizationId, environment: checkEnvironment(tenant.environment), id: holdId }] : [],
       ),
@@ -150,11 +120,43 @@ export async function endOverdueHolds({ credits, releases }: SweepParts): Promis
   } while (cursor !== '');
 }
 
-export const forgetOldKeys = ({ store, now }: SweepParts): Promise<number> => removeOldKeys(store.sql, now() - keyKeptMs);
+export const removeOldKeys = ({ store, now }: SweepDeps): Promise<number> => removeExpiredKeys(store.sql, now() - keyRetentionMs);
 
-export async function measure({ store, metrics }: SweepParts): Promise<void> {
-  metrics.standing(await countLines(store.sql));
+/** The month before as well: in the first moments of a month there are answers that were accepted in the one before. */
+export const createMessagePartitions = (store: Store): Partitions => createMonthPartitions(store, 'messages', { before: 1, after: 1 });
+
+const second = 1_000;
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** Every replica sweeps; rows that one has locked the others skip. */
+export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
+  const { process, store, dispatcher, metrics, now } = deps;
+  const partitions = createMessagePartitions(store);
+  await partitions.ensure(now());
+  startSweep(process, 'message partitions', hour, () => partitions.ensure(now()).then(() => 0));
+  startSweep(process, 'database health', second, () => noteHealth(deps));
+  startSweep(process, 'pending releases', second, () => retryReleases(deps));
+  startSweep(process, 'pending settlements', second, () => retrySettlements(deps));
+  startSweep(process, 'due answers', second, () => processDue(deps));
+  startSweep(process, 'waiting answers', second, () => dispatcher.dispatchMissed().then(() => 0));
+  startSweep(process, 'stale jobs', minute, removeStaleJobs(deps));
+  startSweep(process, 'overdue holds', minute / 2, () => releaseOverdueHolds(deps).then(() => 0));
+  startSweep(process, 'answer keys', minute, () => removeOldKeys(deps));
+  startSweep(process, 'answer counts', minute / 4, async () => {
+    metrics.counts(await countAnswers(store.sql));
+    return 0;
+  });
 }
 
-/** A full step is followed by the next at once. */
-const full = (rows: readonly unknown[], most = atOnce): number => (rows.length >= most ? rows.length : 0);
+/** Notes that this process is awake and its database available. */
+async function noteHealth({ store, healthyFor }: SweepDeps): Promise<number> {
+  try {
+    await store.sql('select 1');
+    healthyFor.success();
+    return 0;
+  } catch (cause) {
+    healthyFor.failure();
+    throw cause;
+  }
+}

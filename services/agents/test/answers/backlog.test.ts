@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { leaseMs, unbegunMs } from '../../src/answers/domain/times.ts';
 import { createAnswerJobs } from '../../src/answers/jobs.ts';
-import { moveOnDue, removeStaleJobs, takeUpReleases, takeUpSettlements } from '../../src/answers/sweeps.ts';
+import { processDue, removeStaleJobs, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { environment, until, type Wired, wired } from './support/wired.ts';
 
 const backlog = Number(process.env['BACKLOG_ANSWERS'] ?? 50_000);
@@ -15,7 +15,7 @@ const staleJobs = 10_000;
 let rig: Wired;
 beforeAll(async () => {
   rig = await wired({ limits: { inFlight: 200_000, waiting: 200_000 } });
-  Object.assign(rig.parts, { steadiness: { kept: () => undefined, broken: () => undefined, lastsFor: () => true } });
+  Object.assign(rig.deps, { healthyFor: { success: () => undefined, failure: () => undefined, isAtLeast: () => true } });
 }, 30_000);
 afterAll(() => rig.stop());
 afterEach(() => rig.sql('truncate answers, answer_lines, messages'));
@@ -52,7 +52,7 @@ test(`a dead worker's answers are given to another in the first round, with ${ba
   await addRows({ prefix: 'msg_waits_', count: backlog, state: 'dispatched', dueInMs: -60_000 });
   await addRows({ prefix: 'msg_dead_', count: 200, state: 'running', dueInMs: -1 });
   rig.apartJobs.length = 0;
-  await moveOnDue(rig.parts);
+  await processDue(rig.deps);
   expect(rig.apartJobs.filter(({ answerId }) => answerId.startsWith('msg_dead_'))).toHaveLength(200);
   expect(await countOf(`id like 'msg_dead_%' and state = 'dispatched' and lost_leases = 1`)).toBe(200);
 }, 60_000);
@@ -64,7 +64,7 @@ test('a look for the jobs of a backlog comes to all of them at once, less often 
   for (let second = 0; second < 60; second += 1) {
     rig.clock.now += 1_000;
     let rounds = 0;
-    for (let done = 1; done > 0; rounds += 1) done = await moveOnDue(rig.parts);
+    for (let done = 1; done > 0; rounds += 1) done = await processDue(rig.deps);
     if (rounds > 1) looks.push(second + 1);
   }
   rig.known = undefined;
@@ -83,7 +83,7 @@ test('a priority changes only when at most half of the older answers are left, i
   const look = async () => {
     await rig.sql(`update answers set due = to_timestamp(0) where id like 'msg_waits_%'`);
     rig.prioritized.length = 0;
-    await moveOnDue(rig.parts);
+    await processDue(rig.deps);
   };
   const first = await priorities();
   await rig.sql(`delete from answers where id in (select id from answers where id like 'msg_old_%' order by id limit 15)`);
@@ -108,8 +108,8 @@ test(`${settlements} settlements that were left over by an outage go as fast as 
   let rounds = 0;
   // No round ends with 0, after which the sweep would pause, before the backlog is empty.
   for (let done = 1; done > 0; rounds += 1) {
-    done = await takeUpSettlements(rig.parts);
-    most = Math.max(most, rig.parts.settling.size);
+    done = await retrySettlements(rig.deps);
+    most = Math.max(most, rig.deps.settlements.size);
   }
   await until(
     () => countOf('true'),
@@ -126,29 +126,29 @@ test('while credits is silent for all, a sweep holds few results in memory', asy
   rig.ledger.silent = { of: () => true, until: silence };
   let most = 0;
   for (let steps = 0; steps < 5; steps += 1) {
-    await takeUpSettlements(rig.parts);
-    most = Math.max(most, rig.parts.settling.size);
+    await retrySettlements(rig.deps);
+    most = Math.max(most, rig.deps.settlements.size);
   }
   expect(most).toBeGreaterThanOrEqual(200);
   endSilence();
   rig.ledger.silent = undefined;
   expect(most).toBeLessThanOrEqual(450);
   await until(
-    () => rig.parts.settling.size,
+    () => rig.deps.settlements.size,
     (size) => size === 0,
   );
 }, 30_000);
 
 /** Runs a sweep as the process does, until a condition holds or no row is left. */
-async function sweep(step: (parts: Wired['parts']) => Promise<number>, isOver: () => boolean | Promise<boolean>): Promise<void> {
+async function sweep(step: (parts: Wired['deps']) => Promise<number>, isOver: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isOver()) && (await countOf('true')) > 0) {
-    if ((await step(rig.parts)) === 0) await new Promise((resolve) => setTimeout(resolve, 100));
+    if ((await step(rig.deps)) === 0) await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
 test.each([
-  ['settlements', 'settling', 50, takeUpSettlements],
-  ['releases', 'releasing', 1_000, takeUpReleases],
+  ['settlements', 'settling', 50, retrySettlements],
+  ['releases', 'releasing', 1_000, retryReleases],
 ] as const)(
   '%s of four tenants whose ledgers do not answer keep none of a fifth tenant waiting',
   async (_name, state, each, step) => {
@@ -165,7 +165,7 @@ test.each([
     expect(isDone()).toBe(true);
     endSilence();
     rig.ledger.silent = undefined;
-    const queue = state === 'settling' ? rig.parts.settling : rig.parts.releases.queue;
+    const queue = state === 'settling' ? rig.deps.settlements : rig.deps.releases.queue;
     await until(
       () => queue.size,
       (size) => size === 0,
@@ -196,7 +196,7 @@ test(`Redis holds no job of an ended answer after the sweep, of ${staleJobs} and
   for (let from = 0; from < staleJobs; from += 500) await jobs.add(ended.slice(from, from + 500));
   await jobs.add([...waiting.map((id) => jobOf(id)), ...waiting.map((id) => jobOf(id, 0))]);
   await apartJobs.add([jobOf('msg_ended_apart')]);
-  const step = removeStaleJobs({ ...rig.parts, jobs: createAnswerJobs({ jobs, apartJobs }, rig.parts.background) });
+  const step = removeStaleJobs({ ...rig.deps, jobs: createAnswerJobs({ jobs, apartJobs }, rig.deps.background) });
   while ((await step()) > 0);
   await until(
     () => jobs.counts(),
@@ -205,5 +205,5 @@ test(`Redis holds no job of an ended answer after the sweep, of ${staleJobs} and
   expect(await jobs.known(waiting.map((id) => jobOf(id).payload))).toEqual(waiting.map(() => true));
   expect((await apartJobs.counts()).waiting).toBe(0);
   await running.stop();
-  await takeUpReleases(rig.parts);
+  await retryReleases(rig.deps);
 }, 60_000);

@@ -38,7 +38,7 @@ test('a frozen replica of credits fails no hold: what it does not answer in time
   const deps = { credits, process: { logger: createLogger('test', 'silent') }, slowTenants: createSlowTenants({ permits: 3 }) };
   const hold = (n: number) => {
     const id = newId('msg');
-    return holdAll(deps as never, [{ ...tenantOf(n), id, userId: `usr_${n}`, tier: 'Fast', deadline: Date.now() + 300_000 }]);
+    return holdAll(deps as never, [{ ...tenantOf(n), id, message: { userId: `usr_${n}` }, tier: 'Fast', deadline: Date.now() + 300_000 }]);
   };
   // Connects to both replicas.
   for (let n = 0; n < 4; n += 1) expect(await hold(n)).toEqual([{ held: true }]);

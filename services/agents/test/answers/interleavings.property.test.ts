@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { endOverdueHolds, moveOnDue, takeUpReleases, takeUpSettlements } from '../../src/answers/sweeps.ts';
+import { processDue, releaseOverdueHolds, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { charge } from './support/ledger.ts';
 import { addAgent, environment, organizationId, question, type Wired, wired } from './support/wired.ts';
 
@@ -71,11 +71,11 @@ const onAnswers: Partial<Record<Command['kind'], (answer: World['answers'][numbe
       outputTokens: 1,
       queries: [],
     }),
-  repeat: (answer) => rig.answers.acceptance.add(answer.question),
+  repeat: (answer) => rig.answers.accept(answer.question),
   fail: ({ id }, attempt) => rig.answers.fail([{ ...key(id), attempt, failure: { code: 'provider_error', message: '' } }]),
   cancel: ({ id, agentId }) => rig.cancel(key(id), { agentId, userId: 'usr_1' }),
-  handBack: ({ id }, attempt) => rig.answers.handBack([{ ...key(id), attempt }]),
-  renew: ({ id }, attempt) => rig.answers.renew([{ ...key(id), attempt }]),
+  handBack: ({ id }, attempt) => rig.answers.leases.return([{ ...key(id), attempt }]),
+  renew: ({ id }, attempt) => rig.answers.leases.renew([{ ...key(id), attempt }]),
 };
 
 const others: Partial<Record<Command['kind'], (scene: Scene) => Promise<unknown> | undefined>> = {
@@ -110,14 +110,14 @@ async function start(world: World, pick: number): Promise<void> {
       : '';
   const asked = question(rig.clock.now, { agentId, conversationId });
   world.held.push(asked.id);
-  const outcome = await rig.answers.acceptance.add(asked);
+  const outcome = await rig.answers.accept(asked);
   if (!('started' in outcome)) return;
   world.answers.push({ id: asked.id, conversationId: outcome.started.conversationId, agentId, attempts: [], question: asked });
 }
 
 async function begin(answer: World['answers'][number] | undefined, pick: number): Promise<void> {
   if (!answer) return;
-  const outcome = await rig.answers.beginning.add({
+  const outcome = await rig.answers.begin({
     ...key(answer.id),
     claim: `claim-${pick % 5}`,
     apart: pick % 2 === 0,
@@ -136,10 +136,10 @@ async function deleteAgent(world: World, agentId: string): Promise<void> {
 }
 
 async function sweep(): Promise<void> {
-  await takeUpReleases(rig.parts);
-  await takeUpSettlements(rig.parts);
-  await moveOnDue(rig.parts);
-  await rig.parts.dispatcher.closeMissed();
+  await retryReleases(rig.deps);
+  await retrySettlements(rig.deps);
+  await processDue(rig.deps);
+  await rig.deps.dispatcher.dispatchMissed();
 }
 
 /** Lets everything end that can: deadlines pass, and what is owed elsewhere is done. */
@@ -148,7 +148,7 @@ async function quiesce(): Promise<void> {
   for (let round = 0; round < 200; round += 1) {
     rig.clock.now += 60_000;
     await sweep();
-    await endOverdueHolds(rig.parts);
+    await releaseOverdueHolds(rig.deps);
     const [left] = await rig.sql<{ answers: string }>('select count(*) as answers from answers');
     const open = [...rig.ledger.holds.values()].some(({ state }) => state === 'open');
     if (left?.answers === '0' && !open && round > 8) return;

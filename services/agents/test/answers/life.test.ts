@@ -12,13 +12,13 @@ const key = (id: string) => ({ organizationId, environment, id }) as const;
 
 async function started(more: Parameters<typeof question>[1] = {}) {
   const asked = question(rig.clock.now, more);
-  const outcome = await rig.answers.acceptance.add(asked);
+  const outcome = await rig.answers.accept(asked);
   if (!('started' in outcome)) throw new Error(`refused: ${outcome.refusal.code}`);
   return { asked, started: outcome.started };
 }
 
 async function begun(id: string, claim = `claim-${id}`) {
-  const outcome = await rig.answers.beginning.add({ ...key(id), claim, apart: false, workerChannel: 'worker:1' });
+  const outcome = await rig.answers.begin({ ...key(id), claim, apart: false, workerChannel: 'worker:1' });
   if (!('begun' in outcome)) throw new Error(`refused: ${outcome.refusal.code}`);
   return outcome;
 }
@@ -47,7 +47,7 @@ test('a message is accepted, begun, completed and paid for, and whoever waits is
   const { begun: row, history } = await begun(asked.id);
   expect(row).toMatchObject({
     attempt: 1,
-    message: asked.message,
+    message: asked.text,
     systemPrompt: 'Be brief.',
     tables: ['orders'],
     replyChannels: ['replies:1'],
@@ -96,7 +96,7 @@ test('an answer is told, and read ever after, as it was written', async () => {
 test('the next message of a conversation carries what was said before, and waits its turn', async () => {
   const first = await started();
   const { conversationId } = first.started;
-  const busy = await rig.answers.acceptance.add(question(rig.clock.now, { conversationId }));
+  const busy = await rig.answers.accept(question(rig.clock.now, { conversationId }));
   expect(busy).toEqual({ refusal: { code: 'conversation_busy' } });
   await begun(first.asked.id);
   await rig.answers.complete(result(first.asked.id, 1, 'Three.'));
@@ -105,7 +105,7 @@ test('the next message of a conversation carries what was said before, and waits
     (seen) => seen.length > 0,
   );
 
-  const next = await started({ conversationId, message: 'And paid ones?' });
+  const next = await started({ conversationId, text: 'And paid ones?' });
   const { history } = await begun(next.asked.id);
   expect(history).toEqual([
     { role: 'user', content: 'How many orders?' },
@@ -126,9 +126,9 @@ test('the next message of a conversation carries what was said before, and waits
 });
 
 test('a history leaves out what failed or was cancelled, and keeps the last exchange however long it was', async () => {
-  const ask = async (message: string, conversationId: string, end: (id: string) => Promise<unknown>) => {
+  const ask = async (text: string, conversationId: string, end: (id: string) => Promise<unknown>) => {
     rig.clock.now += 10;
-    const { asked, started: accepted } = await started({ message, conversationId });
+    const { asked, started: accepted } = await started({ text, conversationId });
     const { history } = await begun(asked.id);
     await end(asked.id);
     await until(
@@ -161,7 +161,7 @@ test('a history leaves out what failed or was cancelled, and keeps the last exch
 test('what can not be answered is refused before anything is held', async () => {
   await addAgent(rig.sql, 'agt_draft', 'draft');
   const before = rig.ledger.holds.size;
-  const refusal = async (more: Parameters<typeof question>[1]) => rig.answers.acceptance.add(question(rig.clock.now, more));
+  const refusal = async (more: Parameters<typeof question>[1]) => rig.answers.accept(question(rig.clock.now, more));
   expect(await refusal({ agentId: 'agt_none' })).toEqual({ refusal: { code: 'not_found' } });
   expect(await refusal({ agentId: 'agt_draft' })).toEqual({ refusal: { code: 'agent_not_active' } });
   expect(await refusal({ conversationId: 'conv_none' })).toEqual({ refusal: { code: 'not_found' } });
@@ -174,7 +174,7 @@ test('what can not be answered is refused before anything is held', async () => 
 
 test('the same id again is the same message, alone and at once', async () => {
   const asked = question(rig.clock.now);
-  const outcomes = await Promise.all([1, 2, 3].map(() => rig.answers.acceptance.add(asked)));
+  const outcomes = await Promise.all([1, 2, 3].map(() => rig.answers.accept(asked)));
   expect(new Set(outcomes.map((outcome) => ('started' in outcome ? outcome.started.conversationId : outcome.refusal.code))).size).toBe(1);
   expect(await rig.sql('select 1 from answers where id = $1', [asked.id])).toHaveLength(1);
   await begun(asked.id);
@@ -183,14 +183,14 @@ test('the same id again is the same message, alone and at once', async () => {
     () => endedOf(asked.id),
     (seen) => seen.length > 0,
   );
-  expect(await rig.answers.acceptance.add(asked)).toEqual(outcomes[0]);
+  expect(await rig.answers.accept(asked)).toEqual(outcomes[0]);
   expect(rig.ledger.holds.get(asked.id)).toMatchObject({ ended: 1, state: 'settled' });
   expect(agentId).toBe('agt_1');
 });
 
 test('a message whose caller left before it was accepted is not accepted, and its hold is given back', async () => {
-  const asked = question(rig.clock.now, { hasLeft: () => true });
-  expect(await rig.answers.acceptance.add(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  const asked = question(rig.clock.now, { isCallerGone: () => true });
+  expect(await rig.answers.accept(asked)).toEqual({ refusal: { code: 'unavailable' } });
   await until(
     () => rig.ledger.holds.get(asked.id)?.state,
     (state) => state === 'released',
@@ -207,7 +207,7 @@ test('a hold is released at once when its agent is deactivated before the failed
     await rig.sql(`insert into answer_keys values ($1, $2, 'taken', 'other', 'msg_other', now())`, [organizationId, environment]);
     await rig.sql(`update agents set status = 'inactive' where id = $1`, [agentId]);
   };
-  const outcomes = await Promise.all([first, second].map((asked) => rig.answers.acceptance.add(asked)));
+  const outcomes = await Promise.all([first, second].map((asked) => rig.answers.accept(asked)));
   await rig.sql(`update agents set status = 'active' where id = $1`, [agentId]);
   await rig.sql('delete from answer_keys');
   expect(outcomes).toEqual([{ refusal: { code: 'idempotency_key_reused' } }, { refusal: { code: 'agent_not_active' } }]);

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { leaseMs, mostLostLeases, unbegunMs } from '../../src/answers/domain/times.ts';
-import { moveOnDue, takeUpReleases } from '../../src/answers/sweeps.ts';
+import { leaseMs, maxLostLeases, unbegunMs } from '../../src/answers/domain/times.ts';
+import { processDue, retryReleases } from '../../src/answers/sweeps.ts';
 import { environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
 
 let rig: Wired;
 beforeAll(async () => {
   rig = await wired();
-  Object.assign(rig.parts, { steadiness: { kept: () => undefined, broken: () => undefined, lastsFor: () => true } });
+  Object.assign(rig.deps, { healthyFor: { success: () => undefined, failure: () => undefined, isAtLeast: () => true } });
 }, 30_000);
 afterAll(() => rig.stop());
 afterEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => {
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
 const begin = (id: string, company: 'any' | 'shared' | 'alone') =>
-  rig.answers.beginning.add({
+  rig.answers.begin({
     ...key(id),
     claim: `claim ${Math.random()}`,
     apart: company === 'alone',
@@ -29,19 +29,19 @@ const failureOf = (id: string) =>
 async function start(): Promise<string> {
   rig.clock.now += 1;
   const asked = question(rig.clock.now);
-  const outcome = await rig.answers.acceptance.add(asked);
+  const outcome = await rig.answers.accept(asked);
   if (!('started' in outcome)) throw new Error(outcome.refusal.code);
   return asked.id;
 }
 
 async function loseLease(): Promise<void> {
   rig.clock.now += leaseMs + 1;
-  await moveOnDue(rig.parts);
+  await processDue(rig.deps);
 }
 
 test('after three lost leases in a row an answer fails with a code of its own, is not charged, and its hold is released', async () => {
   const id = await start();
-  for (let attempt = 1; attempt <= mostLostLeases; attempt += 1) {
+  for (let attempt = 1; attempt <= maxLostLeases; attempt += 1) {
     expect(await begin(id, (['any', 'shared', 'alone'] as const)[attempt - 1] ?? 'any')).toMatchObject({ begun: { attempt } });
     await loseLease();
   }
@@ -90,10 +90,10 @@ test('handing back and lost jobs do not count, however often they happen', async
   const id = await start();
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     expect(await begin(id, 'any')).toMatchObject({ begun: { attempt } });
-    await rig.answers.handBack([{ ...key(id), attempt }]);
+    await rig.answers.leases.return([{ ...key(id), attempt }]);
     rig.known = ({ answerId }) => answerId !== id;
     rig.clock.now += unbegunMs + 1;
-    await moveOnDue(rig.parts);
+    await processDue(rig.deps);
   }
   expect(dispatchesIn(rig.apartJobs, id)).toEqual([]);
   expect(failureOf(id)).toEqual([]);
@@ -106,7 +106,7 @@ test('lost leases count in a row: an attempt that is handed back begins the coun
     await loseLease();
   }
   await begin(id, 'alone');
-  await rig.answers.handBack([{ ...key(id), attempt: 3 }]);
+  await rig.answers.leases.return([{ ...key(id), attempt: 3 }]);
   expect(dispatchesIn(rig.apartJobs, id)).toEqual([2, 3]);
   for (const company of ['any', 'shared'] as const) {
     expect(await begin(id, company)).toHaveProperty('begun');
@@ -121,23 +121,23 @@ test('lost leases count in a row: an attempt that is handed back begins the coun
 test('a process that died with an attempt has lost its lease at once; an older attempt’s death changes nothing', async () => {
   const id = await start();
   await begin(id, 'any');
-  await rig.answers.loseLeases([{ ...key(id), attempt: 1 }]);
+  await rig.answers.leases.lose([{ ...key(id), attempt: 1 }]);
   expect(dispatchesIn(rig.apartJobs, id)).toEqual([2]);
   await begin(id, 'alone');
-  await rig.answers.loseLeases([{ ...key(id), attempt: 1 }]);
-  await rig.answers.loseLeases([{ ...key(id), attempt: 2 }]);
+  await rig.answers.leases.lose([{ ...key(id), attempt: 1 }]);
+  await rig.answers.leases.lose([{ ...key(id), attempt: 2 }]);
   await begin(id, 'alone');
   expect(failureOf(id)).toEqual([]);
-  await rig.answers.loseLeases([{ ...key(id), attempt: 3 }]);
+  await rig.answers.leases.lose([{ ...key(id), attempt: 3 }]);
   expect(failureOf(id)).toEqual(['answer_abandoned']);
 });
 
 test('a process that died between the third lost lease and the end leaves an answer that the sweep ends', async () => {
   const id = await start();
-  await rig.sql('update answers set lost_leases = $2 where id = $1', [id, mostLostLeases]);
+  await rig.sql('update answers set lost_leases = $2 where id = $1', [id, maxLostLeases]);
   expect(await begin(id, 'alone')).toEqual({ refusal: { code: 'attempt_superseded' } });
   rig.clock.now += unbegunMs + 1;
-  await moveOnDue(rig.parts);
+  await processDue(rig.deps);
   expect(failureOf(id)).toEqual(['answer_abandoned']);
 });
 
@@ -152,5 +152,5 @@ test('an answer that ends before a worker has begun it takes its job along, from
     (dispatches) => dispatches.length > 0,
   );
   expect([dispatchesIn(rig.removed, plain), dispatchesIn(rig.removed, apart)]).toEqual([[1], [2]]);
-  await takeUpReleases(rig.parts);
+  await retryReleases(rig.deps);
 });

@@ -1,18 +1,18 @@
 import { newId } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { timeOf } from '../../src/answers/domain/ids.ts';
-import { doubtfulMs, keyKeptMs, leaseMs, unbegunMs } from '../../src/answers/domain/times.ts';
-import { readInSteps } from '../../src/answers/reading.ts';
+import { timeOf } from '../../src/answers/domain/message-id.ts';
+import { doubtfulMs, keyRetentionMs, leaseMs, unbegunMs } from '../../src/answers/domain/times.ts';
+import { readInSteps } from '../../src/answers/read.ts';
 import { dispatchNext } from '../../src/answers/store/dispatch.ts';
-import { endOverdueHolds, forgetOldKeys, moveOnDue, takeUpReleases, takeUpSettlements } from '../../src/answers/sweeps.ts';
+import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { agentId, environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
 
 let rig: Wired;
 let steady = true;
 beforeAll(async () => {
   rig = await wired({ limits: { inFlight: 2, waiting: 3 } });
-  Object.assign(rig.parts, { steadiness: { kept: () => undefined, broken: () => undefined, lastsFor: () => steady } });
+  Object.assign(rig.deps, { healthyFor: { success: () => undefined, failure: () => undefined, isAtLeast: () => steady } });
 }, 30_000);
 afterAll(() => rig.stop());
 
@@ -23,9 +23,9 @@ afterEach(async () => {
   // Each test leaves an empty house.
   for (let round = 0; round < 50; round += 1) {
     rig.clock.now += 400_000;
-    await moveOnDue(rig.parts);
-    await takeUpReleases(rig.parts);
-    await takeUpSettlements(rig.parts);
+    await processDue(rig.deps);
+    await retryReleases(rig.deps);
+    await retrySettlements(rig.deps);
     if ((await rig.sql('select 1 from answers')).length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -33,8 +33,7 @@ afterEach(async () => {
 });
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
-const begin = (id: string, claim = 'claim-1', apart = false) =>
-  rig.answers.beginning.add({ ...key(id), claim, apart, workerChannel: 'worker:1' });
+const begin = (id: string, claim = 'claim-1', apart = false) => rig.answers.begin({ ...key(id), claim, apart, workerChannel: 'worker:1' });
 const result = (id: string, attempt: number) => ({
   ...key(id),
   attempt,
@@ -51,7 +50,7 @@ const endOf = (id: string) => rig.replies.flatMap(({ reply }) => (reply.kind ===
 async function start(more: Parameters<typeof question>[1] = {}): Promise<string> {
   rig.clock.now += 1;
   const asked = question(rig.clock.now, more);
-  const outcome = await rig.answers.acceptance.add(asked);
+  const outcome = await rig.answers.accept(asked);
   if (!('started' in outcome)) throw new Error(outcome.refusal.code);
   return asked.id;
 }
@@ -62,18 +61,18 @@ test('a lease that runs out gives the answer to another, and what the first brin
   expect(await begin(id, 'second')).toEqual({ refusal: { code: 'attempt_superseded' } });
   expect(await begin(id, 'first')).toMatchObject({ begun: { attempt: 1 } });
   rig.clock.now += leaseMs - 1;
-  expect(await rig.answers.renew([{ ...key(id), attempt: 1 }])).toHaveLength(1);
+  expect(await rig.answers.leases.renew([{ ...key(id), attempt: 1 }])).toHaveLength(1);
   rig.clock.now += leaseMs - 1;
-  await moveOnDue(rig.parts);
+  await processDue(rig.deps);
   expect(await stateOf(id)).toBe('running');
   rig.clock.now += 2;
   steady = false;
-  await moveOnDue(rig.parts);
+  await processDue(rig.deps);
   expect(await stateOf(id)).toBe('running');
   steady = true;
-  await moveOnDue(rig.parts);
+  await processDue(rig.deps);
   expect(jobsOf(id)).toEqual([1, 2]);
-  expect(await rig.answers.renew([{ ...key(id), attempt: 1 }])).toEqual([]);
+  expect(await rig.answers.leases.renew([{ ...key(id), attempt: 1 }])).toEqual([]);
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
   expect(await begin(id, 'second')).toEqual({ refusal: { code: 'attempt_superseded' } });
   expect(await begin(id, 'second', true)).toMatchObject({ begun: { attempt: 2 } });
@@ -91,7 +90,7 @@ test('a lease that ran out is still its worker’s while nobody else has taken t
   const id = await start();
   await begin(id);
   rig.clock.now += 3 * leaseMs;
-  expect(await rig.answers.renew([{ ...key(id), attempt: 1 }])).toHaveLength(1);
+  expect(await rig.answers.leases.renew([{ ...key(id), attempt: 1 }])).toHaveLength(1);
   rig.clock.now += 3 * leaseMs;
   expect(await rig.answers.complete(result(id, 1))).toBeUndefined();
 });
@@ -100,12 +99,12 @@ test('a job that Redis has lost is added again; one that it knows is left alone 
   const [lost, known] = [await start(), await start()];
   rig.known = ({ answerId }) => answerId !== lost;
   rig.clock.now += unbegunMs + 1;
-  await moveOnDue(rig.parts);
+  await processDue(rig.deps);
   expect([jobsOf(lost), jobsOf(known)]).toEqual([[1, 2], [1]]);
   rig.known = undefined;
   for (let waited = 0; waited < doubtfulMs; waited += unbegunMs) {
     rig.clock.now += unbegunMs + 1;
-    await moveOnDue(rig.parts);
+    await processDue(rig.deps);
   }
   expect(jobsOf(known)).toEqual([1, 2]);
 });
@@ -115,7 +114,7 @@ test('an answer past its deadline fails, and its worker is told to stop', async 
   const waiting = [await start(), await start()];
   await begin(id);
   rig.clock.now += 300_001;
-  await moveOnDue(rig.parts);
+  await processDue(rig.deps);
   expect([id, ...waiting].map((each) => endOf(each))).toEqual([['failed'], ['failed'], ['failed']]);
   expect(rig.notices).toContainEqual({ channel: 'worker:1', notice: { kind: 'unwanted', id, attempt: 1 } });
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'not_found' });
@@ -159,9 +158,9 @@ test('a stored result is settled by whoever comes, when its process could not', 
 test('a hold that may have been granted is released, and its id accepts nothing more', async () => {
   rig.ledger.mood = 'lost';
   const asked = question(rig.clock.now);
-  expect(await rig.answers.acceptance.add(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  expect(await rig.answers.accept(asked)).toEqual({ refusal: { code: 'unavailable' } });
   expect(rig.ledger.holds.get(asked.id)?.state).toBe('open');
-  expect(await rig.answers.acceptance.add(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  expect(await rig.answers.accept(asked)).toEqual({ refusal: { code: 'unavailable' } });
   rig.ledger.mood = 'well';
   await until(
     () => rig.ledger.holds.get(asked.id)?.state,
@@ -181,18 +180,18 @@ test('an id whose hold was given back is not accepted by an acceptance that got 
   // The hold is granted, and given back by somebody else before the acceptance commits.
   rig.ledger.client.hold = async (request) => {
     const granted = await hold(request);
-    rig.parts.releases.disown([asked]);
+    rig.deps.releases.releaseUnused([asked]);
     await until(
       () => rig.ledger.holds.get(asked.id)?.state,
       (state) => state === 'released',
     );
     await until(
-      () => rig.parts.releases.queue.size,
+      () => rig.deps.releases.queue.size,
       (size) => size === 0,
     );
     return granted;
   };
-  expect(await rig.answers.acceptance.add(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  expect(await rig.answers.accept(asked)).toEqual({ refusal: { code: 'unavailable' } });
   rig.ledger.client.hold = hold;
   expect(await rig.sql('select 1 from messages where id = $1', [asked.id])).toEqual([]);
 });
@@ -200,7 +199,7 @@ test('an id whose hold was given back is not accepted by an acceptance that got 
 test('holds that nobody here knows of are released when they are overdue', async () => {
   rig.ledger.holds.set('msg_unknown', { organizationId, state: 'open', deadline: rig.clock.now - 61_000, ended: 0, charged: 0 });
   const id = await start();
-  await endOverdueHolds(rig.parts);
+  await releaseOverdueHolds(rig.deps);
   await until(
     () => rig.ledger.holds.get('msg_unknown')?.state,
     (state) => state === 'released',
@@ -210,7 +209,7 @@ test('holds that nobody here knows of are released when they are overdue', async
 
 test('an Idempotency-Key names one answer: repeats attach, other bodies are refused, a failure frees it', async () => {
   const keyed = { idempotencyScope: 'scope', idempotencyFingerprint: 'a' };
-  const repeat = (more = {}) => rig.answers.acceptance.add(question(rig.clock.now, { ...keyed, replyChannel: 'replies:2', ...more }));
+  const repeat = (more = {}) => rig.answers.accept(question(rig.clock.now, { ...keyed, replyChannel: 'replies:2', ...more }));
   const both = await Promise.all([repeat(), repeat()]);
   const [accepted, attached] = both.map((outcome) => ('started' in outcome ? outcome.started : undefined));
   expect([accepted?.attached, attached?.attached, attached?.answerId]).toEqual([false, true, accepted?.answerId]);
@@ -236,10 +235,10 @@ test('an Idempotency-Key names one answer: repeats attach, other bodies are refu
   await rig.answers.fail([{ ...key(other), attempt: 1, failure: null }]);
   expect(await start({ idempotencyScope: 'other', idempotencyFingerprint: 'b' })).not.toBe(other);
 
-  rig.clock.now += keyKeptMs;
+  rig.clock.now += keyRetentionMs;
   expect(await repeat({ idempotencyFingerprint: 'c' })).toMatchObject({ started: { attached: false } });
-  rig.clock.now += keyKeptMs + 1;
-  expect(await forgetOldKeys(rig.parts)).toBeGreaterThan(0);
+  rig.clock.now += keyRetentionMs + 1;
+  expect(await removeOldKeys(rig.deps)).toBeGreaterThan(0);
 });
 
 test('a key that is used again is forgotten alone, however many others have outlived their time', async () => {
@@ -252,11 +251,11 @@ test('a key that is used again is forgotten alone, however many others have outl
     (ends) => ends.length > 0,
   );
   await rig.sql(`insert into answer_keys select 'org_other', 'live', 'old' || n, '', '', to_timestamp(0) from generate_series(1, 2500) n`);
-  rig.clock.now += keyKeptMs;
+  rig.clock.now += keyRetentionMs;
   expect(await start({ ...keyed, idempotencyFingerprint: 'b' })).not.toBe(id);
   const left = await rig.sql<{ left: number }>(`select count(*)::integer as left from answer_keys where organization_id = 'org_other'`);
   expect(left).toEqual([{ left: 2500 }]);
-  while ((await forgetOldKeys(rig.parts)) > 0);
+  while ((await removeOldKeys(rig.deps)) > 0);
 });
 
 test('answers are read few at a time, and too many words for one message are refused', async () => {
@@ -303,7 +302,7 @@ test('waiting answers are sent on in the order of their keys', async () => {
 test('an answer that is handed back goes to the next worker at once', async () => {
   const id = await start();
   await begin(id);
-  await rig.answers.handBack([
+  await rig.answers.leases.return([
     { ...key(id), attempt: 1 },
     { ...key(id), attempt: 7 },
   ]);

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { admit, type Situation } from './admission.ts';
-import { keyKeptMs } from './times.ts';
+import { keyRetentionMs } from './times.ts';
 
 const now = 1_000_000_000;
 const limits = { inFlight: 2, waiting: 3 };
-const fine: Situation = {
+const admissible: Situation = {
   continues: false,
   agentStatus: 'active',
   conversationFound: false,
@@ -16,9 +16,9 @@ const fine: Situation = {
   fingerprint: 'a',
 };
 const key = { fingerprint: 'a', answerId: 'msg_1', createdAt: now - 1 };
-const outcome = (more: Partial<Situation>) => admit({ ...fine, ...more }, limits, now);
+const outcome = (more: Partial<Situation>) => admit({ ...admissible, ...more }, limits, now);
 
-test('what stands in a message’s way is named, and nothing else', () => {
+test('a message is refused with the code of the first obstacle, and admitted without one', () => {
   expect(outcome({})).toEqual({ kind: 'admit' });
   expect(outcome({ agentStatus: null })).toEqual({ kind: 'refuse', code: 'not_found' });
   expect(outcome({ agentStatus: 'draft' })).toEqual({ kind: 'refuse', code: 'agent_not_active' });
@@ -32,8 +32,8 @@ test('what stands in a message’s way is named, and nothing else', () => {
   expect(outcome({ inFlight: 2, waiting: 3 })).toEqual({ kind: 'refuse', code: 'too_many_waiting' });
 });
 
-test('what was accepted once stays so, whatever has changed since', () => {
-  expect(outcome({ accepted: 'forThisCaller', agentStatus: null, key: { ...key, fingerprint: 'b' } })).toEqual({ kind: 'again' });
+test('a message that was accepted stays accepted, whatever has changed since', () => {
+  expect(outcome({ accepted: 'forThisCaller', agentStatus: null, key: { ...key, fingerprint: 'b' } })).toEqual({ kind: 'repeat' });
   expect(outcome({ accepted: 'forAnother' })).toEqual({ kind: 'refuse', code: 'not_found' });
 });
 
@@ -41,5 +41,5 @@ test('an Idempotency-Key names its answer for a day, for the same body, while th
   expect(outcome({ key, agentStatus: 'inactive', conversationBusy: true })).toEqual({ kind: 'attach', answerId: 'msg_1' });
   expect(outcome({ key, fingerprint: 'b' })).toEqual({ kind: 'refuse', code: 'idempotency_key_reused' });
   expect(outcome({ key, agentStatus: null })).toEqual({ kind: 'refuse', code: 'not_found' });
-  expect(outcome({ key: { ...key, createdAt: now - keyKeptMs }, fingerprint: 'b' })).toEqual({ kind: 'admit' });
+  expect(outcome({ key: { ...key, createdAt: now - keyRetentionMs }, fingerprint: 'b' })).toEqual({ kind: 'admit' });
 });

@@ -1,25 +1,26 @@
-import { keyKeptMs } from './times.ts';
+import { keyRetentionMs } from './times.ts';
 
-/** What is known about a message before its credits are held. */
+/** What decides whether a message is accepted, before its credits are held. */
 export interface Situation {
   readonly continues: boolean;
   readonly agentStatus: string | null;
+  /** The conversation that it continues is this user's with this agent. */
   readonly conversationFound: boolean;
   readonly conversationBusy: boolean;
   readonly waiting: number;
   readonly inFlight: number;
-  /** Whether this very answer was accepted before, and for whom. */
+  /** Whether this very answer was accepted before, and for which caller. */
   readonly accepted: 'no' | 'forThisCaller' | 'forAnother';
-  /** What its Idempotency-Key names already. */
+  /** The answer that its Idempotency-Key names. */
   readonly key: { readonly fingerprint: string; readonly answerId: string; readonly createdAt: number } | undefined;
   readonly fingerprint: string;
 }
 
 export type Admission =
   | { readonly kind: 'admit' }
-  /** It is the same message again. */
-  | { readonly kind: 'again' }
-  /** Another answer goes by its key. */
+  /** The message was accepted before. */
+  | { readonly kind: 'repeat' }
+  /** Its Idempotency-Key names another answer. */
   | { readonly kind: 'attach'; readonly answerId: string }
   | {
       readonly kind: 'refuse';
@@ -28,13 +29,15 @@ export type Admission =
 
 const refuse = (code: Extract<Admission, { kind: 'refuse' }>['code']): Admission => ({ kind: 'refuse', code });
 
-/** What becomes of a message. What was accepted once stays so, whatever has changed since. */
+export const isExpired = (key: Situation['key'], now: number): boolean => key !== undefined && key.createdAt <= now - keyRetentionMs;
+
+/** Decides about a message. One that was accepted stays accepted, whatever has changed since. */
 export function admit(situation: Situation, limits: { inFlight: number; waiting: number }, now: number): Admission {
-  if (situation.accepted === 'forThisCaller') return { kind: 'again' };
+  if (situation.accepted === 'forThisCaller') return { kind: 'repeat' };
   if (situation.accepted === 'forAnother') return refuse('not_found');
   if (situation.agentStatus === null) return refuse('not_found');
   const { key } = situation;
-  if (key && key.createdAt > now - keyKeptMs) {
+  if (key && !isExpired(key, now)) {
     return key.fingerprint === situation.fingerprint ? { kind: 'attach', answerId: key.answerId } : refuse('idempotency_key_reused');
   }
   if (situation.agentStatus !== 'active') return refuse('agent_not_active');

@@ -1,50 +1,36 @@
-/** Where an answer in hand stands. One that has ended has no state any more: its message is history, its hold is settled or released. */
+/** The states of an answer that has not ended, and of a hold that is to be released. */
 export const states = ['waiting', 'dispatched', 'running', 'settling', 'releasing'] as const;
 export type State = (typeof states)[number];
 
-/** What can happen to an answer in hand. */
-export const events = ['dispatch', 'begin', 'handBack', 'complete', 'end', 'settled', 'unpayable', 'released'] as const;
-export type Event = (typeof events)[number];
-
-/** What whoever brings an event about must see to after its commit, and a sweep in his stead when he is gone. */
-export type Duty = 'job' | 'settle' | 'release' | 'none';
-
-export interface Transition {
-  /** Null: the row goes. */
+interface Transition {
+  /** The states in which the event may happen. In any other state it changes nothing. */
+  readonly from: readonly State[];
+  /** Null: the row is deleted. */
   readonly to: State | null;
-  readonly owes: Duty;
-  /** The assistant's message is written, once, in the same transaction. */
-  readonly ends: boolean;
 }
 
-const to = (state: State, owes: Duty = 'none', ends = false): Transition => ({ to: state, owes, ends });
+/** All events in the life of an answer. The statements in `store/` take their conditions and new states from here. */
+export const transitions = {
+  /** A job is made for it. */
+  dispatch: { from: ['waiting'], to: 'dispatched' },
+  /** A worker begins an attempt, or asks again for the attempt that it has begun. */
+  begin: { from: ['dispatched', 'running'], to: 'running' },
+  renew: { from: ['running'], to: 'running' },
+  /** A worker stops, dies or loses its lease. The answer gets another job. */
+  return: { from: ['running'], to: 'dispatched' },
+  /** Its job is lost or may be. The answer gets another one. */
+  redispatch: { from: ['dispatched'], to: 'dispatched' },
+  /** The result is stored, and will never be computed again. */
+  complete: { from: ['running'], to: 'settling' },
+  settle: { from: ['settling'], to: null },
+  /** It fails, is cancelled, reaches its deadline, or its agent is deleted. */
+  end: { from: ['waiting', 'dispatched', 'running'], to: 'releasing' },
+  /** The ledger refuses to settle it. */
+  endUnsettled: { from: ['settling'], to: 'releasing' },
+  release: { from: ['releasing'], to: null },
+} as const satisfies Record<string, Transition>;
 
-/**
- * The whole life of an answer. `begin` of a running one is a new attempt after its lease ran out; `handBack` is that same
- * running out, or a worker that stops; `end` is a failure, a cancellation, a passed deadline or a deleted agent.
- */
-const transitions: Readonly<Record<State, Partial<Record<Event, Transition>>>> = {
-  waiting: { dispatch: to('dispatched', 'job'), end: to('releasing', 'release', true) },
-  dispatched: { begin: to('running'), handBack: to('dispatched', 'job'), end: to('releasing', 'release', true) },
-  running: {
-    begin: to('running'),
-    handBack: to('dispatched', 'job'),
-    complete: to('settling', 'settle'),
-    end: to('releasing', 'release', true),
-  },
-  settling: { settled: { to: null, owes: 'none', ends: true }, unpayable: to('releasing', 'release', true) },
-  releasing: { released: { to: null, owes: 'none', ends: false } },
-};
+export type Event = keyof typeof transitions;
 
-/** Undefined where the event is not legal: then nothing changes. */
-export const transition = (state: State, event: Event): Transition | undefined => transitions[state][event];
-
-/** The states in which an event is legal. */
-export const statesThatAllow = (event: Event): readonly State[] => states.filter((state) => transition(state, event) !== undefined);
-
-/** The states of answers that a tenant's line counts as in flight. */
-export const inFlight: readonly State[] = ['dispatched', 'running', 'settling'];
-
-/** Which counter of the tenant's line an answer in this state stands in. */
-export const countedAs = (state: State): 'waiting' | 'inFlight' | 'nothing' =>
-  state === 'waiting' ? 'waiting' : inFlight.includes(state) ? 'inFlight' : 'nothing';
+/** Answers in these states count as in flight for their tenant; those that wait are counted apart. */
+export const inFlightStates = ['dispatched', 'running', 'settling'] as const satisfies readonly State[];

@@ -1,15 +1,15 @@
 import { type RpcOf, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
-import type { BeginOutcome } from '../beginning.ts';
-import { checkId, checkKey } from '../key.ts';
-import { checkItems, decideEach, refusalMessage } from './items.ts';
+import type { BeginOutcome } from '../begin.ts';
+import { checkId, checkKey } from '../keys.ts';
+import { checkItems, refusalMessage, runEach } from './items.ts';
 
 export const beginAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'beginAnswer'> => ({
   allow: services('answer-worker'),
   async handle({ items, workerChannel }) {
     checkItems(items);
-    const outcomes = await decideEach(items, async ({ answer, claim, apart, shared }) =>
-      answers.beginning.add({
+    const outcomes = await runEach(items, async ({ answer, claim, apart, shared }) =>
+      answers.begin({
         ...checkKey(answer),
         claim: checkId(claim, 'claim'),
         apart,

@@ -1,22 +1,22 @@
 import { ServiceError } from '@agent-service/contracts';
 import type { Refusal } from '../hold.ts';
 
-const mostItems = 1_000;
+const maxItems = 1_000;
 
 export function checkItems(items: readonly unknown[]): void {
-  if (items.length > mostItems)
-    throw new ServiceError('invalid_request', { message: `At most ${mostItems} items in a call.`, param: 'items' });
+  if (items.length > maxItems)
+    throw new ServiceError('invalid_request', { message: `At most ${maxItems} items in a call.`, param: 'items' });
 }
 
-/** Decides every item by itself and answers in their order: one that fails spoils no other. */
-export function decideEach<Item, Outcome>(
+/** Runs every item by itself, in order: one that fails does not fail the others. */
+export function runEach<Item, Outcome>(
   items: readonly Item[],
-  decide: (item: Item) => Promise<Outcome>,
+  run: (item: Item) => Promise<Outcome>,
 ): Promise<(Outcome | Pick<Refusal, 'code'>)[]> {
   return Promise.all(
     items.map(async (item) => {
       try {
-        return await decide(item);
+        return await run(item);
       } catch (cause) {
         return { code: ServiceError.from(cause).code };
       }

@@ -1,6 +1,6 @@
 import { type RpcOf, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
-import { checkAttempt, keyMessage, nameOf } from '../key.ts';
+import { checkAttempt, keyMessage, nameOf } from '../keys.ts';
 import { checkItems } from './items.ts';
 
 export const renewLeases = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'renewLeases'> => ({
@@ -8,8 +8,8 @@ export const renewLeases = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<
   async handle({ answers: items }) {
     checkItems(items);
     const attempts = items.map(checkAttempt);
-    const kept = new Map((await answers.renew(attempts)).map((attempt) => [nameOf(attempt), attempt.attempt]));
-    const lost = attempts.filter((attempt) => kept.get(nameOf(attempt)) !== attempt.attempt);
+    const renewed = new Map((await answers.leases.renew(attempts)).map((attempt) => [nameOf(attempt), attempt.attempt]));
+    const lost = attempts.filter((attempt) => renewed.get(nameOf(attempt)) !== attempt.attempt);
     return { lost: lost.map((key) => ({ answer: keyMessage(key), attempt: key.attempt })) };
   },
 });

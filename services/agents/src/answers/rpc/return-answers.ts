@@ -1,6 +1,6 @@
 import { type RpcOf, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
-import { checkAttempt } from '../key.ts';
+import { checkAttempt } from '../keys.ts';
 import { checkItems } from './items.ts';
 
 export const returnAnswers = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'returnAnswers'> => ({
@@ -8,7 +8,7 @@ export const returnAnswers = ({ answers }: Pick<AgentsContext, 'answers'>): RpcO
   async handle({ answers: items, processDied }) {
     checkItems(items);
     const attempts = items.map(checkAttempt);
-    await (processDied ? answers.loseLeases(attempts) : answers.handBack(attempts));
+    await (processDied ? answers.leases.lose(attempts) : answers.leases.return(attempts));
     return {};
   },
 });

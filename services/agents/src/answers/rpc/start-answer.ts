@@ -1,19 +1,19 @@
 import { type Call, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
-import type { StartOutcome } from '../acceptance.ts';
-import type { Question } from '../admissions.ts';
-import { timeOf } from '../domain/ids.ts';
+import type { StartOutcome } from '../accept.ts';
+import { timeOf } from '../domain/message-id.ts';
 import { clockToleranceMs } from '../domain/times.ts';
-import { checkEnvironment, checkId } from '../key.ts';
-import { checkItems, decideEach, refusalMessage } from './items.ts';
+import { checkEnvironment, checkId } from '../keys.ts';
+import type { Message } from '../store/accept.ts';
+import { checkItems, refusalMessage, runEach } from './items.ts';
 
-const longestText = 128 * 1024;
+const maxTextLength = 128 * 1024;
 
 export const startAnswer = ({ answers, now }: Pick<AgentsContext, 'answers' | 'now'>): RpcOf<'agents', 'startAnswer'> => ({
   allow: services('gateway'),
   async handle({ items }, call) {
     checkItems(items);
-    const outcomes = await decideEach(items, (item) => answers.acceptance.add(toQuestion(item, now(), call)));
+    const outcomes = await runEach(items, (item) => answers.accept(toMessage(item, now(), call)));
     return { results: outcomes.map((outcome) => ('code' in outcome ? { refusal: refusalMessage(outcome) } : toResult(outcome))) };
   },
 });
@@ -34,12 +34,12 @@ const toResult = (outcome: StartOutcome) =>
         },
       };
 
-/** When the caller is told that it took too long: the gateway says how much time a message has left, beside that of the call. */
+/** When the caller gets a timeout: each message has its own time left beside that of the call. */
 const expiryOf = ({ timeLeftMs }: Pick<Item, 'timeLeftMs'>, call: Call) =>
   Math.min(call.expiresAt, timeLeftMs > 0 ? performance.now() + timeLeftMs : Number.POSITIVE_INFINITY);
 
-function toQuestion({ principal, ...item }: Item, now: number, call: Call): Question {
-  // The second lock: the gateway has asked before.
+function toMessage({ principal, ...item }: Item, now: number, call: Call): Message {
+  // The gateway has checked this before.
   if (!principal?.scopes.includes('agents:chat')) throw new ServiceError('insufficient_scope');
   const { signal } = call;
   return {
@@ -50,7 +50,7 @@ function toQuestion({ principal, ...item }: Item, now: number, call: Call): Ques
     acceptedAt: checkTime(item.answerId, now),
     agentId: checkId(item.agentId, 'agent_id'),
     conversationId: item.conversationId === '' ? '' : checkId(item.conversationId, 'conversation_id'),
-    message: checkText(item.message, 'message'),
+    text: checkText(item.message, 'message'),
     contextJson: checkText(item.contextJson, 'context', 0),
     replyChannel: checkText(item.replyChannel, 'reply_channel', 0),
     stream: item.stream,
@@ -59,22 +59,22 @@ function toQuestion({ principal, ...item }: Item, now: number, call: Call): Ques
     requestId: checkText(item.requestId, 'request_id', 0),
     traceparent: checkText(item.traceparent, 'traceparent', 0),
     callerExpiresAt: expiryOf(item, call),
-    hasLeft: () => signal.aborted,
+    isCallerGone: () => signal.aborted,
   };
 }
 
-/** The id says when the answer was asked for, and everything about it counts from then. */
+/** The id has the time of the request, and the answer's deadline counts from then. */
 function checkTime(answerId: string, now: number): number {
   const time = timeOf(answerId);
   if (time === undefined)
     throw new ServiceError('invalid_request', { message: 'answer_id must be the id of a message.', param: 'answer_id' });
-  // The clock of the gateway that made it, or ours, is wrong: nothing that its caller could mend.
+  // The clock of the gateway that made it, or ours, is wrong. The caller cannot do anything about it.
   if (Math.abs(time - now) > clockToleranceMs) throw new ServiceError('unavailable');
   return time;
 }
 
-/** What PostgreSQL can not keep would be a fault of the whole batch. */
-function checkText(text: string, param: string, shortest = 1): string {
-  if (text.length >= shortest && text.length <= longestText && !text.includes('\0') && text.isWellFormed()) return text;
+/** A text that PostgreSQL cannot store would fail the whole batch. */
+function checkText(text: string, param: string, minLength = 1): string {
+  if (text.length >= minLength && text.length <= maxTextLength && !text.includes('\0') && text.isWellFormed()) return text;
   throw new ServiceError('invalid_request', { message: `${param} is empty, too long or not plain text.`, param });
 }

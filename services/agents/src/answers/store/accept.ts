@@ -1,16 +1,33 @@
 import type { Sql } from '@agent-service/store';
-import { questionIdOf } from '../domain/ids.ts';
+import type { Situation } from '../domain/admission.ts';
+import { userMessageIdOf } from '../domain/message-id.ts';
 import { unbegunMs } from '../domain/times.ts';
-import { keyItem } from '../key.ts';
-import type { Asked } from './load.ts';
-import { afterLines, at, items, keyColumns, lockedLines, sameKey, sameTenant } from './text.ts';
+import type { AnswerKey, TenantKey } from '../keys.ts';
+import {
+  afterLines,
+  at,
+  type ItemColumns,
+  inLockOrder,
+  insertInto,
+  items,
+  itemsByKey,
+  keyColumns,
+  lockedLines,
+  milliseconds,
+  sameKey,
+  sameTenant,
+  select,
+  tenantColumns,
+  toParameter,
+} from './sql.ts';
 
-/** A message whose credits are held. */
-export interface Acceptable extends Asked {
-  /** The conversation it begins, where it continues none. */
-  readonly newConversationId: string;
-  readonly tier: string;
-  readonly message: string;
+/** A message as the gateway sends it. */
+export interface Message extends AnswerKey {
+  readonly agentId: string;
+  /** Empty where it begins a conversation. */
+  readonly conversationId: string;
+  readonly userId: string;
+  readonly text: string;
   readonly contextJson: string;
   readonly replyChannel: string;
   readonly stream: boolean;
@@ -18,24 +35,190 @@ export interface Acceptable extends Asked {
   readonly idempotencyFingerprint: string;
   readonly requestId: string;
   readonly traceparent: string;
+  readonly acceptedAt: number;
+  /** When its caller gets a timeout, by the monotonic clock. */
+  readonly callerExpiresAt: number;
+  readonly isCallerGone: () => boolean;
+}
+
+/** A message that may be accepted, with the price and deadline of its answer. */
+export interface Candidate extends AnswerKey {
+  readonly message: Message;
+  readonly tier: string;
   readonly deadline: number;
+  /** The conversation that it begins or continues. */
+  readonly conversationId: string;
 }
 
-export interface AcceptedRow {
-  organizationId: string;
-  environment: 'live' | 'test';
-  id: string;
-  state: 'waiting' | 'dispatched';
-  priority: number;
+/** The situation of a message, and what accepting it needs. */
+export interface MessageSituation extends Situation {
+  readonly tier: string;
+  readonly hasLine: boolean;
 }
 
-const columns = `${keyColumns}, agent_id text, conversation_id text, begins boolean, user_id text, tier text, question_id text, message text,
-  context_json text, reply_channel text, stream boolean, scope text, fingerprint text, request_id text, traceparent text,
-  accepted_at float8, deadline float8`;
+const situationColumns: ItemColumns<Message & { n: number }> = {
+  n: ['integer', ({ n }) => n],
+  ...keyColumns,
+  agent_id: ['text', ({ agentId }) => agentId],
+  conversation_id: ['text', ({ conversationId }) => conversationId],
+  user_id: ['text', ({ userId }) => userId],
+  user_message_id: ['text', ({ id }) => userMessageIdOf(id)],
+  user_message_at: ['float8', ({ acceptedAt }) => acceptedAt - 1],
+};
 
-// Locks in the order that deleting an agent keeps as well: agents, lines, and then what the line guards. An agent that is being
-// deleted is waited for and then not found. The counters come from the locked row, so they are the newest ones.
-const living = `
+interface SituationRow {
+  agentStatus: string | null;
+  tier: string | null;
+  /** Null where the tenant has no line yet. */
+  waiting: number | null;
+  inFlight: number | null;
+  conversationFound: boolean;
+  conversationBusy: boolean;
+  acceptedBy: string | null;
+  acceptedAgent: string | null;
+}
+
+// Each look-up has a limit of one row, so that the planner uses the key: statements are planned while tables are small.
+const situations = `
+  with ${items(situationColumns)}
+  select ${select({
+    agentStatus: 'agent.status',
+    tier: 'agent.model',
+    waiting: 'line.waiting',
+    inFlight: 'line.in_flight',
+    conversationFound: 'conversation.id is not null',
+    conversationBusy: 'busy.id is not null',
+    acceptedBy: 'said.user_id',
+    acceptedAgent: 'said.agent_id',
+  })}
+  from items i
+  left join lateral (select * from agents a where ${sameTenant('a', 'i')} and a.id = i.agent_id limit 1) agent on true
+  left join lateral (select * from answer_lines l where ${sameTenant('l', 'i')} limit 1) line on true
+  left join lateral (
+    select c.id, c.agent_id, c.user_id from conversations c
+    where i.conversation_id <> '' and ${sameTenant('c', 'i')} and c.id = i.conversation_id limit 1) conversation
+    on conversation.agent_id = i.agent_id and conversation.user_id = i.user_id
+  left join lateral (
+    select b.id from answers b where i.conversation_id <> '' and ${sameTenant('b', 'i')}
+      and b.conversation_id collate "C" = i.conversation_id and b.state <> 'releasing' limit 1) busy on true
+  left join lateral (
+    select m.user_id, m.agent_id from messages m
+    where ${sameTenant('m', 'i')} and m.id = i.user_message_id and m.created_at = ${at('i.user_message_at')} limit 1) said on true
+  order by i.n`;
+
+type Keyed = TenantKey & { readonly n: number; readonly idempotencyScope: string };
+
+const scopeColumns: ItemColumns<Keyed> = {
+  n: ['integer', ({ n }) => n],
+  ...tenantColumns,
+  scope: ['text', ({ idempotencyScope }) => idempotencyScope],
+};
+
+interface KeyRow {
+  n: number;
+  fingerprint: string;
+  answerId: string;
+  createdAt: number;
+}
+
+const keysOfMessages = `
+  with ${items(scopeColumns)}
+  select ${select({ n: 'i.n', fingerprint: 'key.fingerprint', answerId: 'key.answer_id', createdAt: milliseconds('key.created_at') })}
+  from items i cross join lateral (select * from answer_keys k where ${sameTenant('k', 'i')} and k.scope = i.scope limit 1) key`;
+
+/** The answers that Idempotency-Keys name. */
+export const loadKeys = (sql: Sql, keyed: readonly Keyed[]): Promise<KeyRow[]> =>
+  keyed.length === 0 ? Promise.resolve([]) : sql<KeyRow>(keysOfMessages, [toParameter(scopeColumns, keyed)]);
+
+/** The situations of the messages of a batch, in its order. */
+export async function loadSituations(sql: Sql, messages: readonly Message[]): Promise<MessageSituation[]> {
+  const numbered = messages.map((message, n) => ({ ...message, n }));
+  const [rows, keys] = await Promise.all([
+    sql<SituationRow>(situations, [toParameter(situationColumns, numbered)]),
+    loadKeys(
+      sql,
+      numbered.filter(({ idempotencyScope }) => idempotencyScope !== ''),
+    ),
+  ]);
+  const keyOf = new Map(keys.map((key) => [key.n, key]));
+  return messages.map((message, n) => toSituation(message, rows[n] as SituationRow, keyOf.get(n)));
+}
+
+function toSituation(message: Message, row: SituationRow, key: KeyRow | undefined): MessageSituation {
+  const isOfCaller = row.acceptedBy === message.userId && row.acceptedAgent === message.agentId;
+  return {
+    continues: message.conversationId !== '',
+    agentStatus: row.agentStatus,
+    conversationFound: row.conversationFound,
+    conversationBusy: row.conversationBusy,
+    waiting: row.waiting ?? 0,
+    inFlight: row.inFlight ?? 0,
+    accepted: row.acceptedBy === null ? 'no' : isOfCaller ? 'forThisCaller' : 'forAnother',
+    key,
+    fingerprint: message.idempotencyFingerprint,
+    tier: row.tier ?? '',
+    hasLine: row.waiting !== null,
+  };
+}
+
+const newLines = `
+  insert into answer_lines (organization_id, environment)
+  select distinct organization_id, environment from json_to_recordset($1::json) as item(organization_id text, environment text)
+  order by 1, 2 on conflict do nothing`;
+
+/** Gives tenants that have sent no message yet their line. */
+export async function openLines(sql: Sql, tenants: readonly TenantKey[]): Promise<void> {
+  if (tenants.length > 0) await sql(newLines, [toParameter(tenantColumns, tenants)]);
+}
+
+const expiredKeysOfMessages = `
+  with ${itemsByKey(scopeColumns)},
+  old as materialized (
+    select key.organization_id, key.environment, key.scope
+    from items i join answer_keys key on ${sameTenant('key', 'i')} and key.scope = i.scope
+    where key.created_at <= ${at('$2')}
+    order by key.organization_id, key.environment, key.scope for update of key)
+  delete from answer_keys key using old
+  where ${sameTenant('key', 'old')} and key.scope = old.scope`;
+
+/** Removes the Idempotency-Keys of these messages where they have expired. */
+export async function removeKeysOf(sql: Sql, messages: readonly Message[], before: number): Promise<void> {
+  if (messages.length === 0) return;
+  const keyed = messages.map((message, n) => ({ ...message, n }));
+  await sql(expiredKeysOfMessages, [toParameter(scopeColumns, keyed), before]);
+}
+
+const expiredKeys = `
+  delete from answer_keys where ctid = any(array(
+    select ctid from answer_keys where created_at < ${at('$1')} order by created_at limit 1000 for update skip locked))
+  returning 1`;
+
+/** Removes a bounded number of expired Idempotency-Keys; returns how many. */
+export const removeExpiredKeys = async (sql: Sql, before: number): Promise<number> => (await sql(expiredKeys, [before])).length;
+
+const candidateColumns: ItemColumns<Candidate> = {
+  ...keyColumns,
+  agent_id: ['text', ({ message }) => message.agentId],
+  conversation_id: ['text', ({ conversationId }) => conversationId],
+  begins: ['boolean', ({ message }) => message.conversationId === ''],
+  user_id: ['text', ({ message }) => message.userId],
+  tier: ['text', ({ tier }) => tier],
+  user_message_id: ['text', ({ id }) => userMessageIdOf(id)],
+  message: ['text', ({ message }) => message.text],
+  context_json: ['text', ({ message }) => message.contextJson],
+  reply_channel: ['text', ({ message }) => message.replyChannel],
+  stream: ['boolean', ({ message }) => message.stream],
+  scope: ['text', ({ message }) => message.idempotencyScope],
+  fingerprint: ['text', ({ message }) => message.idempotencyFingerprint],
+  request_id: ['text', ({ message }) => message.requestId],
+  traceparent: ['text', ({ message }) => message.traceparent],
+  accepted_at: ['float8', ({ message }) => message.acceptedAt],
+  deadline: ['float8', ({ deadline }) => deadline],
+};
+
+// Locks agents, then lines, then the rows that a line guards, as deleting an agent does. An agent that is being deleted is waited for
+// and then not found. The counters come from the locked row, so they are the newest ones.
+const lockedAgents = `
   living as materialized (
     select agent.* from (
       select distinct organization_id, environment, agent_id from items order by organization_id, environment, agent_id) i
@@ -43,94 +226,148 @@ const living = `
       select a.organization_id, a.environment, a.id, a.name from agents a
       where ${sameTenant('a', 'i')} and a.id = i.agent_id for key share) agent)`;
 
-const lines = lockedLines.replace('from items order by', 'from items where (select count(*) from living) >= 0 order by');
-
-const placed = `
-  placed as materialized (
+const fitting = `
+  ranked as materialized (
     select i.*, living.name as agent_name, line.waiting, line.in_flight,
       case when line.waiting = 0 then greatest(0, $2::integer - line.in_flight) else 0 end as free,
-      row_number() over (partition by i.organization_id, i.environment order by i.id) as place
+      row_number() over (partition by i.organization_id, i.environment order by i.id) as rank
     from items i
     join living on ${sameTenant('living', 'i')} and living.id = i.agent_id
     join lines line on ${sameTenant('line', 'i')}
     where ${afterLines}),
-  fitting as materialized (select *, place <= free as goes from placed where place <= free or waiting + place - free <= $3::integer)`;
+  fitting as materialized (select *, rank <= free as goes from ranked where rank <= free or waiting + rank - free <= $3::integer)`;
 
 const accepted = `
   accepted as (
-    insert into answers (organization_id, environment, id, state, due, agent_id, agent_name, conversation_id, continues, user_id, tier,
-      user_message_id, message, context_json, request_id, traceparent, idempotency_scope, stream, reply_channels,
-      accepted_at, deadline, dispatches, priority, dispatched_at)
-    select organization_id, environment, id, case when goes then 'dispatched' else 'waiting' end,
-      case when goes then least(${at(`$4 + ${unbegunMs}`)}, ${at('deadline')}) else ${at('deadline')} end,
-      agent_id, agent_name, conversation_id, not begins, user_id, tier, question_id, message, context_json, request_id, traceparent, scope,
-      stream, case when reply_channel = '' then '{}' else array[reply_channel] end, ${at('accepted_at')}, ${at('deadline')},
-      goes::integer, case when goes then in_flight + place else 0 end, case when goes then ${at('$4')} end
+    ${insertInto('answers', {
+      organization_id: 'organization_id',
+      environment: 'environment',
+      id: 'id',
+      state: `case when goes then 'dispatched' else 'waiting' end`,
+      due: `case when goes then least(${at(`$4 + ${unbegunMs}`)}, ${at('deadline')}) else ${at('deadline')} end`,
+      agent_id: 'agent_id',
+      agent_name: 'agent_name',
+      conversation_id: 'conversation_id',
+      continues: 'not begins',
+      user_id: 'user_id',
+      tier: 'tier',
+      user_message_id: 'user_message_id',
+      message: 'message',
+      context_json: 'context_json',
+      request_id: 'request_id',
+      traceparent: 'traceparent',
+      idempotency_scope: 'scope',
+      stream: 'stream',
+      reply_channels: `case when reply_channel = '' then '{}' else array[reply_channel] end`,
+      accepted_at: at('accepted_at'),
+      deadline: at('deadline'),
+      dispatches: 'goes::integer',
+      priority: 'case when goes then in_flight + rank else 0 end',
+      dispatched_at: `case when goes then ${at('$4')} end`,
+    })}
     from fitting order by organization_id, environment, id
     on conflict do nothing
     returning organization_id, environment, id, state, priority),
   taken as materialized (select f.* from fitting f join accepted a on ${sameKey('f', 'a')})`;
 
-// One that is continued is there already, and is met by its key.
+// The conversation of a message that continues one exists already.
 const effects = `
-  talked as (
-    insert into conversations (organization_id, environment, id, agent_id, user_id, message_count, created_at, last_message_at)
-    select organization_id, environment, conversation_id, agent_id, user_id, 2, ${at('accepted_at')}, ${at('accepted_at')}
+  conversation as (
+    ${insertInto('conversations', {
+      organization_id: 'organization_id',
+      environment: 'environment',
+      id: 'conversation_id',
+      agent_id: 'agent_id',
+      user_id: 'user_id',
+      message_count: '2',
+      created_at: at('accepted_at'),
+      last_message_at: at('accepted_at'),
+    })}
     from taken order by organization_id, environment, conversation_id
     on conflict (organization_id, environment, id) do update set message_count = conversations.message_count + 2,
       last_message_at = greatest(conversations.last_message_at, excluded.last_message_at)),
-  counted as (
+  conversation_count as (
     insert into conversation_counts (organization_id, environment, agent_id, user_id, count)
     select organization_id, environment, agent_id, user_id, count(*) from taken where begins group by 1, 2, 3, 4 order by 1, 2, 3, 4
     on conflict (organization_id, environment, agent_id, user_id) do update set count = conversation_counts.count + excluded.count),
-  asked as (
-    insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content, status)
-    select organization_id, environment, question_id, ${at('accepted_at - 1')}, conversation_id, agent_id, user_id, 'user', message, 'completed'
+  user_message as (
+    ${insertInto('messages', {
+      organization_id: 'organization_id',
+      environment: 'environment',
+      id: 'user_message_id',
+      created_at: at('accepted_at - 1'),
+      conversation_id: 'conversation_id',
+      agent_id: 'agent_id',
+      user_id: 'user_id',
+      role: `'user'`,
+      content: 'message',
+      status: `'completed'`,
+    })}
     from taken),
-  named as (
-    insert into answer_keys (organization_id, environment, scope, fingerprint, answer_id, created_at)
-    select organization_id, environment, scope, fingerprint, id, ${at('$4')} from taken where scope <> ''),
-  moved as (
+  idempotency_key as (
+    ${insertInto('answer_keys', {
+      organization_id: 'organization_id',
+      environment: 'environment',
+      scope: 'scope',
+      fingerprint: 'fingerprint',
+      answer_id: 'id',
+      created_at: at('$4'),
+    })}
+    from taken where scope <> ''),
+  line_update as (
     update answer_lines line set waiting = line.waiting + more.waiting, in_flight = line.in_flight + more.in_flight
     from (
       select organization_id, environment, count(*) filter (where goes) as in_flight, count(*) filter (where not goes) as waiting
       from taken group by 1, 2) more
     where ${sameTenant('line', 'more')})`;
 
-const statement = `
-  with ${items(columns)}, ${living}, ${lines}, ${placed}, ${accepted}, ${effects}
+const accept = `
+  with ${items(candidateColumns)}, ${lockedAgents}, ${lockedLines('where (select count(*) from living) >= 0')}, ${fitting}, ${accepted}, ${effects}
   select organization_id as "organizationId", environment, id, state, priority from accepted`;
 
+export interface AcceptedRow extends AnswerKey {
+  readonly state: 'waiting' | 'dispatched';
+  readonly priority: number;
+}
+
 /**
- * Accepts messages with everything that belongs to that, in one statement: what it returns is accepted, the rest met an agent or a
- * conversation that had changed meanwhile, a full line, or its own first acceptance. An Idempotency-Key that was taken meanwhile
- * fails the whole statement.
+ * Accepts messages with all their effects in one statement, and returns those that it accepted. The agent or conversation of the
+ * others has changed in the meantime, their line is full, or they were accepted before. An Idempotency-Key that was taken in the
+ * meantime fails the whole statement.
  */
 export function acceptMessages(
   sql: Sql,
-  messages: readonly Acceptable[],
+  candidates: readonly Candidate[],
   limits: { inFlight: number; waiting: number },
   now: number,
 ): Promise<AcceptedRow[]> {
-  return sql<AcceptedRow>(statement, [JSON.stringify(messages.map(toItem)), limits.inFlight, limits.waiting, now]);
+  return sql<AcceptedRow>(accept, [toParameter(candidateColumns, candidates), limits.inFlight, limits.waiting, now]);
 }
 
-const toItem = (item: Acceptable) => ({
-  ...keyItem(item),
-  agent_id: item.agentId,
-  conversation_id: item.conversationId || item.newConversationId,
-  begins: item.conversationId === '',
-  user_id: item.userId,
-  tier: item.tier,
-  question_id: questionIdOf(item.id),
-  message: item.message,
-  context_json: item.contextJson,
-  reply_channel: item.replyChannel,
-  stream: item.stream,
-  scope: item.idempotencyScope,
-  fingerprint: item.idempotencyFingerprint,
-  request_id: item.requestId,
-  traceparent: item.traceparent,
-  accepted_at: item.acceptedAt,
-  deadline: item.deadline,
-});
+const maxChannels = 20;
+
+/** A channel that is to hear of an answer from now on. */
+export type Listener = AnswerKey & Pick<Message, 'replyChannel' | 'stream'>;
+
+const listenerColumns: ItemColumns<Listener> = {
+  ...keyColumns,
+  reply_channel: ['text', ({ replyChannel }) => replyChannel],
+  stream: ['boolean', ({ stream }) => stream],
+};
+
+const addChannels = `
+  with ${itemsByKey(listenerColumns)},
+  attached as materialized (
+    select i.* from items i join answers a on ${sameKey('a', 'i')} where a.state <> 'releasing' ${inLockOrder('a')} for update of a)
+  update answers a set stream = a.stream or t.stream,
+    reply_channels = case
+      when t.reply_channel = '' or t.reply_channel = any(a.reply_channels) or cardinality(a.reply_channels) >= ${maxChannels} then a.reply_channels
+      else a.reply_channels || t.reply_channel end
+  from attached t where ${sameKey('a', 't')}`;
+
+/** Adds a reply channel to answers. Listeners beyond the limit of an answer have to read it. */
+export async function attachChannels(sql: Sql, listeners: readonly Listener[]): Promise<void> {
+  await sql(addChannels, [toParameter(listenerColumns, listeners)]);
+}
+
+export const acceptStatements = { situations, keysOfMessages, newLines, expiredKeysOfMessages, expiredKeys, accept, addChannels };

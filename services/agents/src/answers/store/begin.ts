@@ -1,17 +1,36 @@
 import type { Sql } from '@agent-service/store';
-import { leaseMs, mostLostLeases } from '../domain/times.ts';
-import { type AnswerKey, keyItem } from '../key.ts';
-import { allowing, at, keyColumns, milliseconds, sameKey, sameTenant, sought } from './text.ts';
+import { cutExchange } from '../domain/exchange.ts';
+import { leaseMs, maxLostLeases } from '../domain/times.ts';
+import type { AnswerKey } from '../keys.ts';
+import {
+  at,
+  type ItemColumns,
+  inLockOrder,
+  items,
+  itemsByKey,
+  keyColumns,
+  milliseconds,
+  sameKey,
+  sameTenant,
+  select,
+  selectKey,
+  stateAfter,
+  statesFor,
+  toParameter,
+} from './sql.ts';
 
+/** A worker's request for an answer. */
 export interface Claim extends AnswerKey {
+  /** A worker that asks again with the same claim gets the attempt that it has. */
   readonly claim: string;
-  /** Its process runs nothing else. */
+  /** Its process runs no other answer. */
   readonly apart: boolean;
   /** Its process runs only answers that have lost one lease. */
   readonly shared?: boolean;
   readonly workerChannel: string;
 }
 
+/** An attempt with everything that the worker needs. */
 export interface BegunRow extends AnswerKey {
   claim: string;
   attempt: number;
@@ -27,7 +46,7 @@ export interface BegunRow extends AnswerKey {
   stream: boolean;
   requestId: string;
   traceparent: string;
-  /** All null where the agent has been deleted. */
+  /** These are null where the agent has been deleted. */
   systemPrompt: string | null;
   tables: string[] | null;
   readOnly: boolean | null;
@@ -39,50 +58,125 @@ export interface BegunRow extends AnswerKey {
   sourceVersion: number;
 }
 
-// A claim that is asked for again gets the attempt it has. An answer that has lost a lease may end its process, so it shares one only
-// with others that have lost one, and runs alone after two. Rows are locked in the order of their keys before any is changed.
-const statement = `
-  with ${sought(`${keyColumns}, claim text, apart boolean, shared boolean, worker_channel text`)},
-  taken as materialized (
-    select i.*, a.state = 'running' and a.claim = i.claim as again from items i join answers a on ${sameKey('a', 'i')}
-    where a.state in ${allowing('begin')} and a.deadline > ${at('$2')}
+const claimColumns: ItemColumns<Claim> = {
+  ...keyColumns,
+  claim: ['text', ({ claim }) => claim],
+  apart: ['boolean', ({ apart }) => apart],
+  shared: ['boolean', ({ shared }) => shared ?? false],
+  worker_channel: ['text', ({ workerChannel }) => workerChannel],
+};
+
+const begun = select({
+  organizationId: 'b.organization_id',
+  environment: 'b.environment',
+  id: 'b.id',
+  claim: 'b.claim',
+  attempt: 'b.attempt',
+  deadline: milliseconds('b.deadline'),
+  agentId: 'b.agent_id',
+  conversationId: 'b.conversation_id',
+  continues: 'b.continues',
+  userId: 'b.user_id',
+  tier: 'b.tier',
+  message: 'b.message',
+  contextJson: 'b.context_json',
+  replyChannels: 'b.reply_channels',
+  stream: 'b.stream',
+  requestId: 'b.request_id',
+  traceparent: 'b.traceparent',
+  systemPrompt: 'agent.system_prompt',
+  tables: 'agent.tables',
+  readOnly: 'agent.read_only',
+  defaultFormat: 'agent.default_format',
+  chartEnabled: 'agent.chart_enabled',
+  changedBefore: `b.attempt > 1 and exists (
+      select 1 from answer_steps s where ${sameTenant('s', 'b')} and s.answer_id = b.id and s.attempt < b.attempt)`,
+  sourceVersion: `coalesce((select d.version from data_sources d where ${sameTenant('d', 'b')} and d.url_sealed is not null), 0)`,
+});
+
+// An answer that has lost a lease may end its process, so it shares one only with others that have lost one, and runs alone after two.
+const begin = `
+  with ${itemsByKey(claimColumns)},
+  claimed as materialized (
+    select i.*, a.state = ${stateAfter('begin')} and a.claim = i.claim as again from items i join answers a on ${sameKey('a', 'i')}
+    where a.state in ${statesFor('begin')} and a.deadline > ${at('$2')}
       and (a.claim = i.claim or (a.state = 'dispatched' and (
-        a.lost_leases = 0 or (i.shared and a.lost_leases = 1) or (i.apart and a.lost_leases < ${mostLostLeases}))))
-    order by a.organization_id, a.environment, a.id for update of a),
+        a.lost_leases = 0 or (i.shared and a.lost_leases = 1) or (i.apart and a.lost_leases < ${maxLostLeases}))))
+    ${inLockOrder('a')} for update of a),
   begun as (
     update answers a
-    set state = 'running', claim = t.claim, attempt = a.attempt + (not t.again)::integer, worker_channel = t.worker_channel,
+    set state = ${stateAfter('begin')}, claim = c.claim, attempt = a.attempt + (not c.again)::integer, worker_channel = c.worker_channel,
       due = least(${at(`$2 + ${leaseMs}`)}, a.deadline)
-    from taken t where ${sameKey('a', 't')}
+    from claimed c where ${sameKey('a', 'c')}
     returning a.*)
-  select b.organization_id as "organizationId", b.environment, b.id, b.claim, b.attempt, ${milliseconds('b.deadline')} as deadline,
-    b.agent_id as "agentId", b.conversation_id as "conversationId", b.continues, b.user_id as "userId", b.tier, b.message,
-    b.context_json as "contextJson", b.reply_channels as "replyChannels", b.stream, b.request_id as "requestId", b.traceparent,
-    agent.system_prompt as "systemPrompt", agent.tables, agent.read_only as "readOnly",
-    agent.default_format as "defaultFormat", agent.chart_enabled as "chartEnabled",
-    b.attempt > 1 and exists (
-      select 1 from answer_steps s where ${sameTenant('s', 'b')} and s.answer_id = b.id and s.attempt < b.attempt) as "changedBefore",
-    coalesce((select d.version from data_sources d where ${sameTenant('d', 'b')} and d.url_sealed is not null), 0) as "sourceVersion"
-  from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
+  select ${begun} from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
 
-/** Gives answers to a worker; those that are another's or have ended are not among what comes back. */
-export function beginAnswers(sql: Sql, claims: readonly Claim[], now: number): Promise<BegunRow[]> {
-  const given = claims.map((item) => ({
-    ...keyItem(item),
-    claim: item.claim,
-    apart: item.apart,
-    shared: item.shared ?? false,
-    worker_channel: item.workerChannel,
-  }));
-  return sql<BegunRow>(statement, [JSON.stringify(given), now]);
+/** Begins attempts, and returns those that are the claims' own. */
+export const beginAnswers = (sql: Sql, claims: readonly Claim[], now: number): Promise<BegunRow[]> =>
+  sql<BegunRow>(begin, [toParameter(claimColumns, claims), now]);
+
+const unended = `
+  with ${itemsByKey(keyColumns)}
+  select ${selectKey('a')} from items i join answers a on ${sameKey('a', 'i')} where a.state <> 'releasing'`;
+
+/** Those of the answers that have not ended. */
+export const findUnended = (sql: Sql, keys: readonly AnswerKey[]): Promise<AnswerKey[]> =>
+  sql<AnswerKey>(unended, [toParameter(keyColumns, keys)]);
+
+const maxTurns = 200;
+const maxBytes = 512 * 1024;
+
+export interface Turn {
+  role: string;
+  content: string;
 }
 
-/** Which of these are still in hand, by whomever. */
-export function stillInHand(sql: Sql, keys: readonly AnswerKey[]): Promise<AnswerKey[]> {
-  return sql<AnswerKey>(
-    `with ${sought(keyColumns)}
-     select a.organization_id as "organizationId", a.environment, a.id from items i join answers a on ${sameKey('a', 'i')}
-     where a.state <> 'releasing'`,
-    [JSON.stringify(keys.map(keyItem))],
-  );
+/** The part of a conversation that is older than a message. */
+export interface HistoryKey extends AnswerKey {
+  readonly conversationId: string;
+  readonly userMessageId: string;
+  /** No message of the conversation is older than this. */
+  readonly since: number;
 }
+
+const historyColumns: ItemColumns<HistoryKey & { n: number }> = {
+  n: ['integer', ({ n }) => n],
+  ...keyColumns,
+  conversation_id: ['text', ({ conversationId }) => conversationId],
+  user_message_id: ['text', ({ userMessageId }) => userMessageId],
+  since: ['float8', ({ since }) => since],
+};
+
+// The ids of an answer and of its user's message differ only in their time, so the rest of the id names the exchange. An exchange is as old
+// as its answer, and is left out where the answer failed or was cancelled. The newest one is included, and then cut, however long it is.
+const history = `
+  with ${items(historyColumns)}
+  select i.n, said.role, left(said.content, ${maxBytes}) as content, said.bytes > ${maxBytes} as "tooLong"
+  from items i cross join lateral (
+    select *, sum(octet_length(answered.content)) over (order by answered.answered_at desc, answered.exchange) as bytes,
+      dense_rank() over (order by answered.answered_at desc, answered.exchange) as rank
+    from (
+      select recent.*, max(recent.created_at) over same as answered_at,
+        bool_or(recent.role = 'assistant') over same and bool_and(recent.status = 'completed') over same as completed
+      from (
+        select m.role, m.content, m.status, m.created_at, m.id, right(m.id, 16) as exchange from messages m
+        where m.organization_id = i.organization_id and m.environment = i.environment and m.conversation_id = i.conversation_id
+          and m.id <> i.user_message_id and m.created_at >= ${at('i.since')}
+        order by m.created_at desc, m.id desc limit ${maxTurns}) recent
+      window same as (partition by recent.exchange)) answered
+    where answered.completed) said
+  where said.bytes <= ${maxBytes} or said.rank = 1
+  order by i.n, said.answered_at, said.exchange desc, said.created_at, said.id`;
+
+/** The newest exchanges of conversations that fit into the limit, oldest first; always at least the last one. */
+export async function loadHistories(sql: Sql, keys: readonly HistoryKey[]): Promise<Turn[][]> {
+  const histories: Turn[][] = keys.map(() => []);
+  if (keys.length === 0) return histories;
+  const numbered = keys.map((key, n) => ({ ...key, n }));
+  const rows = await sql<Turn & { n: number; tooLong: boolean }>(history, [toParameter(historyColumns, numbered)]);
+  for (const { n, role, content } of rows) histories[n]?.push({ role, content });
+  const tooLong = new Set(rows.filter((row) => row.tooLong).map(({ n }) => n));
+  return histories.map((turns, n) => (tooLong.has(n) ? cutExchange(turns, maxBytes) : turns));
+}
+
+export const beginStatements = { begin, unended, history };

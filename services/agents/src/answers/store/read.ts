@@ -1,9 +1,16 @@
 import type { Sql } from '@agent-service/store';
-import { type AnswerKey, keyItem } from '../key.ts';
-import type { QueryRecord } from './complete.ts';
-import { at, keyColumns, milliseconds, sameKey, sought } from './text.ts';
+import type { AnswerKey, TenantKey } from '../keys.ts';
+import { at, type ItemColumns, itemsByKey, keyColumns, milliseconds, sameKey, select, statesFor, toParameter } from './sql.ts';
 
-/** An answer as its readers see it, pending or ended. */
+/** A query that an answer rests on, in the form of the contract. */
+export interface QueryRecord {
+  readonly statement: string;
+  readonly tables: readonly string[];
+  readonly rows: number;
+  readonly durationMs: number;
+}
+
+/** An answer as readers see it, pending or ended. */
 export interface ReadRow extends AnswerKey {
   n: number;
   conversationId: string;
@@ -21,51 +28,86 @@ export interface ReadRow extends AnswerKey {
   createdAt: number;
 }
 
-// One snapshot over both places, so that an answer that ends meanwhile is in one of them and never in none.
-const statement = `
-  with ${sought(`n integer, ${keyColumns}, created_at float8`)}
-  select i.n, a.organization_id as "organizationId", a.environment, a.id, a.conversation_id as "conversationId", a.agent_id as "agentId",
-    a.user_id as "userId", '' as content, 'markdown' as "contentType", a.tier, 0 as credits,
-    case when a.state in ('waiting', 'dispatched') then 'queued' else 'running' end as status, a.attempt,
-    '' as "failureCode", '' as "failureMessage", null::jsonb as queries, ${milliseconds('a.accepted_at')} as "createdAt"
-  from items i join answers a on ${sameKey('a', 'i')} where a.state <> 'releasing'
+/** An answer that is to be read, with the time in its id. */
+export type AnswerReading = AnswerKey & { readonly createdAt: number };
+
+export const readingColumns: ItemColumns<AnswerReading> = { ...keyColumns, created_at: ['float8', ({ createdAt }) => createdAt] };
+
+const numberedColumns: ItemColumns<AnswerReading & { n: number }> = { n: ['integer', ({ n }) => n], ...readingColumns };
+
+const pending = select({
+  n: 'i.n',
+  organizationId: 'a.organization_id',
+  environment: 'a.environment',
+  id: 'a.id',
+  conversationId: 'a.conversation_id',
+  agentId: 'a.agent_id',
+  userId: 'a.user_id',
+  content: `''`,
+  contentType: `'markdown'`,
+  tier: 'a.tier',
+  credits: '0',
+  status: `case when a.state in ('waiting', 'dispatched') then 'queued' else 'running' end`,
+  attempt: 'a.attempt',
+  failureCode: `''`,
+  failureMessage: `''`,
+  queries: 'null::jsonb',
+  createdAt: milliseconds('a.accepted_at'),
+});
+const ended = select({
+  n: 'i.n',
+  organizationId: 'm.organization_id',
+  environment: 'm.environment',
+  id: 'm.id',
+  conversationId: 'm.conversation_id',
+  agentId: 'm.agent_id',
+  userId: 'm.user_id',
+  content: 'm.content',
+  contentType: 'm.content_type',
+  tier: 'm.tier',
+  credits: 'm.credits',
+  status: 'm.status',
+  attempt: 'm.attempt',
+  failureCode: 'm.failure_code',
+  failureMessage: 'm.failure_message',
+  queries: 'm.queries',
+  createdAt: milliseconds('m.created_at'),
+});
+
+/** The assistant's message of item `i`, read by its whole key. */
+export const assistantMessage = `
+  select * from messages said where ${sameKey('said', 'i')} and said.created_at = ${at('i.created_at')} and said.role = 'assistant' limit 1`;
+
+// One snapshot of both tables: an answer that ends in the meantime is in one of them and never in none.
+const read = `
+  with ${itemsByKey(numberedColumns)}
+  select ${pending} from items i join answers a on ${sameKey('a', 'i')} where a.state <> 'releasing'
   union all
-  select i.n, m.organization_id, m.environment, m.id, m.conversation_id, m.agent_id, m.user_id, m.content, m.content_type, m.tier, m.credits,
-    m.status, m.attempt, m.failure_code, m.failure_message, m.queries, ${milliseconds('m.created_at')}
-  from items i cross join lateral (
-    select * from messages said where ${sameKey('said', 'i')} and said.created_at = ${at('i.created_at')} and said.role = 'assistant'
-    limit 1) m`;
+  select ${ended} from items i cross join lateral (${assistantMessage}) m`;
 
-/** How answers stand; those that there are not are missing. */
-export const readAnswers = (sql: Sql, keys: readonly (AnswerKey & { createdAt: number })[]): Promise<ReadRow[]> =>
-  sql<ReadRow>(statement, [JSON.stringify(keys.map((key, n) => ({ n, ...keyItem(key), created_at: key.createdAt })))]);
+/** Reads answers; those that do not exist are missing. */
+export const readAnswers = (sql: Sql, keys: readonly AnswerReading[]): Promise<ReadRow[]> =>
+  sql<ReadRow>(read, [
+    toParameter(
+      numberedColumns,
+      keys.map((key, n) => ({ ...key, n })),
+    ),
+  ]);
 
-const mostChannels = 20;
+const pendingOfAgent = `
+  select organization_id as "organizationId", environment, id from answers
+  where organization_id = $1 and environment = $2 and agent_id = $3 and state in ${statesFor('end')} order by id limit $4`;
 
-const attach = `
-  with ${sought(`${keyColumns}, reply_channel text, stream boolean`)},
-  found as materialized (
-    select i.* from items i join answers a on ${sameKey('a', 'i')} where a.state <> 'releasing'
-    order by a.organization_id, a.environment, a.id for update of a)
-  update answers a set stream = a.stream or f.stream,
-    reply_channels = case
-      when f.reply_channel = '' or f.reply_channel = any(a.reply_channels) or cardinality(a.reply_channels) >= ${mostChannels} then a.reply_channels
-      else a.reply_channels || f.reply_channel end
-  from found f where ${sameKey('a', 'f')}`;
-
-/** Lets another channel hear of an answer. Beyond some, listeners read back. */
-export async function attachChannels(
-  sql: Sql,
-  listeners: readonly (AnswerKey & { readonly replyChannel: string; readonly stream: boolean })[],
-): Promise<void> {
-  const given = listeners.map((item) => ({ ...keyItem(item), reply_channel: item.replyChannel, stream: item.stream }));
-  await sql(attach, [JSON.stringify(given)]);
-}
+/** Answers of an agent that have no result yet, up to a limit. */
+export const findPendingOfAgent = (sql: Sql, { organizationId, environment }: TenantKey, agentId: string, limit: number) =>
+  sql<AnswerKey>(pendingOfAgent, [organizationId, environment, agentId, limit]);
 
 const counts = `select coalesce(sum(waiting), 0)::integer as waiting, coalesce(sum(in_flight), 0)::integer as "inFlight" from answer_lines`;
 
-/** How many answers of all tenants wait and are in flight. */
-export async function countLines(sql: Sql): Promise<{ waiting: number; inFlight: number }> {
+/** The numbers of waiting and in-flight answers of all tenants. */
+export async function countAnswers(sql: Sql): Promise<{ waiting: number; inFlight: number }> {
   const [row] = await sql<{ waiting: number; inFlight: number }>(counts);
   return row ?? { waiting: 0, inFlight: 0 };
 }
+
+export const readStatements = { read, pendingOfAgent, counts };

@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { sought } from '../../answers/store/text.ts';
+import { itemsByKey } from '../../answers/store/sql.ts';
 import { type Attempt, type ClaimedStep, claimColumns } from './step-claim.ts';
 import { entryOf } from './step-entries.ts';
 
@@ -30,7 +30,7 @@ const orphanedClaims = (sql: Sql): Promise<ClaimedStep[]> =>
 const key = 'organization_id text, environment text, answer_id text, step integer, attempt integer';
 // Written so that the index of all untold claims does not serve it: with that one a batch reads them all for each of its own.
 const telling = `
-  with ${sought(`${key}, id text, payload jsonb`)},
+  with ${itemsByKey(`${key}, id text, payload jsonb`)},
   told as (
     update answer_steps s set lost_at = $2 from items item
     where s.organization_id = item.organization_id and s.environment = item.environment and s.answer_id = item.answer_id

@@ -4,13 +4,13 @@ import { createProcess, processSettings, readConfig } from '@agent-service/runti
 import { databaseSettings, migrate, openStore, type Sql } from '@agent-service/store';
 import { testDatabase } from '@agent-service/testkit';
 import { z } from 'zod';
-import type { Question } from '../../../src/answers/admissions.ts';
 import { type Answers, composeAnswers } from '../../../src/answers/answers.ts';
-import { timeOf } from '../../../src/answers/domain/ids.ts';
-import type { AnswerKey } from '../../../src/answers/key.ts';
-import { createPartitions } from '../../../src/answers/store/partitions.ts';
+import { timeOf } from '../../../src/answers/domain/message-id.ts';
+import type { AnswerKey } from '../../../src/answers/keys.ts';
+import type { Message } from '../../../src/answers/store/accept.ts';
 import type { ReadRow } from '../../../src/answers/store/read.ts';
-import type { SweepParts } from '../../../src/answers/sweeps.ts';
+import type { SweepDeps } from '../../../src/answers/sweeps.ts';
+import { createMessagePartitions } from '../../../src/answers/sweeps.ts';
 import type { AgentsBase } from '../../../src/base.ts';
 import { migrations } from '../../../src/store/migrations/index.ts';
 import { type ScriptedLedger, scriptedLedger } from './ledger.ts';
@@ -22,7 +22,7 @@ export const agentId = 'agt_1';
 export interface Wired {
   readonly answers: Answers;
   /** What the sweeps work with; none runs by itself. */
-  readonly parts: SweepParts;
+  readonly deps: SweepDeps;
   readonly sql: Sql;
   readonly store: AgentsBase['store'];
   readonly ledger: ScriptedLedger;
@@ -94,14 +94,14 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
       events,
       now: () => clock.now,
     };
-    await createPartitions(store).ensure(clock.now);
+    await createMessagePartitions(store).ensure(clock.now);
     return { store, ...composeAnswers(context, base as unknown as AgentsBase) };
   });
-  const { store, answers, parts } = running.started;
+  const { store, answers, deps } = running.started;
   await addAgent(store.sql, agentId);
   return {
     answers,
-    parts,
+    deps,
     sql: store.sql,
     store,
     ledger,
@@ -115,7 +115,7 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
     },
     async cancel(key, whose = { agentId, userId: 'usr_1' }) {
       const cancelled = await store.transaction((transaction) => answers.cancel(transaction, key, whose));
-      cancelled?.committed();
+      cancelled?.onCommit();
       return cancelled?.row;
     },
     async stop() {
@@ -137,7 +137,7 @@ export async function addAgent(sql: Sql, id: string, status = 'active'): Promise
 }
 
 /** A message as the gateway would hand it over now. */
-export function question(now: number, more: Partial<Question> = {}): Question {
+export function question(now: number, more: Partial<Message> = {}): Message {
   const id = more.id ?? newId('msg', now);
   return {
     organizationId,
@@ -147,7 +147,7 @@ export function question(now: number, more: Partial<Question> = {}): Question {
     agentId,
     conversationId: '',
     userId: 'usr_1',
-    message: 'How many orders?',
+    text: 'How many orders?',
     contextJson: '',
     replyChannel: 'replies:1',
     stream: false,
@@ -156,7 +156,7 @@ export function question(now: number, more: Partial<Question> = {}): Question {
     requestId: 'req_1',
     traceparent: '',
     callerExpiresAt: performance.now() + 10_000,
-    hasLeft: () => false,
+    isCallerGone: () => false,
     ...more,
   };
 }

@@ -1,0 +1,185 @@
+import { type Batcher, type BatcherOptions, createBatcher } from './batcher.ts';
+import { type TenantKey, tenantName } from './tenants.ts';
+import { sleep } from './timing.ts';
+
+export interface RetryQueueOptions<Item> {
+  readonly name: string;
+  readonly keyOf: (item: Item) => string;
+  /** Whether each item is done; an Error where it is to be run alone. */
+  readonly run: (items: Item[]) => Promise<(boolean | Error)[]>;
+  readonly batch: Omit<BatcherOptions<Item, boolean>, 'run' | 'maxItems'>;
+  /** Runs work that no call waits for, and that the process finishes before it stops. */
+  readonly runInBackground: (name: string, work: () => Promise<unknown>) => void;
+  readonly stopping: AbortSignal;
+  /** How much found work of tenants that are not stuck may be in the queue. */
+  readonly maxFound?: number;
+}
+
+interface TenantWork {
+  items: number;
+  found: number;
+  /** When an item was last done, or the first one added, by the monotonic clock. */
+  progressAt: number;
+}
+
+const maxItems = 200;
+/** Together shorter than the time after which a sweep takes the work up. */
+const pausesMs = [250, 750, 2_000, 4_000];
+/** A tenant is stuck when none of its items was done for so long, */
+const stuckAfterMs = 1_000;
+/** and so long after one failed, unless another was done. */
+const stuckForMs = 30_000;
+const maxFailing = 10_000;
+const maxFoundOfStuck = 10;
+const checkEveryMs = 250;
+const defaultMaxFound = 200;
+
+/**
+ * Work that rows owe to another service: run at once, retried for some seconds, and then left to a sweep, which finds it by its due time.
+ * No tenant whose work is stuck fills the queue for the others.
+ */
+export class RetryQueue<Item extends TenantKey> {
+  readonly #options: RetryQueueOptions<Item>;
+  readonly #batcher: Batcher<Item, boolean>;
+  readonly #maxFound: number;
+  readonly #keys = new Set<string>();
+  readonly #tenants = new Map<string, TenantWork>();
+  /** When each tenant's work last failed, oldest first. */
+  readonly #failedAt = new Map<string, number>();
+  #waiting: (() => void)[] = [];
+
+  constructor(options: RetryQueueOptions<Item>) {
+    this.#options = options;
+    this.#maxFound = options.maxFound ?? defaultMaxFound;
+    this.#batcher = createBatcher<Item, boolean>({ ...options.batch, run: options.run, maxItems });
+  }
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  /** Adds work that this process has brought about. */
+  add(items: readonly Item[]): void {
+    this.#start(
+      items.filter((item) => !this.#keys.has(this.#options.keyOf(item))),
+      false,
+    );
+  }
+
+  /**
+   * Adds work that a sweep has found, and returns how many items it took. Of a tenant whose work is stuck it takes only a few; the
+   * others are due again later.
+   */
+  addFound(items: readonly Item[]): number {
+    let { stuck } = this.#countFound();
+    let added = 0;
+    for (const [tenant, all] of Map.groupBy(items, tenantName)) {
+      const isStuck = this.#isStuck(tenant);
+      const room = Math.min(maxFoundOfStuck - (this.#tenants.get(tenant)?.found ?? 0), this.#maxFound / 2 - stuck);
+      const fresh = all.filter((item) => !this.#keys.has(this.#options.keyOf(item))).slice(0, isStuck ? Math.max(0, room) : undefined);
+      this.#start(fresh, true);
+      stuck += isStuck ? fresh.length : 0;
+      added += fresh.length;
+    }
+    return added;
+  }
+
+  /** Resolves when a sweep may add more. */
+  async whenRoom(): Promise<void> {
+    while (!this.#hasRoom()) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.push(resolve);
+      // A tenant may become stuck in the meantime, which makes room for others.
+      const timer = setTimeout(resolve, checkEveryMs);
+      await promise;
+      clearTimeout(timer);
+    }
+  }
+
+  #hasRoom(): boolean {
+    const { stuck, other } = this.#countFound();
+    return other < this.#maxFound && stuck + other < 2 * this.#maxFound;
+  }
+
+  #countFound(): { stuck: number; other: number } {
+    const counts = { stuck: 0, other: 0 };
+    for (const [tenant, { found }] of this.#tenants) counts[this.#isStuck(tenant) ? 'stuck' : 'other'] += found;
+    return counts;
+  }
+
+  #isStuck(tenant: string): boolean {
+    const now = performance.now();
+    const work = this.#tenants.get(tenant);
+    const failedAt = this.#failedAt.get(tenant) ?? Number.NEGATIVE_INFINITY;
+    return now - failedAt < stuckForMs || (work !== undefined && now - work.progressAt > stuckAfterMs);
+  }
+
+  #start(items: readonly Item[], isFound: boolean): void {
+    for (const item of items) {
+      this.#keys.add(this.#options.keyOf(item));
+      const tenant = tenantName(item);
+      const work = this.#tenants.get(tenant) ?? { items: 0, found: 0, progressAt: performance.now() };
+      work.items += 1;
+      work.found += Number(isFound);
+      this.#tenants.set(tenant, work);
+    }
+    const runAll = () => Promise.all(items.map((item) => this.#retry(item, isFound).finally(() => this.#end(item, isFound))));
+    if (items.length > 0) this.#options.runInBackground(this.#options.name, runAll);
+  }
+
+  async #retry(item: Item, isFound: boolean): Promise<void> {
+    const { stopping } = this.#options;
+    const tenant = tenantName(item);
+    for (const pauseMs of [...pausesMs, 0]) {
+      const isDone = await this.#batcher.add(item).catch(() => false);
+      this.#noteOutcome(tenant, isDone);
+      const isSurplus = isFound && (this.#tenants.get(tenant)?.found ?? 0) > maxFoundOfStuck;
+      if (isDone || isSurplus || stopping.aborted) return;
+      await sleep(pauseMs, stopping);
+    }
+  }
+
+  #noteOutcome(tenant: string, isDone: boolean): void {
+    const work = this.#tenants.get(tenant);
+    this.#failedAt.delete(tenant);
+    if (isDone && work) work.progressAt = performance.now();
+    if (isDone) return;
+    this.#failedAt.set(tenant, performance.now());
+    const [oldest] = this.#failedAt.keys();
+    if (this.#failedAt.size > maxFailing && oldest !== undefined) this.#failedAt.delete(oldest);
+  }
+
+  #end(item: Item, isFound: boolean): void {
+    this.#keys.delete(this.#options.keyOf(item));
+    const tenant = tenantName(item);
+    const work = this.#tenants.get(tenant) as TenantWork;
+    work.items -= 1;
+    work.found -= Number(isFound);
+    if (work.items === 0) this.#tenants.delete(tenant);
+    const woken = this.#waiting;
+    this.#waiting = [];
+    for (const wake of woken) wake();
+  }
+}
+
+/** Pages that a sweep takes before it pauses, where it could add nothing of them. */
+const maxPages = 20;
+
+/**
+ * One step of a sweep that retries due work. It passes over items of tenants whose work is stuck, which are due again later, to those of
+ * other tenants. Returns the size of a full page, after which the next step follows at once, else 0.
+ */
+export async function retryDue<Item extends TenantKey>(
+  queue: RetryQueue<Item>,
+  page: number,
+  take: () => Promise<Item[]>,
+): Promise<number> {
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    await queue.whenRoom();
+    const items = await take();
+    const added = queue.addFound(items);
+    if (items.length < page) return 0;
+    if (added > 0) return items.length;
+  }
+  return 0;
+}

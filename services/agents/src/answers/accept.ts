@@ -1,0 +1,276 @@
+import { newId } from '@agent-service/contracts';
+import { judgeStatement } from '@agent-service/store';
+import { type Batcher, createBatcher } from '@agent-service/work';
+import { type AnswersDeps, batchOptions } from './deps.ts';
+import { type Admission, admit, isExpired } from './domain/admission.ts';
+import { timeOf } from './domain/message-id.ts';
+import { acceptanceLimitMs, keyRetentionMs } from './domain/times.ts';
+import { type HoldOutcome, holdAll, type Refusal } from './hold.ts';
+import { type AnswerKey, byKey, nameOf } from './keys.ts';
+import { readInSteps } from './read.ts';
+import type { Releases } from './settle.ts';
+import {
+  type AcceptedRow,
+  acceptMessages,
+  attachChannels,
+  type Candidate,
+  loadSituations,
+  type Message,
+  type MessageSituation,
+  openLines,
+  removeKeysOf,
+} from './store/accept.ts';
+
+const batchItems = 200;
+
+/** An answer that its caller waits for from now on. */
+export interface StartedAnswer {
+  readonly answerId: string;
+  readonly conversationId: string;
+  readonly createdAt: number;
+  readonly deadline: number;
+  readonly tier: string;
+  /** It was accepted before, under the same Idempotency-Key. */
+  readonly attached: boolean;
+}
+
+export type StartOutcome = { readonly started: StartedAnswer } | { readonly refusal: Refusal };
+
+type Outcomes = Map<Message, StartOutcome | Error>;
+
+interface Decision {
+  readonly message: Message;
+  readonly situation: MessageSituation;
+  readonly admission: Admission;
+}
+
+const refused = (code: Refusal['code']): StartOutcome => ({ refusal: { code } });
+
+/** Accepts messages in batches: reads their situations, holds their credits, and commits all of them with one statement. */
+export class Acceptance {
+  readonly #deps: AnswersDeps;
+  readonly #releases: Releases;
+  readonly #batcher: Batcher<Message, StartOutcome>;
+  readonly #mayBeHeld = new WeakSet<Message>();
+
+  constructor(deps: AnswersDeps, releases: Releases) {
+    this.#deps = deps;
+    this.#releases = releases;
+    this.#batcher = createBatcher({
+      run: (messages) => this.#run(messages),
+      maxItems: batchItems,
+      onFailure: (messages, cause) => this.#failed(messages, cause),
+      ...batchOptions<Message>(deps),
+    });
+  }
+
+  accept(message: Message): Promise<StartOutcome> {
+    return this.#batcher.add(message);
+  }
+
+  async #run(messages: Message[]): Promise<(StartOutcome | Error)[]> {
+    const outcomes: Outcomes = new Map();
+    // Messages that conflict are started one after the other, so that the later ones meet the outcome of the first.
+    let rest: readonly Message[] = messages;
+    while (rest.length > 0) {
+      const { first, later } = splitConflicting(rest);
+      for (const [message, outcome] of await this.#startAll(first)) outcomes.set(message, outcome);
+      rest = later;
+    }
+    return messages.map((message) => outcomes.get(message) ?? new Error('a message came back without an outcome'));
+  }
+
+  async #startAll(messages: readonly Message[]): Promise<Outcomes> {
+    const readAt = performance.now();
+    const decisions = await this.#decide(messages);
+    this.#releaseUnused(decisions);
+    const outcomes: Outcomes = await this.#conclude(decisions);
+    const admitted = decisions.filter(({ admission }) => admission.kind === 'admit');
+    await this.#prepare(admitted);
+    const candidates = admitted.map((decision) => this.#toCandidate(decision));
+    for (const { message } of candidates) this.#mayBeHeld.add(message);
+    const holds = await holdAll(this.#deps, candidates);
+    for (const [index, candidate] of candidates.entries()) this.#refuseWithoutHold(outcomes, candidate, holds[index]);
+    const held = candidates.filter((_, index) => isHeld(holds[index]));
+    const isInTime = performance.now() - readAt < acceptanceLimitMs;
+    for (const [message, outcome] of await this.#commit(isInTime ? held.filter(isAwaited) : [])) outcomes.set(message, outcome);
+    await this.#explain(
+      outcomes,
+      held.map(({ message }) => message).filter((message) => !outcomes.has(message)),
+    );
+    return outcomes;
+  }
+
+  async #decide(messages: readonly Message[]): Promise<Decision[]> {
+    const { store, limits, now } = this.#deps;
+    if (messages.length === 0) return [];
+    const situations = await loadSituations(store.sql, messages);
+    return messages.map((message, n) => {
+      const situation = situations[n] as MessageSituation;
+      return { message, situation, admission: admit(situation, limits, now()) };
+    });
+  }
+
+  /** An earlier run of the batch may have held credits for messages that are refused or attached to another answer now. */
+  #releaseUnused(decisions: readonly Decision[]): void {
+    const isUnused = ({ admission, message }: Decision) =>
+      (admission.kind === 'refuse' || admission.kind === 'attach') && this.#mayBeHeld.has(message);
+    this.#releases.releaseUnused(decisions.filter(isUnused).map(({ message }) => message));
+  }
+
+  /** Opens lines for new tenants, and removes expired Idempotency-Keys that are used again. */
+  async #prepare(admitted: readonly Decision[]): Promise<void> {
+    const { store, now } = this.#deps;
+    await openLines(
+      store.sql,
+      admitted.filter(({ situation }) => !situation.hasLine).map(({ message }) => message),
+    );
+    await removeKeysOf(
+      store.sql,
+      admitted.filter(({ situation }) => isExpired(situation.key, now())).map(({ message }) => message),
+      now() - keyRetentionMs,
+    );
+  }
+
+  #refuseWithoutHold(outcomes: Outcomes, { message }: Candidate, hold: HoldOutcome | Error | undefined): void {
+    if (hold instanceof Error) outcomes.set(message, hold);
+    else if (hold && !hold.held) {
+      outcomes.set(message, { refusal: hold.refusal });
+      if (hold.mayBeHeld) this.#releases.releaseUnused([message]);
+    }
+  }
+
+  async #commit(candidates: readonly Candidate[]): Promise<Map<Message, StartOutcome>> {
+    const candidateOf = byKey(candidates);
+    const rows = await this.#insert(candidates);
+    this.#deps.jobs.add(
+      rows.filter(({ state }) => state === 'dispatched').flatMap((row) => toJob(row, candidateOf.get(nameOf(row))?.message)),
+    );
+    const outcomes = new Map<Message, StartOutcome>();
+    for (const row of rows) {
+      const candidate = candidateOf.get(nameOf(row));
+      if (!candidate) continue;
+      this.#deps.metrics.accepted();
+      const { id: answerId, conversationId, deadline, tier, message } = candidate;
+      outcomes.set(message, {
+        started: { answerId, conversationId, createdAt: message.acceptedAt, deadline, tier, attached: false },
+      });
+    }
+    return outcomes;
+  }
+
+  /** None where the database is away, or where the Idempotency-Key of the only message was taken in the meantime; `#explain` tells which. */
+  async #insert(candidates: readonly Candidate[]): Promise<AcceptedRow[]> {
+    const { store, limits, process, now } = this.#deps;
+    if (candidates.length === 0) return [];
+    try {
+      return await acceptMessages(store.sql, candidates, limits, now());
+    } catch (cause) {
+      const kind = judgeStatement(cause);
+      if (kind !== 'all' && (candidates.length > 1 || kind !== 'item')) throw cause;
+      process.logger.warn({ event: 'accepting_failed', answers: candidates.length, answer_id: candidates[0]?.id, err: cause });
+      return [];
+    }
+  }
+
+  #failed(messages: readonly Message[], cause: unknown): void {
+    this.#releases.releaseUnused(messages.filter((message) => this.#mayBeHeld.has(message)));
+    this.#deps.process.logger.warn({
+      event: 'accepting_failed',
+      answers: messages.length,
+      organization_id: messages[0]?.organizationId,
+      err: cause,
+    });
+  }
+
+  /** Finds out why messages with a hold were not accepted: their situation has changed, or the outcome of the statement is unknown. */
+  async #explain(outcomes: Outcomes, messages: readonly Message[]): Promise<void> {
+    if (messages.length === 0) return;
+    // The hold of an answer that was accepted after all is kept: its row exists.
+    this.#releases.releaseUnused(messages);
+    const decisions = await this.#decide(messages).catch((cause: unknown) => {
+      this.#deps.process.logger.warn({ event: 'explaining_failed', answers: messages.length, err: cause });
+      return [];
+    });
+    for (const [message, outcome] of await this.#conclude(decisions)) outcomes.set(message, outcome);
+    for (const message of messages) if (!outcomes.has(message)) outcomes.set(message, refused('unavailable'));
+  }
+
+  /** The outcomes of messages that need no credits. */
+  async #conclude(decisions: readonly Decision[]): Promise<Map<Message, StartOutcome>> {
+    const outcomes = new Map<Message, StartOutcome>();
+    const attached: Attached[] = [];
+    for (const { message, admission } of decisions) {
+      if (admission.kind === 'refuse') outcomes.set(message, refused(admission.code));
+      if (admission.kind === 'repeat') attached.push({ ...message, message, attached: false });
+      if (admission.kind === 'attach') attached.push({ ...message, id: admission.answerId, message, attached: true });
+    }
+    for (const [message, outcome] of await this.#attach(attached)) outcomes.set(message, outcome);
+    return outcomes;
+  }
+
+  async #attach(attached: readonly Attached[]): Promise<Map<Message, StartOutcome>> {
+    if (attached.length === 0) return new Map();
+    const { store, limits } = this.#deps;
+    // First the channels, then the answers: an answer that ends in between is then either read as ended or announced on the channel.
+    await attachChannels(store.sql, attached);
+    const keys = attached.map((key) => ({ ...key, createdAt: timeOf(key.id) ?? 0 }));
+    const rows = byKey(await readInSteps(store.sql, keys, ({ content: _, queries: __, ...row }) => row));
+    return new Map(
+      attached.map(({ message, attached: isAttached, ...key }) => {
+        const row = rows.get(nameOf(key));
+        if (!row) return [message, refused('not_found')];
+        const { id: answerId, conversationId, createdAt, tier } = row;
+        return [
+          message,
+          { started: { answerId, conversationId, createdAt, deadline: createdAt + limits.deadlineMs, tier, attached: isAttached } },
+        ];
+      }),
+    );
+  }
+
+  #toCandidate({ message, situation: { tier } }: Decision): Candidate {
+    const { organizationId, environment, id, acceptedAt } = message;
+    return {
+      organizationId,
+      environment,
+      id,
+      message,
+      tier,
+      deadline: acceptedAt + this.#deps.limits.deadlineMs,
+      conversationId: message.conversationId || newId('conv', acceptedAt),
+    };
+  }
+}
+
+/** A message that is answered by an answer which was accepted before. */
+type Attached = AnswerKey & Pick<Message, 'replyChannel' | 'stream'> & { readonly message: Message; readonly attached: boolean };
+
+const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== undefined && !(hold instanceof Error) && hold.held;
+
+/** A message whose caller got a timeout or has disconnected is not accepted. */
+const isAwaited = ({ message }: Candidate) => performance.now() <= message.callerExpiresAt && !message.isCallerGone();
+
+const toJob = (row: AcceptedRow, message: Message | undefined) =>
+  message ? [{ ...row, dispatches: 1, apart: false, shared: false, traceparent: message.traceparent }] : [];
+
+/** Splits messages so that no two of the first part share an id, a conversation or an Idempotency-Key. */
+function splitConflicting(messages: readonly Message[]): { first: Message[]; later: Message[] } {
+  const names = new Set<string>();
+  const first: Message[] = [];
+  const later: Message[] = [];
+  for (const message of messages) {
+    const own = exclusiveNames(message);
+    (own.some((name) => names.has(name)) ? later : first).push(message);
+    for (const name of own) names.add(name);
+  }
+  return { first, later };
+}
+
+function exclusiveNames(message: Message): string[] {
+  const { conversationId, idempotencyScope } = message;
+  const names = [`id ${nameOf(message)}`];
+  if (conversationId !== '') names.push(`conversation ${nameOf({ ...message, id: conversationId })}`);
+  if (idempotencyScope !== '') names.push(`key ${nameOf({ ...message, id: idempotencyScope })}`);
+  return names;
+}

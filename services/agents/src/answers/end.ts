@@ -1,0 +1,224 @@
+import { type AnswerMessage, type ErrorCode, errorCodes } from '@agent-service/contracts';
+import { judgeStatement, type Sql } from '@agent-service/store';
+import { type Batcher, createBatcher } from '@agent-service/work';
+import { type AnswersDeps, batchOptions, type Outcome } from './deps.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { timeOf } from './domain/message-id.ts';
+import { type AnswerKey, byKey, firstOfEachKey, nameOf, type TenantKey } from './keys.ts';
+import { toMessage } from './read.ts';
+import { endUncharged, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
+import { findPendingOfAgent, type ReadRow, readAnswers } from './store/read.ts';
+
+const batchItems = 500;
+const maxAnswersOfAgent = 500;
+
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+export const failureOf = (code: ErrorCode): Failure => ({ code, message: errorCodes[code].message });
+
+const uncharged = 'No credits were charged.';
+
+export const failed = (key: AnswerKey, failure: Failure, attempt: number | null = null): UnchargedEnd => ({
+  ...withTime(key),
+  status: 'failed',
+  content: failure.message.includes(uncharged)
+    ? `This message could not be answered. ${failure.message}`
+    : `This message could not be answered. ${failure.message} ${uncharged}`,
+  failure,
+  attempt,
+});
+
+const cancelled = (key: AnswerKey): UnchargedEnd => ({
+  ...withTime(key),
+  status: 'cancelled',
+  content: `The answer was cancelled. ${uncharged}`,
+  failure: { code: '', message: '' },
+  attempt: null,
+});
+
+const withTime = ({ organizationId, environment, id }: AnswerKey) => ({ organizationId, environment, id, createdAt: timeOf(id) ?? 0 });
+
+/** The state of an answer after its cancellation. */
+export interface Cancellation {
+  readonly row: ReadRow;
+  /** Has to be called after the commit: it announces the end and releases the hold. */
+  onCommit(): void;
+}
+
+/** Adds the holds of ended answers to those that are to be released. */
+type AddReleases = (keys: readonly AnswerKey[]) => void;
+
+/** Ends answers without a charge: fails them, cancels them, or gives up their settlement. Releases their holds and announces the end. */
+export class EndAnswers {
+  readonly #deps: AnswersDeps;
+  readonly #dispatcher: Dispatcher;
+  readonly #addReleases: AddReleases;
+  readonly #batcher: Batcher<UnchargedEnd, UnchargedRow | undefined>;
+
+  constructor(deps: AnswersDeps, dispatcher: Dispatcher, addReleases: AddReleases) {
+    this.#deps = deps;
+    this.#dispatcher = dispatcher;
+    this.#addReleases = addReleases;
+    this.#batcher = createBatcher({
+      run: (ends) => this.#run(ends),
+      maxItems: batchItems,
+      onFailure: (ends, cause) => this.#failed(ends, cause),
+      ...batchOptions<UnchargedEnd>(deps),
+    });
+  }
+
+  /** Returns the answers that this call ended. Throws where the database is away. */
+  async end(ends: readonly UnchargedEnd[]): Promise<UnchargedRow[]> {
+    const outcomes = await Promise.allSettled(ends.map((end) => this.#batcher.add(end)));
+    const away = outcomes.find((outcome) => outcome.status === 'rejected' && judgeStatement(outcome.reason) === 'all');
+    if (away?.status === 'rejected') throw away.reason;
+    return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value] : []));
+  }
+
+  /** Ends stored results that the ledger refuses to settle. */
+  async endUnsettled(keys: readonly AnswerKey[]): Promise<void> {
+    await this.end(keys.map((key) => ({ ...failed(key, failureOf('internal')), isUnsettled: true })));
+  }
+
+  /** Cancels an answer of this user with this agent that has no result yet, in the caller's transaction. */
+  async cancel(sql: Sql, key: AnswerKey, { agentId, userId }: { agentId: string; userId: string }): Promise<Cancellation | undefined> {
+    const before = await readOne(sql, key);
+    if (before?.agentId !== agentId || before.userId !== userId) return undefined;
+    if (before.status !== 'queued' && before.status !== 'running') return { row: before, onCommit: () => undefined };
+    const onCommit = await this.#endWithin(sql, [cancelled(key)]);
+    const row = await readOne(sql, key);
+    return row && { row, onCommit };
+  }
+
+  /**
+   * Fails pending answers of an agent in the transaction that deletes it, up to a limit. The function that it returns has to be called
+   * after the commit: it announces the ends, releases the holds and fails the rest.
+   */
+  async failAnswersOfAgent(sql: Sql, tenant: TenantKey, agentId: string): Promise<() => void> {
+    const onCommit = await this.#endWithin(sql, await this.#endsOfAgent(sql, tenant, agentId));
+    return () => {
+      onCommit();
+      this.#deps.background.run('ending the answers of a deleted agent', () => this.#failRestOfAgent(tenant, agentId));
+    };
+  }
+
+  /** An answer that is left after this is ended by the attempt to begin it. */
+  async #failRestOfAgent(tenant: TenantKey, agentId: string): Promise<void> {
+    for (;;) {
+      const ends = await this.#endsOfAgent(this.#deps.store.sql, tenant, agentId);
+      const rows = await this.end(ends);
+      if (ends.length < maxAnswersOfAgent || rows.length === 0) return;
+    }
+  }
+
+  async #endsOfAgent(sql: Sql, tenant: TenantKey, agentId: string): Promise<UnchargedEnd[]> {
+    const keys = await findPendingOfAgent(sql, tenant, agentId, maxAnswersOfAgent);
+    return keys.map((key) => failed(key, failureOf('agent_deleted')));
+  }
+
+  async #endWithin(sql: Sql, ends: readonly UnchargedEnd[]): Promise<() => void> {
+    const rows = await endUncharged(sql, ends, this.#deps.now());
+    return () => this.#follow(rows, byKey(ends));
+  }
+
+  async #run(ends: UnchargedEnd[]): Promise<(UnchargedRow | undefined)[]> {
+    // A statement changes a row once: of two ends of one answer only the first runs.
+    const first = byKey(firstOfEachKey(ends));
+    const rows = await endUncharged(this.#deps.store.sql, [...first.values()], this.#deps.now());
+    this.#follow(rows, first);
+    const rowOf = byKey(rows);
+    return ends.map((end) => (first.get(nameOf(end)) === end ? rowOf.get(nameOf(end)) : undefined));
+  }
+
+  #follow(rows: readonly UnchargedRow[], ends: ReadonlyMap<string, UnchargedEnd>): void {
+    announceEnds(
+      this.#deps,
+      rows.flatMap((row) => {
+        const end = ends.get(nameOf(row));
+        return end ? [toEndedAnswer(row, end)] : [];
+      }),
+    );
+    this.#deps.jobs.remove(rows.filter(({ previousState }) => previousState === 'dispatched'));
+    this.#addReleases(rows);
+    this.#dispatcher.dispatchAfterEnds(rows);
+  }
+
+  #failed([first, ...rest]: UnchargedEnd[], cause: unknown): void {
+    const { id, organizationId } = first as UnchargedEnd;
+    const ids = { answer_id: id, organization_id: organizationId, more: rest.length };
+    this.#deps.process.logger.error({ event: 'ending_failed', ...ids, err: cause });
+  }
+}
+
+async function readOne(sql: Sql, key: AnswerKey): Promise<ReadRow | undefined> {
+  const createdAt = timeOf(key.id);
+  if (createdAt === undefined) return undefined;
+  const [row] = await readAnswers(sql, [{ ...key, createdAt }]);
+  return row;
+}
+
+/** An answer that has just ended, with all that its listeners, the log and the metrics need. */
+export interface EndedAnswer extends AnswerKey {
+  readonly message: AnswerMessage;
+  readonly outcome: Outcome;
+  readonly userId: string;
+  readonly attempt: number;
+  readonly dispatches: number;
+  readonly acceptedAt: number;
+  readonly replyChannels: readonly string[];
+  readonly requestId: string;
+  /** The worker that is to stop; empty where none works on the answer. */
+  readonly workerChannel: string;
+}
+
+const toEndedAnswer = (row: UnchargedRow, { status, content, failure, attempt }: UnchargedEnd): EndedAnswer => ({
+  ...row,
+  message: toMessage({
+    id: row.id,
+    conversationId: row.conversationId,
+    agentId: row.agentId,
+    content,
+    contentType: 'markdown',
+    credits: 0,
+    tier: row.tier,
+    createdAt: row.acceptedAt,
+    status,
+    failure: failure.code === '' ? null : failure,
+    queries: [],
+  }),
+  outcome: status,
+  // A worker that reports a failure needs no notice.
+  workerChannel: attempt === null && row.previousState === 'running' ? row.workerChannel : '',
+});
+
+/** Tells the waiting gateways and the workers of ended answers, and writes one log line for each, without any content. */
+export function announceEnds({ process: { logger }, replies, notices, metrics, now }: AnswersDeps, answers: readonly EndedAnswer[]): void {
+  for (const { id, attempt, message, replyChannels, workerChannel } of answers) {
+    for (const channel of replyChannels) replies.publish(channel, { kind: 'ended', id, message });
+    if (workerChannel !== '') notices.publish(workerChannel, { kind: 'unwanted', id, attempt });
+  }
+  for (const answer of answers) {
+    const durationMs = now() - answer.acceptedAt;
+    metrics.ended(answer.outcome, durationMs);
+    logger.info({
+      event: 'answer_ended',
+      request_id: answer.requestId,
+      organization_id: answer.organizationId,
+      environment: answer.environment,
+      answer_id: answer.id,
+      agent_id: answer.message.agentId,
+      conversation_id: answer.message.conversationId,
+      user_id: answer.userId,
+      tier: answer.message.modelUsed,
+      outcome: answer.outcome,
+      failure: answer.message.failure?.code,
+      credits: answer.message.creditsConsumed,
+      attempt: answer.attempt,
+      dispatches: answer.dispatches,
+      duration_ms: durationMs,
+    });
+  }
+}

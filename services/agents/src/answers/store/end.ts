@@ -1,0 +1,234 @@
+import type { Sql } from '@agent-service/store';
+import { pendingMs, unusedHoldMs } from '../domain/times.ts';
+import type { AnswerKey } from '../keys.ts';
+import {
+  afterLines,
+  at,
+  type ItemColumns,
+  inLockOrder,
+  inState,
+  insertInto,
+  items,
+  itemsByKey,
+  keyColumns,
+  lockedLines,
+  milliseconds,
+  sameKey,
+  sameTenant,
+  select,
+  selectKey,
+  stateAfter,
+  statesFor,
+  toParameter,
+} from './sql.ts';
+
+/** The end of an answer that is not charged. */
+export interface UnchargedEnd extends AnswerKey {
+  readonly createdAt: number;
+  readonly status: 'failed' | 'cancelled';
+  readonly content: string;
+  readonly failure: { readonly code: string; readonly message: string };
+  /** Only this attempt may end the answer so; null for an end that no worker reports. */
+  readonly attempt: number | null;
+  /** Ends a stored result that cannot be settled; other ends leave stored results alone. */
+  readonly isUnsettled?: boolean;
+}
+
+export interface UnchargedRow extends AnswerKey {
+  waiting: number;
+  inFlight: number;
+  previousState: string;
+  agentId: string;
+  conversationId: string;
+  userId: string;
+  tier: string;
+  attempt: number;
+  dispatches: number;
+  apart: boolean;
+  workerChannel: string;
+  acceptedAt: number;
+  replyChannels: string[];
+  requestId: string;
+}
+
+const unchargedColumns: ItemColumns<UnchargedEnd> = {
+  ...keyColumns,
+  created_at: ['float8', ({ createdAt }) => createdAt],
+  status: ['text', ({ status }) => status],
+  content: ['text', ({ content }) => content],
+  failure_code: ['text', ({ failure }) => failure.code],
+  failure_message: ['text', ({ failure }) => failure.message],
+  attempt: ['integer', ({ attempt }) => attempt],
+  unsettled: ['boolean', ({ isUnsettled }) => isUnsettled ?? false],
+};
+
+const uncharged = `
+  with ${itemsByKey(unchargedColumns)}, ${lockedLines()},
+  ending as materialized (
+    select i.*, a.state as previous_state from items i join answers a on ${sameKey('a', 'i')}
+    where ${afterLines} and (i.attempt is null or (a.state = 'running' and a.attempt = i.attempt))
+      and case when i.unsettled then a.state in ${statesFor('endUnsettled')} else a.state in ${statesFor('end')} end
+    ${inLockOrder('a')} for update of a),
+  ended as (
+    update answers a set state = ${stateAfter('end')}, due = ${at(`$2 + ${pendingMs}`)}, content = '', claim = ''
+    from ending e where ${sameKey('a', 'e')}
+    returning a.*, e.previous_state, e.created_at, e.status, e.content as sentence, e.failure_code, e.failure_message),
+  message as (
+    ${insertInto('messages', {
+      organization_id: 'organization_id',
+      environment: 'environment',
+      id: 'id',
+      created_at: at('created_at'),
+      conversation_id: 'conversation_id',
+      agent_id: 'agent_id',
+      user_id: 'user_id',
+      role: `'assistant'`,
+      content: 'sentence',
+      status: 'status',
+      tier: 'tier',
+      attempt: 'attempt',
+      failure_code: 'failure_code',
+      failure_message: 'failure_message',
+    })}
+    from ended),
+  freed_key as (
+    delete from answer_keys key using ended e
+    where e.idempotency_scope <> '' and ${sameTenant('key', 'e')} and key.scope = e.idempotency_scope and key.answer_id = e.id),
+  counts as (
+    select organization_id, environment, (count(*) filter (where previous_state = 'waiting'))::integer as waiting,
+      (count(*) filter (where previous_state <> 'waiting'))::integer as in_flight
+    from ended group by 1, 2),
+  line_update as (
+    update answer_lines line set waiting = line.waiting - counts.waiting, in_flight = line.in_flight - counts.in_flight
+    from counts where ${sameTenant('line', 'counts')})
+  select ${select({
+    organizationId: 'e.organization_id',
+    environment: 'e.environment',
+    id: 'e.id',
+    waiting: 'line.waiting - counts.waiting',
+    inFlight: 'line.in_flight - counts.in_flight',
+    previousState: 'e.previous_state',
+    agentId: 'e.agent_id',
+    conversationId: 'e.conversation_id',
+    userId: 'e.user_id',
+    tier: 'e.tier',
+    attempt: 'e.attempt',
+    dispatches: 'e.dispatches',
+    apart: 'e.lost_leases > 0',
+    workerChannel: 'e.worker_channel',
+    acceptedAt: milliseconds('e.accepted_at'),
+    replyChannels: 'e.reply_channels',
+    requestId: 'e.request_id',
+  })}
+  from ended e join lines line on ${sameTenant('line', 'e')} join counts on ${sameTenant('counts', 'e')}`;
+
+/** Ends answers without a charge and leaves their holds to be released. Returns those that this call ended. */
+export const endUncharged = (sql: Sql, ends: readonly UnchargedEnd[], now: number): Promise<UnchargedRow[]> =>
+  sql<UnchargedRow>(uncharged, [toParameter(unchargedColumns, ends), now]);
+
+/** The end of an answer that is settled. */
+export interface ChargedEnd extends AnswerKey {
+  readonly createdAt: number;
+  readonly credits: number;
+  /** The event for webhooks; null where none is recorded. */
+  readonly event: { readonly id: string } | null;
+}
+
+/** An answer that has just ended, with the counters of its tenant after that. */
+export interface ChargedRow extends AnswerKey {
+  waiting: number;
+  inFlight: number;
+}
+
+const chargedColumns: ItemColumns<ChargedEnd> = {
+  ...keyColumns,
+  created_at: ['float8', ({ createdAt }) => createdAt],
+  credits: ['integer', ({ credits }) => credits],
+  event: ['jsonb', ({ event }) => event],
+};
+
+const charged = `
+  with ${itemsByKey(chargedColumns)}, ${lockedLines()},
+  settled as materialized (
+    select i.* from items i join answers a on ${sameKey('a', 'i')}
+    where a.state in ${statesFor('settle')} and ${afterLines}
+    ${inLockOrder('a')} for update of a),
+  ended as (
+    delete from answers a using settled s where ${sameKey('a', 's')}
+    returning a.organization_id, a.environment, a.id, a.conversation_id, a.agent_id, a.user_id, a.tier, a.attempt, a.content,
+      a.content_type, a.queries, s.created_at, s.credits, s.event),
+  message as (
+    ${insertInto('messages', {
+      organization_id: 'organization_id',
+      environment: 'environment',
+      id: 'id',
+      created_at: at('created_at'),
+      conversation_id: 'conversation_id',
+      agent_id: 'agent_id',
+      user_id: 'user_id',
+      role: `'assistant'`,
+      content: 'content',
+      content_type: 'content_type',
+      status: `'completed'`,
+      tier: 'tier',
+      credits: 'credits',
+      attempt: 'attempt',
+      queries: 'queries',
+    })}
+    from ended),
+  conversation as (
+    update conversations c set total_credits = c.total_credits + e.credits
+    from ended e where e.credits > 0 and ${sameTenant('c', 'e')} and c.id = e.conversation_id),
+  counts as (select organization_id, environment, count(*)::integer as ended from ended group by 1, 2),
+  line_update as (
+    update answer_lines line set in_flight = line.in_flight - counts.ended from counts where ${sameTenant('line', 'counts')}),
+  event as (insert into outbox (id, topic, payload) select event ->> 'id', 'events', event from ended where event is not null)
+  select e.organization_id as "organizationId", e.environment, e.id, line.waiting, line.in_flight - counts.ended as "inFlight"
+  from ended e join lines line on ${sameTenant('line', 'e')} join counts on ${sameTenant('counts', 'e')}`;
+
+/**
+ * Ends settled answers, and returns those that this call ended. A conversation has at most one pending answer, so no conversation is
+ * charged twice in a batch.
+ */
+export const endCharged = (sql: Sql, ends: readonly ChargedEnd[]): Promise<ChargedRow[]> =>
+  sql<ChargedRow>(charged, [toParameter(chargedColumns, ends)]);
+
+const unusedHolds = `
+  with ${items(keyColumns)}
+  insert into answers as a (organization_id, environment, id, state, due, accepted_at, deadline)
+  select organization_id, environment, id, 'releasing', ${at(`$2 + ${unusedHoldMs}`)}, ${at('$2')}, ${at('$2')} from items
+  order by organization_id, environment, id
+  on conflict do nothing
+  returning ${selectKey('a')}`;
+
+/**
+ * Marks the holds of messages that were not accepted for release, and returns those that it marked. The row of an accepted answer is
+ * left alone, and a marked id cannot be accepted: the first of the two decides. The mark outlives the release for a while, since an
+ * acceptance that got the hold before may still be under way.
+ */
+export const markUnusedHolds = (sql: Sql, keys: readonly AnswerKey[], now: number): Promise<AnswerKey[]> =>
+  sql<AnswerKey>(unusedHolds, [toParameter(keyColumns, keys), now]);
+
+const dueReleases = `
+  update answers a set due = ${at(`$1 + ${pendingMs}`)}
+  where a.ctid = any(array(
+    select ctid from answers where ${inState('releasing')} and due <= ${at('$1')}
+    order by due limit $2 for update skip locked))
+  returning ${selectKey('a')}`;
+
+/** Takes over releases that their process has not finished in time. */
+export const takeDueReleases = (sql: Sql, limit: number, now: number): Promise<AnswerKey[]> => sql<AnswerKey>(dueReleases, [now, limit]);
+
+const releasedHolds = `
+  with ${itemsByKey(keyColumns)},
+  released as materialized (
+    select a.organization_id, a.environment, a.id from items i join answers a on ${sameKey('a', 'i')}
+    where a.state in ${statesFor('release')} and (a.agent_id <> '' or a.accepted_at <= ${at(`$2 - ${unusedHoldMs}`)})
+    ${inLockOrder('a')} for update of a)
+  delete from answers a using released r where ${sameKey('a', 'r')}`;
+
+/** Removes the rows of released holds. */
+export const removeReleased = (sql: Sql, keys: readonly AnswerKey[], now: number): Promise<object[]> =>
+  sql(releasedHolds, [toParameter(keyColumns, keys), now]);
+
+export const endStatements = { uncharged, charged, unusedHolds, dueReleases, releasedHolds };

@@ -1,0 +1,107 @@
+import { type Event, type State, transitions } from '../domain/states.ts';
+import type { AnswerKey, AttemptKey, TenantKey } from '../keys.ts';
+
+/** Milliseconds since 1970 (a parameter, or a column of items) as a timestamp of our columns. */
+export const at = (milliseconds: string): string =>
+  `to_timestamp((${milliseconds.replace(/\$\d+/g, '$&::float8')})::float8 / 1000)::timestamptz(3)`;
+
+/** A timestamp as milliseconds since 1970. */
+export const milliseconds = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
+
+const listed = (states: readonly State[]): string => `(${states.map((state) => `'${state}'`).join(', ')})`;
+
+/** The states in which an event may happen, for `in`. */
+export const statesFor = (event: Event): string => listed(transitions[event].from);
+
+/** The state that an event leads to. */
+export const stateAfter = (event: Exclude<Event, 'settle' | 'release'>): string => `'${transitions[event].to}'`;
+
+/** A condition that uses the index of due times. */
+export const inState = (state: State): string => `state collate "C" = '${state}'`;
+
+/** The columns of a batch's items: the type of each, and its value. */
+export type ItemColumns<Item> = Readonly<Record<string, readonly [type: ColumnType, value: (item: Item) => unknown]>>;
+
+type ColumnType = 'text' | 'integer' | 'float8' | 'boolean' | 'jsonb';
+
+export const tenantColumns: ItemColumns<TenantKey> = {
+  organization_id: ['text', ({ organizationId }) => organizationId],
+  environment: ['text', ({ environment }) => environment],
+};
+export const keyColumns: ItemColumns<AnswerKey> = { ...tenantColumns, id: ['text', ({ id }) => id] };
+export const attemptColumns: ItemColumns<AttemptKey> = { ...keyColumns, attempt: ['integer', ({ attempt }) => attempt] };
+
+/** The items as the one parameter that a statement reads them from. */
+export function toParameter<Item>(columns: ItemColumns<Item>, items: readonly Item[]): string {
+  const entries = Object.entries(columns);
+  return JSON.stringify(
+    items.map((item) => {
+      const record: Record<string, unknown> = {};
+      for (const [name, [, value]] of entries) record[name] = value(item);
+      return record;
+    }),
+  );
+}
+
+const recordType = <Item>(columns: ItemColumns<Item> | string): string =>
+  typeof columns === 'string'
+    ? columns
+    : Object.entries(columns)
+        .map(([name, [type]]) => `${name} ${type}`)
+        .join(', ');
+
+/** A statement of several tenants does not wait long for the locked row of one; that of a single tenant may wait longer. */
+const sharedLockLimitMs = 200;
+const ownLockLimitMs = 1_500;
+
+const limited = (selection: string): string => `
+  given as materialized (${selection}),
+  items as materialized (
+    select * from given
+    where (
+      select set_config('lock_timeout', case when min(organization_id || ' ' || environment) = max(organization_id || ' ' || environment)
+        then '${ownLockLimitMs}' else '${sharedLockLimitMs}' end, true) from given) is not null)`;
+
+/** The items of a batch as a relation named `items`, read from the first parameter. Reading it limits the statement's waits for locks. */
+export const items = <Item>(columns: ItemColumns<Item>): string =>
+  limited(`select * from json_to_recordset($1::json) as item(${recordType(columns)})`);
+
+/**
+ * Items that are only looked up by key. The condition is always true, but the planner expects few rows from it and so uses the
+ * index of the key, although it plans while the tables are small and keeps the plan when they have grown.
+ */
+export const itemsByKey = <Item>(columns: ItemColumns<Item> | string): string =>
+  limited(`
+    select * from json_to_recordset($1::json) as item(${recordType(columns)})
+    where (organization_id, environment) is not distinct from (organization_id, environment)`);
+
+/** An insert whose columns stand beside their values. */
+export const insertInto = (table: string, values: Readonly<Record<string, string>>): string =>
+  `insert into ${table} (${Object.keys(values).join(', ')}) select ${Object.values(values).join(', ')}`;
+
+/** The columns of a row under the names that the code uses. */
+export const select = (columns: Readonly<Record<string, string>>): string =>
+  Object.entries(columns)
+    .map(([name, expression]) => `${expression} as "${name}"`)
+    .join(', ');
+
+export const selectKey = (alias: string): string =>
+  select({ organizationId: `${alias}.organization_id`, environment: `${alias}.environment`, id: `${alias}.id` });
+
+export const sameTenant = (a: string, b: string): string =>
+  `${a}.organization_id = ${b}.organization_id and ${a}.environment = ${b}.environment`;
+export const sameKey = (a: string, b: string): string => `${sameTenant(a, b)} and ${a}.id = ${b}.id`;
+
+/** All statements lock answers in this order, so that they do not deadlock. */
+export const inLockOrder = (alias: string): string => `order by ${alias}.organization_id, ${alias}.environment, ${alias}.id`;
+
+/** The lines of the items' tenants, locked in the order that all statements keep. Yields the newest counters. */
+export const lockedLines = (condition = ''): string => `
+  lines as materialized (
+    select line.* from (
+      select distinct organization_id, environment from items ${condition} order by organization_id, environment) i
+    cross join lateral (
+      select l.organization_id, l.environment, l.waiting, l.in_flight from answer_lines l where ${sameTenant('l', 'i')} for update) line)`;
+
+/** Makes a part of a statement wait until all lines are locked. */
+export const afterLines = '(select count(*) from lines) >= 0';
