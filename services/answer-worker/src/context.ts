@@ -1,18 +1,18 @@
 import type { Models } from '@agent-service/models';
 import type { Logger } from '@agent-service/runtime';
 import type { AnswersApi } from './answers/answers-api.ts';
-import type { Hand } from './hand/hand.ts';
+import type { InFlightAnswers } from './in-flight/in-flight-answers.ts';
 import type { Meters } from './meters.ts';
 import type { Replies } from './replies/replies.ts';
-import type { AnswerTools, Working } from './tools/answer-tools.ts';
+import type { AnswerTools, ToolsOptions } from './tools/answer-tools.ts';
 
-/** What an answer's job works with. */
+/** Dependencies of the jobs that run answers. */
 export interface WorkerContext {
   readonly answers: AnswersApi;
-  readonly hand: Hand;
+  readonly inFlight: InFlightAnswers;
   readonly models: Models;
-  /** What an answer may do with its organization's data. */
-  readonly toolsOf: (working: Working) => AnswerTools;
+  /** The tools of an attempt over its organization's data. */
+  readonly toolsOf: (options: ToolsOptions) => AnswerTools;
   readonly replies: Replies;
   readonly meters: Meters;
   readonly logger: Logger;

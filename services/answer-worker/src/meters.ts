@@ -1,15 +1,14 @@
 import type { Metrics } from '@agent-service/runtime';
 
-/** What operators see of the work. */
 export function createMeters(metrics: Metrics) {
   return {
-    inHand: metrics.gauge('answers_in_hand', 'Answers that this worker is at', []),
+    inFlight: metrics.gauge('answers_in_hand', 'Answers that this worker is at', []),
     seconds: metrics.seconds('answer_seconds', 'From the job to the end of the answer', ['tier', 'outcome']),
     firstDelta: metrics.seconds('answer_first_delta_seconds', 'From the job to the first delta of a streamed answer', ['tier']),
     toolSeconds: metrics.seconds('answer_tool_seconds', 'One step over business data', ['tool', 'outcome']),
-    refused: metrics.counter('answers_not_begun_total', 'Jobs whose answer was not there to be taken up', ['code']),
+    notBegun: metrics.counter('answers_not_begun_total', 'Jobs whose answer was not there to be taken up', ['code']),
     processesDied: metrics.counter('answer_processes_died_total', 'Processes for answers that lost a lease that ended with an answer', []),
-    askedAgain: metrics.counter('answer_calls_repeated_total', 'Calls of agents that had to be made again', ['call']),
+    callsRepeated: metrics.counter('answer_calls_repeated_total', 'Calls of agents that had to be made again', ['call']),
     renewalsFailed: metrics.counter('lease_renewals_failed_total', 'Renewals of leases that agents did not answer', []),
   };
 }

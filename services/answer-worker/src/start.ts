@@ -17,8 +17,8 @@ import { createAnswersApi } from './answers/answers-api.ts';
 import { createApartHandler } from './apart/processes.ts';
 import type { AnswerWorkerConfig } from './config.ts';
 import type { WorkerContext } from './context.ts';
-import { createHand } from './hand/hand.ts';
-import { startLeases } from './hand/leases.ts';
+import { createInFlightAnswers } from './in-flight/in-flight-answers.ts';
+import { startLeases } from './in-flight/leases.ts';
 import { createAnswerHandler } from './jobs/answer.ts';
 import { createMeters } from './meters.ts';
 import { createReplies } from './replies/replies.ts';
@@ -30,12 +30,12 @@ export interface Timing {
   readonly renewEveryMs?: number;
 }
 
-/** Statements are judged one at a time there, and the other thread is ready when one has to be replaced. */
+/** Child processes check one statement at a time; the second thread is ready when the first has to be replaced. */
 const apartThreads = 2;
 /** A third of a lease's life. */
-const usualRenewalMs = 5_000;
+const defaultRenewalMs = 5_000;
 
-/** Composes the worker. Parts stop in reverse: first no new jobs and those in hand, then their leases, then what both need. */
+/** Composes the worker. Its parts stop in reverse: first the jobs, then their leases, then the connections of both. */
 export async function start(process: ProcessContext, config: AnswerWorkerConfig, timing: Timing = {}): Promise<void> {
   const { workerContext, redis } = await composeContext(process, config, { ...timing, apart: false });
   const { answers, meters } = workerContext;
@@ -58,11 +58,11 @@ export interface Composed {
   readonly redis: RedisConnections;
 }
 
-/** What runs answers, in a worker or in a process that it starts for those that have lost a lease. */
+/** Composes what runs answers, in a worker or in a child process for answers that have lost a lease. */
 export async function composeContext(
   process: ProcessContext,
   config: AnswerWorkerConfig,
-  { now = process.clock.now, renewEveryMs = usualRenewalMs, apart }: Timing & { readonly apart: boolean },
+  { now = process.clock.now, renewEveryMs = defaultRenewalMs, apart }: Timing & { readonly apart: boolean },
 ): Promise<Composed> {
   const models = createModels(process, await readModelsFile(config.MODELS_FILE), { env: config.environment });
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'answer-worker', config, clock: process.clock.follow() });
@@ -72,20 +72,20 @@ export async function composeContext(
   const redis = await openRedis(process, config);
   process.health.addCheck('redis', () => redis.commands.ping());
 
-  const hand = createHand(now);
+  const inFlight = createInFlightAnswers(now);
   const channel = await openChannel<WorkerNotice>(process, redis, 'worker', (notices) => {
-    for (const { id, attempt } of notices) hand.interrupt(id, attempt, 'unwanted');
+    for (const { id, attempt } of notices) inFlight.interrupt(id, attempt, 'unwanted');
   });
   const meters = createMeters(process.metrics);
   const answers = createAnswersApi(agents, { workerChannel: channel.name });
   const sources = createTenantSources(process, { roles: config.DATA_SOURCE_ROLES });
-  const dataParts = { agents, sources, gate: openStatementGate(process, apart ? { threads: apartThreads } : {}), meters, now };
+  const toolDeps = { agents, sources, gate: openStatementGate(process, apart ? { threads: apartThreads } : {}), meters, now };
   const publisher = createPublisher<Reply>(process, redis);
   const workerContext: WorkerContext = {
     answers,
-    hand,
+    inFlight,
     models,
-    toolsOf: (working) => createAnswerTools(dataParts, working),
+    toolsOf: (options) => createAnswerTools(toolDeps, options),
     replies: createReplies((name, reply) => publisher.publish(name, reply)),
     meters,
     logger: process.logger,

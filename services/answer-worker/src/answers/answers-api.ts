@@ -1,5 +1,5 @@
 import { type Client, isErrorCode, judgeCall, ServiceError } from '@agent-service/contracts';
-import { createBatcher } from '@agent-service/work';
+import { createBackoff, createBatcher, retry } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
 type Request<Method extends keyof Agents> = Agents[Method] extends (request: infer Given, ...rest: never[]) => unknown ? Given : never;
@@ -11,7 +11,7 @@ export interface AnswerKey {
   readonly answerId: string;
 }
 
-/** An answer as this worker took it up. */
+/** One attempt of this worker at an answer. */
 export interface AttemptKey {
   readonly answer: AnswerKey;
   readonly attempt: number;
@@ -19,7 +19,7 @@ export interface AttemptKey {
 
 export type BegunAnswer = NonNullable<Awaited<ReturnType<Agents['beginAnswer']>>['results'][number]['begun']>;
 export type Completion = ItemOf<'completeAnswer'> & AttemptOf;
-export type Failing = ItemOf<'failAnswer'> & AttemptOf;
+export type Failure = ItemOf<'failAnswer'> & AttemptOf;
 
 interface AttemptOf {
   answer: AttemptKey;
@@ -28,56 +28,57 @@ interface AttemptOf {
 /** Which answers run in a process: one and no other, or only such as have lost one lease. */
 export type Company = 'alone' | 'shared';
 
-/** The answers in the hands of `agents`, as a worker sees them. Whatever is refused rejects with the refusal's code. */
+/** The calls of `agents` about answers. A refused call rejects with the code of the refusal. */
 export interface AnswersApi {
-  /** Asking again with the same claim is no second attempt. Without `company` the process runs answers of any kind. */
+  /** A second call with the same claim gets the same attempt. Without `company` the process runs answers of any kind. */
   begin(answer: AnswerKey, claim: string, company?: Company): Promise<BegunAnswer>;
   complete(item: Completion): Promise<void>;
-  fail(item: Failing): Promise<void>;
-  handBack(key: AttemptKey): Promise<void>;
+  fail(item: Failure): Promise<void>;
+  /** Returns an attempt that this process cannot finish. */
+  returnAttempt(key: AttemptKey): Promise<void>;
   /** The process that ran these attempts has died. */
   reportDeath(keys: readonly AttemptKey[]): Promise<void>;
-  /** Those that are another's or nobody's by now. */
+  /** Renews leases; returns the attempts that have lost theirs. */
   renew(keys: readonly AttemptKey[]): Promise<readonly AttemptKey[]>;
 }
 
-/** A begun answer may be as large as its prompt and history, about 800 kB; mostly it is a few. */
-const beginsACall = 32;
-const endsACall = 100;
-const returnsACall = 1_000;
+/** An attempt has its prompt and history: up to about 800 kB, usually a few. */
+const beginsPerCall = 32;
+const endsPerCall = 100;
+const returnsPerCall = 1_000;
 const callsAtOnce = 1;
 const renewTimeoutMs = 3_000;
-const handBackTimeoutMs = 1_500;
+const returnTimeoutMs = 1_500;
 
-export interface Taking {
-  /** Where notices to this worker are heard. */
+export interface AnswersApiOptions {
+  /** The channel of notices to this worker. */
   readonly workerChannel: string;
 }
 
-export function createAnswersApi(agents: Agents, { workerChannel }: Taking): AnswersApi {
-  const begins = batched<ItemOf<'beginAnswer'> & { answer: AnswerKey }, BegunAnswer>(beginsACall, ofAnswer, async (items) => {
+export function createAnswersApi(agents: Agents, { workerChannel }: AnswersApiOptions): AnswersApi {
+  const begins = batched<ItemOf<'beginAnswer'> & { answer: AnswerKey }, BegunAnswer>(beginsPerCall, ofAnswer, async (items) => {
     const { results } = await agents.beginAnswer({ items: [...items], workerChannel });
     return results.map(({ begun, refusal }) => begun ?? refused(refusal));
   });
-  const completes = batched<Completion, void>(endsACall, ofAttempt, async (items) => {
+  const completes = batched<Completion, void>(endsPerCall, ofAttempt, async (items) => {
     const { results } = await agents.completeAnswer({ items: [...items] });
     return results.map(({ refusal }) => (refusal ? refused(refusal) : undefined));
   });
-  const fails = batched<Failing, void>(endsACall, ofAttempt, async (items) => {
+  const fails = batched<Failure, void>(endsPerCall, ofAttempt, async (items) => {
     const { results } = await agents.failAnswer({ items: [...items] });
     return results.map(({ refusal }) => (refusal ? refused(refusal) : undefined));
   });
-  const returns = batched<AttemptKey, void>(returnsACall, ofAnswer, async (keys) => {
-    await agents.returnAnswers({ answers: [...keys] }, { timeoutMs: handBackTimeoutMs });
+  const returns = batched<AttemptKey, void>(returnsPerCall, ofAnswer, async (keys) => {
+    await agents.returnAnswers({ answers: [...keys] }, { timeoutMs: returnTimeoutMs });
     return keys.map(() => undefined);
   });
   return {
     begin: (answer, claim, company) => begins.add({ answer, claim, apart: company === 'alone', shared: company === 'shared' }),
     complete: (item) => completes.add(item),
     fail: (item) => fails.add(item),
-    handBack: (key) => returns.add(key),
+    returnAttempt: (key) => returns.add(key),
     async reportDeath(keys) {
-      await agents.returnAnswers({ answers: [...keys], processDied: true }, { timeoutMs: handBackTimeoutMs });
+      await agents.returnAnswers({ answers: [...keys], processDied: true }, { timeoutMs: returnTimeoutMs });
     },
     async renew(keys) {
       const { lost } = await agents.renewLeases({ answers: [...keys] }, { timeoutMs: renewTimeoutMs });
@@ -89,7 +90,7 @@ export function createAnswersApi(agents: Agents, { workerChannel }: Taking): Ans
 const ofAnswer = ({ answer }: { answer: AnswerKey }) => answer;
 const ofAttempt = ({ answer }: AttemptOf) => answer.answer;
 
-/** A call carries one tenant's items, so that a tenant that agents is slow for keeps no other waiting. */
+/** A call carries the items of one tenant, so that a slow tenant delays no other. */
 function batched<Item, Result>(
   maxItems: number,
   of: (item: Item) => AnswerKey,
@@ -103,3 +104,29 @@ function refused(refusal: { code: string } | null | undefined): ServiceError {
   if (isErrorCode(code)) return new ServiceError(code);
   return new ServiceError('internal', { cause: new Error(`agents refused with the unknown code ${JSON.stringify(code)}`) });
 }
+
+const serverFault = 500;
+const tooManyRequests = 429;
+
+/** The call may succeed a moment later: agents, or something that it needs, is away, slow or overloaded. */
+export const isTemporary = ({ definition: { http } }: ServiceError): boolean => http >= serverFault || http === tooManyRequests;
+
+/** Pauses that grow to between half a second and a second. */
+const pauseAfter = createBackoff({ firstMs: 25, longestMs: 500, jitter: 1 });
+
+export interface RetryOptions {
+  readonly now: () => number;
+  /** Read before each further try, because a process that stops has less time. */
+  readonly endsAt: () => number;
+  readonly onRetry: () => void;
+}
+
+/** Makes a call until it succeeds or is refused for good. Throws that refusal, or the last failure when the time is up. */
+export const retryCall = <Result>(call: () => Promise<Result>, { now, endsAt, onRetry }: RetryOptions): Promise<Result> =>
+  retry(call, {
+    pauseAfter(failures, cause) {
+      const pauseMs = pauseAfter(failures);
+      return isTemporary(ServiceError.from(cause)) && now() + pauseMs <= endsAt() ? pauseMs : undefined;
+    },
+    onRetry,
+  });

@@ -1,127 +1,136 @@
 import type { Company } from '../answers/answers-api.ts';
 import type { ApartProcess } from './process.ts';
 
-/** A process and what runs in it. It never runs answers of both kinds at the same time. */
-export interface Place {
+/** A process of the pool. It never runs answers of both kinds at the same time. */
+export interface PooledProcess {
   readonly process: ApartProcess;
 }
 
-export interface Places {
-  /** Waits for a place in a process; undefined where `stopping` aborts first. */
-  take(company: Company, stopping: AbortSignal): Promise<Place | undefined>;
-  leave(place: Place): void;
-  /** Ends all processes, when they have handed back what they run. */
-  end(): Promise<void>;
-}
-
-export interface PlacesOptions {
+export interface ProcessPoolOptions {
   readonly start: () => ApartProcess;
   readonly processes: number;
   /** How many answers share a process. */
   readonly shared: number;
-  /** A process that has run nothing for so long ends. */
+  /** A process without answers ends after this long. */
   readonly idleMs: number;
 }
 
-interface Used extends Place {
+interface Member extends PooledProcess {
   company: Company;
   running: number;
-  /** It takes no more until it is empty, so that an answer that runs alone gets it. */
-  closed: boolean;
-  /** It has been told to end, and counts until it has. */
-  ending: boolean;
+  /** It takes no further answer until it is empty, so that an answer that runs alone gets it. */
+  isClosed: boolean;
+  /** It was told to end, and counts until it has ended. */
+  isEnding: boolean;
   idle: NodeJS.Timeout | undefined;
 }
 
-/** Spreads answers over a bounded number of processes, so that neither kind of answer waits for the other kind to run out. */
-export function createPlaces({ start, processes, shared, idleMs }: PlacesOptions): Places {
-  const all = new Set<Used>();
-  const waiting: Record<Company, ((place: Place) => void)[]> = { alone: [], shared: [] };
-  let last: Company = 'alone';
+/** Spreads answers over a bounded number of processes, so that neither kind of answers waits until there is none of the other. */
+export class ProcessPool {
+  readonly #options: ProcessPoolOptions;
+  readonly #members = new Set<Member>();
+  readonly #waiting: Record<Company, ((member: PooledProcess) => void)[]> = { alone: [], shared: [] };
+  #last: Company = 'alone';
 
-  const using = (company: Company) => [...all].filter((place) => place.running > 0 && place.company === company);
-  const emptiestShared = (below: number) =>
-    using('shared')
-      .filter(({ closed, running }) => !closed && running < below)
-      .sort((one, other) => one.running - other.running)[0];
-
-  function open(): Used {
-    const empty = [...all].find(({ running, ending }) => running === 0 && !ending);
-    if (empty) return empty;
-    const place: Used = { process: start(), company: 'alone', running: 0, closed: false, ending: false, idle: undefined };
-    all.add(place);
-    void place.process.gone.then(() => {
-      all.delete(place);
-      clearTimeout(place.idle);
-      assign();
-    });
-    return place;
+  constructor(options: ProcessPoolOptions) {
+    this.#options = options;
   }
 
-  /** Few share a process while there are others; the last one is left for an answer that runs alone. */
-  function find(company: Company): Used | undefined {
-    const unused = processes - [...all].filter(({ running, ending }) => running > 0 || ending).length;
-    const room = company === 'shared' && unused <= 1 ? emptiestShared(shared) : undefined;
-    return room ?? (unused > 0 ? open() : undefined);
+  /** Waits for a process; undefined where `stopping` aborts first. */
+  async acquire(company: Company, stopping: AbortSignal): Promise<PooledProcess | undefined> {
+    if (stopping.aborted) return undefined;
+    const { promise, resolve } = Promise.withResolvers<PooledProcess | undefined>();
+    const waiting = this.#waiting[company];
+    const giveUp = () => {
+      const index = waiting.indexOf(resolve);
+      if (index >= 0) waiting.splice(index, 1);
+      resolve(undefined);
+    };
+    stopping.addEventListener('abort', giveUp, { once: true });
+    waiting.push(resolve);
+    this.#assign();
+    try {
+      return await promise;
+    } finally {
+      stopping.removeEventListener('abort', giveUp);
+    }
   }
 
-  /** The kind that has fewer processes goes first; where they have as many, they take turns. */
-  function order(): Company[] {
-    const more = using('shared').length - using('alone').length;
-    return more > 0 || (more === 0 && last === 'shared') ? ['alone', 'shared'] : ['shared', 'alone'];
+  release(pooled: PooledProcess): void {
+    const member = pooled as Member;
+    member.running -= 1;
+    if (member.running === 0 && this.#members.has(member)) {
+      member.isClosed = false;
+      member.idle = setTimeout(() => {
+        member.isEnding = true;
+        void member.process.end();
+      }, this.#options.idleMs).unref();
+    }
+    this.#assign();
   }
 
-  function assignOne(): boolean {
-    for (const company of order()) {
-      const place = waiting[company].length > 0 ? find(company) : undefined;
-      if (!place) continue;
-      clearTimeout(place.idle);
-      Object.assign(place, { company, running: place.running + 1 });
-      last = company;
-      waiting[company].shift()?.(place);
+  /** Ends all processes after they have returned their attempts. */
+  async end(): Promise<void> {
+    await Promise.all(Array.from(this.#members, ({ process }) => process.end()));
+  }
+
+  #assign(): void {
+    while (this.#assignOne());
+    const mayWait = this.#waiting.alone.length === 0 || this.#membersOf('alone').length > 0;
+    if (mayWait || [...this.#members].some(({ isClosed }) => isClosed)) return;
+    const emptiest = this.#emptiestShared(Number.POSITIVE_INFINITY);
+    if (emptiest) emptiest.isClosed = true;
+  }
+
+  #assignOne(): boolean {
+    for (const company of this.#order()) {
+      const member = this.#waiting[company].length > 0 ? this.#find(company) : undefined;
+      if (!member) continue;
+      clearTimeout(member.idle);
+      member.company = company;
+      member.running += 1;
+      this.#last = company;
+      this.#waiting[company].shift()?.(member);
       return true;
     }
     return false;
   }
 
-  function assign(): void {
-    while (assignOne());
-    if (waiting.alone.length === 0 || using('alone').length > 0 || [...all].some(({ closed }) => closed)) return;
-    const emptiest = emptiestShared(Number.POSITIVE_INFINITY);
-    if (emptiest) emptiest.closed = true;
+  /** The kind with fewer processes goes first; with as many they take turns. */
+  #order(): Company[] {
+    const more = this.#membersOf('shared').length - this.#membersOf('alone').length;
+    return more > 0 || (more === 0 && this.#last === 'shared') ? ['alone', 'shared'] : ['shared', 'alone'];
   }
 
-  return {
-    async take(company, stopping) {
-      if (stopping.aborted) return undefined;
-      const { promise, resolve } = Promise.withResolvers<Place | undefined>();
-      const giveUp = () => {
-        const index = waiting[company].indexOf(resolve);
-        if (index >= 0) waiting[company].splice(index, 1);
-        resolve(undefined);
-      };
-      stopping.addEventListener('abort', giveUp, { once: true });
-      waiting[company].push(resolve);
-      assign();
-      try {
-        return await promise;
-      } finally {
-        stopping.removeEventListener('abort', giveUp);
-      }
-    },
-    leave(given) {
-      const place = given as Used;
-      place.running -= 1;
-      if (place.running > 0 || !all.has(place)) return assign();
-      place.closed = false;
-      place.idle = setTimeout(() => {
-        place.ending = true;
-        void place.process.end();
-      }, idleMs).unref();
-      assign();
-    },
-    async end() {
-      await Promise.all(Array.from(all, ({ process }) => process.end()));
-    },
-  };
+  /** Shared answers are spread over all processes but the last, which is left for an answer that runs alone while the others have room. */
+  #find(company: Company): Member | undefined {
+    const { processes, shared } = this.#options;
+    const unused = processes - [...this.#members].filter(({ running, isEnding }) => running > 0 || isEnding).length;
+    const withRoom = company === 'shared' && unused <= 1 ? this.#emptiestShared(shared) : undefined;
+    return withRoom ?? (unused > 0 ? this.#findEmpty() : undefined);
+  }
+
+  #findEmpty(): Member {
+    const empty = [...this.#members].find(({ running, isEnding }) => running === 0 && !isEnding);
+    if (empty) return empty;
+    const process = this.#options.start();
+    const member: Member = { process, company: 'alone', running: 0, isClosed: false, isEnding: false, idle: undefined };
+    this.#members.add(member);
+    void process.ended.then(() => {
+      this.#members.delete(member);
+      clearTimeout(member.idle);
+      this.#assign();
+    });
+    return member;
+  }
+
+  #membersOf(company: Company): Member[] {
+    return [...this.#members].filter((member) => member.running > 0 && member.company === company);
+  }
+
+  #emptiestShared(below: number): Member | undefined {
+    return this.#membersOf('shared')
+      .filter(({ isClosed, running }) => !isClosed && running < below)
+      .sort((one, other) => one.running - other.running)[0];
+  }
 }

@@ -2,29 +2,43 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ApartJob } from '@agent-service/queues';
-import type { FromApart, ToApart } from './messages.ts';
+
+/** Messages of a worker to a child process that runs answers for it. A run is the job of one answer there. */
+export type ToApart =
+  | { readonly kind: 'run'; readonly run: number; readonly job: ApartJob }
+  /** The worker stops: the attempt is to be returned. */
+  | { readonly kind: 'stop'; readonly run: number }
+  /** Asks for a sign of life. */
+  | { readonly kind: 'ping' };
+
+export type FromApart =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'alive' }
+  /** The attempt has begun: if this process dies, it has lost its lease. */
+  | { readonly kind: 'begun'; readonly run: number; readonly attempt: number }
+  | { readonly kind: 'done'; readonly run: number };
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const readyMs = 20_000;
-const usualPingMs = 1_000;
+const defaultPingMs = 1_000;
 /** Longer than a lease: the answers of a process that is silent for so long have been given to another. */
 const maxSilentPings = 20;
 
-/** A process that runs answers for this worker. */
+/** A child process that runs answers for this worker. */
 export interface ApartProcess {
   readonly pid: number;
-  /** Resolves when the answer is done with, or when the process has died and its death has been reported. */
+  /** Resolves when the job has ended, or when the process has died and its death has been reported. */
   run(job: ApartJob, stopping: AbortSignal): Promise<void>;
-  /** Ends it, when it has handed back what it runs. */
+  /** Ends it after it has returned its attempts. */
   end(): Promise<void>;
-  /** Resolves when it has ended, in whatever way. */
-  readonly gone: Promise<unknown>;
+  /** Resolves when it has ended for any reason. */
+  readonly ended: Promise<unknown>;
 }
 
-/** What a process died with. */
+/** The end of a process that was running answers. */
 export interface Death {
   readonly how: string;
-  /** An answer that had not been begun has no attempt. */
+  /** A run that had not begun has no attempt. */
   readonly runs: readonly { readonly job: ApartJob; readonly attempt: number | undefined }[];
 }
 
@@ -36,20 +50,20 @@ interface Run {
 
 export interface ApartProcessOptions {
   readonly environment: NodeJS.ProcessEnv;
-  /** Hears of all answers that the process died with at once. */
+  /** Called once for all answers that the process was running. */
   readonly onDeath: (death: Death) => Promise<void>;
   readonly pingEveryMs?: number;
 }
 
 /** Starts a process, and kills it when it gives no sign of life for `maxSilentPings` pings. */
-export function startApartProcess({ environment, onDeath, pingEveryMs = usualPingMs }: ApartProcessOptions): ApartProcess {
+export function startApartProcess({ environment, onDeath, pingEveryMs = defaultPingMs }: ApartProcessOptions): ApartProcess {
   const child = fork(main, { env: environment });
-  const gone = exitOf(child);
+  const ended = exitOf(child);
   const runs = new Map<number, Run>();
   let started = 0;
   const ready = Promise.withResolvers<void>();
   const late = setTimeout(() => child.kill('SIGKILL'), readyMs);
-  void Promise.race([ready.promise, gone]).then(() => {
+  void Promise.race([ready.promise, ended]).then(() => {
     clearTimeout(late);
     ready.resolve();
   });
@@ -62,7 +76,7 @@ export function startApartProcess({ environment, onDeath, pingEveryMs = usualPin
     else send({ kind: 'ping' });
   }
   void ready.promise.then(() => (pinging = setInterval(ping, pingEveryMs).unref()));
-  void Promise.all([ready.promise, gone]).then(() => clearInterval(pinging));
+  void Promise.all([ready.promise, ended]).then(() => clearInterval(pinging));
   child.on('message', (message: FromApart) => {
     silentPings = 0;
     if (message.kind === 'alive') return;
@@ -71,13 +85,13 @@ export function startApartProcess({ environment, onDeath, pingEveryMs = usualPin
     if (run && message.kind === 'begun') run.attempt = message.attempt;
     if (run && message.kind === 'done') run.done();
   });
-  const reported = gone.then((how) => (runs.size > 0 ? onDeath({ how, runs: [...runs.values()] }) : undefined));
-  // A process that is gone takes no messages; `reported` ends what waits for it.
+  const reported = ended.then((how) => (runs.size > 0 ? onDeath({ how, runs: [...runs.values()] }) : undefined));
+  // A process that has ended takes no messages; `reported` ends its runs.
   const send = (message: ToApart) => void (child.connected && child.send(message, () => undefined));
 
   return {
     pid: child.pid ?? 0,
-    gone,
+    ended,
     async run(job, stopping) {
       const number = ++started;
       const { promise: done, resolve } = Promise.withResolvers<void>();
@@ -96,12 +110,12 @@ export function startApartProcess({ environment, onDeath, pingEveryMs = usualPin
     },
     async end() {
       if (child.connected) child.disconnect();
-      await gone;
+      await ended;
     },
   };
 }
 
-/** How the process ended, also where it could not be started. */
+/** How the process ended, or why it could not start. */
 async function exitOf(child: ChildProcess): Promise<string> {
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];

@@ -3,10 +3,10 @@ import type { ProcessContext } from '@agent-service/runtime';
 import type { AnswersApi } from '../answers/answers-api.ts';
 import type { AnswerWorkerConfig } from '../config.ts';
 import type { Meters } from '../meters.ts';
-import { createPlaces } from './places.ts';
+import { ProcessPool } from './pool.ts';
 import { type Death, startApartProcess } from './process.ts';
 
-/** A process that has run nothing for so long ends. */
+/** A process without answers ends after this long. */
 const idleMs = 10_000;
 
 export interface ApartDeps {
@@ -16,12 +16,12 @@ export interface ApartDeps {
 }
 
 /**
- * Runs answers that have lost a lease in processes of their own: those that have lost one together, each other alone, so that one
- * that ends its process ends few others, and none twice. A process is used again, since starting one takes about half a second.
+ * Runs answers that have lost a lease in child processes: those that have lost one share processes, the others run alone. So an answer
+ * that ends its process ends few others. Processes are reused, because starting one takes about half a second.
  */
 export function createApartHandler(context: ProcessContext, { answers, meters, config }: ApartDeps) {
   const { logger } = context;
-  // The worker's two queues drain at the same time.
+  // Both queues of the worker drain at the same time.
   const drained = new AbortController();
   context.stopping.addEventListener('abort', () => void setTimeout(() => drained.abort(), config.ANSWER_DRAIN_MS).unref(), { once: true });
 
@@ -35,27 +35,27 @@ export function createApartHandler(context: ProcessContext, { answers, meters, c
     try {
       await answers.reportDeath(begun);
     } catch (cause) {
-      // Their leases run out.
+      // Their leases expire.
       logger.warn({ event: 'death_not_reported', answers: begun.length, err: cause });
     }
   }
 
-  const places = createPlaces({
+  const pool = new ProcessPool({
     start: () => startApartProcess({ environment: config.environment, onDeath: reportDeath }),
     processes: config.ANSWER_APART_PROCESSES,
     shared: config.ANSWER_APART_SHARED,
     idleMs,
   });
-  context.onStop('processes of answers that lost a lease', () => places.end());
+  context.onStop('processes of answers that lost a lease', () => pool.end());
 
   return async (job: ApartJob, stopping: AbortSignal): Promise<void> => {
-    // One that still waits is left to another worker: agents finds that its job is gone.
-    const place = await places.take(job.shared ? 'shared' : 'alone', AbortSignal.any([stopping, context.stopping]));
-    if (!place) return;
+    // A job that still waits when this worker stops is dropped: agents gives its answer another one.
+    const pooled = await pool.acquire(job.shared ? 'shared' : 'alone', AbortSignal.any([stopping, context.stopping]));
+    if (!pooled) return;
     try {
-      await place.process.run(job, AbortSignal.any([stopping, drained.signal]));
+      await pooled.process.run(job, AbortSignal.any([stopping, drained.signal]));
     } finally {
-      places.leave(place);
+      pool.release(pooled);
     }
   };
 }

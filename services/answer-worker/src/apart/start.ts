@@ -1,17 +1,17 @@
 import { writeFile } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ProcessContext } from '@agent-service/runtime';
+import { sleep } from '@agent-service/work';
 import type { AnswerWorkerConfig } from '../config.ts';
 import type { WorkerContext } from '../context.ts';
 import { createAnswerHandler } from '../jobs/answer.ts';
 import { composeContext } from '../start.ts';
-import type { FromApart, ToApart } from './messages.ts';
+import type { FromApart, ToApart } from './process.ts';
 
-const handBackMs = 2_000;
+const returnMs = 2_000;
 
-const tell = (message: FromApart) => void process.send?.(message);
+const send = (message: FromApart) => void process.send?.(message);
 
-/** Composes a process that runs answers for the worker that started it, and stops when that worker is gone. */
+/** Composes a child process that runs answers for its worker. It stops when the worker has ended. */
 export async function startApart(context: ProcessContext, config: AnswerWorkerConfig): Promise<void> {
   await preferForOutOfMemory(context);
   const { workerContext } = await composeContext(context, config, { apart: true });
@@ -19,35 +19,35 @@ export async function startApart(context: ProcessContext, config: AnswerWorkerCo
 
   async function run({ run, job }: Extract<ToApart, { kind: 'run' }>, signal: AbortSignal): Promise<void> {
     try {
-      await createAnswerHandler(telling(workerContext, run, job.shared ?? false))(job, signal);
+      await createAnswerHandler(withReports(workerContext, run, job.shared ?? false))(job, signal);
     } catch (cause) {
       context.logger.error({ event: 'job_failed', job, err: cause });
     }
     running.delete(run);
-    tell({ kind: 'done', run });
+    send({ kind: 'done', run });
   }
 
   context.onStop(
     'answers',
     async () => {
       const all = Promise.all(Array.from(running.values(), ({ done }) => done));
-      await Promise.race([all, pause(config.ANSWER_DRAIN_MS, undefined, { ref: false })]);
+      await Promise.race([all, sleep(config.ANSWER_DRAIN_MS)]);
       for (const { abort } of running.values()) abort.abort();
       await all;
     },
-    config.ANSWER_DRAIN_MS + handBackMs,
+    config.ANSWER_DRAIN_MS + returnMs,
   );
   process.on('message', (message: ToApart) => {
-    if (message.kind === 'ping') return tell({ kind: 'alive' });
+    if (message.kind === 'ping') return send({ kind: 'alive' });
     if (message.kind === 'stop') return running.get(message.run)?.abort.abort();
     const abort = new AbortController();
     running.set(message.run, { abort, done: run(message, abort.signal) });
   });
-  tell({ kind: 'ready' });
+  send({ kind: 'ready' });
 }
 
-/** Tells the worker which attempt a run has become. */
-function telling(context: WorkerContext, run: number, shared: boolean): WorkerContext {
+/** Reports to the worker which attempt a run has become. */
+function withReports(context: WorkerContext, run: number, shared: boolean): WorkerContext {
   const { answers } = context;
   return {
     ...context,
@@ -55,7 +55,7 @@ function telling(context: WorkerContext, run: number, shared: boolean): WorkerCo
       ...answers,
       async begin(answer, claim) {
         const begun = await answers.begin(answer, claim, shared ? 'shared' : 'alone');
-        tell({ kind: 'begun', run, attempt: begun.attempt });
+        send({ kind: 'begun', run, attempt: begun.attempt });
         return begun;
       },
     },

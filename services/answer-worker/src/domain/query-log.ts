@@ -6,17 +6,17 @@ export interface QueryRecord {
   readonly durationMs: number;
 }
 
-/** An answer has a dozen steps; a model that asks for more at each than this keeps only the first of them. */
-export const mostQueries = 100;
-/** Code units. All of them together still fit into a call beside the longest content. */
-export const longestStatement = 4_000;
+/** An answer has a dozen steps. If a model runs more queries in them than this, only the first are recorded. */
+export const maxQueries = 100;
+/** In UTF-16 units. All statements together still fit into a call beside the longest content. */
+export const maxStatementLength = 4_000;
 
 const cut = ' …';
 
-/** With one more, as far as there is room; long statements are cut and say so. */
+/** The log with one more query, unless it is full. A long statement is cut and ends with an ellipsis. */
 export function withQuery(log: readonly QueryRecord[], { statement, tables, rows, durationMs }: QueryRecord): readonly QueryRecord[] {
-  if (log.length >= mostQueries) return log;
-  const kept =
-    statement.length > longestStatement ? `${statement.slice(0, longestStatement - cut.length).toWellFormed()}${cut}` : statement;
-  return [...log, { statement: kept, tables, rows, durationMs: Math.max(0, Math.round(durationMs)) }];
+  if (log.length >= maxQueries) return log;
+  const text =
+    statement.length > maxStatementLength ? `${statement.slice(0, maxStatementLength - cut.length).toWellFormed()}${cut}` : statement;
+  return [...log, { statement: text, tables, rows, durationMs: Math.max(0, Math.round(durationMs)) }];
 }

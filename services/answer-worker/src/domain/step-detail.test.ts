@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { changeIn, detailOf } from './step-detail.ts';
+import { changeIn, detailOf, keysOf, maxKeysLength } from './step-detail.ts';
 
-test('says what was asked, of a change never the values', () => {
+test('a detail has the input of a tool, and of a change never the values', () => {
   expect(detailOf('query', { sql: ' select 1 ' })).toBe('select 1');
   expect(detailOf('describe_table', { table: 'orders' })).toBe('orders');
   expect(detailOf('list_tables', {})).toBe('');
@@ -10,7 +10,7 @@ test('says what was asked, of a change never the values', () => {
   expect(detailOf('change', change)).toBe('update orders (1 row)');
 });
 
-test('whatever a model sends becomes a text that can be shown', () => {
+test('any input of a model becomes a well-formed text of bounded length', () => {
   fc.assert(
     fc.property(fc.constantFrom('query', 'describe_table', 'change', 'list_tables'), fc.anything(), (tool, input) => {
       const detail = detailOf(tool, input);
@@ -19,7 +19,7 @@ test('whatever a model sends becomes a text that can be shown', () => {
   );
 });
 
-test('the detail of a change says its parts again, and no other detail does', () => {
+test('the detail of a change has its parts, and no other detail has any', () => {
   fc.assert(
     fc.property(
       fc.constantFrom('insert', 'update', 'delete'),
@@ -31,4 +31,38 @@ test('the detail of a change says its parts again, and no other detail does', ()
     ),
   );
   for (const detail of ['', 'orders', 'select 1', 'drop orders (1 row)', 'update orders']) expect(changeIn(detail)).toBeUndefined();
+});
+
+test('the keys name the rows of an update or a delete without their values', () => {
+  const rows = [{ key: { id: 1 }, values: { note: 'SECRET' } }, { key: { id: 2 } }];
+  expect(JSON.parse(keysOf({ operation: 'update', table: 't', rows }))).toEqual([{ id: 1 }, { id: 2 }]);
+  expect(JSON.parse(keysOf({ operation: 'delete', table: 't', rows: [{ key: { a: 'x', b: 'y' } }] }))).toEqual([{ a: 'x', b: 'y' }]);
+  expect(keysOf({ operation: 'insert', table: 't', rows })).toBe('');
+});
+
+const key = fc.dictionary(fc.string({ minLength: 1, maxLength: 20 }), fc.oneof(fc.string({ maxLength: 300 }), fc.integer()), {
+  maxKeys: 3,
+});
+
+test('as many of the first keys are included as fit', () => {
+  fc.assert(
+    fc.property(fc.array(key, { maxLength: 50 }), (keys) => {
+      const json = keysOf({ operation: 'delete', table: 't', rows: keys.map((one) => ({ key: one })) });
+      expect(json.length).toBeLessThanOrEqual(maxKeysLength);
+      const included = json === '' ? [] : JSON.parse(json);
+      expect(included).toEqual(JSON.parse(JSON.stringify(keys.slice(0, included.length))));
+      if (included.length < keys.length) expect(JSON.stringify(keys.slice(0, included.length + 1)).length).toBeGreaterThan(maxKeysLength);
+    }),
+  );
+});
+
+test('any input of a model has keys or none', () => {
+  fc.assert(
+    fc.property(fc.constantFrom('insert', 'update', 'delete'), fc.anything(), fc.anything(), (operation, rows, key) => {
+      for (const given of [rows, { operation, rows }, { operation, rows: [key] }, undefined]) {
+        const json = keysOf(given);
+        expect(json === '' || Array.isArray(JSON.parse(json))).toBe(true);
+      }
+    }),
+  );
 });

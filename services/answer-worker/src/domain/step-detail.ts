@@ -1,9 +1,9 @@
-const longestDetail = 2_000;
+const maxDetailLength = 2_000;
 
-/** What a tool was asked, for somebody who reads along: the statement, the table, or the change without its values. */
+/** The input of a tool for readers of the stream: the statement, the table, or the change without its values. */
 export function detailOf(tool: string, input: unknown): string {
-  const asked = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {};
-  return detail(tool, asked).slice(0, longestDetail).toWellFormed();
+  const fields = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {};
+  return detail(tool, fields).slice(0, maxDetailLength).toWellFormed();
 }
 
 function detail(tool: string, { sql, table, operation, rows }: Readonly<Record<string, unknown>>): string {
@@ -16,7 +16,7 @@ function detail(tool: string, { sql, table, operation, rows }: Readonly<Record<s
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** What a change is of, in words that others than its model understand. */
+/** The parts of a change that the audit log records. */
 export interface ChangeParts {
   readonly operation: string;
   readonly table: string;
@@ -25,8 +25,31 @@ export interface ChangeParts {
 
 const changeDetail = /^(insert|update|delete) (.*) \((\d+) rows?\)$/s;
 
-/** The parts of a change's detail; undefined where it is none. */
+/** The parts in the detail of a change; undefined for another detail. */
 export function changeIn(detail: string): ChangeParts | undefined {
   const [, operation, table, rows] = changeDetail.exec(detail) ?? [];
   return operation === undefined || table === undefined ? undefined : { operation, table, rows: Number(rows) };
 }
+
+/** UTF-16 units of JSON, as many as an audit entry should have. */
+export const maxKeysLength = 4_000;
+
+/**
+ * The primary keys in the input of a change, as a JSON array of the first ones that fit. Empty where the input has none, and for an insert,
+ * whose keys the database makes.
+ */
+export function keysOf(input: unknown): string {
+  const { operation, rows } = fieldsOf(input);
+  if ((operation !== 'update' && operation !== 'delete') || !Array.isArray(rows)) return '';
+  let keys = '';
+  for (const row of rows) {
+    const { key } = fieldsOf(row);
+    const more = `${keys === '' ? '' : `${keys},`}${JSON.stringify(fieldsOf(key))}`;
+    if (more.length + 2 > maxKeysLength) break;
+    keys = more;
+  }
+  return keys === '' ? '' : `[${keys}]`;
+}
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};

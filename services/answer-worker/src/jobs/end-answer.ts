@@ -1,53 +1,81 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { AttemptKey } from '../answers/answers-api.ts';
-import { mayPass, persist } from '../answers/persist.ts';
+import { type AttemptKey, isTemporary, retryCall } from '../answers/answers-api.ts';
 import type { WorkerContext } from '../context.ts';
-import { countable } from '../domain/content.ts';
-import type { Held } from '../hand/hand.ts';
-import type { Asked } from './ask-model.ts';
-import type { Stop } from './stop.ts';
+import type { ModelReply } from './ask-model.ts';
+import { toTokenCount } from './output.ts';
 
-/** A result is worth keeping this long past its deadline: agents may have been away for all that time. */
+/** A result is reported for this long past its deadline: agents may have been away all that time. */
 const graceMs = 30_000;
-/** And this long once the process stops. */
-const lastTriesMs = 1_500;
+/** Reports go on for this long after the process was told to stop. */
+const stopGraceMs = 1_500;
 
-/** How an answer's life ended here. */
+/** When this process is to stop working on a job. */
+export interface Stop {
+  /** Milliseconds since 1970; infinite while the process is not stopping. */
+  readonly at: number;
+  /** Runs the work at once if the process is already stopping. */
+  onStop(work: () => void): void;
+  dispose(): void;
+}
+
+export function createStop(signal: AbortSignal, now: () => number): Stop {
+  let at = Number.POSITIVE_INFINITY;
+  let onStop: (() => void) | undefined;
+  const stop = () => {
+    at = now();
+    onStop?.();
+  };
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  return {
+    get at() {
+      return at;
+    },
+    onStop(work) {
+      onStop = work;
+      if (signal.aborted) work();
+    },
+    dispose: () => signal.removeEventListener('abort', stop),
+  };
+}
+
+/** How an attempt ended in this process. */
 export type Outcome =
   | { readonly kind: 'completed' | 'returned' | 'unwanted' | 'lost' }
   | { readonly kind: 'failed'; readonly error: ServiceError }
-  /** Another attempt or an end from elsewhere came first. */
+  /** Agents had already ended the answer or begun another attempt. */
   | { readonly kind: 'superseded'; readonly error: ServiceError }
-  /** Nobody has heard the end; agents finds out by the lease. */
+  /** Agents could not be told; it notices when the lease expires. */
   | { readonly kind: 'unheard'; readonly error: ServiceError };
 
-export interface Ending {
-  readonly held: Held;
+export interface AttemptEnd {
+  readonly key: AttemptKey;
   readonly deadlineMs: number;
-  readonly asked: Asked;
+  readonly reply: ModelReply;
   readonly stop: Stop;
 }
 
-/** Tells agents how an answer ended. */
-export async function endAnswer(context: WorkerContext, { held, deadlineMs, asked, stop }: Ending): Promise<Outcome> {
-  const tell = tellerOf(context, deadlineMs, stop);
-  switch (asked.kind) {
+/** Reports the end of an attempt to agents. */
+export async function endAnswer(context: WorkerContext, { key, deadlineMs, reply, stop }: AttemptEnd): Promise<Outcome> {
+  const report = reporterOf(context, deadlineMs, stop);
+  switch (reply.kind) {
     case 'answer':
-      return complete(context, tell, held.key, asked);
+      return complete(context, report, key, reply);
     case 'failure':
-      return fail(context, tell, held.key, asked.error);
+      return fail(context, report, key, reply.error);
     case 'interrupted':
-      return asked.why === 'stopping' ? handBack(context, held.key) : { kind: asked.why };
+      return reply.why === 'stopping' ? returnAttempt(context, key) : { kind: reply.why };
   }
 }
 
-type Tell = (call: 'complete' | 'fail', work: () => Promise<void>) => Promise<ServiceError | undefined>;
+/** Returns the error of a report that agents has not accepted. */
+type Report = (call: 'complete' | 'fail', work: () => Promise<void>) => Promise<ServiceError | undefined>;
 
-function tellerOf({ meters, now }: WorkerContext, deadlineMs: number, stop: Stop): Tell {
-  const persistence = { now, endsAt: () => Math.min(deadlineMs + graceMs, stop.at + lastTriesMs) };
+function reporterOf({ meters, now }: WorkerContext, deadlineMs: number, stop: Stop): Report {
+  const endsAt = () => Math.min(deadlineMs + graceMs, stop.at + stopGraceMs);
   return async (call, work) => {
     try {
-      await persist(work, { ...persistence, onAgain: () => meters.askedAgain.inc({ call }) });
+      await retryCall(work, { now, endsAt, onRetry: () => meters.callsRepeated.inc({ call }) });
       return undefined;
     } catch (cause) {
       return ServiceError.from(cause);
@@ -55,45 +83,46 @@ function tellerOf({ meters, now }: WorkerContext, deadlineMs: number, stop: Stop
   };
 }
 
-type Answered = Extract<Asked, { kind: 'answer' }>;
+type Answered = Extract<ModelReply, { kind: 'answer' }>;
 
 async function complete(
   context: WorkerContext,
-  tell: Tell,
-  answer: AttemptKey,
+  report: Report,
+  key: AttemptKey,
   { answer: result, contentType, queries }: Answered,
 ): Promise<Outcome> {
   const item = {
-    answer,
+    answer: key,
     content: result.content,
     contentType,
-    inputTokens: countable(result.inputTokens),
-    outputTokens: countable(result.outputTokens),
+    inputTokens: toTokenCount(result.inputTokens),
+    outputTokens: toTokenCount(result.outputTokens),
     queries: queries.map((query) => ({ ...query, tables: [...query.tables] })),
   };
-  const error = await tell('complete', () => context.answers.complete(item));
+  const error = await report('complete', () => context.answers.complete(item));
   if (error === undefined) return { kind: 'completed' };
   if (isOver(error)) return { kind: 'superseded', error };
-  if (mayPass(error)) return { kind: 'unheard', error };
-  // A result that agents will never take would be computed again and again until the deadline.
-  return fail(context, tell, answer, new ServiceError('internal', { cause: error }));
+  if (isTemporary(error)) return { kind: 'unheard', error };
+  // Agents will never accept this result. Without a failure the answer would be computed again until its deadline.
+  return fail(context, report, key, new ServiceError('internal', { cause: error }));
 }
 
-async function fail({ answers }: WorkerContext, tell: Tell, answer: AttemptKey, failure: ServiceError): Promise<Outcome> {
-  const error = await tell('fail', () => answers.fail({ answer, failure: { code: failure.code, message: failure.message } }));
+async function fail({ answers }: WorkerContext, report: Report, key: AttemptKey, failure: ServiceError): Promise<Outcome> {
+  const item = { answer: key, failure: { code: failure.code, message: failure.message } };
+  const error = await report('fail', () => answers.fail(item));
   if (error === undefined) return { kind: 'failed', error: failure };
   return { kind: isOver(error) ? 'superseded' : 'unheard', error };
 }
 
-async function handBack({ answers }: WorkerContext, key: AttemptKey): Promise<Outcome> {
+async function returnAttempt({ answers }: WorkerContext, key: AttemptKey): Promise<Outcome> {
   try {
-    await answers.handBack(key);
+    await answers.returnAttempt(key);
     return { kind: 'returned' };
   } catch (cause) {
     return { kind: 'unheard', error: ServiceError.from(cause) };
   }
 }
 
-/** Agents does not need to hear of this attempt any more. */
+/** Agents needs no further report of this attempt. */
 const isOver = ({ code }: ServiceError) =>
   ['attempt_superseded', 'not_found', 'answer_cancelled', 'agent_deleted', 'answer_timeout'].includes(code);

@@ -1,26 +1,25 @@
 import type { ServiceError } from '@agent-service/contracts';
 import type { AnswerJob } from '@agent-service/queues';
-import type { BegunAnswer } from '../answers/answers-api.ts';
-import { mayPass } from '../answers/persist.ts';
+import { type BegunAnswer, isTemporary } from '../answers/answers-api.ts';
 import type { WorkerContext } from '../context.ts';
-import type { Asked } from './ask-model.ts';
+import type { ModelReply } from './ask-model.ts';
 import type { Outcome } from './end-answer.ts';
 
-interface Told {
+interface Observed {
   readonly job: AnswerJob;
   readonly begun: BegunAnswer;
-  readonly asked: Asked;
+  readonly reply: ModelReply;
   readonly outcome: Outcome;
-  readonly times: { readonly startedAt: number; readonly begunAt: number; readonly askedAt: number };
+  readonly times: { readonly startedAt: number; readonly begunAt: number; readonly repliedAt: number };
 }
 
-/** One line and the measures of an answer that was in hand here; no texts of anybody. */
-export function observeLife({ logger, meters }: WorkerContext, { job, begun, asked, outcome, times }: Told): void {
+/** Writes the log line and the metrics of an attempt, without any content. */
+export function observeAnswer({ logger, meters }: WorkerContext, { job, begun, reply, outcome, times }: Observed): void {
   const endedAt = performance.now();
-  const { startedAt, begunAt, askedAt } = times;
+  const { startedAt, begunAt, repliedAt } = times;
   const { model: tier } = begun;
   meters.seconds.observe({ tier, outcome: outcome.kind }, (endedAt - startedAt) / 1000);
-  if (asked.firstDeltaAt !== undefined) meters.firstDelta.observe({ tier }, (asked.firstDeltaAt - startedAt) / 1000);
+  if (reply.firstDeltaAt !== undefined) meters.firstDelta.observe({ tier }, (reply.firstDeltaAt - startedAt) / 1000);
   logger[levelOf(outcome)]({
     event: 'answer',
     ...idsOf(job),
@@ -33,20 +32,20 @@ export function observeLife({ logger, meters }: WorkerContext, { job, begun, ask
     stream: begun.stream,
     outcome: outcome.kind,
     begin_ms: rounded(begunAt - startedAt),
-    model_ms: rounded(askedAt - begunAt),
-    end_ms: rounded(endedAt - askedAt),
+    model_ms: rounded(repliedAt - begunAt),
+    end_ms: rounded(endedAt - repliedAt),
     duration_ms: rounded(endedAt - startedAt),
-    queries: asked.queries.length,
-    ...(asked.firstDeltaAt !== undefined && { first_delta_ms: rounded(asked.firstDeltaAt - startedAt) }),
-    ...(asked.kind === 'answer' && tokensOf(asked.answer)),
+    queries: reply.queries.length,
+    ...(reply.firstDeltaAt !== undefined && { first_delta_ms: rounded(reply.firstDeltaAt - startedAt) }),
+    ...(reply.kind === 'answer' && tokensOf(reply.answer)),
     ...('error' in outcome && faultOf(outcome.error)),
   });
 }
 
-/** A job whose answer was not ours to take up: mostly a second job for the same answer. */
+/** Observes a job whose answer agents did not give: mostly a second job for the same answer. */
 export function observeRefusal({ logger, meters }: WorkerContext, job: AnswerJob, error: ServiceError, startedAt: number): void {
-  meters.refused.inc({ code: error.code });
-  const level = mayPass(error) ? 'warn' : 'info';
+  meters.notBegun.inc({ code: error.code });
+  const level = isTemporary(error) ? 'warn' : 'info';
   logger[level]({
     event: 'answer_not_begun',
     ...idsOf(job),

@@ -1,19 +1,18 @@
 import type { Reply, ToolStep } from '@agent-service/queues';
-import { createTicker, type Ticker } from './ticker.ts';
 
-/** What those who read along get of one attempt. */
+/** Sends the stream of one attempt to the gateways that read it. */
 export interface Reader {
-  /** Once before all else. */
+  /** Called once, before everything else. */
   started(): void;
-  /** The first at once, what follows joined. */
+  /** Sends the first delta at once, and joins those that follow. */
   delta(text: string): void;
-  /** A step that was taken; what was said before it goes out before it. */
+  /** Sends a tool step, after the text before it. */
   tool(step: ToolStep): void;
-  /** What was read is void. */
+  /** The model starts again: everything that was sent is void. */
   restart(): void;
-  /** What is still held back goes out. */
+  /** Sends the text that is still held back. */
   end(): void;
-  /** What is still held back is dropped. */
+  /** Drops the text that is still held back. */
   drop(): void;
 }
 
@@ -27,63 +26,94 @@ export function createReplies(publish: Publish): Replies {
   const ticker = createTicker();
   return {
     readerOf(id, attempt, channels) {
-      if (channels.length === 0) return nobody;
-      return reader(ticker, { id, attempt }, (reply) => {
+      if (channels.length === 0) return noReader;
+      return createReader(ticker, { id, attempt }, (reply) => {
         for (const channel of channels) publish(channel, reply);
       });
     },
   };
 }
 
-const nothing = () => undefined;
-const nobody: Reader = { started: nothing, delta: nothing, tool: nothing, restart: nothing, end: nothing, drop: nothing };
+const doNothing = () => undefined;
+const noReader: Reader = { started: doNothing, delta: doNothing, tool: doNothing, restart: doNothing, end: doNothing, drop: doNothing };
 
-function reader(ticker: Ticker, attempt: { id: string; attempt: number }, send: (reply: Reply) => void): Reader {
-  let held = '';
-  let read = false;
+function createReader(ticker: Ticker, attempt: { id: string; attempt: number }, send: (reply: Reply) => void): Reader {
+  let pending = '';
+  let hasSentText = false;
   let restarts = 0;
 
-  const run = () => ({ ...attempt, ...(restarts > 0 && { restarts }) });
+  const ids = () => ({ ...attempt, ...(restarts > 0 && { restarts }) });
 
-  const sendHeld = (length: number) => {
-    const text = held.slice(0, length);
-    held = held.slice(length);
+  const sendPending = (length: number) => {
+    const text = pending.slice(0, length);
+    pending = pending.slice(length);
     if (text === '') return;
-    read = true;
-    send({ kind: 'delta', ...run(), text });
+    hasSentText = true;
+    send({ kind: 'delta', ...ids(), text });
   };
-  // Half a character would be shown as a broken one; its other half is under way.
-  const sendWhole = () => sendHeld(endsInHalf(held) ? held.length - 1 : held.length);
-  const started = () => send({ kind: 'started', ...run() });
+  // The first half of a surrogate pair waits for the second.
+  const sendWhole = () => sendPending(endsInHalfPair(pending) ? pending.length - 1 : pending.length);
+  const started = () => send({ kind: 'started', ...ids() });
   const drop = () => {
-    held = '';
+    pending = '';
     ticker.remove(sendWhole);
   };
 
   return {
     started,
     delta(text) {
-      held += text;
-      if (read) ticker.add(sendWhole);
+      pending += text;
+      if (hasSentText) ticker.add(sendWhole);
       else sendWhole();
     },
     tool(step) {
       sendWhole();
-      send({ kind: 'tool', ...run(), step });
+      send({ kind: 'tool', ...ids(), step });
     },
     restart() {
       drop();
-      if (!read) return;
-      read = false;
+      if (!hasSentText) return;
+      hasSentText = false;
       restarts += 1;
       started();
     },
     end() {
       ticker.remove(sendWhole);
-      sendHeld(held.length);
+      sendPending(pending.length);
     },
     drop,
   };
 }
 
-const endsInHalf = (text: string) => /[\ud800-\udbff]$/.test(text);
+const endsInHalfPair = (text: string) => /[\ud800-\udbff]$/.test(text);
+
+const tickMs = 20;
+
+/** Runs work a moment later, with one timer for all readers. */
+interface Ticker {
+  /** Has no effect for work that is already waiting. */
+  add(work: () => void): void;
+  remove(work: () => void): void;
+}
+
+function createTicker(): Ticker {
+  const waiting = new Set<() => void>();
+  let isArmed = false;
+
+  function tick(): void {
+    isArmed = false;
+    const due = [...waiting];
+    waiting.clear();
+    for (const work of due) work();
+  }
+
+  return {
+    add(work) {
+      waiting.add(work);
+      if (isArmed) return;
+      isArmed = true;
+      setTimeout(tick, tickMs);
+    },
+    remove: (work) => void waiting.delete(work),
+  };
+}

@@ -15,23 +15,23 @@ import { z } from 'zod';
 import type { BegunAnswer } from '../answers/answers-api.ts';
 import { type QueryRecord, withQuery } from '../domain/query-log.ts';
 import { detailOf } from '../domain/step-detail.ts';
-import type { Held } from '../hand/hand.ts';
+import type { InFlightAnswer } from '../in-flight/in-flight-answers.ts';
 import type { Meters } from '../meters.ts';
 import type { Reader } from '../replies/replies.ts';
 import { createChanges } from './changes.ts';
 import type { TenantSources } from './sources.ts';
-import { createSteps, type Standing } from './steps.ts';
+import { createSteps, type StepPermission } from './steps.ts';
 
-/** What a model may do with the business data of one answer, and what it did. */
+/** The tools of one attempt over business data. */
 export interface AnswerTools {
-  /** None where there is no data to look at. */
+  /** Empty where there is no data. */
   readonly tools: readonly Tool[];
   readonly queries: readonly QueryRecord[];
-  /** A failure of the answer, with what must be said of changes that were made before it. */
+  /** The failure of the answer, with a note about changes that were made before it. */
   failure(error: ServiceError): ServiceError;
 }
 
-export interface DataParts {
+export interface ToolDeps {
   readonly agents: Client<'agents'>;
   readonly sources: TenantSources;
   readonly gate: StatementGate;
@@ -39,15 +39,15 @@ export interface DataParts {
   readonly now: () => number;
 }
 
-export interface Working {
+export interface ToolsOptions {
   readonly begun: BegunAnswer;
-  readonly held: Held;
+  readonly answer: InFlightAnswer;
   readonly reader: Reader;
 }
 
-/** What one step may take, and a model is shown of it. */
+/** The limits of one step, and of what a model gets of its result. */
 const limits = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_000 };
-/** However many a model asks for at once, so that other answers come to the same database too. */
+/** Steps of an answer that run at once, so that other answers can use the same database. */
 const stepsAtOnce = 2;
 
 const schemas = new Map(
@@ -60,18 +60,18 @@ const unconnected = () => {
   return { text, failure: new DataFailure('unavailable', text) };
 };
 
-/** The tools of one answer. Before each step `agents` is asked what the agent may see now, so that a change of its scope holds at once. */
-export function createAnswerTools({ agents, sources, gate, meters, now }: DataParts, { begun, held, reader }: Working): AnswerTools {
-  const onAgain = () => meters.askedAgain.inc({ call: 'step' });
-  const steps = createSteps({ agents, held, deadlineMs: Number(begun.deadlineMs), now, onAgain });
+/** Creates the tools of an attempt. Each step first asks agents for the agent's scope, so that a change of it takes effect at once. */
+export function createAnswerTools({ agents, sources, gate, meters, now }: ToolDeps, { begun, answer, reader }: ToolsOptions): AnswerTools {
+  const onRetry = () => meters.callsRepeated.inc({ call: 'step' });
+  const steps = createSteps({ agents, answer, deadlineMs: Number(begun.deadlineMs), now, onRetry });
   const changes = createChanges(steps);
   const semaphore = createSemaphore(stepsAtOnce);
   let queries: readonly QueryRecord[] = [];
 
-  async function over({ scope, sourceVersion }: Standing, call: Call): Promise<ToolAnswer> {
-    const source = await sources.of(held.key.answer, sourceVersion, steps);
+  async function runOver({ scope, sourceVersion }: StepPermission, call: Call): Promise<ToolAnswer> {
+    const source = await sources.of(answer.key.answer, sourceVersion, steps);
     if (!source) return unconnected();
-    const data = createBusinessData({ source, gate: gate.of(tenantName(held.key.answer)), scope });
+    const data = createBusinessData({ source, gate: gate.of(tenantName(answer.key.answer)), scope });
     const tools = createTools(data, scope);
     const tool = tools.find(({ name }) => name === call.definition.name);
     return tool
@@ -79,19 +79,19 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: DataPa
       : refused('Nothing can be changed here: the data is read-only.');
   }
 
-  async function take(call: Call): Promise<ToolAnswer> {
+  async function runStep(call: Call): Promise<ToolAnswer> {
     const { definition, input } = call;
-    if (!definition.writes) return over(await steps.mayRead(), call);
+    if (!definition.writes) return runOver(await steps.mayRead(), call);
     const { error } = definition.input.safeParse(input);
-    // What is not even a change claims nothing.
+    // An invalid input claims no step.
     if (error) return refused(`The input of ${definition.name} is not valid: ${z.prettifyError(error)}`);
-    return changes.make(detailOf(definition.name, input), (standing) => over(standing, call), input);
+    return changes.make(detailOf(definition.name, input), (permission) => runOver(permission, call), input);
   }
 
   async function inTurn(call: Call): Promise<ToolAnswer> {
     const release = await acquirePermit(semaphore, { signal: call.signal });
     try {
-      return await take(call);
+      return await runStep(call);
     } finally {
       release();
     }
@@ -100,12 +100,12 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: DataPa
   async function run(call: Call): Promise<string> {
     const startedAt = performance.now();
     const { definition, input } = call;
-    const answer = await inTurn(call);
+    const toolAnswer = await inTurn(call);
     const durationMs = performance.now() - startedAt;
-    meters.toolSeconds.observe({ tool: definition.name, outcome: answer.failure?.kind ?? 'done' }, durationMs / 1000);
-    const { result, failure } = answer;
+    meters.toolSeconds.observe({ tool: definition.name, outcome: toolAnswer.failure?.kind ?? 'done' }, durationMs / 1000);
+    const { result, failure } = toolAnswer;
     if (result) queries = withQuery(queries, { ...result, statement: statementOf(call) ?? result.statement, rows: result.rows.length });
-    if (held.interruption === undefined)
+    if (answer.interruption === undefined)
       reader.tool({
         name: definition.name,
         detail: detailOf(definition.name, input),
@@ -113,7 +113,7 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: DataPa
         durationMs: Math.round(durationMs),
         error: failure?.message ?? '',
       });
-    return answer.text;
+    return toolAnswer.text;
   }
 
   return {
@@ -141,7 +141,7 @@ function offered({ sourceVersion, dataScope }: BegunAnswer): readonly ToolDefini
   return dataScope.readOnly ? toolDefinitions.filter(({ writes }) => !writes) : toolDefinitions;
 }
 
-/** As the model wrote it; what runs names every column in scope. */
+/** The statement as the model wrote it. The one that runs names every column in scope. */
 function statementOf({ definition, input }: Call): string | undefined {
   const { sql } = definition.name === 'query' ? (input as { sql?: unknown }) : {};
   return typeof sql === 'string' ? sql : undefined;

@@ -13,7 +13,7 @@ import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { createChanges } from './changes.ts';
-import type { AskedChange, Standing, Steps } from './steps.ts';
+import type { RequestedChange, StepPermission, Steps } from './steps.ts';
 
 let business: TestDatabase;
 let source: DataSource;
@@ -45,10 +45,10 @@ async function session(): Promise<Client> {
 }
 
 const scope = { tables: ['notes'], readOnly: false };
-const standing: Standing = { scope, sourceVersion: 1 };
+const standing: StepPermission = { scope, sourceVersion: 1 };
 const input = { table: 'notes', operation: 'update', rows: [{ key: { id: 1 }, values: { edits: 7 } }] };
 const detail = 'update notes (1 row)';
-const asked: AskedChange = { description: detail, change: { table: 'notes', operation: 'update', rows: 1, keysJson: '[{"id":1}]' } };
+const asked: RequestedChange = { description: detail, change: { table: 'notes', operation: 'update', rows: 1, keysJson: '[{"id":1}]' } };
 
 /** Steps as `agents` takes them, with what was said of each; a code refuses the claim. */
 function scene({ refusal, finishing }: { refusal?: ServiceError; finishing?: ServiceError } = {}) {

@@ -1,17 +1,16 @@
 import { DataFailure, type ToolAnswer } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
-import { keysOf } from '../domain/row-keys.ts';
-import { changeIn } from '../domain/step-detail.ts';
-import type { AskedChange, Standing, Steps } from './steps.ts';
+import { changeIn, keysOf } from '../domain/step-detail.ts';
+import type { RequestedChange, StepPermission, Steps } from './steps.ts';
 
-/** The changes of business data that one attempt makes, each claimed before and said to be done after. */
+/** The changes of business data that one attempt makes. Each is claimed before it runs, and reported after. */
 export interface Changes {
   /**
-   * Throws when nobody can say whether the change was made: the answer then ends, since a model would try again. The audit log names
-   * the rows where the tool's input is given.
+   * Throws when it is not known whether the change was made: the answer then ends, because a model would try again. With the tool's
+   * input the audit log names the rows.
    */
-  make(description: string, run: (standing: Standing) => Promise<ToolAnswer>, input?: unknown): Promise<ToolAnswer>;
-  /** What has to be told beside a failure, so that nobody takes it for one that left everything as it was. */
+  make(description: string, run: (permission: StepPermission) => Promise<ToolAnswer>, input?: unknown): Promise<ToolAnswer>;
+  /** The failure with a note about changes that were made, so that it is not taken for one without effect. */
   failure(error: ServiceError): ServiceError;
 }
 
@@ -20,9 +19,9 @@ export function createChanges(steps: Steps): Changes {
   let unfinished = 0;
   let made = 0;
 
-  async function claim(step: number, asked: AskedChange): Promise<Standing | ToolAnswer> {
+  async function claim(step: number, change: RequestedChange): Promise<StepPermission | ToolAnswer> {
     try {
-      return await steps.mayChange(step, asked);
+      return await steps.mayChange(step, change);
     } catch (cause) {
       const error = ServiceError.from(cause);
       if (error.code === 'invalid_request') return { text: error.message };
@@ -34,7 +33,7 @@ export function createChanges(steps: Steps): Changes {
     try {
       return await run();
     } catch (cause) {
-      // It was given up before the database was to keep it.
+      // It was cancelled before its commit.
       if (cause instanceof DataFailure && cause.kind === 'cancelled') await undo(step);
       throw cause;
     }
@@ -46,17 +45,17 @@ export function createChanges(steps: Steps): Changes {
   }
 
   async function finish(step: number, answer: ToolAnswer): Promise<void> {
-    if (answer.failure?.kind === 'unknown') throw await lost(step, answer.failure);
+    if (answer.failure?.kind === 'unknown') throw await reportUnknown(step, answer.failure);
     if (answer.failure) return undo(step);
     made += 1;
     await steps.changed(step, answer.result?.rows.length ?? 0);
     unfinished -= 1;
   }
 
-  /** The answer fails so whether or not somebody can be told; `agents` tells of claims that nobody finishes. */
-  async function lost(step: number, failure: DataFailure): Promise<ServiceError> {
-    const [told] = await Promise.allSettled([steps.maybeChanged(step)]);
-    const cause = told.status === 'fulfilled' ? failure : new AggregateError([failure, told.reason], failure.message);
+  /** The answer fails even if the report fails: agents notices claims that are never finished. */
+  async function reportUnknown(step: number, failure: DataFailure): Promise<ServiceError> {
+    const [report] = await Promise.allSettled([steps.maybeChanged(step)]);
+    const cause = report.status === 'fulfilled' ? failure : new AggregateError([failure, report.reason], failure.message);
     return new ServiceError('change_unfinished', { cause });
   }
 
@@ -64,10 +63,10 @@ export function createChanges(steps: Steps): Changes {
     async make(description, run, input) {
       claimed += 1;
       const step = claimed;
-      const standing = await claim(step, { description, change: { ...changeIn(description), keysJson: keysOf(input) } });
-      if ('text' in standing) return standing;
+      const permission = await claim(step, { description, change: { ...changeIn(description), keysJson: keysOf(input) } });
+      if ('text' in permission) return permission;
       unfinished += 1;
-      const answer = await perform(step, () => run(standing));
+      const answer = await perform(step, () => run(permission));
       await finish(step, answer);
       return answer;
     },

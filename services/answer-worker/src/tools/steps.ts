@@ -1,60 +1,60 @@
 import type { DataScope } from '@agent-service/business-data';
 import { type Client, ServiceError } from '@agent-service/contracts';
-import { persist } from '../answers/persist.ts';
+import { retryCall } from '../answers/answers-api.ts';
 import type { ChangeParts } from '../domain/step-detail.ts';
-import type { Held } from '../hand/hand.ts';
+import type { InFlightAnswer } from '../in-flight/in-flight-answers.ts';
 
-/** What an attempt may do at this moment. */
-export interface Standing {
+/** What an attempt may do at the moment. */
+export interface StepPermission {
   readonly scope: DataScope;
   /** 0 when no data source is connected. */
   readonly sourceVersion: number;
 }
 
-/** What `agents` says of the steps of one attempt. While it is away a step waits; a step of an attempt that is over ends all work. */
+/** The calls of agents about the steps of one attempt. A step waits while agents is away; a step of a superseded attempt ends its work. */
 export interface Steps {
-  mayRead(): Promise<Standing>;
+  mayRead(): Promise<StepPermission>;
   /** Claims the change, so that no other attempt makes it. */
-  mayChange(step: number, asked: AskedChange): Promise<Standing>;
+  mayChange(step: number, change: RequestedChange): Promise<StepPermission>;
   changed(step: number, rows: number): Promise<void>;
   notChanged(step: number): Promise<void>;
-  /** Nobody can say whether it was made. */
+  /** It is not known whether the change was made. */
   maybeChanged(step: number): Promise<void>;
-  /** How to reach the tenant's database; undefined where none is connected. */
+  /** The tenant's database; undefined where none is connected. */
   source(): Promise<
     { readonly url: string; readonly caCertificate: string; readonly version: number; readonly allowSuperuser: boolean } | undefined
   >;
 }
 
-/** A change as the audit log is told of it. */
-export interface AskedChange {
+/** A change as the audit log records it. */
+export interface RequestedChange {
   readonly description: string;
-  /** Of the keys a JSON array, or empty. */
+  /** `keysJson` is a JSON array or empty. */
   readonly change: Partial<ChangeParts> & { readonly keysJson: string };
 }
 
 export interface StepsOptions {
   readonly agents: Client<'agents'>;
-  readonly held: Held;
+  readonly answer: InFlightAnswer;
   readonly deadlineMs: number;
   readonly now: () => number;
-  readonly onAgain: () => void;
+  readonly onRetry: () => void;
 }
 
-export function createSteps({ agents, held, deadlineMs, now, onAgain }: StepsOptions): Steps {
-  const { key: answer } = held;
+export function createSteps({ agents, answer: inFlight, deadlineMs, now, onRetry }: StepsOptions): Steps {
+  const { key: answer } = inFlight;
 
   async function ask<Result>(call: () => Promise<Result>): Promise<Result> {
     try {
-      return await persist(call, { now, endsAt: () => (held.signal.aborted ? 0 : deadlineMs), onAgain });
+      return await retryCall(call, { now, endsAt: () => (inFlight.signal.aborted ? 0 : deadlineMs), onRetry });
     } catch (cause) {
-      if (ServiceError.from(cause).code === 'attempt_superseded') held.interrupt('lost');
+      if (ServiceError.from(cause).code === 'attempt_superseded') inFlight.interrupt('lost');
       throw cause;
     }
   }
 
-  async function authorize(asked: { step: number; kind: 'read' | 'change' } & Partial<AskedChange>): Promise<Standing> {
-    const { dataScope, sourceVersion } = await ask(() => agents.authorizeStep({ answer, ...asked }));
+  async function authorize(step: { step: number; kind: 'read' | 'change' } & Partial<RequestedChange>): Promise<StepPermission> {
+    const { dataScope, sourceVersion } = await ask(() => agents.authorizeStep({ answer, ...step }));
     return { scope: { tables: dataScope?.tables ?? [], readOnly: dataScope?.readOnly ?? true }, sourceVersion };
   }
 
@@ -64,7 +64,7 @@ export function createSteps({ agents, held, deadlineMs, now, onAgain }: StepsOpt
 
   return {
     mayRead: () => authorize({ step: 0, kind: 'read' }),
-    mayChange: (step, asked) => authorize({ step, kind: 'change', ...asked }),
+    mayChange: (step, change) => authorize({ step, kind: 'change', ...change }),
     changed: (step, rows) => finish({ step, rows }),
     notChanged: (step) => finish({ step, undone: true }),
     maybeChanged: (step) => finish({ step, unknown: true }),
