@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 export interface Addresses {
   /** One gRPC target for each replica. */
   resolve(): Promise<readonly string[]>;
-  /** Whether resolving again may give others. */
+  /** True if resolving again may give other addresses. */
   readonly mayChange: boolean;
   /** The host name that certificates are checked for, where the addresses came from one. */
   readonly hostName?: string;
@@ -34,8 +34,8 @@ function named(host: string, port: string): Addresses {
     mayChange: true,
     hostName: host,
     async resolve() {
-      const found = await lookup(host, { all: true });
-      return [...new Set(found.map(({ address }) => joinPort(address, port)))];
+      const addresses = await lookup(host, { all: true });
+      return [...new Set(addresses.map(({ address }) => joinPort(address, port)))];
     },
   };
 }

@@ -8,9 +8,9 @@ const environment = fc.constantFrom('live' as const, 'test' as const);
 
 test('a key that was made here is well-formed and says its environment', () => {
   fc.assert(
-    fc.property(environment, random, (place, text) => {
-      const key = makeApiKey(place, text);
-      expect(key).toMatch(new RegExp(`^sa_${place}_[0-9A-Za-z]{38}$`));
+    fc.property(environment, random, (environmentName, text) => {
+      const key = makeApiKey(environmentName, text);
+      expect(key).toMatch(new RegExp(`^sa_${environmentName}_[0-9A-Za-z]{38}$`));
       expect(isWellFormedApiKey(key)).toBe(true);
     }),
   );
@@ -18,12 +18,12 @@ test('a key that was made here is well-formed and says its environment', () => {
 
 test('one changed character, and the other environment, are noticed', () => {
   fc.assert(
-    fc.property(environment, random, fc.nat(37), fc.constantFrom(...letters), (place, text, at, letter) => {
-      const key = makeApiKey(place, text);
+    fc.property(environment, random, fc.nat(37), fc.constantFrom(...letters), (environmentName, text, at, letter) => {
+      const key = makeApiKey(environmentName, text);
       const index = 8 + at;
       fc.pre(key[index] !== letter);
       expect(isWellFormedApiKey(key.slice(0, index) + letter + key.slice(index + 1))).toBe(false);
-      expect(isWellFormedApiKey(key.replace(`sa_${place}_`, place === 'live' ? 'sa_test_' : 'sa_live_'))).toBe(false);
+      expect(isWellFormedApiKey(key.replace(`sa_${environmentName}_`, environmentName === 'live' ? 'sa_test_' : 'sa_live_'))).toBe(false);
     }),
   );
 });

@@ -15,13 +15,13 @@ function checksum(text: string): string {
   return letters;
 }
 
-/** A key from 32 random characters; its last six let anyone tell it from garbage without a look-up. */
+/** A key from 32 random characters; its last six are a checksum, so garbage is refused without a look-up. */
 export function makeApiKey(environment: Environment, random: string): string {
   const body = `sa_${environment}_${random}`;
   return body + checksum(body);
 }
 
-/** Whether the text can be a key at all. Says nothing about whether it is one. */
+/** True if the text has the form of a key. The key itself may not exist. */
 export function isWellFormedApiKey(text: string): boolean {
   return shape.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 }

@@ -7,7 +7,7 @@ import { fromGrpcError, toGrpcError } from './wire.ts';
 
 const runs = { numRuns: Number(process.env['FC_RUNS'] ?? 300) };
 
-/** What an HTTP/2 peer counts: names, values and 32 bytes for each field (RFC 9113, section 6.5.2). */
+/** The size that an HTTP/2 peer counts: names, values and 32 bytes for each field (RFC 9113, section 6.5.2). */
 function trailerBytes(error: ServiceError): number {
   const { details = '', metadata } = toGrpcError(error);
   const fields = { 'grpc-status': '3', 'grpc-message': encodeURI(details), ...metadata?.toHttp2Headers() };
@@ -34,8 +34,8 @@ describe('an error on the wire', () => {
   test('is within 8 kB, whatever was thrown, and arrives as it was sent', () => {
     const codes = Object.keys(errorCodes) as ErrorCode[];
     fc.assert(
-      fc.property(fc.constantFrom(...codes), fc.option(long), fc.option(long), fc.option(details), (code, message, param, given) => {
-        const error = new ServiceError(code, { message: message ?? undefined, param: param ?? undefined, details: given ?? undefined });
+      fc.property(fc.constantFrom(...codes), fc.option(long), fc.option(long), fc.option(details), (code, message, param, input) => {
+        const error = new ServiceError(code, { message: message ?? undefined, param: param ?? undefined, details: input ?? undefined });
         expect(trailerBytes(error)).toBeLessThanOrEqual(8_192);
         const arrived = arrive(error);
         expect([arrived.code, arrived.message, arrived.param]).toEqual([error.code, error.message, error.param]);
@@ -79,11 +79,15 @@ describe('an error on the wire', () => {
 test('text is cut between characters, and only where it must be', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.integer({ min: 8, max: 80 }), (text, maxBytes) => {
-      const kept = cutText(text, maxBytes);
-      expect(Buffer.byteLength(JSON.stringify(kept))).toBeLessThanOrEqual(maxBytes);
-      if (kept !== text) {
-        expect(text.startsWith(kept.slice(0, -1))).toBe(true);
-        expect([kept.isWellFormed(), kept.endsWith('…'), Buffer.byteLength(JSON.stringify(text)) > maxBytes]).toEqual([true, true, true]);
+      const shortened = cutText(text, maxBytes);
+      expect(Buffer.byteLength(JSON.stringify(shortened))).toBeLessThanOrEqual(maxBytes);
+      if (shortened !== text) {
+        expect(text.startsWith(shortened.slice(0, -1))).toBe(true);
+        expect([shortened.isWellFormed(), shortened.endsWith('…'), Buffer.byteLength(JSON.stringify(text)) > maxBytes]).toEqual([
+          true,
+          true,
+          true,
+        ]);
       }
     }),
     runs,

@@ -13,7 +13,7 @@ export interface BoundedError {
   readonly details: Record<string, unknown>;
 }
 
-/** An error within the limits: lists keep their first entries, and `<name>_omitted` counts the rest. What is no JSON is left out. */
+/** An error within the limits: lists keep their first entries, and `<name>_omitted` counts the rest. A value that JSON cannot hold is left out. */
 export function boundError(message: string, param: string | undefined, details: Record<string, unknown> | undefined): BoundedError {
   const bounded = { message: cutText(message, maxMessageBytes), param: param === undefined ? null : cutText(param, maxParamBytes) };
   if (details === undefined) return { ...bounded, details: {} };
@@ -25,29 +25,29 @@ export function cutText(text: string, maxBytes: number): string {
   // A unit has a byte at least, so what lies beyond cannot fit; and no character of the rest is cut in half before the limit is met.
   const start = text.slice(0, maxBytes + 1);
   if (start.length === text.length && jsonBytes(text) <= maxBytes) return text.toWellFormed();
-  let kept = '';
+  let result = '';
   let room = maxBytes - jsonBytes('…');
   for (const character of start.toWellFormed()) {
     room -= jsonBytes(character) - 2;
     if (room < 0) break;
-    kept += character;
+    result += character;
   }
-  return `${kept}…`;
+  return `${result}…`;
 }
 
 function boundDetails(details: Record<string, unknown>, maxBytes: number): Record<string, unknown> {
-  const kept = new Map<string, unknown>();
+  const entries = new Map<string, unknown>();
   let room = maxBytes;
   for (const [name, value] of Object.entries(details)) {
-    if (kept.has(name)) continue;
+    if (entries.has(name)) continue;
     for (const [part, bounded] of Array.isArray(value) ? boundList(name, value, details, room) : [[name, boundValue(value)] as const]) {
       const bytes = sizeOf(part, bounded);
       if (bytes > room) continue;
       room -= bytes;
-      kept.set(part, bounded);
+      entries.set(part, bounded);
     }
   }
-  return Object.fromEntries(kept);
+  return Object.fromEntries(entries);
 }
 
 const boundValue = (value: unknown) => (typeof value === 'string' ? cutText(value, maxMessageBytes) : value);
@@ -79,7 +79,7 @@ function boundFieldError(entry: unknown): unknown {
   return { param: cutText(param, maxParamBytes), message: cutText(message, maxMessageBytes) };
 }
 
-/** What the entry takes in JSON with its name and separators; without end for what JSON cannot hold. */
+/** The bytes of the entry in JSON with its name and separators; infinite for a value that JSON cannot hold. */
 function sizeOf(name: string, value: unknown): number {
   try {
     return value === undefined || typeof value === 'function' || typeof value === 'symbol'

@@ -9,7 +9,7 @@ interface Sender {
 }
 
 /**
- * Says how long a call was under way before it was read. Two monotonic clocks differ by a constant, which the fastest of a sender's
+ * Measures how long a call was under way before it was read. Two monotonic clocks differ by a constant, which the fastest of a sender's
  * calls shows; what a call took beyond that it spent waiting, for example while this process was frozen.
  */
 export class CallAges {
@@ -20,7 +20,7 @@ export class CallAges {
     this.#now = now;
   }
 
-  /** Of a call with this `x-sent`. 0 where it has none, and for the first call of a sender. */
+  /** The age of a call with this `x-sent`: 0 where it has none, and for the first call of a sender. */
   ageOf(sent: string | undefined): number {
     const [name = '', at = ''] = sent?.split(' ') ?? [];
     const difference = this.#now() - Number(at);

@@ -9,7 +9,7 @@ export interface IdempotencyKey {
   readonly fingerprint: string;
 }
 
-/** What travels with a request through every service it touches. */
+/** The context that travels with a request through every service. */
 export interface CallContext {
   readonly requestId: string;
   readonly principal?: Principal | undefined;

@@ -22,7 +22,7 @@ export type ServiceName = keyof Services;
 interface Definition {
   file: string;
   service: string;
-  /** Whether it has an outbox, whose methods it then serves beside its own. */
+  /** It has an outbox, whose methods it serves beside its own. */
   outbox?: true;
   /** Methods that must answer sooner than others. */
   timeoutsMs?: Readonly<Record<string, number>>;
@@ -30,7 +30,7 @@ interface Definition {
 
 const definitions: Record<ServiceName, Definition> = {
   identity: { file: 'agentservice/v1/identity.proto', service: 'IdentityService', outbox: true },
-  // Spending is refused within a second when the ledger can not be reached.
+  // Spending is refused within a second when the ledger cannot be reached.
   credits: { file: 'agentservice/v1/credits.proto', service: 'CreditsService', outbox: true, timeoutsMs: { Hold: 900 } },
   agents: { file: 'agentservice/v1/agents.proto', service: 'AgentsService', outbox: true },
   templates: { file: 'agentservice/v1/templates.proto', service: 'TemplatesService' },

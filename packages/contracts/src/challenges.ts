@@ -8,11 +8,11 @@ const mostRemembered = 100_000;
 interface Period {
   readonly challenge: string;
   readonly beganAt: number;
-  readonly seen: Set<string>;
+  readonly signatures: Set<string>;
 }
 
 /**
- * What callers of this process sign, so that a captured call is worth nothing elsewhere or later. No clock of another process
+ * Callers of this process sign its challenge, so that a captured call is refused elsewhere and later. No clock of another process
  * matters: a challenge is good while this process remembers it, for 30 to 60 seconds of its own monotonic clock.
  */
 export class Challenges {
@@ -37,8 +37,8 @@ export class Challenges {
   /** False when this very call was here before: what has an effect is accepted once. */
   acceptOnce(challenge: string, signature: string): boolean {
     const period = this.#periodOf(challenge);
-    if (!period || period.seen.has(signature)) return false;
-    period.seen.add(signature);
+    if (!period || period.signatures.has(signature)) return false;
+    period.signatures.add(signature);
     return true;
   }
 
@@ -49,13 +49,13 @@ export class Challenges {
 
   #renew(): void {
     const age = this.#now() - this.#present.beganAt;
-    if (age < renewEveryMs && this.#present.seen.size < mostRemembered) return;
+    if (age < renewEveryMs && this.#present.signatures.size < mostRemembered) return;
     // After a long pause of this process both are too old.
     this.#before = age < 2 * renewEveryMs ? this.#present : undefined;
     this.#present = this.#begin();
   }
 
   #begin(): Period {
-    return { challenge: randomBytes(challengeBytes).toString('base64url'), beganAt: this.#now(), seen: new Set() };
+    return { challenge: randomBytes(challengeBytes).toString('base64url'), beganAt: this.#now(), signatures: new Set() };
   }
 }

@@ -30,7 +30,7 @@ export interface ClientOptions {
 
 type Method = MethodDefinition<object, object>;
 
-/** What all calls of a client have in common. */
+/** State that all calls of a client share. */
 interface Calling {
   readonly replicas: ReplicaSet;
   readonly budget: DuplicateBudget;
@@ -67,11 +67,11 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
 
 /** A service serves where one of its replicas says so. */
 async function checkHealth(replicas: ReplicaSet, name: string, clock: ClockSampler | undefined): Promise<void> {
-  const asked: Replica[] = [];
-  for (let replica = await replicas.pick(); replica; replica = await replicas.pick(asked)) {
+  const checked: Replica[] = [];
+  for (let replica = await replicas.pick(); replica; replica = await replicas.pick(checked)) {
     await checkReplica(replicas, replica, clock);
     if (replica.state === 'serving') return;
-    asked.push(replica);
+    checked.push(replica);
   }
   throw new ServiceError('unavailable', { message: `${name} is not serving` });
 }
@@ -137,7 +137,7 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
       return;
     }
     replica.inFlight -= 1;
-    if (!error || hasAnswered(error)) calling.replicas.heard(replica);
+    if (!error || hasAnswered(error)) calling.replicas.noteAnswer(replica);
     else if (error.code === status.UNAVAILABLE) replica.state = 'away';
     if (error) done(fromGrpcError(error));
     else done(null, response);

@@ -29,7 +29,7 @@ export function serverCredentials(config: ClientConfig & { HOST: string }): Serv
 function refusePlaintext({ GRPC_ALLOW_PLAINTEXT: isAllowed }: ClientConfig, hosts: readonly string[], why: string): void {
   if (isAllowed || hosts.every(isThisMachine)) return;
   throw new ConfigurationError(
-    `These settings need attention:\n  GRPC_ALLOW_PLAINTEXT: ${why}, or GRPC_ALLOW_PLAINTEXT=true in a network that nobody else reads`,
+    `These settings need attention:\n  GRPC_ALLOW_PLAINTEXT: ${why}, or GRPC_ALLOW_PLAINTEXT=true in a private network`,
   );
 }
 

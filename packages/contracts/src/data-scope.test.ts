@@ -13,7 +13,7 @@ const scope: fc.Arbitrary<TableScope> = fc.record({
 const space = fc.constantFrom('', ' ', '\t', '  \n');
 
 test('what is formatted is read as the same, whatever the names hold', () => {
-  fc.assert(fc.property(scope, (given) => expect(parseTableScope(formatTableScope(given))).toEqual(given)));
+  fc.assert(fc.property(scope, (parsed) => expect(parseTableScope(formatTableScope(parsed))).toEqual(parsed)));
 });
 
 test('spaces between the parts mean nothing', () => {

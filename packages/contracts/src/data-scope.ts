@@ -37,7 +37,7 @@ const plain = /^[a-z_][a-z0-9_]*$/;
 const quoted = (name: string): string => (plain.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
 
 interface Reader {
-  /** Whether this very character comes next; then it is behind us. */
+  /** True if this very character comes next; then it is behind us. */
   take(character: string): boolean;
   name(): string | undefined;
   atEnd(): boolean;
@@ -51,18 +51,18 @@ const quotedName = /"((?:[^"\0]|"")+)"/y;
 const lowerCase = (name: string | undefined) => name?.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 function readerOf(text: string): Reader {
-  let place = 0;
+  let position = 0;
   const match = (pattern: RegExp): RegExpExecArray | null => {
-    pattern.lastIndex = place;
-    const found = pattern.exec(text);
-    if (found) place = pattern.lastIndex;
-    return found;
+    pattern.lastIndex = position;
+    const result = pattern.exec(text);
+    if (result) position = pattern.lastIndex;
+    return result;
   };
   return {
     take(character) {
       match(spaces);
-      if (text[place] !== character) return false;
-      place += 1;
+      if (text[position] !== character) return false;
+      position += 1;
       return true;
     },
     name() {
@@ -72,7 +72,7 @@ function readerOf(text: string): Reader {
     },
     atEnd() {
       match(spaces);
-      return place === text.length;
+      return position === text.length;
     },
   };
 }

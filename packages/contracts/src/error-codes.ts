@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 
-/** What kind of failure a caller sees in `error.type`. */
+/** The kind of failure in `error.type`. */
 export type ErrorType =
   | 'invalid_request'
   | 'authentication'
@@ -16,7 +16,7 @@ interface CodeDefinition {
   type: ErrorType;
   http: number;
   grpc: status;
-  /** What the caller is told when the place that failed has nothing better to say. */
+  /** The sentence for the caller where the error has none of its own. */
   message: string;
 }
 

@@ -14,7 +14,7 @@ export function checkReplica(replicas: ReplicaSet, replica: Replica, clock: Cloc
     const done = (error: GrpcError | null, response?: object) => {
       if (error) replica.state = stateAfter(error);
       else {
-        replicas.heard(replica);
+        replicas.noteAnswer(replica);
         replica.state = (response as { status: string }).status === 'SERVING' ? 'serving' : 'not serving';
       }
       resolve();

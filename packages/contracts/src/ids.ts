@@ -1,7 +1,7 @@
 import { processClock } from '@agent-service/runtime/clock';
 import { monotonicFactory } from 'ulid';
 
-/** What an identifier names, readable in its first letters. */
+/** The first letters of an identifier, which say what it names. */
 export type IdPrefix =
   | 'org'
   | 'usr'

@@ -19,7 +19,7 @@ export class Mac {
     this.#outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(hashBytes)]);
   }
 
-  /** Of the text followed by the bytes, in base64url. */
+  /** The code of the text followed by the bytes, in base64url. */
   of(text: string, body?: Uint8Array): string {
     const textBytes = Buffer.byteLength(text);
     const message = Buffer.allocUnsafe(blockBytes + textBytes + (body?.length ?? 0));

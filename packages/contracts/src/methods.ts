@@ -1,4 +1,4 @@
-/** What a proto says of a method, as far as we ask. */
+/** The options of a method in its proto. */
 interface Declared {
   options?: { idempotency_level: string };
 }

@@ -17,7 +17,7 @@ export const callersAndOperators = (needs: Pick<Policy, 'scope' | 'admin'> = {})
   ...needs,
 });
 export const operators: Policy = { services: [operatorService] };
-/** For these services themselves, on nobody's behalf. */
+/** For these services themselves, without a principal. */
 export const services = (...names: string[]): Policy => ({ services: names });
 
 /** Throws when the policy does not let this caller in. The gateway has asked before; this is the second lock. */

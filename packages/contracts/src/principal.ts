@@ -8,7 +8,7 @@ export interface Principal {
   readonly userId: string;
   /** The API key or OAuth application behind the token. */
   readonly credentialId: string;
-  /** What the caller may do: the credential's scopes, already cut to the role of its user. */
+  /** The caller's permissions: the credential's scopes, already cut to the role of its user. */
   readonly scopes: readonly string[];
   /** The administrator flag of the credential, which only counts while its user is an administrator. */
   readonly admin: boolean;
@@ -16,7 +16,7 @@ export interface Principal {
   readonly role?: Role | '';
 }
 
-/** Whoever sends a gRPC call: a service, and the caller it acts for, if any. */
+/** The sender of a gRPC call: a service, and the caller it acts for, if any. */
 export interface Caller {
   readonly service: string;
   readonly principal?: Principal | undefined;

@@ -23,7 +23,7 @@ export interface Replica {
   /** `away` and `silent` end with the next answer, `not serving` with the next health check. */
   state: 'serving' | 'not serving' | 'silent' | 'away';
   isChecking: boolean;
-  /** What calls of this replica are signed under; empty until it has said. */
+  /** Calls of this replica are signed under; empty until it has said. */
   challenge: string;
 }
 
@@ -33,7 +33,7 @@ export interface ReplicaSetOptions {
   readonly options: ChannelOptions;
   /** Asks a replica for its health and sets its state; never rejects. */
   readonly check: (replica: Replica) => Promise<void>;
-  /** Whether the first call waits for the first checks, as one must whose answer is compared with the clock that they set. */
+  /** True if the first call waits for the first checks, because its answer is compared with the clock that they set. */
   readonly isCheckedFirst: boolean;
 }
 
@@ -63,7 +63,7 @@ export class ReplicaSet {
     return this.#best(tried, among === 'all' ? 0 : ranks['not serving']);
   }
 
-  heard(replica: Replica): void {
+  noteAnswer(replica: Replica): void {
     replica.heardAt = performance.now();
     if (replica.state === 'silent' || replica.state === 'away') replica.state = 'serving';
   }
@@ -94,7 +94,7 @@ export class ReplicaSet {
   #look(): void {
     for (const replica of this.#replicas) if (isCheckDue(replica)) void this.check(replica);
     const isDue = performance.now() - this.#resolvedAt > resolveEveryMs;
-    // What is known stays in use while the names cannot be resolved.
+    // The known addresses stay in use while the names cannot be resolved.
     if (this.#settings.addresses.mayChange && isDue) this.#resolve().catch(() => undefined);
   }
 
@@ -105,12 +105,12 @@ export class ReplicaSet {
       (cause: unknown) => Promise.reject(new ServiceError('unavailable', { cause })),
     );
     if (this.#isClosed) throw new ServiceError('unavailable', { cause: new Error('the client is closed') });
-    const gone = this.#replicas.filter(({ target }) => !targets.includes(target));
+    const removed = this.#replicas.filter(({ target }) => !targets.includes(target));
     const known = this.#replicas.filter(({ target }) => targets.includes(target));
     const added = targets.filter((target) => !known.some((replica) => replica.target === target));
     this.#replicas = [...known, ...added.map((target) => this.#open(target))];
     // Calls under way end first: closing a channel only keeps new ones out.
-    for (const { channel } of gone) channel.close();
+    for (const { channel } of removed) channel.close();
   }
 
   #open(target: string): Replica {

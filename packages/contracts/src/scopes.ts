@@ -26,7 +26,7 @@ const memberScopes: readonly Scope[] = ['agents:read', 'agents:write', 'agents:c
 /** Users belong to the organization: a test credential must not end what is live. */
 const liveOnly: readonly Scope[] = ['users:write'];
 
-/** Whose credential it is. An application has no role: the scopes that it was given are its limit. */
+/** The owner of a credential. An application has no role: the scopes that it was given are its limit. */
 export interface Holder {
   readonly role?: Role | '' | undefined;
   readonly environment: Environment;
@@ -34,11 +34,11 @@ export interface Holder {
 
 /** Every scope that a credential of this holder may use. */
 export function scopesOfRole({ role, environment }: Holder): readonly Scope[] {
-  const held = role === 'member' ? memberScopes : allScopes;
-  return environment === 'live' ? held : held.filter((scope) => !liveOnly.includes(scope));
+  const scopesOfUser = role === 'member' ? memberScopes : allScopes;
+  return environment === 'live' ? scopesOfUser : scopesOfUser.filter((scope) => !liveOnly.includes(scope));
 }
 
-/** What remains of a credential's scopes under the present role of its user. */
+/** The part of a credential's scopes that the present role of its user allows. */
 export function cutToRole(scopes: readonly string[], holder: Holder): string[] {
   const allowed: readonly string[] = scopesOfRole(holder);
   return scopes.filter((scope) => allowed.includes(scope));

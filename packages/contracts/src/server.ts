@@ -22,7 +22,7 @@ import { headers, idempotencyText, staleCallError, text, toGrpcError } from './w
 
 const drainLimitMs = 8_000;
 
-/** What is checked of every call before its handler runs. */
+/** The checks of every call before its handler runs. */
 interface Gate {
   readonly verifier: CallVerifier;
   readonly challenges: Challenges;
@@ -39,7 +39,7 @@ interface Method {
   path: string;
   isRepeatable: boolean;
   rpc: Rpc<object, object>;
-  /** Reads are told by whoever asked for them, in the event of the request; here only when somebody looks closer. */
+  /** Reads appear in the log event of their request, so here they are logged at debug level only. */
   logLevel: 'debug' | 'info';
 }
 
@@ -109,7 +109,7 @@ async function answer(method: Method, grpc: ServerUnaryCall<Received, object>, r
   const caller = callerOf(method, grpc, gate);
   enforce(rpc.allow, caller);
   const call = new Call(grpc, caller, requestId, gate.ages.ageOf(text(grpc.metadata, headers.sent)));
-  // What was read after its caller had given up, as after a pause of this process, must not begin.
+  // A call that was read after its caller had given up, as after a pause of this process, must not begin.
   if (grpc.cancelled) throw new ServiceError('cancelled');
   call.checkDeadline();
   const parent = remoteContext(text(grpc.metadata, headers.traceparent));

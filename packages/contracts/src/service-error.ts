@@ -11,15 +11,15 @@ interface Failure {
   message?: string | undefined;
   /** Path of the offending field, as `data_scope.tables[0]`. */
   param?: string | undefined;
-  /** What a program may want to know; goes to the caller. */
+  /** Values for programs; sent to the caller. */
   details?: Record<string, unknown> | undefined;
-  /** What happened underneath; goes to the log only. */
+  /** The underlying error; goes to the log only. */
   cause?: unknown;
 }
 
 /**
- * The one error that crosses service boundaries. Whatever else is thrown becomes `internal`. However much is known about a failure,
- * the error keeps within 8 kB on the wire: a larger one would end the connection and every call on it.
+ * The one error that crosses service boundaries. Every other thrown value becomes `internal`. An error has at most 8 kB
+ * on the wire: a larger one would end the connection and every call on it.
  */
 export class ServiceError extends Error {
   override name = 'ServiceError';

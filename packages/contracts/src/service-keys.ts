@@ -5,7 +5,7 @@ import { ConfigurationError } from '@agent-service/runtime/config';
 export type KeyRing = ReadonlyMap<string, readonly string[]>;
 
 export interface ServiceKeysConfig {
-  /** The operator's secrets, from which every key is derived. Whoever has one can sign as any service. */
+  /** The operator's secrets, from which every key is derived. A process that has one can sign as any service. */
   readonly SERVICE_SECRET?: readonly string[] | undefined;
   /** The keys of one process. */
   readonly SERVICE_KEYS?: KeyRing | undefined;

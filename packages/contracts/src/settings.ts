@@ -6,7 +6,7 @@ const keyEntry = /^[a-z-]{1,40}:[A-Za-z0-9_-]{43}$/;
 
 /** Settings of every process that calls another. */
 export const clientSettings = {
-  /** The operator's. Of several the first signs, all are accepted. A service gets SERVICE_KEYS instead. */
+  /** The operator's secrets. The first signs, all are accepted. A service gets SERVICE_KEYS instead. */
   SERVICE_SECRET: setting
     .list()
     .refine(

@@ -55,7 +55,7 @@ describe('a signed call', () => {
     const own = new CallSigner(worker, 'answer-worker', 'agents').sign(call, undefined, undefined);
     expect(agents.verify(own, call)?.caller).toEqual({ service: 'answer-worker' });
     expect(agents.verify({ ...own, caller: own.caller.replace('answer-worker', 'operator') }, call)).toBeUndefined();
-    // A service that gives its own keys away lets others sign to itself, and to nobody else.
+    // A leaked receiving key lets others sign to its service only.
     const leaked = keysOf('agents', ['identity']);
     for (const name of ['operator', 'gateway']) expect(() => new CallSigner(leaked, name, 'identity')).toThrow(/no key/);
   });

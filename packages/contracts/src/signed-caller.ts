@@ -34,7 +34,7 @@ const voucherLifetimeMs = 10_000;
 const clockToleranceMs = 4_000;
 const mostRemembered = 1_000;
 
-/** What a signature covers besides who signs: which method is called with what, and under which of its challenges. */
+/** The call that a signature covers besides its signer. */
 export interface SignedCall {
   /** As `/agentservice.v1.IdentityService/UpdateUser`. */
   readonly path: string;
@@ -152,7 +152,7 @@ export class CallVerifier {
     return { caller: { service, principal: this.#decode(encoded) }, signature, challenge };
   }
 
-  /** Whether the gateway vouched for this principal, request and method a moment ago. */
+  /** True if the gateway vouched for this principal, request and method a moment ago. */
   #isVouched(bearer: string, { path, requestId }: Omit<SignedCall, 'challenge'>, principal: string, voucher: string): boolean {
     const [issuedAt = ''] = voucher.split('.', 1);
     const ageMs = this.#now() - Number.parseInt(issuedAt, 36);
@@ -171,12 +171,12 @@ export class CallVerifier {
 }
 
 function remember<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const made = make();
+  const cached = known.get(key);
+  if (cached !== undefined) return cached;
+  const value = make();
   if (known.size >= mostRemembered) known.clear();
-  known.set(key, made);
-  return made;
+  known.set(key, value);
+  return value;
 }
 
 function isSame(expected: string, received: string): boolean {

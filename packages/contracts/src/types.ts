@@ -16,7 +16,7 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
-/** What a client can call: the request as it is sent, the response as it is received. */
+/** The methods of a client: the request as it is sent, the response as it is received. */
 export type Client<Name extends ServiceName> = {
   [Method in keyof Methods<Services[Name]> as Uncapitalize<Method & string>]: (
     request: Sent<Services[Name][Method]>,
@@ -34,7 +34,7 @@ export interface Rpc<In, Out> {
   readonly handle: (request: In, call: Call) => Promise<Out>;
 }
 
-/** What a server provides: every method of the proto. */
+/** The handlers of a server: every method of the proto. */
 export type Implementation<Name extends ServiceName> = {
   [Method in keyof Methods<Services[Name]> as Uncapitalize<Method & string>]: Rpc<
     Received<Services[Name][Method]>,

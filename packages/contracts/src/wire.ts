@@ -9,7 +9,7 @@ export const headers = {
   caller: 'x-caller',
   /** The gateway's word for the principal of a call that another service makes. */
   voucher: 'x-voucher',
-  /** What the next call of this replica must be signed under. */
+  /** The challenge under which the next call of this replica must be signed. */
   challenge: 'x-challenge',
   requestId: 'x-request-id',
   /** The sender's name and monotonic clock: gRPC counts time from when the server reads the call, which may be long after. */
@@ -72,7 +72,7 @@ const transportCodes: Partial<Record<status, ErrorCode>> = {
   [status.UNAUTHENTICATED]: 'internal',
 };
 
-/** Whether a failure came from the server, and not from the way to it. */
+/** True if a failure came from the server, and not from the connection. */
 export const hasAnswered = ({ code, metadata }: GrpcError): boolean =>
   !(code in transportCodes) || (metadata?.get(headers.error).length ?? 0) > 0;
 
@@ -83,7 +83,7 @@ interface WireError {
   details: Record<string, unknown>;
 }
 
-/** What a failed call means on this side: the service's own error, or what became of the transport. */
+/** The error of a failed call: the service's own, or one for the failed transport. */
 export function fromGrpcError(cause: GrpcError): ServiceError {
   const sent = cause.metadata ? (json(cause.metadata, headers.error) as WireError | undefined) : undefined;
   if (sent && isErrorCode(sent.code)) {

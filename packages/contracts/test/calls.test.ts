@@ -48,7 +48,7 @@ function peerImplementation(): Implementation<'identity'> {
   const rest = Object.fromEntries(names.map((name) => [name, { allow: services('gateway'), handle: async () => ({}) }]));
   const noticed = Promise.withResolvers<void>();
   cancelled = noticed.promise;
-  const shown: Partial<Implementation<'identity'>> = {
+  const visible: Partial<Implementation<'identity'>> = {
     getUser: {
       allow: callers({ scope: 'users:read' }),
       handle: async ({ userId }, call) => {
@@ -87,7 +87,7 @@ function peerImplementation(): Implementation<'identity'> {
     },
     createOrganization: { allow: operators, handle: async () => ({}) },
   };
-  return { ...rest, ...shown } as Implementation<'identity'>;
+  return { ...rest, ...visible } as Implementation<'identity'>;
 }
 
 beforeAll(async () => {
@@ -312,7 +312,7 @@ describe('failures', () => {
     await stopped.stop();
   });
 
-  test('nobody at the address is an unavailable at once', async () => {
+  test('an address without a server is unavailable at once', async () => {
     const lonely = createClient('identity', { address: 'ipv4:127.0.0.1:1', as: 'gateway', config: config as unknown as ClientConfig });
     await expect(lonely.createUser({})).rejects.toMatchObject({ code: 'unavailable' });
     await expect(lonely.checkHealth()).rejects.toMatchObject({ code: 'unavailable' });

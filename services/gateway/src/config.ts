@@ -36,7 +36,7 @@ const schema = z.object({
   /** How long a request waits for its answer. */
   ANSWER_WAIT_SECONDS: setting.integer(60, 1, 3_600),
   TRUSTED_PROXIES: trustedProxies,
-  /** Of one address, other than trusted proxies. */
+  /** Limit for one address; trusted proxies have none. */
   CONNECTIONS_PER_ADDRESS: setting.integer(5_000, 1, 1_000_000),
   /** Where callers reach this API, for the OpenAPI document; relative to the document itself unless set. */
   PUBLIC_URL: setting.url('http:', 'https:').default('/'),

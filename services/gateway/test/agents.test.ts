@@ -30,14 +30,14 @@ const required = { name: 'Sales', system_prompt: 'Answer.', data_scope: { tables
 
 describe('POST /v1/agents', () => {
   test('answers with the stated fields, and says to agents what was left out', async () => {
-    const seen: unknown[] = [];
+    const received: unknown[] = [];
     peer.agents.createAgent = (request) => {
-      seen.push(request);
+      received.push(request);
       return usualAgents().createAgent(request, undefined as never);
     };
     const { status, body } = await call('POST', '/v1/agents', required);
     expect([status, body]).toEqual([201, { data: { id: 'agt_1', name: 'Sales', status: 'draft', created_at: agent.createdAt } }]);
-    expect(seen).toEqual([
+    expect(received).toEqual([
       {
         name: 'Sales',
         sourceTemplateId: '',
@@ -155,14 +155,14 @@ describe('GET /v1/agents/{agent_id}', () => {
 
 describe('PATCH /v1/agents/{agent_id}', () => {
   async function patched(json: object, headers: Record<string, string> = {}): Promise<Record<string, unknown>> {
-    const seen: Record<string, unknown>[] = [];
+    const received: Record<string, unknown>[] = [];
     peer.agents.updateAgent = (request) => {
       // Fields that a proto marks as optional stand beside their names.
-      seen.push(Object.fromEntries(Object.entries(request).filter(([name, value]) => !name.startsWith('_') && value !== null)));
+      received.push(Object.fromEntries(Object.entries(request).filter(([name, value]) => !name.startsWith('_') && value !== null)));
       return usualAgents().updateAgent(request, undefined as never);
     };
     expect((await call('PATCH', '/v1/agents/agt_9', json, headers)).status).toBe(200);
-    return seen[0] ?? {};
+    return received[0] ?? {};
   }
 
   test('answers with the stated fields and the new ETag', async () => {
@@ -221,7 +221,7 @@ describe('PATCH /v1/agents/{agent_id}', () => {
     ['"3"', [3]],
     ['"3", "4"', [3, 4]],
     ['*', []],
-    // Tags that are nobody's must not become a change without a condition.
+    // Tags that match no version must not become a change without a condition.
     ['W/"3"', [0]],
     ['"other"', [0]],
   ])('If-Match: %s asks agents for the versions %j', async (tag, versions) => {
@@ -244,18 +244,18 @@ describe('PATCH /v1/agents/{agent_id}', () => {
 
 describe('lists', () => {
   test('of agents pass their filters on', async () => {
-    const seen: object[] = [];
+    const received: object[] = [];
     peer.agents.listAgents = async (request) => {
-      seen.push(request);
+      received.push(request);
       return { agents: [agent], page: { total: 41, nextCursor: 'next' } };
     };
     const { body } = await call('GET', '/v1/agents?limit=100&category=&status=draft&search=50%25&cursor=c');
-    expect(seen[0]).toMatchObject({ page: { limit: 100, cursor: 'c' }, category: '', status: 'draft', search: '50%' });
+    expect(received[0]).toMatchObject({ page: { limit: 100, cursor: 'c' }, category: '', status: 'draft', search: '50%' });
     expect(body.meta).toEqual({ total: 41, next_cursor: 'next', request_id: expect.any(String) });
     expect(Object.keys(body.data[0])).toEqual(['id', 'name', 'description', 'category', 'status', 'model', 'created_at', 'updated_at']);
     await call('GET', '/v1/agents');
-    expect(seen[1]).toMatchObject({ page: { limit: 20, cursor: '' }, status: '', search: '' });
-    expect(seen[1]).not.toHaveProperty('category');
+    expect(received[1]).toMatchObject({ page: { limit: 20, cursor: '' }, status: '', search: '' });
+    expect(received[1]).not.toHaveProperty('category');
   });
 
   test('of conversations have the stated fields', async () => {
@@ -327,8 +327,8 @@ describe('one message', () => {
     });
     const query = { statement: 'select 1', tables: ['orders'], rows: 1, durationMs: 12 };
     const usual = peer.agents.getMessage;
-    peer.agents.getMessage = async (request, asked) => {
-      const { message } = await usual(request, asked);
+    peer.agents.getMessage = async (request, requests) => {
+      const { message } = await usual(request, requests);
       return { message: { ...message, queries: [query] } };
     };
     const { queries } = (await call('GET', '/v1/agents/agt_1/messages/msg_7')).body.data;

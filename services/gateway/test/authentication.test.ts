@@ -48,29 +48,29 @@ describe('tokens', () => {
   });
 
   test('garbage is refused without a look-up', async () => {
-    let asked = 0;
+    let calls = 0;
     peer.script.authenticate = async ({ tokens }) => {
-      asked += 1;
+      calls += 1;
       return { results: tokens.map(() => ({ refusal: 'invalid_token' })) };
     };
     for (const token of ['sa_live_x', `${apiKey('g').slice(0, -1)}!`, 'x', 'sa_prod_abc'])
       expectError(await withHeader(`Bearer ${token}`), 401, 'invalid_token');
-    expect(asked).toBe(0);
+    expect(calls).toBe(0);
   });
 
   test('an API key or an access token is let in, and the service sees who it is', async () => {
     const principal = caller('p', { scopes: ['users:read'], admin: false, role: 'member' });
     admit(peer, { [apiKey('p')]: principal, 'p.p.p': principal });
-    const seen: unknown[] = [];
+    const received: unknown[] = [];
     peer.script.listUsers = async (_request, call) => {
-      seen.push(call.tenant, call.requestId);
+      received.push(call.tenant, call.requestId);
       return { users: [], page: { total: 0, nextCursor: '' } };
     };
     for (const token of [apiKey('p'), 'p.p.p']) {
       const answer = await ask(gateway.url, '/v1/users', { token, headers: { 'x-request-id': 'my-id' } });
       expect(answer.body).toEqual({ data: [], meta: { total: 0, next_cursor: null, request_id: 'my-id' } });
     }
-    expect(seen).toEqual([principal, 'my-id', principal, 'my-id']);
+    expect(received).toEqual([principal, 'my-id', principal, 'my-id']);
   });
 });
 
@@ -116,7 +116,7 @@ describe('while the services behind are away', () => {
     own = await startGateway(peer, redisUrl);
   });
 
-  test('nobody new is let in: 503 with Retry-After, and when it is back all is well', async () => {
+  test('no new token is accepted: 503 with Retry-After, until identity is back', async () => {
     await peer.stop();
     try {
       for (const token of [apiKey('w'), 'w.w.w']) {
@@ -144,9 +144,9 @@ describe('while the services behind are away', () => {
 
 test('a caller revoked while the body was on its way is refused', async () => {
   let revoked = false;
-  let asked = 0;
+  let calls = 0;
   peer.script.authenticate = async ({ tokens }) => {
-    asked += 1;
+    calls += 1;
     return { results: tokens.map(() => (revoked ? { refusal: 'token_revoked' } : { principal: { ...caller('s'), scopes: everyScope } })) };
   };
   let created = 0;
@@ -161,7 +161,7 @@ test('a caller revoked while the body was on its way is refused', async () => {
   });
   const status = new Promise((resolve) => sending.on('response', (response) => resolve(response.resume().statusCode)));
   sending.write('{"name":"Ada",');
-  while (asked === 0) await new Promise(setImmediate);
+  while (calls === 0) await new Promise(setImmediate);
   revoked = true;
   const over = performance.now() + 1_100;
   while (performance.now() < over) await ask(gateway.url, '/livez');

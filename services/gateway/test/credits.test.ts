@@ -75,7 +75,7 @@ describe('GET /v1/credits/usage', () => {
   test('an empty cursor is no cursor', async () => expectError(await read('?cursor='), 400, 'invalid_cursor'));
 });
 
-describe('a user of nobody', () => {
+describe('a user of no organization', () => {
   const usual = () => peer.script.getUser;
   const kept = { getUser: undefined as ReturnType<typeof usual> };
   beforeAll(() => {

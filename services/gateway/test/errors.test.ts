@@ -130,7 +130,7 @@ describe('bodies', () => {
     expect([chunked.status, ((await chunked.json()) as { error: { code: string } }).error.code]).toEqual([413, 'payload_too_large']);
   });
 
-  test('text that can not be stored is 400', async () => {
+  test('text that cannot be stored is 400', async () => {
     for (const name of ['a\0b', '\ud800']) {
       const body = JSON.stringify({ ...valid, name });
       expectError(await post('/v1/users', { body, headers: { 'content-type': 'application/json' } }), 400, 'invalid_request');
@@ -157,7 +157,7 @@ describe('bodies', () => {
       for (const field of Object.keys(body.shape)) {
         const wrong = await ask(gateway.url, target, { method, token, json: { ...example, [field]: [[1]] } });
         expectError(wrong, 400, 'invalid_request');
-        // Of a list of texts it is the entry that is wrong.
+        // In a list of texts the entry is at fault.
         expect(wrong.body.error.param.split('[')[0]).toBe(field);
       }
     }
@@ -176,7 +176,7 @@ describe('bodies', () => {
     }
   });
 
-  test('a caller that goes away in the middle of a body harms nobody', async () => {
+  test('a caller that disconnects in the middle of a body harms no other', async () => {
     const head = `POST /v1/users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"na`;
     const socket = connect(gateway.port, '127.0.0.1');
     await new Promise<void>((resolve) => socket.write(head, () => resolve()));

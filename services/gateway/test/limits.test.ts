@@ -219,7 +219,7 @@ test('Redis counts exactly as the pure rule does', async () => {
       for (const [index, rules] of all.entries()) {
         const here = await local.take(rules);
         expect(there[index]?.allowed).toBe(here.allowed);
-        expect(there[index]?.standings.map(({ count }) => count)).toEqual(here.standings.map(({ count }) => count));
+        expect(there[index]?.states.map(({ count }) => count)).toEqual(here.states.map(({ count }) => count));
       }
     }),
     { numRuns: 30 },

@@ -19,7 +19,7 @@ import { until } from './support/until.ts';
 
 const token = apiKey('m');
 const path = '/v1/agents/agt_1/messages';
-/** Of the second gateway; the first is patient. */
+/** The wait limit of the second gateway; the first waits longer. */
 const waitSeconds = 2;
 
 const unlimited = { RATE_LIMIT_MESSAGES_PER_MINUTE: '100000' };
@@ -155,7 +155,7 @@ describe('a message that is waited for', () => {
     expect(performance.now() - began).toBeGreaterThan(900);
   });
 
-  test('minds no replies that come twice, late, out of turn or for nobody', async () => {
+  test('ignores replies that come twice, late, out of order or for no waiting request', async () => {
     peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
     const channels = new Set<string>();
     peer.agents.start = ({ answerId, replyChannel }) => {
@@ -213,7 +213,7 @@ describe('a message that is waited for', () => {
     },
   );
 
-  test('that failed for a reason nobody knows is a 500, and says nothing of it', async () => {
+  test('that failed for an unknown reason is a 500 without the reason', async () => {
     answering(({ answerId }) => answerMessage(answerId, { status: 'failed', failure: { code: 'boom', message: 'a secret' } }));
     const answer = await post();
     expectError(answer, 500, 'internal');

@@ -87,7 +87,7 @@ describe('a streamed answer', () => {
     await until(async () => (await waitedFor()) === 0);
   });
 
-  test('begins anew with another attempt, and hears no more of the one before', async () => {
+  test('begins again with another attempt, and drops the rest of the one before', async () => {
     const { item, reader, send } = await begin();
     send({ kind: 'started', attempt: 1 }, { kind: 'delta', attempt: 1, text: 'old' });
     send({ kind: 'started', attempt: 2 }, { kind: 'delta', attempt: 1, text: ' older' }, { kind: 'delta', attempt: 2, text: 'new' });
@@ -162,7 +162,7 @@ describe('a streamed answer', () => {
     await until(async () => (await waitedFor()) === 1);
     reader.leave();
     await until(async () => (await waitedFor()) === 0);
-    send({ kind: 'delta', attempt: 1, text: 'to nobody' });
+    send({ kind: 'delta', attempt: 1, text: 'to no reader' });
     expect((await ask(gateway.url, '/livez')).status).toBe(200);
   });
 });

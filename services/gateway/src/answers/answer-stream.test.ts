@@ -37,12 +37,12 @@ async function textOf(reader: IncomingMessage): Promise<string> {
 const ended = { kind: 'ended' as const, id: 'msg_1', message: answerMessage('msg_1') };
 const delta = (text: string, attempt = 1) => ({ kind: 'delta' as const, id: 'msg_1', attempt, text });
 const endedWith = (content: string) => ({ ...ended, message: answerMessage('msg_1', { content }) });
-const begun = (attempt: number) => ({ kind: 'started' as const, id: 'msg_1', attempt });
+const startedReply = (attempt: number) => ({ kind: 'started' as const, id: 'msg_1', attempt });
 
 describe('an answer’s stream', () => {
   test('keeps what comes before its head is out', async () => {
     const stream = new AnswerStream({ requestId: 'r', now: Date.now });
-    for (const reply of [begun(1), delta('a'), endedWith('ab')]) stream.take(reply);
+    for (const reply of [startedReply(1), delta('a'), endedWith('ab')]) stream.take(reply);
     const { response, reader } = await connected();
     const [text, end] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
     expect(text.match(/^event: .*/gm)).toEqual(['event: started', 'event: delta', 'event: completed']);
@@ -61,7 +61,7 @@ describe('an answer’s stream', () => {
     at(14);
     at(15);
     at(29);
-    stream.take(begun(1));
+    stream.take(startedReply(1));
     at(30);
     at(43);
     at(44);
@@ -76,30 +76,31 @@ describe('an answer’s stream', () => {
     const stream = new AnswerStream({ requestId: 'r', now: Date.now, maxUnreadBytes: 64 * 1024 });
     const { response, reader } = await connected();
     const written = stream.writeTo(response, accepted);
-    stream.take(begun(1));
+    stream.take(startedReply(1));
     const piece = 'x'.repeat(16 * 1024);
     let most = 0;
-    // What the kernel takes is let through first; the loop must be able to empty Node's own buffer.
+    // The kernel's buffer fills first; the loop must be able to empty Node's own buffer.
     for (let round = 0; round < 2_000; round += 1) {
       stream.take(delta(`${round}:${piece}`));
       most = Math.max(most, response.writableLength);
       if (round % 10 === 0) await new Promise(setImmediate);
     }
     expect(most).toBeLessThan(64 * 1024 + 4 * piece.length);
-    stream.take(begun(2));
+    stream.take(startedReply(2));
     stream.take(ended);
     const [text, end] = await Promise.all([textOf(reader), written]);
     const rounds = [...text.matchAll(/"text":"(\d+):/g)].map(([, round]) => Number(round));
-    // What came is a beginning, without holes.
+    // The received text is a prefix of the answer, without gaps.
     expect(rounds.length).toBeLessThan(2_000);
     expect(rounds).toEqual(rounds.map((_, index) => index));
     expect(text.match(/^event: (?!delta).*/gm)).toEqual(['event: started', 'event: started', 'event: completed']);
     expect(end.cut).toBe(false);
   }, 20_000);
 
-  test('passes on that the same attempt begins anew', async () => {
+  test('reports that the same attempt begins again', async () => {
     const stream = new AnswerStream({ requestId: 'r', now: Date.now });
-    for (const reply of [begun(1), delta('Half an'), begun(1), delta('A whole'), endedWith('A whole one')]) stream.take(reply);
+    for (const reply of [startedReply(1), delta('Half an'), startedReply(1), delta('A whole'), endedWith('A whole one')])
+      stream.take(reply);
     const { response, reader } = await connected();
     const [text] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
     expect(text.match(/^event: .*|"text":"[^"]*"/gm)).toEqual([
@@ -115,7 +116,7 @@ describe('an answer’s stream', () => {
 
   test('voids before its end what is no beginning of the answer', async () => {
     const stream = new AnswerStream({ requestId: 'r', now: Date.now });
-    for (const reply of [begun(1), delta('Half an'), endedWith('A whole one')]) stream.take(reply);
+    for (const reply of [startedReply(1), delta('Half an'), endedWith('A whole one')]) stream.take(reply);
     const { response, reader } = await connected();
     const [text] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
     expect(text.match(/^event: .*/gm)).toEqual(['event: started', 'event: delta', 'event: started', 'event: completed']);
@@ -123,7 +124,7 @@ describe('an answer’s stream', () => {
 
   test('that ends before its answer does not say that this has failed', async () => {
     const stream = new AnswerStream({ requestId: 'r', now: Date.now });
-    stream.take(begun(1));
+    stream.take(startedReply(1));
     stream.end('expired');
     const { response, reader } = await connected();
     const [text] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
@@ -141,13 +142,13 @@ describe('an answer’s stream', () => {
     const written = stream.writeTo(response, accepted);
     reader.destroy();
     expect((await written).cut).toBe(true);
-    for (const reply of [begun(1), delta('a'), ended]) stream.take(reply);
+    for (const reply of [startedReply(1), delta('a'), ended]) stream.take(reply);
     stream.end('expired');
     stream.tick(Number.MAX_SAFE_INTEGER);
     expect(closed).toBe(1);
   });
 
-  test('that nobody is there for any more ends at once', async () => {
+  test('ends at once if its reader has left', async () => {
     const { response, reader } = await connected();
     reader.destroy();
     await until(() => response.destroyed);

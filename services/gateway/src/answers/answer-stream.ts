@@ -8,7 +8,7 @@ import { type Accepted, failureOf, goesOn, notThereYet, removed } from './failur
 import type { Waiter } from './waits.ts';
 
 const heartbeatMs = 15_000;
-/** Of a reader that is this far behind, deltas are dropped. */
+/** A reader that is this far behind gets no deltas. */
 const maxUnreadBytes = 256 * 1024;
 /** How long a reader may take for the end, once it is written. */
 const lingerMs = 30_000;
@@ -21,7 +21,7 @@ interface AnswerStreamOptions {
 
 type Event = 'started' | 'delta' | 'tool' | 'completed' | 'failed' | 'detached';
 
-/** One answer as server-sent events. What comes before the head is out is kept for then. */
+/** One answer as server-sent events. Replies that arrive before the response head is written are queued. */
 export class AnswerStream implements Waiter {
   readonly #options: Required<AnswerStreamOptions>;
   readonly #progress = new Progress();
@@ -111,7 +111,7 @@ export class AnswerStream implements Waiter {
       this.#fail(failure);
       return;
     }
-    // Its beginning may have been lost on the way, and with it the word that what was told is void.
+    // The `started` reply may be lost, and with it the notice that the earlier deltas are void.
     if (this.#progress.attempt === 0 || !this.#progress.isPrefixOf(message.content)) this.#started(this.#progress.attempt || 1);
     this.#write('completed', toMessage(message));
     this.#finish();
@@ -124,7 +124,7 @@ export class AnswerStream implements Waiter {
     this.#finish();
   }
 
-  /** The answer goes on, which to its reader is no failure. */
+  /** Ends the stream while the work continues, which is no failure for the reader. */
   #detach(): void {
     if (!this.#isOpen) return;
     this.#error = notThereYet(this.#accepted);
@@ -132,7 +132,7 @@ export class AnswerStream implements Waiter {
     this.#finish();
   }
 
-  /** Who does not read is not waited for without end. */
+  /** Closes the connection of a reader that does not read the end in time. */
   #finish(): void {
     const response = this.#response as ServerResponse;
     response.end();

@@ -3,9 +3,9 @@ import { traceHeaders } from '@agent-service/runtime';
 import { AnswerStream } from './answer-stream.ts';
 import { failureOf, notThereYet, removed } from './failures.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
-import type { AnswerKey, Standing, Waiter, Waits } from './waits.ts';
+import type { AnswerKey, AnswerState, Waiter, Waits } from './waits.ts';
 
-/** What somebody asks an agent. */
+/** A message of a caller to an agent. */
 export interface Question {
   readonly agentId: string;
   readonly conversationId: string;
@@ -20,21 +20,21 @@ interface StreamedAnswer {
   readonly stream: AnswerStream;
 }
 
-/** Sends messages, and waits for their answers as callers wish. */
+/** Sends messages and waits for their answers. */
 export interface Answers {
-  /** Until the answer is there, with a limit. */
-  wait(question: Question, call: CallContext, gone: AbortSignal): Promise<AnswerMessage>;
-  /** Until it is accepted, and answers with how it stands then. */
-  accept(question: Question, call: CallContext, gone: AbortSignal): Promise<AnswerMessage>;
-  /** Until it is accepted; the rest comes by the stream. */
-  stream(question: Question, call: CallContext, gone: AbortSignal): Promise<StreamedAnswer>;
+  /** Waits for the answer, up to the wait limit. */
+  wait(question: Question, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
+  /** Waits for the acceptance only, and returns the message with its status. */
+  accept(question: Question, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
+  /** Waits for the acceptance; the stream writes the answer. */
+  stream(question: Question, call: CallContext, disconnected: AbortSignal): Promise<StreamedAnswer>;
 }
 
-interface AnswersParts {
+interface AnswersDeps {
   readonly start: (start: Start) => Promise<StartedAnswer>;
   /** Ends an answer without a charge, if it has no result yet; never fails. */
   readonly cancel: (agentId: string, answerId: string, call: CallContext) => Promise<void>;
-  readonly read: (key: AnswerKey) => Promise<Standing>;
+  readonly read: (key: AnswerKey) => Promise<AnswerState>;
   readonly waits: Waits;
   /** Where this process listens for replies. */
   readonly replyChannel: string;
@@ -44,27 +44,33 @@ interface AnswersParts {
 
 /** How long a message may take to be accepted. */
 const startWithinMs = 10_000;
-/** Beyond the answer's deadline, for the word that it has passed. */
+/** Time after the answer's deadline in which the notice of it can arrive. */
 const deadlineGraceMs = 10_000;
 
 type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'gone' | 'left' };
 
-export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs, now }: AnswersParts): Answers {
+export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs, now }: AnswersDeps): Answers {
   /**
-   * Sends the message, unless its caller leaves before. Who leaves while it is being accepted has been told nothing of it: it is
-   * cancelled, but for one with an Idempotency-Key, whose caller comes back to it.
+   * Sends the message, unless its caller disconnects before. A caller that disconnects during the acceptance does not know the message's id, so the
+   * answer is cancelled, except under an Idempotency-Key, with which the caller can repeat the request.
    */
-  async function startFor(gone: AbortSignal, item: StartItem, call: CallContext): Promise<StartedAnswer> {
-    const started = await start({ item, gone, expiresAt: performance.now() + startWithinMs });
-    if (gone.aborted && !started.attached && !call.idempotency) await cancel(item.agentId as string, started.answerId, call);
+  async function startFor(disconnected: AbortSignal, item: StartItem, call: CallContext): Promise<StartedAnswer> {
+    const started = await start({ item, disconnected, expiresAt: performance.now() + startWithinMs });
+    if (disconnected.aborted && !started.attached && !call.idempotency) await cancel(item.agentId as string, started.answerId, call);
     return started;
   }
 
-  /** Begins to listen, sends the message, and says since when and how long to wait. */
-  async function begin(gone: AbortSignal, item: StartItem, call: CallContext, waiter: Waiter, until: (started: StartedAnswer) => number) {
+  /** Listens for replies before the message is sent, so that none is missed. */
+  async function begin(
+    disconnected: AbortSignal,
+    item: StartItem,
+    call: CallContext,
+    waiter: Waiter,
+    until: (started: StartedAnswer) => number,
+  ) {
     const wait = waits.open(keyOf(principalOf(call), item.answerId as string), waiter);
     try {
-      const started = await startFor(gone, item, call);
+      const started = await startFor(disconnected, item, call);
       if (started.attached) call.onReplayed?.();
       wait.accepted(started.answerId, until(started), started.attached);
       return { started, wait };
@@ -75,39 +81,39 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
   }
 
   return {
-    async wait(question, call, gone) {
+    async wait(question, call, disconnected) {
       const { promise, resolve } = Promise.withResolvers<End>();
       const leave = () => resolve({ reason: 'left' });
-      gone.addEventListener('abort', leave, { once: true });
-      if (gone.aborted) leave();
+      disconnected.addEventListener('abort', leave, { once: true });
+      if (disconnected.aborted) leave();
       const waiter: Waiter = {
         take: (reply) => reply.kind === 'ended' && resolve({ message: reply.message }),
         end: (reason) => resolve({ reason }),
       };
       const item = itemOf(question, call, replyChannel, false);
-      const { started, wait } = await begin(gone, item, call, waiter, () => now() + waitMs);
+      const { started, wait } = await begin(disconnected, item, call, waiter, () => now() + waitMs);
       const end = await promise;
       wait.close();
       return messageOf(end, started);
     },
-    async accept(question, call, gone) {
+    async accept(question, call, disconnected) {
       const item = itemOf(question, call, '', false);
-      const started = await startFor(gone, item, call);
+      const started = await startFor(disconnected, item, call);
       if (!started.attached) return queued(question, started);
       call.onReplayed?.();
       const { message } = await read(keyOf(principalOf(call), started.answerId));
       if (!message) throw removed({ messageId: started.answerId, conversationId: started.conversationId });
       return message;
     },
-    async stream(question, call, gone) {
+    async stream(question, call, disconnected) {
       const stream = new AnswerStream({ requestId: call.requestId, now });
       const item = itemOf(question, call, replyChannel, true);
       const until = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
-      const { started, wait } = await begin(gone, item, call, stream, until);
+      const { started, wait } = await begin(disconnected, item, call, stream, until);
       const close = () => wait.close();
-      gone.addEventListener('abort', close, { once: true });
+      disconnected.addEventListener('abort', close, { once: true });
       stream.onClose(close);
-      if (gone.aborted) wait.close();
+      if (disconnected.aborted) wait.close();
       return { started, stream };
     },
   };
@@ -145,7 +151,7 @@ function messageOf(end: End, { answerId: messageId, conversationId }: StartedAns
   throw end.reason === 'gone' ? removed({ messageId, conversationId }) : notThereYet({ messageId, conversationId });
 }
 
-/** An answer that nobody has begun yet. */
+/** An answer that no worker has begun. */
 const queued = ({ agentId }: Question, { answerId, conversationId, model, createdAt }: StartedAnswer): AnswerMessage => ({
   id: answerId,
   conversationId,

@@ -8,7 +8,7 @@ export interface Accepted {
 
 const detailsOf = ({ messageId, conversationId }: Accepted) => ({ message_id: messageId, conversation_id: conversationId });
 
-/** Why this answer is none; undefined for one that completed. */
+/** The error that this answer ended with; undefined if it completed. */
 export function failureOf({ id, conversationId, status, failure }: AnswerMessage): ServiceError | undefined {
   if (status === 'completed') return undefined;
   const details = detailsOf({ messageId: id, conversationId });
@@ -18,19 +18,19 @@ export function failureOf({ id, conversationId, status, failure }: AnswerMessage
   return new ServiceError('internal', { details, cause: new Error(`an answer failed with ${failure?.code}`) });
 }
 
-/** What a reader is told whom we let go before the answer is there. */
+/** Details for a caller whose wait ends before the answer. */
 export const goesOn = (accepted: Accepted) => ({ ...detailsOf(accepted), status: 'running' });
 
-/** Nobody waits any longer; the work goes on. */
+/** The wait is over; the work continues. */
 export const notThereYet = (accepted: Accepted) => new ServiceError('answer_timeout', { details: goesOn(accepted) });
 
 /** The code's own message promises an answer, which does not come any more after the deadline. */
 function tooLate(message: string, details: object): ServiceError {
-  const said = message === '' || message === errorCodes.answer_timeout.message ? tooLateMessage : message;
-  return new ServiceError('answer_timeout', { message: said, details: { ...details, status: 'failed' } });
+  const text = message === '' || message === errorCodes.answer_timeout.message ? tooLateMessage : message;
+  return new ServiceError('answer_timeout', { message: text, details: { ...details, status: 'failed' } });
 }
 
 const tooLateMessage = 'The answer took longer than it may. No credits were charged.';
 
-/** What was accepted is gone, which only happens with its agent. */
+/** The answer was deleted, which only happens together with its agent. */
 export const removed = (accepted: Accepted) => new ServiceError('agent_deleted', { details: detailsOf(accepted) });

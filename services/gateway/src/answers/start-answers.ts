@@ -16,29 +16,29 @@ const maxCharacters = 2_000_000;
 /** A message on its way to agents. */
 export interface Start {
   readonly item: StartItem;
-  /** Aborted when its caller has left: what was not sent by then is not sent at all. */
-  readonly gone: AbortSignal;
-  /** When its caller is told that it took too long, by `performance.now()`. */
+  /** Aborted when the caller disconnects: a message that was not sent by then is not sent. */
+  readonly disconnected: AbortSignal;
+  /** When the caller's request times out, by `performance.now()`. */
   readonly expiresAt: number;
 }
 
-/** Hands messages to agents, many of a tenant in one call. Answers with what was accepted, or throws what was refused. */
+/** Sends messages to agents in batches of one tenant. Returns the accepted answer, or throws the refusal. */
 export function createStarts(agents: Agents): (start: Start) => Promise<StartedAnswer> {
   const send = async (starts: Start[]): Promise<(StartedAnswer | Error)[]> => {
     const now = performance.now();
     const items = starts.map(({ item, expiresAt }) => ({ ...item, timeLeftMs: Math.ceil(expiresAt - now) }));
-    const everyone = whenAllHaveLeft(starts);
-    // A batch is nobody's request in particular: callers, keys and traces travel in its items.
-    const context = { requestId: randomUUID(), expiresAt: now + limitMs, signal: everyone.signal };
+    const allCallers = abortedWithAll(starts);
+    // A batch mixes requests: callers, keys and traces travel in its items.
+    const context = { requestId: randomUUID(), expiresAt: now + limitMs, signal: allCallers.signal };
     try {
       const { results } = await withCall(context, () => agents.startAnswer({ items }));
       return results.map(outcome);
     } finally {
-      everyone.forget();
+      allCallers.forget();
     }
   };
   const batcher = createBatcher<Start, StartedAnswer>({
-    // While agents was slow they have waited here.
+    // Messages may have waited here while agents was slow.
     run: async (starts) => {
       const refusals = starts.map(refusalOf);
       const sent = starts.filter((_, index) => refusals[index] === undefined);
@@ -56,25 +56,25 @@ export function createStarts(agents: Agents): (start: Start) => Promise<StartedA
   return (start) => batcher.add(start).catch((cause: unknown) => Promise.reject(ServiceError.from(cause)));
 }
 
-/** Why the message is not sent any more. */
-function refusalOf({ gone, expiresAt }: Start): ServiceError | undefined {
-  if (gone.aborted) return new ServiceError('cancelled');
+/** Why the message is no longer sent. */
+function refusalOf({ disconnected, expiresAt }: Start): ServiceError | undefined {
+  if (disconnected.aborted) return new ServiceError('cancelled');
   return performance.now() >= expiresAt ? new ServiceError('deadline_exceeded') : undefined;
 }
 
-/** A signal that is aborted when nobody is left of these, whose call can then be cancelled. */
-function whenAllHaveLeft(starts: readonly Start[]): { readonly signal: AbortSignal; forget(): void } {
+/** A signal that is aborted when all of these callers have disconnected: their call can then be cancelled. */
+function abortedWithAll(starts: readonly Start[]): { readonly signal: AbortSignal; forget(): void } {
   const abort = new AbortController();
   let left = starts.length;
   const leave = () => {
     left -= 1;
     if (left === 0) abort.abort();
   };
-  for (const { gone } of starts) gone.addEventListener('abort', leave, { once: true });
+  for (const { disconnected } of starts) disconnected.addEventListener('abort', leave, { once: true });
   return {
     signal: abort.signal,
     forget: () => {
-      for (const { gone } of starts) gone.removeEventListener('abort', leave);
+      for (const { disconnected } of starts) disconnected.removeEventListener('abort', leave);
     },
   };
 }

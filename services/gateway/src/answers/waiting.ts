@@ -5,15 +5,15 @@ import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
 import { type Answers, createAnswers } from './answers.ts';
 import { createStarts } from './start-answers.ts';
-import { type AnswerKey, type Standing, Waits } from './waits.ts';
+import { type AnswerKey, type AnswerState, Waits } from './waits.ts';
 
 const tickMs = 200;
 const drainMs = 8_000;
 const cancelLimitMs = 5_000;
-/** What the process allows for it. */
+/** The process's limit for the drain. */
 export const waitingDrainLimitMs = 9_000;
 
-interface WaitingParts {
+interface WaitingDeps {
   readonly agents: Client<'agents'>;
   readonly redis: RedisConnections;
   readonly waitMs: number;
@@ -21,15 +21,15 @@ interface WaitingParts {
 
 interface Waiting {
   readonly answers: Answers;
-  /** Lets those who wait have their answers within the limit; then tells them where to read them. */
+  /** Gives waiting requests some time to get their answers; then tells them where to read them. */
   stop(): Promise<void>;
 }
 
-/** Opens this process's reply channel and the waiting room behind it. */
-export async function startWaiting(process: ProcessContext, { agents, redis, waitMs }: WaitingParts): Promise<Waiting> {
+/** Opens this process's reply channel and registers waits for its replies. */
+export async function startWaiting(process: ProcessContext, { agents, redis, waitMs }: WaitingDeps): Promise<Waiting> {
   const { now } = process.clock;
-  const read = createStandings(agents, process.logger);
-  // The room is there before the channel, which may deliver while it is being opened.
+  const read = createStateReader(agents, process.logger);
+  // The channel may deliver while it is being opened.
   let lastGapAt = () => 0;
   const waits = new Waits({ read, now, lastGapAt: () => lastGapAt() });
   const channel = await openChannel<Reply>(process, redis, 'replies', (replies) => waits.deliver(replies));
@@ -54,7 +54,7 @@ export async function startWaiting(process: ProcessContext, { agents, redis, wai
   };
 }
 
-/** What fails here only costs the organization an answer that nobody reads. */
+/** Logs a failure only: it costs the organization an answer that no caller reads. */
 const createCancel =
   (agents: Client<'agents'>, logger: Logger) =>
   async (agentId: string, messageId: string, { requestId, principal }: CallContext): Promise<void> => {
@@ -71,16 +71,16 @@ const maxItems = 500;
 const concurrency = 4;
 const limitMs = 5_000;
 
-/** Reads how answers stand, many of a tenant in one call; answers that are too large for one message are read by halves. */
-function createStandings(agents: Client<'agents'>, logger: Logger): (key: AnswerKey) => Promise<Standing> {
-  const batcher = createBatcher<AnswerKey, Standing>({
+/** Reads the state of answers in batches of one tenant; a batch that is too large for one message is split. */
+function createStateReader(agents: Client<'agents'>, logger: Logger): (key: AnswerKey) => Promise<AnswerState> {
+  const batcher = createBatcher<AnswerKey, AnswerState>({
     maxItems,
     concurrency,
     judge: judgeCall,
     tenants: { of: (key) => key, lanes: 'each' },
     onFailure: (keys, cause) => logger.warn({ event: 'read_answers_failed', answers: keys.length, err: cause }),
     run: async (keys) => {
-      // A batch is nobody's request in particular.
+      // A batch mixes requests.
       const context = { requestId: randomUUID(), expiresAt: performance.now() + limitMs };
       const { results } = await withCall(context, () => agents.readAnswers({ items: keys }));
       return results;

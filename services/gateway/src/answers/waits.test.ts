@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { answerMessage, pending } from '../../test/support/agents-peer.ts';
-import { type AnswerKey, type Standing, type Waiter, Waits } from './waits.ts';
+import { type AnswerKey, type AnswerState, type Waiter, Waits } from './waits.ts';
 
 const keyOf = (answerId: string): AnswerKey => ({ organizationId: 'org_a', environment: 'live', answerId });
 
@@ -8,22 +8,22 @@ const keyOf = (answerId: string): AnswerKey => ({ organizationId: 'org_a', envir
 function room() {
   const clock = { now: 1_000_000, gapAt: 0 };
   const reads: string[] = [];
-  const standings = new Map<string, Standing | Error>();
+  const states = new Map<string, AnswerState | Error>();
   const waits = new Waits({
     now: () => clock.now,
     lastGapAt: () => clock.gapAt,
     read: async ({ answerId }) => {
       reads.push(answerId);
-      const standing = standings.get(answerId) ?? { message: pending(answerId), attempt: 0 };
-      if (standing instanceof Error) throw standing;
-      return standing;
+      const state = states.get(answerId) ?? { message: pending(answerId), attempt: 0 };
+      if (state instanceof Error) throw state;
+      return state;
     },
   });
   return {
     waits,
     clock,
     reads,
-    standings,
+    states,
     /** Time passes in the steps in which it is looked at, and what was asked is answered. */
     async pass(ms: number) {
       for (const end = clock.now + ms; clock.now < end; ) {
@@ -36,13 +36,13 @@ function room() {
 }
 
 function listener() {
-  const heard: string[] = [];
+  const received: string[] = [];
   const waiter: Waiter = {
-    take: (reply) => heard.push(reply.kind),
-    interrupted: () => heard.push('interrupted'),
-    end: (reason) => heard.push(reason),
+    take: (reply) => received.push(reply.kind),
+    interrupted: () => received.push('interrupted'),
+    end: (reason) => received.push(reason),
   };
-  return { heard, waiter };
+  return { received, waiter };
 }
 
 const ended = (id: string) => ({ kind: 'ended' as const, id, message: answerMessage(id) });
@@ -57,7 +57,7 @@ describe('who waits', () => {
     wait.close();
     wait.close();
     waits.deliver([ended('msg_1')]);
-    expect([ours.heard, theirs.heard, waits.size]).toEqual([['started'], [], 1]);
+    expect([ours.received, theirs.received, waits.size]).toEqual([['started'], [], 1]);
   });
 
   test('shares an answer with others, and takes only their own place away', () => {
@@ -66,44 +66,44 @@ describe('who waits', () => {
     const [first] = both.map(({ waiter }) => waits.open(keyOf('msg_1'), waiter));
     first?.close();
     waits.deliver([ended('msg_1')]);
-    expect(both.map(({ heard }) => heard)).toEqual([[], ['ended']]);
+    expect(both.map(({ received }) => received)).toEqual([[], ['ended']]);
   });
 
   test('moves with the answer when it is another one’s that was asked for before', async () => {
-    const { waits, standings, reads, pass } = room();
-    const { heard, waiter } = listener();
+    const { waits, states, reads, pass } = room();
+    const { received, waiter } = listener();
     const wait = waits.open(keyOf('msg_new'), waiter);
-    standings.set('msg_old', { message: answerMessage('msg_old'), attempt: 1 });
+    states.set('msg_old', { message: answerMessage('msg_old'), attempt: 1 });
     wait.accepted('msg_old', Number.POSITIVE_INFINITY, true);
     waits.deliver([ended('msg_new')]);
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     await pass(200);
-    expect([heard, reads]).toEqual([['ended'], ['msg_old']]);
+    expect([received, reads]).toEqual([['ended'], ['msg_old']]);
   });
 });
 
 describe('a lost reply', () => {
   test('costs a second', async () => {
-    const { waits, standings, reads, pass } = room();
-    const { heard, waiter } = listener();
+    const { waits, states, reads, pass } = room();
+    const { received, waiter } = listener();
     waits.open(keyOf('msg_1'), waiter).accepted('msg_1', Number.POSITIVE_INFINITY, false);
-    standings.set('msg_1', { message: answerMessage('msg_1'), attempt: 1 });
+    states.set('msg_1', { message: answerMessage('msg_1'), attempt: 1 });
     await pass(800);
-    expect([heard, reads]).toEqual([[], []]);
+    expect([received, reads]).toEqual([[], []]);
     await pass(400);
-    expect([heard, reads]).toEqual([['ended'], ['msg_1']]);
+    expect([received, reads]).toEqual([['ended'], ['msg_1']]);
   });
 
   test('is asked for once a second while the answer is not there, also when asking fails', async () => {
-    const { waits, standings, reads, pass } = room();
-    const { heard, waiter } = listener();
+    const { waits, states, reads, pass } = room();
+    const { received, waiter } = listener();
     waits.open(keyOf('msg_1'), waiter).accepted('msg_1', Number.POSITIVE_INFINITY, false);
-    standings.set('msg_1', new Error('away'));
+    states.set('msg_1', new Error('away'));
     await pass(5_200);
-    expect([heard, reads.length]).toEqual([[], 5]);
-    standings.set('msg_1', { message: answerMessage('msg_1', { status: 'cancelled' }), attempt: 1 });
+    expect([received, reads.length]).toEqual([[], 5]);
+    states.set('msg_1', { message: answerMessage('msg_1', { status: 'cancelled' }), attempt: 1 });
     await pass(1_200);
-    expect(heard).toEqual(['ended']);
+    expect(received).toEqual(['ended']);
   });
 
   test('is not asked for before the message was accepted: it could not be there yet', async () => {
@@ -115,44 +115,44 @@ describe('a lost reply', () => {
 
   test('is told to those who follow the text, at once', () => {
     const { waits, clock } = room();
-    const { heard, waiter } = listener();
+    const { received, waiter } = listener();
     waits.open(keyOf('msg_1'), waiter);
     clock.gapAt = 5;
     waits.deliver([{ kind: 'delta', id: 'msg_1', attempt: 1, text: 'x' }]);
     waits.tick();
-    expect(heard).toEqual(['interrupted', 'delta']);
+    expect(received).toEqual(['interrupted', 'delta']);
   });
 });
 
 test('a wait ends at its limit', async () => {
   const { waits, clock, pass } = room();
-  const { heard, waiter } = listener();
+  const { received, waiter } = listener();
   waits.open(keyOf('msg_1'), waiter).accepted('msg_1', clock.now + 2_000, false);
   await pass(1_800);
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
   await pass(200);
-  expect([heard, waits.size]).toEqual([['expired'], 0]);
+  expect([received, waits.size]).toEqual([['expired'], 0]);
 });
 
 test('an answer that is not there any more ends its wait', async () => {
-  const { waits, standings, pass } = room();
-  const { heard, waiter } = listener();
+  const { waits, states, pass } = room();
+  const { received, waiter } = listener();
   waits.open(keyOf('msg_1'), waiter).accepted('msg_1', Number.POSITIVE_INFINITY, false);
-  standings.set('msg_1', { message: null, attempt: 0 });
+  states.set('msg_1', { message: null, attempt: 0 });
   await pass(1_200);
-  expect([heard, waits.size]).toEqual([['gone'], 0]);
+  expect([received, waits.size]).toEqual([['gone'], 0]);
 });
 
 describe('when the process stops', () => {
   test('those who wait have their answers first', async () => {
     const { waits } = room();
-    const { heard, waiter } = listener();
+    const { received, waiter } = listener();
     const wait = waits.open(keyOf('msg_1'), { ...waiter, take: () => wait.close() });
     wait.accepted('msg_1', Number.POSITIVE_INFINITY, false);
     const drained = waits.drain(60_000);
     waits.deliver([ended('msg_1')]);
     await drained;
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   test('the rest is told when the time is over, and so is who comes after it', async () => {
@@ -161,9 +161,9 @@ describe('when the process stops', () => {
     waits.open(keyOf('msg_1'), early.waiter).accepted('msg_1', clock.now + 60_000, false);
     const sending = waits.open(keyOf('msg_2'), between.waiter);
     await waits.drain(1);
-    expect([early.heard, between.heard]).toEqual([['expired'], []]);
+    expect([early.received, between.received]).toEqual([['expired'], []]);
     sending.accepted('msg_2', clock.now + 60_000, false);
     waits.open(keyOf('msg_3'), late.waiter).accepted('msg_3', clock.now + 60_000, false);
-    expect([between.heard, late.heard, waits.size]).toEqual([['expired'], ['expired'], 0]);
+    expect([between.received, late.received, waits.size]).toEqual([['expired'], ['expired'], 0]);
   });
 });

@@ -8,57 +8,57 @@ export interface AnswerKey {
   readonly answerId: string;
 }
 
-/** Somebody who waits for an answer. */
+/** A request that waits for an answer. */
 export interface Waiter {
-  /** News of the answer, in order; not everything comes, and the same may come twice. */
+  /** Replies about the answer, in order; some may be missing and some may come twice. */
   take(reply: Reply): void;
-  /** News may have been lost. */
+  /** Replies may have been lost. */
   interrupted?(): void;
-  /** The time to wait is over, or the answer is not there any more. No word follows. */
+  /** The wait is over, or the answer was deleted. No reply follows. */
   end(reason: 'expired' | 'gone'): void;
   /** Called several times a second. */
   tick?(nowMs: number): void;
 }
 
-/** What agents says of an answer; no message when there is no such answer any more. */
-export interface Standing {
+/** The state of an answer; no message if it was deleted. */
+export interface AnswerState {
   readonly message: AnswerMessage | null;
   readonly attempt: number;
 }
 
-/** A place in the waiting room. */
+/** One registered wait. */
 interface Wait {
-  /** The answer was accepted, under this id; from now on it is read back too. */
+  /** The answer was accepted under this id; from now on its state is also read every second. */
   accepted(answerId: string, dueAtMs: number, readNow: boolean): void;
   close(): void;
 }
 
 interface WaitsOptions {
-  /** How an answer stands. */
-  readonly read: (key: AnswerKey) => Promise<Standing>;
+  /** Reads the state of an answer. */
+  readonly read: (key: AnswerKey) => Promise<AnswerState>;
   readonly now: () => number;
-  /** When news may have been lost last. */
+  /** When replies may last have been lost. */
   readonly lastGapAt: () => number;
   readonly readEveryMs?: number;
 }
 
-interface Place {
+interface WaitEntry {
   key: AnswerKey;
   readonly waiter: Waiter;
   dueAt: number;
-  /** Infinite while it is not accepted or being read. */
+  /** Infinite before the acceptance and during a read. */
   readAt: number;
 }
 
 const ended: readonly string[] = ['completed', 'failed', 'cancelled'];
 
 /**
- * Everybody in this process who waits for an answer, by its id. News comes by the reply channel, which may lose it; so each second
- * what is still waited for is read back. One tick serves them all.
+ * The waits of this process by answer id. The reply channel may lose replies, so the state of each awaited answer is also read once a second.
+ * One timer serves all waits.
  */
 export class Waits {
   readonly #options: Required<WaitsOptions>;
-  readonly #places = new Map<string, Set<Place>>();
+  readonly #entries = new Map<string, Set<WaitEntry>>();
   #size = 0;
   #gapAt = 0;
   #closed = false;
@@ -73,34 +73,34 @@ export class Waits {
   }
 
   open(key: AnswerKey, waiter: Waiter): Wait {
-    const place: Place = { key, waiter, dueAt: Number.POSITIVE_INFINITY, readAt: Number.POSITIVE_INFINITY };
-    this.#add(place);
+    const entry: WaitEntry = { key, waiter, dueAt: Number.POSITIVE_INFINITY, readAt: Number.POSITIVE_INFINITY };
+    this.#add(entry);
     return {
-      accepted: (answerId, dueAtMs, readNow) => this.#accept(place, answerId, dueAtMs, readNow),
-      close: () => this.#remove(place),
+      accepted: (answerId, dueAtMs, readNow) => this.#accept(entry, answerId, dueAtMs, readNow),
+      close: () => this.#remove(entry),
     };
   }
 
-  /** News from the reply channel; what nobody waits for is nobody's. */
+  /** Passes replies of the channel on; replies that no request waits for are dropped. */
   deliver(replies: readonly Reply[]): void {
     this.#noticeGap();
     for (const reply of replies) {
-      const places = this.#places.get(reply.id);
-      if (places) for (const { waiter } of [...places]) waiter.take(reply);
+      const entries = this.#entries.get(reply.id);
+      if (entries) for (const { waiter } of [...entries]) waiter.take(reply);
     }
   }
 
   tick(): void {
     const now = this.#options.now();
     this.#noticeGap();
-    for (const place of this.#all()) {
-      if (now >= place.dueAt) this.#end(place, 'expired');
-      else if (now >= place.readAt) this.#read(place);
-      place.waiter.tick?.(now);
+    for (const entry of this.#all()) {
+      if (now >= entry.dueAt) this.#end(entry, 'expired');
+      else if (now >= entry.readAt) this.#read(entry);
+      entry.waiter.tick?.(now);
     }
   }
 
-  /** Lets those who wait have their answers for so long; then everybody is told that the time is over, and so is who comes later. */
+  /** Waits so long for the open waits to end; then ends the rest, and every later one, as expired. */
   async drain(limitMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#emptied = resolve;
@@ -108,41 +108,41 @@ export class Waits {
     if (this.#size > 0) await promise;
     clearTimeout(timer);
     this.#closed = true;
-    for (const place of this.#all()) if (place.dueAt < Number.POSITIVE_INFINITY) this.#end(place, 'expired');
+    for (const entry of this.#all()) if (entry.dueAt < Number.POSITIVE_INFINITY) this.#end(entry, 'expired');
   }
 
-  #accept(place: Place, answerId: string, dueAtMs: number, readNow: boolean): void {
-    if (answerId !== place.key.answerId) {
-      if (!this.#remove(place)) return;
-      place.key = { ...place.key, answerId };
-      this.#add(place);
+  #accept(entry: WaitEntry, answerId: string, dueAtMs: number, readNow: boolean): void {
+    if (answerId !== entry.key.answerId) {
+      if (!this.#remove(entry)) return;
+      entry.key = { ...entry.key, answerId };
+      this.#add(entry);
     }
-    place.dueAt = dueAtMs;
-    place.readAt = this.#options.now() + this.#options.readEveryMs;
-    if (this.#closed) this.#end(place, 'expired');
-    else if (readNow) this.#read(place);
+    entry.dueAt = dueAtMs;
+    entry.readAt = this.#options.now() + this.#options.readEveryMs;
+    if (this.#closed) this.#end(entry, 'expired');
+    else if (readNow) this.#read(entry);
   }
 
-  /** A failure is told by whoever reads; the next second brings another try. */
-  #read(place: Place): void {
-    place.readAt = Number.POSITIVE_INFINITY;
-    this.#options.read(place.key).then(
-      (standing) => {
-        place.readAt = this.#options.now() + this.#options.readEveryMs;
-        this.#learn(place, standing);
+  /** The reader logs a failure; the next second brings another try. */
+  #read(entry: WaitEntry): void {
+    entry.readAt = Number.POSITIVE_INFINITY;
+    this.#options.read(entry.key).then(
+      (state) => {
+        entry.readAt = this.#options.now() + this.#options.readEveryMs;
+        this.#apply(entry, state);
       },
-      () => (place.readAt = this.#options.now() + this.#options.readEveryMs),
+      () => (entry.readAt = this.#options.now() + this.#options.readEveryMs),
     );
   }
 
-  #learn(place: Place, { message }: Standing): void {
-    if (!this.#isHere(place)) return;
-    if (message === null) this.#end(place, 'gone');
-    else if (ended.includes(message.status)) place.waiter.take({ kind: 'ended', id: message.id, message });
+  #apply(entry: WaitEntry, { message }: AnswerState): void {
+    if (!this.#isHere(entry)) return;
+    if (message === null) this.#end(entry, 'gone');
+    else if (ended.includes(message.status)) entry.waiter.take({ kind: 'ended', id: message.id, message });
   }
 
-  #end(place: Place, reason: 'expired' | 'gone'): void {
-    if (this.#remove(place)) place.waiter.end(reason);
+  #end(entry: WaitEntry, reason: 'expired' | 'gone'): void {
+    if (this.#remove(entry)) entry.waiter.end(reason);
   }
 
   #noticeGap(): void {
@@ -152,25 +152,25 @@ export class Waits {
     for (const { waiter } of this.#all()) waiter.interrupted?.();
   }
 
-  #all(): Place[] {
-    return [...this.#places.values()].flatMap((places) => [...places]);
+  #all(): WaitEntry[] {
+    return [...this.#entries.values()].flatMap((entries) => [...entries]);
   }
 
-  #isHere(place: Place): boolean {
-    return this.#places.get(place.key.answerId)?.has(place) ?? false;
+  #isHere(entry: WaitEntry): boolean {
+    return this.#entries.get(entry.key.answerId)?.has(entry) ?? false;
   }
 
-  #add(place: Place): void {
-    const places = this.#places.get(place.key.answerId) ?? new Set();
-    this.#places.set(place.key.answerId, places.add(place));
+  #add(entry: WaitEntry): void {
+    const entries = this.#entries.get(entry.key.answerId) ?? new Set();
+    this.#entries.set(entry.key.answerId, entries.add(entry));
     this.#size += 1;
   }
 
-  /** Whether it was there. */
-  #remove(place: Place): boolean {
-    const places = this.#places.get(place.key.answerId);
-    if (!places?.delete(place)) return false;
-    if (places.size === 0) this.#places.delete(place.key.answerId);
+  /** Returns false if it was removed before. */
+  #remove(entry: WaitEntry): boolean {
+    const entries = this.#entries.get(entry.key.answerId);
+    if (!entries?.delete(entry)) return false;
+    if (entries.size === 0) this.#entries.delete(entry.key.answerId);
     this.#size -= 1;
     if (this.#size === 0) this.#emptied?.();
     return true;

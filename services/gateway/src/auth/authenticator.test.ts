@@ -14,24 +14,24 @@ const principal = (credentialId: string): Principal => ({
 });
 
 let nowMs = 0;
-let asked: string[][] = [];
+let requests: string[][] = [];
 let verdicts: Record<string, Verdict> = {};
 let answer: () => Promise<void> = async () => undefined;
 
 const open = () =>
   createAuthenticator({
     ask: async (tokens) => {
-      asked.push([...tokens]);
-      const given = tokens.map((token) => verdicts[token] ?? { refusal: 'invalid_token' as const });
+      requests.push([...tokens]);
+      const answers = tokens.map((token) => verdicts[token] ?? { refusal: 'invalid_token' as const });
       await answer();
-      return given;
+      return answers;
     },
     now: () => nowMs,
   });
 
 beforeEach(() => {
   nowMs = 0;
-  asked = [];
+  requests = [];
   verdicts = {};
   answer = async () => undefined;
 });
@@ -43,11 +43,11 @@ describe('the lease', () => {
     const first = await authenticator.authenticate(key('a'));
     nowMs = 999;
     expect(await authenticator.authenticate(key('a'))).toBe(first);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     nowMs = 1_000;
     verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
     expect(await authenticator.authenticate(key('a'))).toBe(first);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   test('counts the time the answer took', async () => {
@@ -57,18 +57,18 @@ describe('the lease', () => {
     await authenticator.authenticate(key('a'));
     nowMs += 399;
     await authenticator.authenticate(key('a'));
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     nowMs += 1;
     await authenticator.authenticate(key('a'));
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
-  test('an answer that took longer than the lease is asked for again, and is never used', async () => {
+  test('an answer that took longer than the lease is requests for again, and is never used', async () => {
     verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
     answer = async () => void (nowMs += 1_000);
     const authenticator = open();
     await expect(authenticator.authenticate(key('a'))).rejects.toMatchObject({ code: 'unavailable' });
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
     answer = async () => void (nowMs += 1);
     expect(await authenticator.authenticate(key('a'))).toMatchObject({ credentialId: 'key_a' });
   });
@@ -85,7 +85,7 @@ describe('the lease', () => {
   test('a refusal is kept as long as an acceptance', async () => {
     const authenticator = open();
     for (let i = 0; i < 3; i++) await expect(authenticator.authenticate(key('a'))).rejects.toMatchObject({ code: 'invalid_token' });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   test('changed rights make a new principal', async () => {
@@ -104,44 +104,44 @@ test('a token that has come to its end is refused within its lease', async () =>
   await authenticator.authenticate('a.b.c');
   nowMs = 500;
   await expect(authenticator.authenticate('a.b.c')).rejects.toMatchObject({ code: 'token_expired' });
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
 });
 
-test('questions of one moment travel together, and one token is asked about once', async () => {
+test('questions of one moment travel together, and one token is requests about once', async () => {
   for (const letter of 'abc') verdicts[key(letter)] = { principal: principal(letter), endsAt: Number.POSITIVE_INFINITY };
   const authenticator = open();
   const tokens = ['a', 'b', 'a', 'c', 'a'].map(key);
   const principals = await Promise.all(tokens.map((token) => authenticator.authenticate(token)));
   expect(principals.map(({ credentialId }) => credentialId)).toEqual(['a', 'b', 'a', 'c', 'a']);
-  expect(asked).toEqual([['a', 'b', 'c'].map(key)]);
+  expect(requests).toEqual([['a', 'b', 'c'].map(key)]);
 });
 
-test('what can not be a token of ours is refused without a question', async () => {
+test('a text that cannot be a token is refused without a call', async () => {
   const authenticator = open();
   for (const token of ['x', `${key('a').slice(0, -1)}_`, 'sa_live_short', 'a.b', 'a.b.c.d', 'a..c']) {
     await expect(authenticator.authenticate(token)).rejects.toMatchObject({ code: 'invalid_token' });
   }
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
-test('a replica of identity that hangs is not the last one asked; a refusal to answer is', async () => {
+test('a replica of identity that hangs is not the last one requests; a refusal to answer is', async () => {
   verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
   answer = async () => {
-    if (asked.length < 3) throw new ServiceError('deadline_exceeded');
+    if (requests.length < 3) throw new ServiceError('deadline_exceeded');
   };
   expect((await open().authenticate(key('a'))).credentialId).toBe('key_a');
-  expect(asked).toHaveLength(3);
+  expect(requests).toHaveLength(3);
   answer = async () => Promise.reject(new ServiceError('deadline_exceeded'));
-  asked = [];
+  requests = [];
   await expect(open().authenticate(key('a'))).rejects.toMatchObject({ code: 'deadline_exceeded' });
-  expect(asked).toHaveLength(3);
+  expect(requests).toHaveLength(3);
   answer = async () => Promise.reject(new ServiceError('unavailable'));
-  asked = [];
+  requests = [];
   await expect(open().authenticate(key('a'))).rejects.toMatchObject({ code: 'unavailable' });
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
 });
 
-test('while identity is away a lease still holds, then nobody can say', async () => {
+test('while identity is away a lease is still used, and then every request is unavailable', async () => {
   verdicts[key('a')] = { principal: principal('key_a'), endsAt: Number.POSITIVE_INFINITY };
   const authenticator = open();
   await authenticator.authenticate(key('a'));

@@ -6,17 +6,17 @@ import { couldBeOurs } from './authorization-header.ts';
 
 type Refusal = 'invalid_token' | 'token_expired' | 'token_revoked';
 
-/** What identity says about a token, and when it ends by itself by the monotonic clock (infinity where it does not). */
+/** Identity's verdict on a token, and when the token expires by the monotonic clock (infinity where it does not). */
 export type Verdict = { readonly principal: Principal; readonly endsAt: number } | { readonly refusal: Refusal };
 
-/** The principal, as long as the token has not come to its own end. */
+/** The principal of a token that has not expired; throws otherwise. */
 function accept(verdict: Verdict, now: number): Principal {
   if ('refusal' in verdict) throw new ServiceError(verdict.refusal);
   if (verdict.endsAt <= now) throw new ServiceError('token_expired');
   return verdict.principal;
 }
 
-/** The verdict with the principal object of the one before where nothing changed: what is remembered by object, as signatures are, stays good. */
+/** Keeps the earlier principal object where nothing changed, because encoded principals are cached by object. */
 function keepPrincipal(verdict: Verdict, before: Verdict | undefined): Verdict {
   if (!before || 'refusal' in before || 'refusal' in verdict || !isSame(before.principal, verdict.principal)) return verdict;
   return { principal: before.principal, endsAt: verdict.endsAt };
@@ -47,7 +47,7 @@ interface Lease {
   readonly endsAt: number;
 }
 
-/** Swallows that an answer came too late, where there is time to ask again. */
+/** Ignores a timeout where another attempt is left. */
 const unlessLate = (askAgain: boolean) => (cause: unknown) => {
   if (askAgain && cause instanceof ServiceError && cause.code === 'deadline_exceeded') return undefined;
   throw cause;
@@ -62,9 +62,9 @@ interface AuthenticatorOptions {
 }
 
 export interface Authenticator {
-  /** Whom the token stands for; rejects with what is wrong with it, or with 503 when nobody can say. */
+  /** The principal of the token. Rejects with 401 if it is not valid, and with 503 if identity does not answer. */
   authenticate(token: string): Promise<Principal>;
-  /** Whether the token was good when it was last judged here. */
+  /** True if the last verdict on the token was good. */
   knows(token: string): boolean;
 }
 
@@ -103,7 +103,7 @@ export function createAuthenticator({ ask, now = () => performance.now() }: Auth
 
   async function currentLease(id: string, token: string): Promise<Lease> {
     let lease = leases.get(id);
-    // An answer that took longer than its lease is no longer an answer, and a replica that gives none is not the only one.
+    // An answer that took longer than its lease is too old, and another replica may be faster.
     for (let left = attempts; left > 0 && !isCurrent(lease); left--) lease = await renewOnce(id, token).catch(unlessLate(left > 1));
     if (!isCurrent(lease)) throw new ServiceError('unavailable');
     return lease;
@@ -126,7 +126,7 @@ export function createAuthenticator({ ask, now = () => performance.now() }: Auth
 
 const refusals: readonly string[] = ['invalid_token', 'token_expired', 'token_revoked'] satisfies Refusal[];
 
-/** Asks identity about tokens; one verdict a token, in order. */
+/** Reads identity's verdicts on tokens, one for each, in order. */
 export const askIdentity =
   (identity: Client<'identity'>, timeoutMs: number) =>
   async (tokens: readonly string[]): Promise<Verdict[]> => {

@@ -13,7 +13,7 @@ export function bearerToken(header: string | undefined): string {
   return token;
 }
 
-/** Whether it is worth asking about: an API key with its checksum, or three parts that could be an access token. */
+/** False for a token that cannot be valid: neither an API key with its checksum nor three parts like an access token. */
 export const couldBeOurs = (token: string): boolean => (token.startsWith('sa_') ? isWellFormedApiKey(token) : jsonWebToken.test(token));
 
 const basic = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;

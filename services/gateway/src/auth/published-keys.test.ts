@@ -3,12 +3,12 @@ import { publishedKeys } from './published-keys.ts';
 
 test('keys are never older than a second, however long identity took to tell them', async () => {
   let now = 0;
-  let asked = 0;
+  let calls = 0;
   const identity = {
     listSigningKeys: async () => {
-      asked++;
+      calls++;
       now += 400;
-      return { keys: [{ kid: `k${asked}`, n: 'n', e: 'e' }] };
+      return { keys: [{ kid: `k${calls}`, n: 'n', e: 'e' }] };
     },
   };
   const keys = publishedKeys(identity as never, () => now);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@agent-service/contracts';
 import { parsePairs } from './pairs.ts';
 
-/** What a route takes as its body, judged before anything parses it. */
+/** Limits of a route's body, checked before it is parsed. */
 export interface BodyLimits {
   readonly bytes: number;
   /** How many names and values JSON may hold: what parsing, validating and comparing cost grows with these more than with bytes. */
@@ -46,7 +46,7 @@ export async function readBody(request: IncomingMessage, type: BodyType, limits:
   return parseJson(bytes.toString());
 }
 
-/** Whether there was a body where none is known; an empty one, or `{}` as many clients send, is none. */
+/** Refuses a body where the route has none; an empty one, or `{}` as many clients send, is accepted. Returns false if there was none. */
 export async function refuseBody(request: IncomingMessage, { withinMs }: BodyLimits): Promise<boolean> {
   if (!hasBody(request)) return false;
   const bytes = await readBytes(request, { bytes: emptyBodyBytes, withinMs }).catch((cause: unknown) => {
@@ -85,7 +85,7 @@ function parseJson(text: string): unknown {
 /** Each piece costs as much as a few hundred bytes, whatever its size: a chunked body may come in pieces of one byte. */
 const maxPieces = 10_000;
 
-/** The body as it was sent. It stops reading at the limit; what is left of a refused body is for whoever answers. */
+/** The body as it was sent. It stops reading at the limit; the rest of a refused body is discarded with the answer. */
 export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<BodyLimits, 'values'>): Promise<Buffer> {
   const inTooManyPieces = () => new ServiceError('invalid_request', { message: `Send the body in at most ${maxPieces} chunks.` });
   const tooLarge = () => new ServiceError('payload_too_large', { message: `The body is larger than ${bytes} bytes.` });
@@ -127,7 +127,7 @@ for (const character of ']}') nesting[character.charCodeAt(0)] = -1;
 
 /**
  * Counts names, values and nesting in one pass over the bytes, and refuses what has too many before a parser makes objects of it.
- * Whether it is JSON at all is the parser's to say.
+ * The parser decides if it is JSON at all.
  */
 export function checkJsonShape(json: Uint8Array, maxValues: number): void {
   let values = 1;

@@ -7,7 +7,7 @@ const exchange = (abandoned: boolean, writableEnded: boolean) => {
   return { response, abandoned };
 };
 
-test('who leaves before the answer is known to have left, also when that was before anybody asked', () => {
+test('a client that disconnects before the answer aborts the signal, also if it did so before the signal was made', () => {
   const leaving = exchange(false, false);
   const signal = abortedWithClient(leaving);
   expect(signal.aborted).toBe(false);

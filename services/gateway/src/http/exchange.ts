@@ -23,7 +23,7 @@ export class Exchange {
     this.requestId = requestIdOf(request.get('x-request-id'));
   }
 
-  /** Nobody is there any more to read the answer. */
+  /** The client has disconnected. */
   get abandoned(): boolean {
     return this.response.destroyed || this.request.socket.destroyed;
   }

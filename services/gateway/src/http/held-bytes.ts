@@ -13,7 +13,7 @@ export class HeldBytes {
     this.#max = max;
   }
 
-  /** Whether the organization may not begin another request. */
+  /** True if the organization may begin no other request. */
   isFull(organizationId: string): boolean {
     return (this.#held.get(organizationId) ?? 0) >= this.#max;
   }

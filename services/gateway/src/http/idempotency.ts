@@ -3,7 +3,7 @@ import { type IdempotencyKey, type Principal, ServiceError } from '@agent-servic
 
 const printable = /^[\x20-\x7e]{1,255}$/;
 
-/** What makes two requests the same one: tenant, credential, method, path and the caller's key; the body must then be the same too. */
+/** Two requests are the same one if tenant, credential, method, path and the caller's key are; then the body must be the same too. */
 export function idempotencyKey(
   header: string | undefined,
   principal: Principal,

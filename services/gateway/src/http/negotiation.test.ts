@@ -22,7 +22,7 @@ describe('Accept asks for a stream', () => {
     ['', false],
     [',;,=,', false],
     [undefined, false],
-  ])('%j: %p', (accept, wanted) => expect(wantsEvents(accept)).toBe(wanted));
+  ])('%j: %p', (accept, expected) => expect(wantsEvents(accept)).toBe(expected));
 
   test('whatever stands there, it is read', () => {
     fc.assert(
@@ -42,7 +42,7 @@ test.each([
   ['return=minimal', false],
   ['respond-asynchronously', false],
   [undefined, false],
-])('Prefer: %j: %p', (prefer, wanted) => expect(prefersAsync(prefer)).toBe(wanted));
+])('Prefer: %j: %p', (prefer, expected) => expect(prefersAsync(prefer)).toBe(expected));
 
 describe('entity tags', () => {
   test.each([

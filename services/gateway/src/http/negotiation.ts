@@ -4,7 +4,7 @@ interface Wish {
   readonly precision: number;
 }
 
-/** Whether Accept prefers an event stream to JSON: a higher quality, or the same one and named more precisely. */
+/** True if Accept prefers an event stream to JSON: a higher quality, or the same one and named more precisely. */
 export function wantsEvents(accept: string | undefined): boolean {
   if (accept === undefined || !accept.toLowerCase().includes('event-stream')) return false;
   const members = parseWeighted(accept);
@@ -34,16 +34,16 @@ interface Weighted {
 
 const quality = /^\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*$/i;
 
-/** The members of a weighted list (RFC 9110, section 12.4.2). One with a quality that is none does not count. */
+/** The members of a weighted list (RFC 9110, section 12.4.2). A member with a malformed quality is ignored. */
 function parseWeighted(header: string): Weighted[] {
   return header.split(',').flatMap((member) => {
     const [value = '', ...parameters] = member.split(';');
     const weight = parameters.find((parameter) => /^\s*q\s*=/i.test(parameter));
-    const found = weight === undefined ? '1' : quality.exec(weight)?.[1];
-    return found === undefined || value.trim() === '' ? [] : [{ value: value.trim().toLowerCase(), quality: Number(found) }];
+    const digits = weight === undefined ? '1' : quality.exec(weight)?.[1];
+    return digits === undefined || value.trim() === '' ? [] : [{ value: value.trim().toLowerCase(), quality: Number(digits) }];
   });
 }
 
-/** Whether Prefer asks not to wait (RFC 7240, section 4.1). */
+/** True if Prefer asks not to wait (RFC 7240, section 4.1). */
 export const prefersAsync = (prefer: string | undefined): boolean =>
   prefer?.split(',').some((preference) => preference.split(';')[0]?.trim().toLowerCase() === 'respond-async') ?? false;

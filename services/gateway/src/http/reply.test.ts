@@ -24,7 +24,7 @@ async function answer(more: Partial<Delivery> = {}): Promise<{ heldBytes: HeldBy
   const heldBytes = new HeldBytes(mebibyte);
   const sent = Promise.withResolvers<{ closed: Promise<unknown> }>();
   server = createServer((request, response) => {
-    // What Express adds to a request that these functions read.
+    // Express adds `get` to a request.
     const exchange = new Exchange(Object.assign(request, { get: () => undefined }) as unknown as Request, response as Response, '/');
     exchange.principal = { organizationId } as Principal;
     send(exchange, { status: 200, body }, { stopping: new AbortController().signal, heldBytes, ...more });

@@ -59,7 +59,7 @@ function boundUnread(
   socket.once('close', end);
 }
 
-/** What sending needs to know of the process. */
+/** The process's part in sending a reply. */
 export interface Delivery {
   /** Connections end with the answers they carry once this is aborted. */
   readonly stopping: AbortSignal;

@@ -5,7 +5,7 @@ import { errorReply, publicError } from './error-reply.ts';
 import { Exchange } from './exchange.ts';
 import { type Delivery, type Reply, type Stream, type StreamEnd, send } from './reply.ts';
 
-interface ResponderParts {
+interface ResponderDeps {
   readonly observer: Observer;
   readonly delivery: Delivery;
 }
@@ -22,7 +22,7 @@ interface Result {
 }
 
 /** Makes a handler that always answers: with what the work returns, or with what its failure means. */
-export function createResponder({ observer, delivery }: ResponderParts): Responder {
+export function createResponder({ observer, delivery }: ResponderDeps): Responder {
   return (route, work, onError = errorReply) =>
     async (request: Request, response: Response) => {
       const exchange = new Exchange(request, response, route);
@@ -36,7 +36,7 @@ export function createResponder({ observer, delivery }: ResponderParts): Respond
     };
 }
 
-/** A stream that fails can not be answered with an error any more: its reader sees it break off. */
+/** The head of a stream is already written when it fails, so its connection is closed. */
 async function endOf(stream: Stream, { response }: Exchange): Promise<StreamEnd> {
   try {
     return await stream(response);
@@ -62,7 +62,7 @@ interface Outcome {
   readonly status: number;
   readonly bytes: number;
   readonly error?: ServiceError | undefined;
-  /** Of a stream: whether its reader went away before the end. */
+  /** True for a stream whose reader disconnected before the end. */
   readonly cut?: boolean;
 }
 
@@ -79,12 +79,12 @@ export function createObserver({ logger, metrics }: ProcessContext): Observer {
   return {
     finished(exchange, { status, bytes, error, cut = exchange.abandoned }) {
       const durationMs = performance.now() - exchange.startedAt;
-      const told = cut ? abandonedStatus : status;
-      seconds.observe({ route: exchange.route, method: exchange.request.method, status: told }, durationMs / 1_000);
+      const reported = cut ? abandonedStatus : status;
+      seconds.observe({ route: exchange.route, method: exchange.request.method, status: reported }, durationMs / 1_000);
       const event = {
         event: 'request',
         ...describe(exchange),
-        status: told,
+        status: reported,
         code: error?.code ?? 'ok',
         duration_ms: Math.round(durationMs * 100) / 100,
         bytes,

@@ -4,7 +4,7 @@ import helmet from 'helmet';
 
 type Directives = Record<string, string[]>;
 
-/** What has a meaning only for pages of old browsers is left out: every answer pays for every header. */
+/** Headers that has a meaning only for pages of old browsers is left out: every answer pays for every header. */
 const meaningless = {
   xDownloadOptions: false,
   xDnsPrefetchControl: false,

@@ -11,7 +11,7 @@ const maxHeaderSize = 16 * 1024;
 
 /** Longer than the idle time of common load balancers, which must be the ones to close. */
 const keepAliveTimeout = 75_000;
-/** Of the paths there are, some have each of these. */
+/** Each is supported by some path. */
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const headersTimeout = 20_000;
 const requestTimeout = 60_000;
@@ -38,7 +38,7 @@ export function createHttpServer(listener: RequestListener): Server {
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuseBytes(socket as Socket, cause));
   // Without this, Node closes the connection and says nothing.
   server.on('connect', (_request, socket) => refuse(socket, new ServiceError('method_not_allowed'), [`Allow: ${methods}`]));
-  // What a client expects of us beyond 100-continue changes nothing about the answer.
+  // Other expectations than 100-continue do not change the answer.
   server.on('checkExpectation', boundPipelining(listener));
   return server;
 }
@@ -46,8 +46,8 @@ export function createHttpServer(listener: RequestListener): Server {
 const unanswered = Symbol('unanswered requests');
 
 /**
- * Closes a connection with too many unanswered requests. One read of 64 kB can hold 3,000 of them, which Node hands out at once; nothing
- * else would run until all of them were begun.
+ * Closes a connection with too many unanswered requests. One read of 64 kB can hold 3,000 of them, which Node emits at once; no other
+ * request would run until all of them were begun.
  */
 function boundPipelining(listener: RequestListener): RequestListener {
   return (request, response) => {
@@ -67,7 +67,7 @@ function boundPipelining(listener: RequestListener): RequestListener {
 }
 
 function refuseBytes(socket: Socket, cause: NodeJS.ErrnoException): void {
-  // The parser complains anew of whatever else comes.
+  // The parser reports every further byte again.
   if (refused.has(socket) && cause.code !== 'ECONNRESET') return;
   if (cause.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -100,7 +100,7 @@ const pairs = (headers: readonly string[]) => headers.flatMap((name, index) => (
 
 interface ConnectionLimit {
   readonly perAddress: number;
-  /** What a peer's address is counted by; undefined where it is not limited, as a proxy before us. */
+  /** The key that a peer's connections count under; undefined where they are not limited, as for a trusted proxy. */
   readonly countedBy: (peer: string) => string | undefined;
   readonly onRefused: () => void;
 }

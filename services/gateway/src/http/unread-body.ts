@@ -6,10 +6,10 @@ const shortBodyBytes = 64 * 1024;
 const timedOut = 408;
 /** How long a refused caller may take to read why: closing on what is still being sent would take the answer back. */
 const lingerMs = 2_000;
-/** What is thrown away meanwhile; whoever sends more waits. */
+/** Bytes that are discarded meanwhile; a client that sends more has to wait. */
 const maxDiscardedBytes = 8 * 1024 * 1024;
 
-/** Whether more of the body is to come than is worth reading, or it came too slowly. */
+/** True if too much of the body is still to come, or it came too slowly. */
 export function hasUnreadBody({ headers, complete }: IncomingMessage, status: number): boolean {
   if (complete) return false;
   return status === timedOut || headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > shortBodyBytes;

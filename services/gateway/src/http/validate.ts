@@ -13,7 +13,7 @@ export function validate<Schema extends z.ZodType>(schema: Schema, value: unknow
 
 type Issue = z.core.$ZodIssue;
 
-/** What a schema found, told to the caller: which field, and what to do about it. */
+/** The error for a schema's issues: it names each field and what to do. */
 function invalidInput(issues: readonly Issue[]): ServiceError {
   const errors = issues.flatMap(fieldErrors);
   // The whole value is of the wrong kind, so there is no field to name.

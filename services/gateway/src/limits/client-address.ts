@@ -19,7 +19,7 @@ function addEntry(trusted: BlockList, entry: string): void {
 
 const family = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Whether this peer is believed about the addresses of others. */
+/** True if X-Forwarded-For of this peer is believed. */
 export function isTrustedProxy(peer: string, trusted: BlockList): boolean {
   const address = plain(peer);
   return isIP(address) !== 0 && trusted.check(address, family(address));
@@ -53,7 +53,7 @@ const withoutZone = (address: string) => address.replace(/%.*$/, '');
 
 const subscriberBytes = 8;
 
-/** What limits count an address by: an IPv6 subscriber has a whole /64 of them. */
+/** The key that limits count an address under: an IPv6 subscriber has a whole /64 of them. */
 export function countedAddress(address: string): string {
   const bytes = address.includes(':') ? parseIp(withoutZone(address)) : undefined;
   return bytes ? `${Buffer.from(bytes.slice(0, subscriberBytes)).toString('hex')}/64` : address;

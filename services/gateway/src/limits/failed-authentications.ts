@@ -26,15 +26,14 @@ export function createFailedAuthentications(
       const address = addressOf();
       const known = exhausted.get(address);
       const leftMs = (known?.endsAtMs ?? 0) - now();
-      if (known && leftMs > 0)
-        return { allowed: false, standings: known.decision.standings.map((standing) => ({ ...standing, resetMs: leftMs })) };
+      if (known && leftMs > 0) return { allowed: false, states: known.decision.states.map((state) => ({ ...state, resetMs: leftMs })) };
       exhausted.delete(address);
       return undefined;
     },
     async count(address) {
       const decision = await limiter.take(rules.forFailedAuthentication(address));
-      const [standing] = decision.standings;
-      if (standing && remaining(standing) === 0) exhausted.set(address, { decision, endsAtMs: now() + standing.resetMs });
+      const [state] = decision.states;
+      if (state && remaining(state) === 0) exhausted.set(address, { decision, endsAtMs: now() + state.resetMs });
     },
   };
 }

@@ -30,7 +30,7 @@ export function createLastingLimiter({ shared, local, now = () => performance.no
         try {
           const decision = await shared.take(rules);
           failures = 0;
-          local.learn(rules, decision.standings);
+          local.learn(rules, decision.states);
           return decision;
         } catch {
           // Why Redis is away is told once by its connection; here it only matters that it is.

@@ -15,7 +15,7 @@ export interface Rule {
   readonly onlyChecked?: boolean;
 }
 
-export interface Standing {
+export interface LimitState {
   readonly policy: Policy;
   readonly count: number;
   readonly resetMs: number;
@@ -23,17 +23,17 @@ export interface Standing {
 
 export interface Decision {
   readonly allowed: boolean;
-  readonly standings: readonly Standing[];
+  readonly states: readonly LimitState[];
 }
 
 export interface Limiter {
   take(rules: readonly Rule[]): Promise<Decision>;
 }
 
-/** What is left of an allowance. */
-export const remaining = ({ policy, count }: Standing): number => Math.max(0, policy.limit - count);
+/** The rest of an allowance. */
+export const remaining = ({ policy, count }: LimitState): number => Math.max(0, policy.limit - count);
 
-/** What decides the slot of these rules' keys in a Redis cluster. */
+/** The part of these rules' keys that decides their slot in a Redis cluster. */
 export function hashTag(rules: readonly Rule[]): string {
   const key = rules[0]?.key ?? '';
   return key.slice(key.indexOf('{'), key.indexOf('}'));
@@ -42,13 +42,13 @@ export function hashTag(rules: readonly Rule[]): string {
 const policyTexts = new WeakMap<Policy, string>();
 
 /** The limits as headers, names and values in turn: the IETF draft's for every limit, and X-RateLimit-* for the nearest. */
-export function limitHeaders({ standings }: Decision, nowMs: number = processClock.now()): string[] {
-  const nearest = standings.reduce((least, standing) => (remaining(standing) < remaining(least) ? standing : least));
+export function limitHeaders({ states }: Decision, nowMs: number = processClock.now()): string[] {
+  const nearest = states.reduce((least, state) => (remaining(state) < remaining(least) ? state : least));
   return [
     'RateLimit-Policy',
-    standings.map(({ policy }) => policyText(policy)).join(', '),
+    states.map(({ policy }) => policyText(policy)).join(', '),
     'RateLimit',
-    standings.map((standing) => `"${standing.policy.name}";r=${remaining(standing)};t=${seconds(standing.resetMs)}`).join(', '),
+    states.map((state) => `"${state.policy.name}";r=${remaining(state)};t=${seconds(state.resetMs)}`).join(', '),
     'X-RateLimit-Limit',
     String(nearest.policy.limit),
     'X-RateLimit-Remaining',
@@ -59,9 +59,9 @@ export function limitHeaders({ standings }: Decision, nowMs: number = processClo
 }
 
 /** How long a refused caller has to wait until every exhausted limit has room again. */
-export function retryAfterSeconds({ standings }: Decision): number {
-  const exhausted = standings.filter((standing) => remaining(standing) === 0);
-  return Math.max(1, ...exhausted.map(({ resetMs }: Standing) => seconds(resetMs)));
+export function retryAfterSeconds({ states }: Decision): number {
+  const exhausted = states.filter((state) => remaining(state) === 0);
+  return Math.max(1, ...exhausted.map(({ resetMs }: LimitState) => seconds(resetMs)));
 }
 
 const seconds = (ms: number) => Math.ceil(ms / 1_000);

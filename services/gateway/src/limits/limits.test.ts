@@ -11,7 +11,7 @@ import { createRules } from './rules.ts';
 const rule = (key: string, limit: number): Rule => ({ key, policy: { name: key, limit } });
 
 describe('fixed windows', () => {
-  test('a window never lets through more than its limit, and nobody who had room is refused', () => {
+  test('a window never admits more than its limit, and refuses no request that it has room for', () => {
     const steps = fc.array(fc.integer({ min: 0, max: windowMs / 2 }), { maxLength: 200 });
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 10 }), (pauses, own, shared) => {
@@ -46,7 +46,7 @@ describe('the limiter of one process', () => {
     await limiter.take(rules);
     for (let i = 0; i < 5; i++) expect((await limiter.take(rules)).allowed).toBe(false);
     const other = await limiter.take([rule('other', 9), rule('shared', 3)]);
-    expect(other.standings.map(({ count }) => count)).toEqual([1, 2]);
+    expect(other.states.map(({ count }) => count)).toEqual([1, 2]);
   });
 });
 
@@ -57,7 +57,7 @@ describe('a counter that is only checked', () => {
     const checked = { ...rule('issued', 1), onlyChecked: true };
     for (let i = 0; i < 3; i++) expect((await limiter.take([rule('claim', 9), checked])).allowed).toBe(true);
     nowMs = 30_000;
-    expect((await limiter.take([rule('issued', 1)])).standings[0]).toMatchObject({ count: 1, resetMs: windowMs });
+    expect((await limiter.take([rule('issued', 1)])).states[0]).toMatchObject({ count: 1, resetMs: windowMs });
     expect((await limiter.take([rule('claim', 9), checked])).allowed).toBe(false);
   });
 });
@@ -73,7 +73,7 @@ describe('failed authentications', () => {
     expect(failures.refusalOf(() => 'a')).toBeUndefined();
     await failures.count('a');
     nowMs = 20_000;
-    expect(failures.refusalOf(() => 'a')).toMatchObject({ allowed: false, standings: [{ resetMs: windowMs - 20_000 }] });
+    expect(failures.refusalOf(() => 'a')).toMatchObject({ allowed: false, states: [{ resetMs: windowMs - 20_000 }] });
     expect(failures.refusalOf(() => 'b')).toBeUndefined();
     nowMs = windowMs;
     expect(failures.refusalOf(() => 'a')).toBeUndefined();
@@ -88,16 +88,16 @@ describe('failed authentications', () => {
 });
 
 describe('limits that outlast Redis', () => {
-  const failing = (): Limiter & { asked: number } => ({
-    asked: 0,
+  const failing = (): Limiter & { calls: number } => ({
+    calls: 0,
     async take() {
-      this.asked += 1;
+      this.calls += 1;
       throw new Error('away');
     },
   });
 
   test('go on from the last count that Redis told', async () => {
-    let decision: Decision | undefined = { allowed: true, standings: [{ policy: { name: 'own', limit: 10 }, count: 9, resetMs: 500 }] };
+    let decision: Decision | undefined = { allowed: true, states: [{ policy: { name: 'own', limit: 10 }, count: 9, resetMs: 500 }] };
     const shared: Limiter = {
       async take() {
         if (!decision) throw new Error('away');
@@ -113,7 +113,7 @@ describe('limits that outlast Redis', () => {
     expect((await limiter.take(rules)).allowed).toBe(true);
     expect((await limiter.take(rules)).allowed).toBe(false);
     nowMs = 500;
-    expect((await limiter.take(rules)).standings[0]).toMatchObject({ count: 1, resetMs: windowMs });
+    expect((await limiter.take(rules)).states[0]).toMatchObject({ count: 1, resetMs: windowMs });
   });
 
   test('leave a failing Redis alone for a moment and come back by themselves', async () => {
@@ -123,12 +123,12 @@ describe('limits that outlast Redis', () => {
     let fallbacks = 0;
     const limiter = createLastingLimiter({ shared, local: createLocalLimiter(now), now, onFallback: () => (fallbacks += 1) });
     for (let i = 0; i < 10; i++) await limiter.take([rule('own', 100)]);
-    expect(shared.asked).toBe(3);
+    expect(shared.calls).toBe(3);
     expect(fallbacks).toBe(10);
     nowMs = 500;
     await limiter.take([rule('own', 100)]);
     await limiter.take([rule('own', 100)]);
-    expect(shared.asked).toBe(4);
+    expect(shared.calls).toBe(4);
   });
 });
 
@@ -172,13 +172,13 @@ describe('rules', () => {
 });
 
 describe('headers', () => {
-  const standings = [
+  const states = [
     { policy: { name: 'reads', limit: 600 }, count: 600, resetMs: 30_001 },
     { policy: { name: 'organization-reads', limit: 3000 }, count: 1200, resetMs: 59_000 },
   ];
 
   test('tell every limit, and the nearest in the older form', () => {
-    expect(limitHeaders({ allowed: false, standings }, 1_000_000)).toEqual([
+    expect(limitHeaders({ allowed: false, states }, 1_000_000)).toEqual([
       'RateLimit-Policy',
       '"reads";q=600;w=60, "organization-reads";q=3000;w=60',
       'RateLimit',
@@ -193,8 +193,8 @@ describe('headers', () => {
   });
 
   test('tell how long to wait', () => {
-    expect(retryAfterSeconds({ allowed: false, standings })).toBe(31);
-    expect(retryAfterSeconds({ allowed: false, standings: [] })).toBe(1);
+    expect(retryAfterSeconds({ allowed: false, states })).toBe(31);
+    expect(retryAfterSeconds({ allowed: false, states: [] })).toBe(1);
   });
 });
 
@@ -202,7 +202,7 @@ describe('the address of a client', () => {
   const trusted = parseTrustedProxies(['10.0.0.0/8', '192.168.1.1', 'fd00::/8']);
 
   test.each([
-    ['nobody is believed who is not trusted', '1.2.3.4', '9.9.9.9', '1.2.3.4'],
+    ['only a trusted proxy is believed', '1.2.3.4', '9.9.9.9', '1.2.3.4'],
     ['behind one proxy', '10.1.2.3', '9.9.9.9', '9.9.9.9'],
     ['behind two', '10.1.2.3', '9.9.9.9, 192.168.1.1', '9.9.9.9'],
     ['what a client claims of itself is not reached', '10.1.2.3', '6.6.6.6, 9.9.9.9', '9.9.9.9'],

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Decision, Limiter, Rule, Standing } from './limiter.ts';
+import type { Decision, Limiter, LimitState, Rule } from './limiter.ts';
 
 /** A window begins with the first request that it counts. */
 export const windowMs = 60_000;
@@ -38,7 +38,7 @@ const maxCounters = 100_000;
 
 export interface LocalLimiter extends Limiter {
   /** Takes over how Redis counts, so that this limiter goes on from there when Redis is away. */
-  learn(rules: readonly Rule[], standings: readonly Standing[]): void;
+  learn(rules: readonly Rule[], states: readonly LimitState[]): void;
 }
 
 /** The limits of one process, by its monotonic clock. */
@@ -62,18 +62,18 @@ export function createLocalLimiter(now: () => number = () => performance.now()):
         rules.map(({ onlyChecked }) => !onlyChecked),
       );
       if (judgement.allowed) keep(rules, judgement.counters);
-      const standings = judgement.counters.map(({ count, endsAtMs }, index) => ({
+      const states = judgement.counters.map(({ count, endsAtMs }, index) => ({
         policy: (rules[index] as Rule).policy,
         count,
         resetMs: endsAtMs - nowMs,
       }));
-      return { allowed: judgement.allowed, standings };
+      return { allowed: judgement.allowed, states };
     },
-    learn(rules, standings) {
+    learn(rules, states) {
       const nowMs = now();
       keep(
         rules,
-        standings.map(({ count, resetMs }) => ({ count, endsAtMs: nowMs + resetMs })),
+        states.map(({ count, resetMs }) => ({ count, endsAtMs: nowMs + resetMs })),
       );
     },
   };

@@ -51,17 +51,17 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
   const counters = new Map(requests.flat().map((rule) => [rule.key, rule]));
   const keys = [...counters.keys()];
   const limits = [...counters.values()].map(({ policy }) => policy.limit);
-  const places = new Map(keys.map((key, index) => [key, index + 1]));
+  const indexes = new Map(keys.map((key, index) => [key, index + 1]));
   const checks = requests.flatMap((rules) => [
     rules.length,
-    ...rules.map(({ key, onlyChecked }) => (places.get(key) as number) * (onlyChecked ? -1 : 1)),
+    ...rules.map(({ key, onlyChecked }) => (indexes.get(key) as number) * (onlyChecked ? -1 : 1)),
   ]);
   const answer = await take(keys, [windowMs, ...limits, ...checks]);
   let at = 0;
   const next = () => answer[at++] as number;
   return requests.map((rules) => ({
     allowed: next() === 1,
-    standings: rules.map(({ policy }) => ({ policy, count: next(), resetMs: next() })),
+    states: rules.map(({ policy }) => ({ policy, count: next(), resetMs: next() })),
   }));
 }
 

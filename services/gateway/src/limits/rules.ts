@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Principal } from '@agent-service/contracts';
 import type { Policy, Rule } from './limiter.ts';
 
-/** What a request costs its caller. */
+/** The kind of limit that a request counts against. */
 export type Cost = 'read' | 'write' | 'message' | 'token';
 
 export interface Limits {
@@ -20,9 +20,9 @@ export interface Rules {
   forPrincipal(cost: Exclude<Cost, 'token'>, principal: Principal): Rule[];
   /** Who asks for a token, before anything is read of the request. */
   forTokenRequest(address: string): Rule[];
-  /** Whom this address claims to be. What others claim elsewhere counts apart, so that nobody can be locked out by wrong secrets. */
+  /** The credential that this address claims. Other addresses count apart, so that their wrong secrets lock no client out. */
   forClaim(address: string, credential: string): Rule[];
-  /** A token that is handed out for the credential. */
+  /** A token that is issued for the credential. */
   forIssuedToken(credential: string): Rule[];
   forFailedAuthentication(address: string): Rule[];
 }

@@ -68,7 +68,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
 
 const membersMay: readonly string[] = scopesOfRole({ role: 'member', environment: 'live' });
 
-/** Whether a member is refused, whatever scopes the member's credential was given. */
+/** True if a member is refused, whichever scopes the credential has. */
 const needsAdministrator = ({ scope, admin }: Route): boolean => admin === true || (scope !== undefined && !membersMay.includes(scope));
 
 function describe(route: Route) {
@@ -126,7 +126,7 @@ function errorResponses(route: Route) {
   return Object.fromEntries(responses.sort(([a], [b]) => Number(a) - Number(b)));
 }
 
-/** Whoever is not known is refused before any limit is looked at. */
+/** A caller without a valid token is refused before any limit is counted. */
 const isCounted = ({ auth }: Route, status: number) => auth === 'none' || status !== 401;
 
 function codesOf(route: Route): ErrorCode[] {

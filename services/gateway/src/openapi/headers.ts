@@ -58,7 +58,7 @@ const named = {
 
 export const namedHeaders = (names: readonly HeaderName[] = []) => Object.fromEntries(names.map((name) => [name, reference(named[name])]));
 
-/** What an error of this status carries beyond the rest. */
+/** Headers of an error of this status beyond the common ones. */
 export function errorHeaders(status: number) {
   if (status === 401 || status === 403) return { 'WWW-Authenticate': reference('WwwAuthenticate') };
   return status === 429 || status === 503 ? { 'Retry-After': reference('RetryAfter') } : {};

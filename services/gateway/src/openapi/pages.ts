@@ -77,7 +77,7 @@ export function openapi(routes: readonly Route[], publicUrl: string): Page {
   };
 }
 
-/** Every part that a request needs can serve; otherwise a 503 that names what can not. */
+/** Every part that a request needs can serve; otherwise a 503 that names what cannot. */
 export const readyz = (health: Health): Page => ({
   path: '/readyz',
   async answer() {

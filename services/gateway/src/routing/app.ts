@@ -7,7 +7,7 @@ import type { Reply } from '../http/reply.ts';
 import type { Responder } from '../http/responder.ts';
 import type { Method, Route } from './route.ts';
 
-interface AppParts {
+interface AppDeps {
   readonly routes: readonly Route[];
   readonly pages: readonly Page[];
   readonly pipeline: (route: Route) => (exchange: Exchange) => Promise<Reply>;
@@ -15,7 +15,7 @@ interface AppParts {
 }
 
 /** Express as a router: one handler a route, and none before it. */
-export function createApp({ routes, pages, pipeline, respond }: AppParts): RequestListener {
+export function createApp({ routes, pages, pipeline, respond }: AppDeps): RequestListener {
   const app = express();
   for (const setting of ['x-powered-by', 'etag']) app.disable(setting);
   for (const setting of ['case sensitive routing', 'strict routing']) app.enable(setting);
@@ -65,7 +65,7 @@ function refuseOthers(methods: IRoute, path: string, allowed: readonly Method[],
 
 const route = 'unmatched';
 
-/** What no route took: an unknown path, or a path that can not even be read. */
+/** Answers what no route took: an unknown path, or one that cannot be decoded. */
 function createUnmatched(respond: Responder): (request: Request, response: Response, cause: unknown) => void {
   return (request, response, cause) => {
     const handler = respond(route, () => {

@@ -25,8 +25,8 @@ describe('pairs', () => {
       { maxKeys: 20 },
     );
     fc.assert(
-      fc.property(fields, (given) => {
-        expect({ ...parsePairs(new URLSearchParams(given).toString()) }).toEqual({ ...given });
+      fc.property(fields, (input) => {
+        expect({ ...parsePairs(new URLSearchParams(input).toString()) }).toEqual({ ...input });
       }),
     );
   });
@@ -39,7 +39,7 @@ describe('pairs', () => {
     );
   });
 
-  test('a name given twice, bad encoding and too many are refused', () => {
+  test('a name that is given twice, bad encoding and too many are refused', () => {
     expect(errorOf(() => parsePairs('a=1&b=2&a=3'))).toMatchObject({ code: 'invalid_request', param: 'a' });
     expect(errorOf(() => parsePairs('__proto__=1&__proto__=2'))).toMatchObject({ param: '__proto__' });
     expect(errorOf(() => parsePairs('=1&=2'))).toMatchObject({ param: '""', message: '"" is given more than once.' });

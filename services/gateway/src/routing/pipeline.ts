@@ -17,19 +17,19 @@ import { type Backends, bodyLimitsOf, isIdempotent, type Route, type RouteInput,
 const deadlineMs = 10_000;
 const streamType = 'text/event-stream';
 
-interface PipelineParts {
+interface PipelineDeps {
   readonly authenticator: Authenticator;
   readonly limiter: Limiter;
   readonly rules: Rules;
   readonly failures: FailedAuthentications;
-  /** What limits count the caller's address by. */
+  /** The key that limits count the caller's address under. */
   readonly addressOf: (exchange: Exchange) => string;
   readonly backends: Backends;
   readonly heldBytes: HeldBytes;
 }
 
 /** The way of a request through a route; each step may end it. The order is part of what callers can rely on. */
-export function createPipeline(parts: PipelineParts): (route: Route) => (exchange: Exchange) => Promise<Reply> {
+export function createPipeline(parts: PipelineDeps): (route: Route) => (exchange: Exchange) => Promise<Reply> {
   return (route) => {
     const proceed = route.auth === 'token' ? forCallers(route, parts) : forEveryone(route, parts);
     return async (exchange) => {
@@ -40,7 +40,7 @@ export function createPipeline(parts: PipelineParts): (route: Route) => (exchang
 }
 
 /** For a caller with a token. */
-const forCallers = (route: Route, parts: PipelineParts) => async (exchange: Exchange) => {
+const forCallers = (route: Route, parts: PipelineDeps) => async (exchange: Exchange) => {
   const { token, principal } = await identify(exchange, parts);
   exchange.principal = principal;
   if (route.cost && route.cost !== 'token') await count(exchange, parts, parts.rules.forPrincipal(route.cost, principal));
@@ -48,13 +48,13 @@ const forCallers = (route: Route, parts: PipelineParts) => async (exchange: Exch
   if (parts.heldBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyHeld });
   const body = route.body ? await readHeldBody(route, parts, exchange, principal) : undefined;
   const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
-  // A body may arrive slowly; whoever was revoked meanwhile is refused all the same.
+  // A body may arrive slowly: a credential that was revoked meanwhile is refused.
   if (waited) exchange.principal = await parts.authenticator.authenticate(token);
-  return perform(route, parts, exchange, body);
+  return runHandler(route, parts, exchange, body);
 };
 
 /** Reads the body while the organization holds its bytes. One of unknown length counts as the largest that the route takes. */
-async function readHeldBody(route: Route, { heldBytes }: PipelineParts, { request }: Exchange, { organizationId }: Principal) {
+async function readHeldBody(route: Route, { heldBytes }: PipelineDeps, { request }: Exchange, { organizationId }: Principal) {
   const limits = bodyLimitsOf(route);
   const release = heldBytes.hold(organizationId, Math.min(Number(request.headers['content-length'] ?? limits.bytes), limits.bytes));
   try {
@@ -67,7 +67,7 @@ async function readHeldBody(route: Route, { heldBytes }: PipelineParts, { reques
 const tooManyHeld = 'Too many requests of the organization are being sent or read slowly. Read the answers to earlier ones first.';
 
 /** Who the caller is. An address that failed too often gets no new look at what it sends; what was good here before stays so. */
-async function identify(exchange: Exchange, parts: PipelineParts): Promise<{ token: string; principal: Principal }> {
+async function identify(exchange: Exchange, parts: PipelineDeps): Promise<{ token: string; principal: Principal }> {
   const { authenticator, failures, addressOf } = parts;
   try {
     const token = bearerToken(exchange.request.headers.authorization);
@@ -87,17 +87,17 @@ async function identify(exchange: Exchange, parts: PipelineParts): Promise<{ tok
 const isFailedAuthentication = (cause: unknown) =>
   cause instanceof ServiceError && cause.definition.http === 401 && cause.code !== 'missing_token';
 
-/** For anyone. What hands out tokens is limited by address before a byte of the body is read, and then by whom it claims to be. */
-const forEveryone = (route: Route, parts: PipelineParts) => async (exchange: Exchange) => {
-  if (route.cost !== 'token') return perform(route, parts, exchange, route.body && (await preparedBody(route, exchange)));
+/** For anyone. A token endpoint is limited by address before a byte of the body is read, and then by the claimed credential. */
+const forEveryone = (route: Route, parts: PipelineDeps) => async (exchange: Exchange) => {
+  if (route.cost !== 'token') return runHandler(route, parts, exchange, route.body && (await preparedBody(route, exchange)));
   const { rules, addressOf } = parts;
   const address = addressOf(exchange);
   await count(exchange, parts, rules.forTokenRequest(address));
   const body = await preparedBody(route, exchange);
   const credential = route.credential?.(body);
-  if (credential === undefined) return perform(route, parts, exchange, body);
+  if (credential === undefined) return runHandler(route, parts, exchange, body);
   await count(exchange, parts, rules.forClaim(address, credential));
-  const reply = await perform(route, parts, exchange, body);
+  const reply = await runHandler(route, parts, exchange, body);
   await count(exchange, parts, rules.forIssuedToken(credential));
   return reply;
 };
@@ -108,18 +108,18 @@ async function preparedBody(route: Route, { request }: Exchange): Promise<unknow
 }
 
 /** Counts the request where these rules say, and keeps how things stand for the answer's headers. */
-async function count(exchange: Exchange, { limiter }: PipelineParts, rules: readonly Rule[]): Promise<void> {
-  const { allowed, standings } = await limiter.take(rules);
-  const names = new Set(standings.map(({ policy }) => policy.name));
-  const before = exchange.limits?.standings.filter(({ policy }) => !names.has(policy.name)) ?? [];
-  exchange.limits = { allowed, standings: [...before, ...standings] };
+async function count(exchange: Exchange, { limiter }: PipelineDeps, rules: readonly Rule[]): Promise<void> {
+  const { allowed, states } = await limiter.take(rules);
+  const names = new Set(states.map(({ policy }) => policy.name));
+  const before = exchange.limits?.states.filter(({ policy }) => !names.has(policy.name)) ?? [];
+  exchange.limits = { allowed, states: [...before, ...states] };
   if (!allowed) throw new ServiceError('rate_limited');
 }
 
-async function perform(route: Route, { backends }: PipelineParts, exchange: Exchange, body: unknown): Promise<Reply> {
+async function runHandler(route: Route, { backends }: PipelineDeps, exchange: Exchange, body: unknown): Promise<Reply> {
   const input = readInput(route, exchange, body);
   const call = callContext(route, exchange, exchange.principal, input);
-  const request = { ...input, call, gone: () => abortedWithClient(exchange) };
+  const request = { ...input, call, disconnected: () => abortedWithClient(exchange) };
   return toReply(route, await withCall(call, () => route.handler(request, backends)));
 }
 
@@ -140,7 +140,7 @@ function callContext(route: Route, exchange: Exchange, principal: Principal | un
     requestId,
     principal,
     expiresAt: performance.now() + deadlineMs,
-    // Who asked for an effect gets it, whether or not they wait for the answer.
+    // A requested effect is carried out even if its caller disconnects.
     signal: route.method === 'GET' ? abortedWithClient(exchange) : undefined,
     idempotency: idempotent ? idempotencyKey(request.get('idempotency-key'), principal, route.method, request.path, input.body) : undefined,
     onReplayed: idempotent ? () => void (exchange.replayed = true) : undefined,
@@ -158,14 +158,14 @@ const maxHeaders = 200;
 /** Refuses a request that two parts of a system could read differently. */
 function checkUnambiguous({ rawHeaders, headers }: IncomingMessage): void {
   if (rawHeaders.length > 2 * maxHeaders) throw new ServiceError('headers_too_large', { message: `Send at most ${maxHeaders} headers.` });
-  let seen = 0;
+  let seenHeaders = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
     if (!lengths.has(name.length)) continue;
     const which = lowerCase.indexOf(name.toLowerCase());
     if (which === -1) continue;
-    if (seen & (1 << which)) throw repeated(once[which] as string);
-    seen |= 1 << which;
+    if (seenHeaders & (1 << which)) throw repeated(once[which] as string);
+    seenHeaders |= 1 << which;
   }
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')

@@ -8,7 +8,7 @@ import type { Cost } from '../limits/rules.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What a caller sent, as the schemas of the route have it. */
+/** The caller's input, as parsed by the schemas of the route. */
 export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, Headers = unknown> {
   readonly params: Params;
   readonly query: Query;
@@ -20,13 +20,13 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, H
 /** A request that has passed every check. */
 export interface RouteRequest<Params = unknown, Query = unknown, Body = unknown, Headers = unknown>
   extends RouteInput<Params, Query, Body, Headers> {
-  /** What the calls to other services inherit. */
+  /** Inherited by the calls to other services. */
   readonly call: CallContext;
-  /** Aborted when nobody is there any more to read the answer. */
-  readonly gone: () => AbortSignal;
+  /** Aborted when the client disconnects. */
+  readonly disconnected: () => AbortSignal;
 }
 
-/** What is known before a body is validated. */
+/** The request before its body is validated. */
 export interface RawRequest {
   readonly body: unknown;
   readonly authorization: string | undefined;
@@ -68,7 +68,7 @@ interface Description {
   /** Headers that a success carries here beyond those of every answer. */
   readonly successHeaders?: readonly HeaderName[];
   readonly otherSuccesses?: readonly OtherSuccess[];
-  /** What can go wrong here beyond what can go wrong everywhere. */
+  /** Codes of this route beyond those of every route. */
   readonly errors?: readonly ErrorCode[];
   /** How failures are written; `oauth` is RFC 6749's flat form. */
   readonly errorForm?: 'envelope' | 'oauth';
@@ -97,7 +97,7 @@ interface Definition<P extends Schema, Q extends Schema, B extends Schema, R ext
   ) => Promise<Answer<R> | RouteReply<Answer<R>>>;
 }
 
-/** A route as whoever iterates over the table sees it. */
+/** A route as an entry of the table. */
 export interface Route extends Description {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
@@ -118,16 +118,16 @@ export function route<
   return definition as unknown as Route;
 }
 
-/** Whether Idempotency-Key means anything here. Tokens are never replayed. */
+/** True if the route takes an Idempotency-Key. Tokens are never replayed. */
 export const isIdempotent = ({ method, cost }: Route): boolean => cost !== 'token' && ['POST', 'PUT', 'PATCH'].includes(method);
 
-/** What is checked of a body before it is parsed. */
+/** The limits of a body before it is parsed. */
 export const bodyLimitsOf = ({ cost, bodyLimits: own }: Route): BodyLimits =>
   own ?? (cost === 'token' ? bodyLimits.token : bodyLimits.usual);
 
 export const successStatus = ({ status, response }: Route): number => status ?? (response ? 200 : 204);
 
-/** What an answer can have beyond a body. */
+/** Parts of an answer beyond its body. */
 interface ReplyParts {
   /** Another than the route's. */
   readonly status?: number;
@@ -153,7 +153,7 @@ export const reply = <Body>(body: Body, parts: ReplyParts): RouteReply<Body> => 
 /** An answer without a body. */
 export const bare = (parts: ReplyParts): RouteReply<never> => new RouteReply<never>(undefined, parts);
 
-/** What route handlers call. */
+/** The services that route handlers call. */
 export interface Backends {
   readonly identity: Client<'identity'>;
   readonly credits: Client<'credits'>;

@@ -17,7 +17,7 @@ function entityTags(description: string) {
 export const ifMatch = entityTags('Changes the agent only while its ETag is one of these; else 412.');
 export const ifNoneMatch = entityTags('Answers 304 without a body while the ETag is one of these.');
 
-/** What If-Match and If-None-Match can hold (RFC 9110, section 8.8.3). */
+/** The value of If-Match or If-None-Match (RFC 9110, section 8.8.3). */
 export interface EntityTags {
   /** `*`: whichever there is. */
   readonly any: boolean;
@@ -45,11 +45,11 @@ export function parseEntityTags(header: string): EntityTags | undefined {
 /** The tag of a version. */
 export const entityTag = (of: number): string => `"${of}"`;
 
-/** The versions that If-Match lets through: strong comparison, so that a weak tag is nobody's. Undefined: whichever there is. */
+/** The versions that If-Match lets through: strong comparison, so a weak tag matches none. Undefined: whichever there is. */
 export function versionsMeant({ any, tags }: EntityTags): number[] | undefined {
   if (any) return undefined;
   return tags.flatMap(({ weak, value }) => (!weak && version.test(value) ? [Number(value)] : []));
 }
 
-/** Whether If-None-Match names what there is: weak comparison. */
+/** True if If-None-Match names the current version: weak comparison. */
 export const isNamed = ({ any, tags }: EntityTags, current: number): boolean => any || tags.some(({ value }) => value === String(current));

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const wholeNumber = /^\d{1,9}$/;
 
-/** The page size: never clamped, so that nobody gets less than was asked for without being told. */
+/** The page size: never clamped, so no caller gets fewer entries than requested without an error. */
 export function limit(fallback: number, max: number) {
   return z
     .string()

@@ -29,7 +29,7 @@ const summaryFields = {
   updated_at: time,
 };
 
-/** What a list shows of a template. */
+/** A template as an entry of a list. */
 export const templateSummary = z.strictObject(summaryFields).meta({ id: 'TemplateSummary' });
 
 const change = z.strictObject({

@@ -26,7 +26,7 @@ export const user = z
 
 const count = z.int().nonnegative().meta({ example: 1 });
 
-/** What a change answers with: a deactivation says what ended with it. */
+/** A changed user; a deactivation also counts the credentials that ended with it. */
 export const updatedUser = z.strictObject({
   ...user.shape,
   ended_credentials: z

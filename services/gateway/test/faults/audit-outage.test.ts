@@ -46,7 +46,7 @@ async function admin<Result>(...words: string[]): Promise<Result> {
   return JSON.parse((await promisify(execFile)(process.execPath, [main, ...words, '--json'], { env })).stdout) as Result;
 }
 
-/** As the agents of earlier versions wrote them: whole, and one that nobody can store. */
+/** As the agents of earlier versions wrote them: whole, and one that is too large to store. */
 async function leaveOldEntries(organizationId: string): Promise<void> {
   const changes = JSON.stringify({ 'data_scope.tables': tables });
   const insert = `insert into agents.outbox (id, topic, payload)

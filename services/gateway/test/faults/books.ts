@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import type { Sent } from './load.ts';
 import { type FaultyWorld, markerOf } from './world.ts';
 
-/** What the service has on record of the messages that were sent, counted. */
+/** Counts of the recorded messages. */
 export interface Findings {
   sent: number;
   completed: number;
@@ -83,7 +83,7 @@ export async function audit(world: FaultyWorld, sent: readonly Sent[]): Promise<
 
 const say = (row: Row) => JSON.stringify(row);
 
-/** What stands on record of each question. Every one began a conversation of its own. */
+/** The records of each question. Every one began a conversation of its own. */
 async function recordsOf(client: Client): Promise<Row[]> {
   const { rows } = await client.query<{ text: string; questions: string; answers: string; completed: string; records: string }>(
     `select q.content as text, count(distinct q.id) as questions, count(distinct a.id) as answers,

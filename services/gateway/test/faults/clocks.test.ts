@@ -45,7 +45,7 @@ function shift(name: string, aheadMs: number): void {
   clocks.shift(process, aheadMs);
 }
 
-/** What is wrong with each of the skewed processes, by its own word. */
+/** The faults that each of the skewed processes reports. */
 async function faultsOf(names: readonly string[]): Promise<string[][]> {
   const reports = names.map(async (name) => {
     const response = await fetch(`${world.system.endpoints[`${name}.ops`]}/readyz`);
@@ -64,7 +64,7 @@ async function restartWith(name: string, aheadMs: number): Promise<void> {
   await until(`${name} says what is wrong`, async () => (await faultsOf([name]).catch(() => []))[0]?.join() === 'clock');
 }
 
-/** What a wrong clock would leave behind: times that are not those of this test, and months other than this one. */
+/** The traces of a wrong clock: times that are not those of this test, and months other than this one. */
 const traces = (url: string) =>
   withDatabase(url, async (client) => {
     const wrong = (column: string) => `${column} > now() + interval '2 seconds' or ${column} < $1`;

@@ -118,7 +118,7 @@ describe('a worker', () => {
     }
   }, 800_000);
 
-  /** Of all replicas, since they have started. */
+  /** The sum over all replicas since their start. */
   async function leasesLost(): Promise<number> {
     const pages = ['agents', 'agents-2'].map(
       async (name) => await (await fetch(`${world.system.endpoints[`${name}.ops`]}/metrics`)).text(),

@@ -8,7 +8,7 @@ type Sent<Name extends keyof Methods> = Parameters<RpcOf<'agents', Name>['handle
 type Answered<Name extends keyof Methods> = Awaited<ReturnType<RpcOf<'agents', Name>['handle']>>;
 export type StartItem = Sent<'startAnswer'>['items'][number];
 export type StartResult = NonNullable<Answered<'startAnswer'>['results']>[number];
-export type Standing = NonNullable<Answered<'readAnswers'>['results']>[number];
+export type AnswerState = NonNullable<Answered<'readAnswers'>['results']>[number];
 export type AnswerMessage = Extract<Reply, { kind: 'ended' }>['message'];
 
 const at = '2026-01-31T10:00:00.000Z';
@@ -65,10 +65,10 @@ export interface AgentsScript {
   listMessages: RpcOf<'agents', 'listMessages'>['handle'];
   getMessage: RpcOf<'agents', 'getMessage'>['handle'];
   cancelAnswer: RpcOf<'agents', 'cancelAnswer'>['handle'];
-  /** What becomes of one message. */
+  /** The outcome of one message. */
   start: (item: StartItem) => StartResult | Promise<StartResult>;
   /** How one answer stands. */
-  read: (answerId: string) => Standing | Promise<Standing>;
+  read: (answerId: string) => AnswerState | Promise<AnswerState>;
 }
 
 /** An answer of this id that was accepted. */

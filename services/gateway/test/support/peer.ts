@@ -20,7 +20,7 @@ const user = {
 };
 const page = { total: 1, nextCursor: '' };
 
-/** What the real identity would say of one user, so that a test scripts only what it is about. */
+/** The answers that the real identity would say of one user, so that a test scripts only what it is about. */
 function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
   const nothing = async () => ({});
   return {

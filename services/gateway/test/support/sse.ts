@@ -9,7 +9,7 @@ export interface ServerSentEvent {
 export interface EventStream {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
-  /** What has come so far. */
+  /** The events that have arrived. */
   readonly events: ServerSentEvent[];
   readonly comments: string[];
   /** Resolves when the server has ended the stream, rejects when it breaks off. */

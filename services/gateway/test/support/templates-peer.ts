@@ -16,7 +16,7 @@ const summary = {
   updatedAt: at,
 };
 
-/** What the real templates would say of one template. */
+/** The answers that the real templates would say of one template. */
 export function usualTemplates(): Implementation<'templates'> {
   const reads = { allow: callers({ scope: 'templates:read' }) };
   const writes = { allow: callers({ scope: 'templates:write' }) };
@@ -27,7 +27,7 @@ export function usualTemplates(): Implementation<'templates'> {
       handle: async ({ templateId: id }) => ({
         template: {
           summary: { ...summary, id },
-          longDescription: 'For everybody who wants to know how sales go.',
+          longDescription: 'For all who want to know how sales go.',
           requiredPermissions: ['templates:write'],
           suggestedPrompts: ['How much did we sell last month?'],
           changelog: [{ version: '1.1.0', date: '2026-01-31', changes: 'By channel as well.' }],

@@ -40,7 +40,7 @@ function known(endpointId: string): string {
   return endpointId;
 }
 
-/** What the real webhooks would say of one endpoint and one delivery. */
+/** The answers that the real webhooks would say of one endpoint and one delivery. */
 export function usualWebhooks(): Implementation<'webhooks'> {
   const reads = { allow: callers({ scope: 'webhooks:read' }) };
   const writes = { allow: callers({ scope: 'webhooks:write' }) };

@@ -24,7 +24,7 @@ function replyAt(step: number, steps: readonly [string, Record<string, unknown>]
   return next ? { kind: 'tools', calls: [{ name: next[0], arguments: next[1] }] } : { kind: 'text', text };
 }
 
-/** What the tools said to the model in its last answer, in order. */
+/** The results of the tools in the model's last answer, in order. */
 const toolTexts = () =>
   (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
 const offered = () => (world.model.calls.at(-1)?.tools ?? []).map((tool) => ('function' in tool ? tool.function.name : tool.name));
@@ -179,7 +179,7 @@ test('a name that PostgreSQL would read as a function never reaches the database
   expect([...byRole, ...byAccount].filter((text) => /ts_stat|api_tokens|pg_advisory_lock|pg_column_size/.test(text))).toEqual([]);
 }, 30_000);
 
-/** What workers had the database run, as the role of a scope and as the account that was connected. */
+/** The statements that workers ran, as the role of a scope and as the account that was connected. */
 function statementsOf(log: string): { byRole: string[]; byAccount: string[] } {
   const lines = log.split(/\n(?=\d{4}-\d\d-\d\d )/).filter((line) => line.includes('agent-service answers'));
   const textsOf = (some: string[]) => some.flatMap((line) => /(?:statement|execute [^:]*): ([\s\S]*)/.exec(line)?.[1] ?? []);

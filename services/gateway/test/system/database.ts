@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 
-/** Tables that work in the background may touch while nobody asks for anything. */
+/** Tables that background work may change without a request. */
 const restless = /^(outbox|idempotency_records)$/;
 
 async function withDatabase<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
@@ -42,13 +42,13 @@ function content(url: string, line: string): Promise<Map<string, string[]>> {
   });
 }
 
-/** What a request that was refused must leave exactly as it was. */
+/** The rows that a refused request must not change. */
 export async function lastingState(url: string): Promise<Map<string, string[]>> {
   const lasting = await content(url, `(to_jsonb(t) - '{${restlessColumns.join(',')}}'::text[])::text`);
   return new Map([...lasting].filter(([table]) => !restless.test(table.split('.')[1] ?? '')));
 }
 
-/** Waits until no service has anything left to hand on. */
+/** Waits until every outbox is empty. */
 export function untilOutboxesAreEmpty(url: string): Promise<void> {
   return withDatabase(url, async (client) => {
     const outboxes = (await tablesOf(client)).filter(({ name }) => name === 'outbox');

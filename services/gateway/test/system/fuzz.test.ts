@@ -152,7 +152,7 @@ function shots(path: string, method: string, ids: Record<string, string>): fc.Ar
     });
 }
 
-/** What is wrong with an answer, in words; undefined when it keeps to the document. */
+/** The fault of an answer; undefined if it conforms to the document. */
 function fault({ path, method }: Shot, answer: ReceivedResponse): string | undefined {
   if (answer.status >= 500) return `status ${answer.status}: ${answer.text.slice(0, 300)}`;
   const documented = api.paths[path]?.[method]?.responses[String(answer.status)];

@@ -5,9 +5,9 @@ import type { Route } from '../../src/routing/route.ts';
 import { furnish, makeAgent, makeWebhook, type Organization, type World, webhookUrl } from './world.ts';
 
 interface Maker {
-  /** Users belong to the organization: both environments see them. Templates are everybody's. All else belongs to one environment. */
+  /** Users belong to the organization: both environments see them. All organizations see the templates. The rest belongs to one environment. */
   belongsTo: 'everyone' | 'organization' | 'environment';
-  /** What the path names before it is made already. It is made so that the route's own request succeeds. */
+  /** Makes the resource that the path names, so that the route's own request succeeds. */
   make(world: World, organization: Organization, made: Readonly<Record<string, string>>, route: Route): Promise<string>;
 }
 

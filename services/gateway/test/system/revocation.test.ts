@@ -177,7 +177,7 @@ describe('tokens that were not made here for here', () => {
     const edited = (change: object) => Buffer.from(JSON.stringify({ ...claims, ...change })).toString('base64url');
     const forged = {
       unsigned: jwt.sign(claims, '', { algorithm: 'none', keyid: kid }),
-      'signed by somebody else': jwt.sign(claims, own, { algorithm: 'RS256', keyid: kid }),
+      'signed with another key': jwt.sign(claims, own, { algorithm: 'RS256', keyid: kid }),
       'signed with the public key as a secret': jwt.sign(claims, keys[0]?.n ?? '', { algorithm: 'HS256', keyid: kid }),
       'of an unknown key': jwt.sign(claims, own, { algorithm: 'RS256', keyid: 'unknown' }),
       'moved to the other environment': [head, edited({ env: 'test' }), signature].join('.'),

@@ -45,7 +45,7 @@ test('no process is given the operator’s secret, or a key that another process
     expect(new Set(keys.filter((each) => each.key === key).map((each) => each.owner))).toEqual(new Set([owner]));
 });
 
-test('the keys of one process let nobody act as the operator, as the gateway or as another service', async () => {
+test('the keys of one process do not suffice to act as the operator, as the gateway or as another service', async () => {
   const worker = givenKeys().get('answer-worker');
   const list = (agents: Client<'agents'>) => agents.listDataSources({});
   await withAgents('answer-worker', worker, async (agents) => {

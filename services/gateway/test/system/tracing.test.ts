@@ -14,7 +14,7 @@ test('a caller’s trace goes on through the gateway and over gRPC into identity
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
   await world.call(world.ours.keys.live, { method: 'GET', path: '/v1/users', headers: { traceparent } });
-  // Stopping hands over what is still held.
+  // Stopping exports the remaining spans.
   await world.stop();
   const spans = collector.spans.filter((span) => span.traceId === traceId);
   const served = spans.find((span) => span.service === 'gateway' && span.parentSpanId === 'b7ad6b7169203331');

@@ -18,7 +18,7 @@ export interface Organization {
   keys: Record<Environment, string>;
 }
 
-/** A running system with an operator at hand, and two organizations with some credits and usage that must never meet. */
+/** A running system with an operator's client, and two organizations with some credits and usage that must never meet. */
 export interface World {
   system: SystemAccess;
   /** Every gateway there is. */
@@ -36,7 +36,7 @@ export interface World {
   stop(): Promise<void>;
 }
 
-/** What a test needs to be there; anything but a success is an error. */
+/** Sends a request that prepares a test, and throws unless it succeeds. */
 export async function furnish<Data>(call: World['call'], key: string, method: string, path: string, body: object): Promise<Data> {
   const answer = await call(key, { method, path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
   if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
@@ -51,7 +51,7 @@ export async function makeAgent(call: World['call'], key: string): Promise<strin
   return id;
 }
 
-/** Where nobody listens. */
+/** An address without a server. */
 export const webhookUrl = 'https://127.0.0.1:9/made';
 
 /** One that is told of what does not happen in these suites. */

@@ -19,8 +19,8 @@ export const getAgent = route({
   successHeaders: ['ETag'],
   otherSuccesses: [{ status: 304, description: 'If-None-Match names what there is.', headers: ['ETag'] }],
   async handler({ params, headers: { 'If-None-Match': known } }, { agents }) {
-    const found = required((await agents.getAgent({ agentId: params.agent_id })).agent);
-    const headers = ['ETag', entityTag(found.version)];
-    return known && isNamed(known, found.version) ? bare({ status: 304, headers }) : reply({ data: toAgent(found) }, { headers });
+    const current = required((await agents.getAgent({ agentId: params.agent_id })).agent);
+    const headers = ['ETag', entityTag(current.version)];
+    return known && isNamed(known, current.version) ? bare({ status: 304, headers }) : reply({ data: toAgent(current) }, { headers });
   },
 });

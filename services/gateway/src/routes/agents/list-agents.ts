@@ -24,8 +24,8 @@ export const listAgents = route({
   errors: ['invalid_cursor'],
   async handler({ query, requestId }, { agents }) {
     const { category, status = '', search = '' } = query;
-    const asked = { page: pageRequest(query), status, search, ...(category !== undefined && { category }) };
-    const { agents: found, page } = await agents.listAgents(asked);
-    return { data: found.map(toAgentSummary), meta: toListMeta(page, requestId) };
+    const filter = { page: pageRequest(query), status, search, ...(category !== undefined && { category }) };
+    const { agents: listed, page } = await agents.listAgents(filter);
+    return { data: listed.map(toAgentSummary), meta: toListMeta(page, requestId) };
   },
 });

@@ -36,7 +36,7 @@ export const updateAgent = route({
 });
 
 function versions(condition: EntityTags | undefined): number[] {
-  const meant = condition && versionsMeant(condition);
-  if (meant === undefined) return [];
-  return meant.length > 0 ? meant : [noVersion];
+  const intended = condition && versionsMeant(condition);
+  if (intended === undefined) return [];
+  return intended.length > 0 ? intended : [noVersion];
 }

@@ -28,11 +28,11 @@ const parameters = body.partial({ client_id: true, client_secret: true });
 
 /** Parameters without a value count as left out (RFC 6749, section 3.2), and the client may stand in the Authorization header. */
 function prepare({ body: form, authorization }: RawRequest): Record<string, string> {
-  const given = Object.entries((form ?? {}) as Record<string, string>).filter(([, value]) => value !== '');
-  const fields: Record<string, string> = Object.fromEntries(given);
+  const entries = Object.entries((form ?? {}) as Record<string, string>).filter(([, value]) => value !== '');
+  const fields: Record<string, string> = Object.fromEntries(entries);
   if (fields.grant_type !== undefined && fields.grant_type !== grantType)
     throw new ServiceError('invalid_grant_type', { param: 'grant_type' });
-  // What is wrong with the parameters is told before anything about the client, readable or not.
+  // Faulty parameters are reported before a faulty client, readable or not.
   validate(parameters, fields);
   const basic = basicCredentials(authorization);
   if (!basic) return fields;

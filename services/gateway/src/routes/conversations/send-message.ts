@@ -60,17 +60,17 @@ export const sendMessage = route({
     'answer_timeout',
   ],
   async handler(request, { answers }) {
-    const { headers, params, call, gone } = request;
+    const { headers, params, call, disconnected } = request;
     const question = questionOf(request);
     if (prefersAsync(headers.Prefer)) {
-      const data = toMessage(await answers.accept(question, call, gone()));
+      const data = toMessage(await answers.accept(question, call, disconnected()));
       return reply(
         { data },
-        { status: 202, headers: ['Location', place(params.agent_id, data.id), 'Preference-Applied', 'respond-async'] },
+        { status: 202, headers: ['Location', messagePath(params.agent_id, data.id), 'Preference-Applied', 'respond-async'] },
       );
     }
     if (wantsEvents(headers.Accept)) return streamed(question, request, answers);
-    return { data: toMessage(await answers.wait(question, call, gone())) };
+    return { data: toMessage(await answers.wait(question, call, disconnected())) };
   },
 });
 
@@ -81,13 +81,13 @@ const questionOf = ({ params, body }: Request): Question => ({
   contextJson: body.context === undefined ? '' : JSON.stringify(body.context),
 });
 
-async function streamed(question: Question, { params, call, gone }: Request, answers: Answers) {
-  const { started, stream } = await answers.stream(question, call, gone());
+async function streamed(question: Question, { params, call, disconnected }: Request, answers: Answers) {
+  const { started, stream } = await answers.stream(question, call, disconnected());
   const accepted = { messageId: started.answerId, conversationId: started.conversationId };
   return bare({
-    headers: ['Content-Location', place(params.agent_id, started.answerId), 'X-Accel-Buffering', 'no'],
+    headers: ['Content-Location', messagePath(params.agent_id, started.answerId), 'X-Accel-Buffering', 'no'],
     stream: (response) => stream.writeTo(response, accepted),
   });
 }
 
-const place = (agentId: string, messageId: string) => `/v1/agents/${encodeURIComponent(agentId)}/messages/${messageId}`;
+const messagePath = (agentId: string, messageId: string) => `/v1/agents/${encodeURIComponent(agentId)}/messages/${messageId}`;

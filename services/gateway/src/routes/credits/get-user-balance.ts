@@ -16,7 +16,7 @@ export const getUserBalance = route({
   params: userParams,
   response: z.strictObject({ data: userBalance }),
   async handler({ params: { user_id: userId } }, { identity, credits }) {
-    // Credits opens an account for whoever it is asked about; only identity knows who there is.
+    // Credits opens an account for a caller who it is asked about; only identity knows who there is.
     await identity.getUser({ userId });
     const answer = await credits.getUserBalance({ userId });
     return { data: toUserBalance(required(answer.balance)) };

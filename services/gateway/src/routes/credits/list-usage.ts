@@ -33,12 +33,12 @@ export const listUsage = route({
   query,
   response: usageAnswer,
   errors: ['invalid_cursor'],
-  handler: ({ query: asked, requestId }, { credits }) => answer(credits, asked, requestId),
+  handler: ({ query: input, requestId }, { credits }) => answer(credits, input, requestId),
 });
 
-async function answer(credits: Client<'credits'>, asked: z.output<typeof query>, requestId: string): Promise<z.output<typeof usageAnswer>> {
-  const { user_id: userId = '', agent_id: agentId = '', date_from: dateFrom = '', date_to: dateTo = '', group_by: groupBy } = asked;
-  const request = { page: pageRequest(asked), filter: { userId, agentId, dateFrom, dateTo } };
+async function answer(credits: Client<'credits'>, input: z.output<typeof query>, requestId: string): Promise<z.output<typeof usageAnswer>> {
+  const { user_id: userId = '', agent_id: agentId = '', date_from: dateFrom = '', date_to: dateTo = '', group_by: groupBy } = input;
+  const request = { page: pageRequest(input), filter: { userId, agentId, dateFrom, dateTo } };
   if (groupBy !== undefined) return toAggregate(groupBy, await credits.aggregateUsage({ ...request, groupBy }), requestId);
   const { records, page } = await credits.listUsage(request);
   return { data: records.map(toUsageRecord), meta: toListMeta(page, requestId) };

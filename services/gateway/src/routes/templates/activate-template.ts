@@ -22,14 +22,14 @@ export const activateTemplate = route({
   errors: ['template_already_activated', 'template_requirements_unmet'],
   async handler({ params, body }, { templates }) {
     const { name_override: nameOverride = '', model_override: modelOverride = '' } = body;
-    const made = await templates.activateTemplate({ templateId: params.template_id, nameOverride, modelOverride });
+    const activated = await templates.activateTemplate({ templateId: params.template_id, nameOverride, modelOverride });
     return {
       data: {
-        template_id: made.templateId,
-        agent_id: made.agentId,
-        name: made.name,
+        template_id: activated.templateId,
+        agent_id: activated.agentId,
+        name: activated.name,
         status: 'active' as const,
-        activated_at: made.activatedAt,
+        activated_at: activated.activatedAt,
       },
     };
   },

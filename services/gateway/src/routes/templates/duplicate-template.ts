@@ -18,16 +18,16 @@ export const duplicateTemplate = route({
   status: 201,
   response: z.strictObject({ data: duplicatedAgent }),
   async handler({ params, body: { name, description: own } }, { templates }) {
-    const asked = { templateId: params.template_id, name, ...(own !== undefined && { description: own }) };
-    const made = await templates.duplicateTemplate(asked);
+    const request = { templateId: params.template_id, name, ...(own !== undefined && { description: own }) };
+    const duplicate = await templates.duplicateTemplate(request);
     return {
       data: {
-        id: made.id,
-        name: made.name,
-        description: made.description,
+        id: duplicate.id,
+        name: duplicate.name,
+        description: duplicate.description,
         status: 'draft' as const,
-        source_template_id: made.sourceTemplateId,
-        created_at: made.createdAt,
+        source_template_id: duplicate.sourceTemplateId,
+        created_at: duplicate.createdAt,
       },
     };
   },

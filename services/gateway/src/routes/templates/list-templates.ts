@@ -24,7 +24,7 @@ export const listTemplates = route({
   errors: ['invalid_cursor'],
   async handler({ query, requestId }, { templates }) {
     const { category = '', status = '', search = '' } = query;
-    const { templates: found, page } = await templates.listTemplates({ page: pageRequest(query), category, status, search });
-    return { data: found.map(toTemplateSummary), meta: toListMeta(page, requestId) };
+    const { templates: listed, page } = await templates.listTemplates({ page: pageRequest(query), category, status, search });
+    return { data: listed.map(toTemplateSummary), meta: toListMeta(page, requestId) };
   },
 });

@@ -31,8 +31,8 @@ export const createWebhook = route({
   response: z.strictObject({ data: createdWebhook }),
   errors: ['webhook_limit_reached'],
   async handler({ body: { secret, ...body } }, { webhooks }) {
-    const made = await required(webhooks).createEndpoint({ ...body, ...(secret !== undefined && { secret }) });
-    const { id, url, events, active, created_at } = toWebhook(required(made.endpoint));
-    return { data: { id, url, events, secret: made.secret, active, created_at } };
+    const created = await required(webhooks).createEndpoint({ ...body, ...(secret !== undefined && { secret }) });
+    const { id, url, events, active, created_at } = toWebhook(required(created.endpoint));
+    return { data: { id, url, events, secret: created.secret, active, created_at } };
   },
 });
