@@ -57,11 +57,11 @@ describe('a chunked body', () => {
     sendRaw(gateway.port, `${head('/v1/agents', slow, 'Transfer-Encoding: chunked\r\nConnection: close')}${body}`).catch(() => '');
 
   test('is refused in too many pieces, before a megabyte of single bytes takes 250 of memory', async () => {
-    expect(await send(chunked(`{"name":"${'x'.repeat(900_000)}"}`, 1))).toMatch(/^HTTP\/1.1 400 .*at most 10000 chunks/s);
+    expect(await send(chunked(`{"name":"${'x'.repeat(900_000)}"}`, 1))).toMatch(/^HTTP\/1.1 400 .*at most 4000 chunks/s);
   });
 
   test('is read in pieces of any usual size', async () => {
-    const answer = await send(chunked(`{"name":"${'x'.repeat(100_000)}"}`, 20));
+    const answer = await send(chunked(`{"name":"${'x'.repeat(60_000)}"}`, 20));
     expect(answer).toMatch(/^HTTP\/1.1 400 .*must have 1 to 100 characters/s);
   });
 });

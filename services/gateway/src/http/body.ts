@@ -83,7 +83,7 @@ function parseJson(text: string): unknown {
 }
 
 /** Each piece costs as much as a few hundred bytes, whatever its size: a chunked body may come in pieces of one byte. */
-const maxPieces = 10_000;
+const maxPieces = 4_000;
 
 /** The body as it was sent. It stops reading at the limit; the rest of a refused body is discarded with the answer. */
 export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<BodyLimits, 'values'>): Promise<Buffer> {
