@@ -1,6 +1,7 @@
 // The bounds that npm run check holds, and what is still beyond them.
 import { readFileSync } from 'node:fs';
 import { bounds } from './measure.mjs';
+import { workspaceOf } from './symbols.mjs';
 
 const mostDuplicates = 40;
 const allowed = JSON.parse(readFileSync(new URL('allowed.json', import.meta.url), 'utf8'));
@@ -12,9 +13,9 @@ export function brokenBounds({ longFunctions, longFiles, longTests, folderCycles
   const foldersOf = (cycle) => cycle.split(' <-> ');
   const repeated = [...duplicates, ...testDuplicates];
   return [
-    ...longFunctions
-      .filter((finding) => !allowed.longFunctions.includes(pathOf(finding)))
-      .map((finding) => `more than ${bounds.functionLines} lines in a function: ${finding}`),
+    ...[...Map.groupBy(longFunctions, (finding) => workspaceOf(finding))]
+      .filter(([workspace, findings]) => findings.length > (allowed.longFunctions[workspace] ?? 0))
+      .flatMap(([, findings]) => findings.map((finding) => `more than ${bounds.functionLines} lines in a function: ${finding}`)),
     ...[...longFiles, ...longTests]
       .filter((finding) => !allowed.longFiles.includes(pathOf(finding)))
       .map((finding) => `more than ${bounds.fileLines} lines in a file: ${finding}`),

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system/system';
@@ -8,11 +6,11 @@ import {
   type ClockShifts,
   clockShifts,
   type ModelReply,
+  modelsFileFor,
   type ScriptedModel,
   scriptedModel,
   send,
   testDatabase,
-  testFolder,
   testSystem,
   withoutRateLimits,
 } from '@agent-service/testkit';
@@ -123,14 +121,11 @@ function answerFromData({ messages }: ChatRequest): ModelReply {
 }
 
 async function writeSettings(model: ScriptedModel): Promise<Record<string, string>> {
-  const tier = { provider: 'openai-compatible', base_url: model.url, model: 'scripted' };
-  const modelsFile = join(await testFolder(), 'models.json');
-  writeFileSync(modelsFile, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
   // Failed authentications stay limited: an address that tries wrong secrets is one of the misbehaviours.
   const { RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE: _, ...limits } = withoutRateLimits;
   return {
     ...limits,
-    MODELS_FILE: modelsFile,
+    MODELS_FILE: await modelsFileFor(model),
     TRUSTED_PROXIES: '127.0.0.1',
     WEBHOOKS_ENABLED: 'true',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',

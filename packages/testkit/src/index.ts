@@ -15,6 +15,7 @@ export { junk, mutatedValues, type Schema, validValues } from './http/schema-arb
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
 export { testFolder } from './infrastructure/run-folder.ts';
 export { machineEnvironment } from './infrastructure/settings.ts';
+export { modelsFileFor } from './model/models-file.ts';
 export type { ChatRequest, ModelReply } from './model/reply.ts';
 export { type ModelScript, type ScriptedModel, scriptedModel } from './model/server.ts';
 export { type RecordingStore, recordingStore, recordSteps, type StatementRun } from './plans.ts';

@@ -1,9 +1,10 @@
-import { type Client, createClient, newId, operatorService, withCall } from '@agent-service/contracts';
+import { type Client, createClient, newId } from '@agent-service/contracts';
 import { type OwnRedis, ownRedis, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
+import { tenantOf } from './support/tenant.ts';
 import { until } from './support/wired.ts';
 import { type ScriptedWorker, scriptedWorker } from './support/worker.ts';
 
@@ -13,14 +14,7 @@ const afterFaultsMs = 60_000;
 const longForm = process.env['FAULT_SECONDS'] !== undefined;
 /** Deadline, grace, and the round of the sweep. */
 const overdueMs = 150_000;
-const tenant = { organizationId: 'org_faults', environment: 'live' } as const;
-const principal = {
-  ...tenant,
-  userId: 'usr_1',
-  credentialId: 'key_1',
-  scopes: ['agents:chat', 'agents:write', 'credits:write'],
-  admin: true,
-};
+const { tenant, principal, fund, activeAgent } = tenantOf('org_faults');
 
 let database: TestDatabase;
 let redis: OwnRedis;
@@ -48,12 +42,8 @@ beforeAll(async () => {
   const address = `ipv4:${agents.map((each) => each.address).join(',')}`;
   gateway = createClient('agents', { address, as: 'gateway', config });
   ofWorker = createClient('agents', { address, as: 'answer-worker', config });
-  operator = createClient('credits', { address: credits.address, as: operatorService, config });
-  await operator.grant({ tenant, grantId: 'g', amount: 100_000_000 });
-  const admin = createClient('credits', { address: credits.address, as: 'gateway', config });
-  await asCaller(() => admin.updateSettings({ defaultMonthlyLimit: 50_000_000 }));
-  admin.close();
-  agentId = await activeAgent();
+  operator = await fund(credits.address, 100_000_000);
+  agentId = await activeAgent(gateway);
   worker = await scriptedWorker(ofWorker, redis.url, () => Math.random() * 40);
 }, 90_000);
 
@@ -64,17 +54,6 @@ afterAll(async () => {
   await redis?.stop();
   await database?.drop();
 }, 60_000);
-
-const asCaller = <T>(work: () => T): T => withCall({ requestId: 'test', principal, expiresAt: performance.now() + 20_000 }, work);
-
-async function activeAgent(): Promise<string> {
-  const { agent } = await asCaller(() =>
-    gateway.createAgent({ name: 'Sales', systemPrompt: 'Be brief.', dataScope: { tables: [], readOnly: true }, model: 'Fast' }),
-  );
-  const id = agent?.id ?? '';
-  await asCaller(() => gateway.updateAgent({ agentId: id, status: 'active' }));
-  return id;
-}
 
 const pauseFor = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

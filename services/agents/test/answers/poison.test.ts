@@ -1,33 +1,25 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Client, createClient, newId, operatorService, withCall } from '@agent-service/contracts';
+import { type Client, createClient, newId } from '@agent-service/contracts';
 import {
+  modelsFileFor,
   type OwnRedis,
   ownRedis,
   type ScriptedModel,
   scriptedModel,
   type TestDatabase,
   testDatabase,
-  testFolder,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
+import { tenantOf } from './support/tenant.ts';
 import { until } from './support/wired.ts';
 
 const innocents = 50;
 const inFlight = 100;
 /** What an answer of the killed worker takes the model. */
 const modelMs = 3_000;
-const tenant = { organizationId: 'org_poison', environment: 'live' } as const;
-const principal = {
-  ...tenant,
-  userId: 'usr_1',
-  credentialId: 'key_1',
-  scopes: ['agents:chat', 'agents:write', 'credits:write'],
-  admin: true,
-};
+const { tenant, principal, fund, activeAgent } = tenantOf('org_poison');
 const hook = fileURLToPath(new URL('../../../answer-worker/test/support/poison.mjs', import.meta.url));
 
 let database: TestDatabase;
@@ -45,7 +37,6 @@ let supervised: Promise<void> | undefined;
 let workerDeaths = 0;
 
 const config = { SERVICE_SECRET: [secret] };
-const asCaller = <T>(work: () => T): T => withCall({ requestId: 'test', principal, expiresAt: performance.now() + 20_000 }, work);
 
 beforeAll(async () => {
   [database, redis] = await Promise.all([testDatabase(), ownRedis()]);
@@ -60,17 +51,13 @@ beforeAll(async () => {
   worker = await serviceProcess('answer-worker', database.url, {
     REDIS_URL: redis.url,
     AGENTS_ADDRESS: agents.address,
-    MODELS_FILE: await modelsFile(),
+    MODELS_FILE: await modelsFileFor(model),
     NODE_OPTIONS: `--import ${hook}`,
   });
   await credits.start();
   await agents.start();
   gateway = createClient('agents', { address: agents.address, as: 'gateway', config });
-  operator = createClient('credits', { address: credits.address, as: operatorService, config });
-  await operator.grant({ tenant, grantId: 'g', amount: 1_000_000 });
-  const admin = createClient('credits', { address: credits.address, as: 'gateway', config });
-  await asCaller(() => admin.updateSettings({ defaultMonthlyLimit: 500_000 }));
-  admin.close();
+  operator = await fund(credits.address, 1_000_000);
   direct = new pg.Client({ connectionString: database.url });
   await direct.connect();
 }, 90_000);
@@ -86,13 +73,6 @@ afterAll(async () => {
   await database?.drop();
 }, 60_000);
 
-async function modelsFile(): Promise<string> {
-  const file = join(await testFolder(), 'models.json');
-  const tier = { provider: 'openai-compatible', base_url: model.url, model: 'm' };
-  await writeFile(file, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
-  return file;
-}
-
 /** Starts the only worker again whenever it has died, as an orchestrator does. */
 async function supervise(): Promise<void> {
   while (!stopped) {
@@ -100,15 +80,6 @@ async function supervise(): Promise<void> {
     await worker.ended();
     if (!stopped) workerDeaths += 1;
   }
-}
-
-async function activeAgent(): Promise<string> {
-  const { agent } = await asCaller(() =>
-    gateway.createAgent({ name: 'Sales', systemPrompt: 'Be brief.', dataScope: { tables: [], readOnly: true }, model: 'Fast' }),
-  );
-  const id = agent?.id ?? '';
-  await asCaller(() => gateway.updateAgent({ agentId: id, status: 'active' }));
-  return id;
 }
 
 interface Said {
@@ -120,7 +91,7 @@ interface Said {
 }
 
 test(`an answer that ends its process fails after three, and ${innocents} others of the same worker complete`, async () => {
-  const agentId = await activeAgent();
+  const agentId = await activeAgent(gateway);
   const toItem = (message: string) => ({ principal, answerId: newId('msg'), agentId, message, replyChannel: '', requestId: 'test' });
   const items = [...Array.from({ length: innocents }, () => toItem('How many?')), toItem('poison')];
   const poison = items.at(-1)?.answerId;
@@ -176,7 +147,7 @@ function countAtOnce() {
 
 test(`${inFlight} answers of a worker that is killed go on together in the worker that comes after it`, async () => {
   const atOnce = countAtOnce();
-  const agentId = await activeAgent();
+  const agentId = await activeAgent(gateway);
   const items = Array.from({ length: inFlight }, () => ({
     principal,
     answerId: newId('msg'),

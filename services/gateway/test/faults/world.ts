@@ -1,14 +1,12 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system/system';
 import {
   type ChatRequest,
+  modelsFileFor,
   type ScriptedModel,
   scriptedModel,
   send,
-  testFolder,
   testSystemWithServers,
   withoutRateLimits,
 } from '@agent-service/testkit';
@@ -48,11 +46,10 @@ export async function startFaultyWorld({ modelMs, settings = {} }: FaultyOptions
     asked.set(marker, (asked.get(marker) ?? 0) + 1);
     return { kind: 'text', text: `Answer to ${marker}.`, delayMs: modelMs };
   });
-  const folder = await testFolder();
-  const tier = { provider: 'openai-compatible', base_url: model.url, model: 'scripted' };
-  const modelsFile = join(folder, 'models.json');
-  writeFileSync(modelsFile, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
-  const system = await testSystemWithServers({ ...withoutRateLimits, LOG_LEVEL: 'info', MODELS_FILE: modelsFile, ...settings }, { seed });
+  const system = await testSystemWithServers(
+    { ...withoutRateLimits, LOG_LEVEL: 'info', MODELS_FILE: await modelsFileFor(model), ...settings },
+    { seed },
+  );
   const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
   const identity = createClient('identity', { ...options, address: system.endpoints['identity'] ?? '' });
   const credits = createClient('credits', { ...options, address: system.endpoints['credits'] ?? '' });

@@ -1,15 +1,15 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
 import { readCredentials } from '@agent-service/local/system/secrets';
 import type { LocalSystem } from '@agent-service/local/system/system';
 import {
+  modelsFileFor,
   type ReceivedResponse,
   type ScriptedModel,
   scriptedModel,
   send,
-  testFolder,
   testSystemWithServers,
   withoutRateLimits,
 } from '@agent-service/testkit';
@@ -45,11 +45,11 @@ export interface DataWorld {
 }
 
 export async function startDataWorld(settings: Readonly<Record<string, string>> = {}): Promise<DataWorld> {
-  const [folder, model] = await Promise.all([testFolder(), scriptedModel(() => ({ kind: 'text', text: 'Nothing was scripted.' }))]);
-  const tier = { provider: 'openai-compatible', base_url: model.url, model: 'scripted' };
-  const modelsFile = join(folder, 'models.json');
-  writeFileSync(modelsFile, JSON.stringify({ tiers: { Fast: tier, Smart: tier, Expert: tier, Premium: tier } }));
-  const system = await testSystemWithServers({ ...withoutRateLimits, LOG_LEVEL: 'debug', MODELS_FILE: modelsFile, ...settings }, { seed });
+  const model = await scriptedModel(() => ({ kind: 'text', text: 'Nothing was scripted.' }));
+  const system = await testSystemWithServers(
+    { ...withoutRateLimits, LOG_LEVEL: 'debug', MODELS_FILE: await modelsFileFor(model), ...settings },
+    { seed },
+  );
   const credentials = readCredentials(join(system.dataDir, 'credentials.json'));
   if (!credentials) throw new Error('the start left no credentials');
   const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
