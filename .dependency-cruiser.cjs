@@ -26,6 +26,16 @@ module.exports = {
       },
     },
     {
+      name: 'modules-of-agents-meet-at-their-entries',
+      comment: 'A module of the agents service reaches another one through its index.ts, or through its pure domain.',
+      severity: 'error',
+      from: { path: '^services/agents/src/(agents|answers|conversations|data-sources)/', pathNot: '\\.test\\.ts$' },
+      to: {
+        path: '^services/agents/src/(agents|answers|conversations|data-sources|store)/',
+        pathNot: ['^services/agents/src/$1/', '^services/agents/src/[^/]+/index\\.ts$', '^services/agents/src/[^/]+/domain/'],
+      },
+    },
+    {
       name: 'only-tests-use-the-testkit',
       severity: 'error',
       from: { pathNot: '(\\.test\\.ts$|/test/|^test/|^bench/|^packages/testkit/)' },

@@ -26,7 +26,14 @@ export function createSql(client: Pick<PoolClient, 'query'>): Sql {
 }
 
 /** Statements that are each a transaction by itself. A connection whose statement failed by its own fault goes back to the pool. */
-export const createPoolSql = (pool: Pool): Sql => createSql({ query: (query: QueryConfig) => runOnPool(pool, query) } as PoolClient);
+export const createPoolSql = (pool: Pool): Sql => createSql(poolClient(pool));
+
+/** Runs each statement on a connection of the pool. */
+export const poolClient = (pool: Pool): Pick<PoolClient, 'query'> =>
+  ({
+    query: (query: QueryConfig | string, values?: unknown[]) =>
+      runOnPool(pool, typeof query === 'string' ? { text: query, ...(values && { values }) } : query),
+  }) as PoolClient;
 
 /** The pool's own `query` closes the connection of every failed statement, so that a tenant's timeouts cost all others connections. */
 async function runOnPool(pool: Pool, query: QueryConfig): Promise<QueryResult> {

@@ -1,9 +1,9 @@
 import type { ClockSampler, ProcessContext } from '@agent-service/runtime';
-import { type AnyEntity, type EntityClass, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
+import { type AnyEntity, type EntityClass, type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { DatabaseConfig } from './settings.ts';
 import { createPoolSql, type Sql } from './sql.ts';
-import { inTransaction, type Transaction } from './transaction.ts';
+import { inTransaction, readEntities, type Transaction } from './transaction.ts';
 
 const connectLimitMs = 3_000;
 const statementLimitMs = 10_000;
@@ -18,6 +18,8 @@ export interface Store {
   readonly schema: string;
   /** Statements outside a transaction, prepared. */
   readonly sql: Sql;
+  /** Reads entities outside a transaction. */
+  read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   /** Commits when the work resolves. What must follow the commit comes after the call. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
 }
@@ -72,7 +74,7 @@ export async function openStore(
   process.health.addCheck('database', look);
   await look();
 
-  return { orm, schema, sql, transaction: (work) => inTransaction(orm, pool, work) };
+  return { orm, schema, sql, read: (work) => readEntities(orm, pool, work), transaction: (work) => inTransaction(orm, pool, work) };
 }
 
 /** Whether the database answers, and what its clock shows. */

@@ -2,7 +2,7 @@ import type { EntityManager, MikroORM, Transaction as TransactionContext } from 
 import type { CompiledQuery } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { translateFailure } from './failures.ts';
-import { createSql, type Sql } from './sql.ts';
+import { createSql, poolClient, type Sql } from './sql.ts';
 
 export interface Transaction {
   /** Entities of this transaction alone; flushed before it commits. */
@@ -55,8 +55,17 @@ async function abandon(client: PoolClient): Promise<void> {
   }
 }
 
+/** Each statement takes a connection of the pool and returns it. */
+export async function readEntities<T>(orm: MikroORM, pool: Pool, work: (em: EntityManager) => Promise<T>): Promise<T> {
+  try {
+    return await work(entitiesOn(orm, poolClient(pool)));
+  } catch (cause) {
+    throw translateFailure(cause);
+  }
+}
+
 /** An entity manager whose statements run on this very connection. */
-function entitiesOn(orm: MikroORM, client: PoolClient): EntityManager {
+function entitiesOn(orm: MikroORM, client: Pick<PoolClient, 'query'>): EntityManager {
   const em = orm.em.fork();
   const context = { executeQuery: ({ sql, parameters }: CompiledQuery) => client.query(sql, [...parameters]).then(resultOf) };
   em.setTransactionContext(context as unknown as TransactionContext);

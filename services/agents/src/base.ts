@@ -1,8 +1,6 @@
 import type { Client } from '@agent-service/contracts';
 import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
-import type { Logger } from '@agent-service/runtime';
-import type { Cursors, Relay, Store } from '@agent-service/store';
-import type { Sources } from './data-sources/sources.ts';
+import type { ServiceDeps } from './shared/deps.ts';
 
 /** How many answers a tenant may have, and for how long. */
 export interface AnswerLimits {
@@ -15,12 +13,8 @@ interface Publisher<Message> {
   publish(channel: string, message: Message): void;
 }
 
-/** What the parts of this service are made from. */
-export interface AgentsBase {
-  readonly store: Store;
-  readonly sources: Sources;
-  readonly logger: Logger;
-  readonly cursors: Cursors;
+/** Dependencies of answers. */
+export interface AgentsBase extends ServiceDeps {
   readonly redis: RedisConnections;
   readonly jobs: Producer<AnswerJob>;
   /** Of answers that have lost a lease. */
@@ -28,11 +22,5 @@ export interface AgentsBase {
   readonly replies: Publisher<Reply>;
   readonly notices: Publisher<WorkerNotice>;
   readonly credits: Client<'credits'>;
-  readonly auditRelay: Relay;
-  /** Undefined where webhooks are off. */
-  readonly eventRelay: Relay | undefined;
   readonly limits: AnswerLimits;
-  /** Whether events are recorded for webhooks. */
-  readonly events: boolean;
-  readonly now: () => number;
 }

@@ -1,29 +1,69 @@
 import { createClient, serve } from '@agent-service/contracts';
 import { createProducer, createPublisher, openRedis, type Reply, type WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
-import { createCursors, migrate, openCipher, openEventRelay, openStore, relayAudit } from '@agent-service/store';
+import {
+  createCursors,
+  migrate,
+  openCipher,
+  openEventRelay,
+  openStore,
+  outboxMethods,
+  relayAudit,
+  startSweep,
+  sweepIdempotency,
+} from '@agent-service/store';
+import { agentMethods, startAgentSweep } from './agents/index.ts';
 import { createAnswers } from './answers/answers.ts';
+import { beginAnswer } from './answers/rpc/begin-answer.ts';
+import { cancelAnswer } from './answers/rpc/cancel-answer.ts';
+import { completeAnswer } from './answers/rpc/complete-answer.ts';
+import { failAnswer } from './answers/rpc/fail-answer.ts';
+import { readAnswers } from './answers/rpc/read-answers.ts';
+import { renewLeases } from './answers/rpc/renew-leases.ts';
+import { returnAnswers } from './answers/rpc/return-answers.ts';
+import { startAnswer } from './answers/rpc/start-answer.ts';
 import type { AgentsBase } from './base.ts';
 import type { AgentsConfig } from './config.ts';
-import { createSources } from './data-sources/sources.ts';
-import { sealedUrls } from './data-sources/store/sealed-urls.ts';
-import { implementation } from './rpc/index.ts';
+import type { AgentsContext } from './context.ts';
+import { conversationMethods } from './conversations/index.ts';
+import { createSources, dataSourceMethods, sealedUrls, startStepSweeps } from './data-sources/index.ts';
+import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
-import { startSweeps } from './sweeps.ts';
 
 const schema = 'agents';
 
-/** Composes the service; answers with its gRPC port. */
+/** Starts the service and returns its gRPC port. */
 export async function start(process: ProcessContext, config: AgentsConfig, now: () => number = process.clock.now): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const base = await createBase(process, config, now);
-  const context = { ...base, answers: await createAnswers(process, base) };
-  startSweeps(process, context);
-  return await serve(process, config, 'agents', implementation(context));
+  const { store, auditRelay } = base;
+  const sources = createSources(process, store, await openCipher(process, store, config, [sealedUrls]));
+  const answers = await createAnswers(process, base);
+  startAgentSweep(process, base);
+  startStepSweeps(process, base);
+  startSweep(process, 'idempotency', 60_000, () => sweepIdempotency(store.sql));
+  return await serve(process, config, 'agents', {
+    ...agentMethods({ ...base, sources, failAnswersOfAgent: (...agent) => answers.failAnswersOfAgent(...agent) }),
+    ...conversationMethods(base),
+    ...dataSourceMethods({ ...base, sources }),
+    ...answerMethods({ ...base, answers }),
+    ...outboxMethods(store, () => auditRelay.nudge()),
+  });
 }
 
+const answerMethods = (context: AgentsContext) => ({
+  beginAnswer: beginAnswer(context),
+  cancelAnswer: cancelAnswer(context),
+  completeAnswer: completeAnswer(context),
+  failAnswer: failAnswer(context),
+  readAnswers: readAnswers(context),
+  renewLeases: renewLeases(context),
+  returnAnswers: returnAnswers(context),
+  startAnswer: startAnswer(context),
+});
+
 async function createBase(process: ProcessContext, config: AgentsConfig, now: () => number): Promise<AgentsBase> {
-  const store = await openStore(process, config, { schema, entities: [] });
+  const store = await openStore(process, config, { schema, entities });
   const redis = await openRedis(process, config);
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });
   const credits = createClient('credits', { address: config.CREDITS_ADDRESS, as: 'agents', config });
@@ -31,7 +71,6 @@ async function createBase(process: ProcessContext, config: AgentsConfig, now: ()
   process.onStop('credits client', async () => credits.close());
   return {
     store,
-    sources: createSources(process, store, await openCipher(process, store, config, [sealedUrls])),
     logger: process.logger,
     cursors: createCursors(config.CURSOR_SECRET),
     redis,

@@ -1,7 +1,7 @@
 import type { AuditPayload } from '@agent-service/store/audit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { tellOrphaned } from '../src/data-sources/store/lost-steps.ts';
-import { removeOldSteps } from '../src/data-sources/store/steps.ts';
+import { reportOrphanedClaims } from '../src/data-sources/store/step-audit.ts';
+import { removeOldClaims } from '../src/data-sources/store/steps.ts';
 import { asCaller, type Booted, boot, createAgent } from './booted.ts';
 import { Talk } from './talk.ts';
 
@@ -73,7 +73,7 @@ const changed = ['business_data.changed', 'success'];
 const undone = ['business_data.change_undone', 'failure'];
 const unknown = ['business_data.change_unknown', 'unknown'];
 /** What the service does by itself. */
-const sweep = async () => (await tellOrphaned(sql, clock)) + (await removeOldSteps(sql, clock));
+const sweep = async () => (await reportOrphanedClaims(sql, clock)) + (await removeOldClaims(sql, clock));
 
 test('a change is told of when it is claimed and when it is made, in the name of whoever asked, with what and where', async () => {
   const { claim, finish, entries, facts, of, answerId } = await inHand('test');

@@ -4,7 +4,7 @@ import { type OwnPostgres, ownPostgres, until } from '@agent-service/testkit';
 import { tenantName } from '@agent-service/work';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { leaveRoles } from '../src/data-sources/leave-roles.ts';
+import { dropRoles } from '../src/data-sources/sources.ts';
 
 const mine = { organizationId: 'org_mine', environment: 'live' as const };
 const logged: (readonly [string, string])[] = [];
@@ -53,23 +53,23 @@ async function useOld(): Promise<void> {
 
 test('who stays where the data was leaves no role behind to be taken', async () => {
   await useOld();
-  leaveRoles(process, mine, { before: placeOf(old.url), now: placeOf(`${old.url}?sslmode=disable`) });
+  dropRoles(process, mine, placeOf(old.url), placeOf(`${old.url}?sslmode=disable`));
   expect([await rolesThere(), logged]).toEqual([1, []]);
 });
 
 test('the roles of a server at another port of the same host go, as those of any other', async () => {
   await useOld();
-  leaveRoles(process, mine, { before: placeOf(old.url), now: placeOf(other.url) });
+  dropRoles(process, mine, placeOf(old.url), placeOf(other.url));
   await until('its roles are dropped', async () => logged.length > 0);
   expect([await rolesThere(), logged]).toEqual([0, [['info', 'data_source_roles_dropped']]]);
 });
 
 test('a server that has moved to another port is no news; one that is away and was elsewhere is', async () => {
   await old.stop();
-  leaveRoles(process, mine, { before: placeOf(old.url), now: placeOf(other.url) });
+  dropRoles(process, mine, placeOf(old.url), placeOf(other.url));
   await until('it is told', async () => logged.length === 1);
-  leaveRoles(process, mine, { before: placeOf(old.url), now: placeOf(other.url.replace('127.0.0.1', 'db.example.com')) });
-  leaveRoles(process, mine, { before: placeOf(old.url), now: undefined });
+  dropRoles(process, mine, placeOf(old.url), placeOf(other.url.replace('127.0.0.1', 'db.example.com')));
+  dropRoles(process, mine, placeOf(old.url), undefined);
   await until('it is told', async () => logged.length === 3);
   expect(logged).toEqual([
     ['debug', 'data_source_roles_left'],

@@ -51,7 +51,7 @@ test('a data source is connected as its URL and authority say, and how is shown'
 
 test('whoever can not be trusted is refused with what is wrong, and what was connected stays', async () => {
   const { dataSource } = await connect(urlWith(), authority.cert);
-  const untrusted = /of no authority that is trusted here/;
+  const untrusted = /of an unknown authority/;
   expect(await refusal(connect(urlWith('verify-full')))).toMatch(untrusted);
   expect(await refusal(connect(urlWith(), testAuthority().cert))).toMatch(untrusted);
   await server.present(authority.issue({ names: ['db.example.com'], addresses: [] }));

@@ -1,8 +1,7 @@
 import type { Sql } from '@agent-service/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
-import { findAgent, lockAgent } from '../src/agents/store/agents.ts';
-import { listAgents } from '../src/agents/store/list-agents.ts';
+import { selectAgents } from '../src/agents/store/list-agents.ts';
 import { acceptMessages, attachChannels, loadKeys, loadSituations, removeKeysOf } from '../src/answers/store/accept.ts';
 import { beginAnswers, findUnended, loadHistories } from '../src/answers/store/begin.ts';
 import { loadStatuses, storeResults } from '../src/answers/store/complete.ts';
@@ -12,7 +11,7 @@ import { endCharged, endUncharged, removeReleased } from '../src/answers/store/e
 import { renewLeases } from '../src/answers/store/leases.ts';
 import { readAnswers } from '../src/answers/store/read.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
-import { findMessage, listMessages } from '../src/conversations/store/messages.ts';
+import { findMessage, selectMessages } from '../src/conversations/store/messages.ts';
 import { type Wired, wired } from './wired.ts';
 
 const now = Date.UTC(2026, 0, 15, 12);
@@ -44,9 +43,7 @@ const filter = { tenant, category: undefined, status: '', search: '' };
 /** Whatever is looked up or changed by key. */
 const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   findMessage: (sql) => findMessage(sql, reader, id),
-  listMessages: (sql) => listMessages(sql, reader, 'conv_1', 20),
-  findAgent: (sql) => findAgent(sql, tenant, 'agt_1'),
-  lockAgent: (sql) => lockAgent(sql, tenant, 'agt_1'),
+  selectMessages: (sql) => selectMessages(sql, reader, 'conv_1', 20),
   loadSituations: (sql) => loadSituations(sql, [{ ...message, idempotencyScope: '' }]),
   loadKeys: (sql) => loadKeys(sql, [{ ...message, n: 0 }]),
   removeKeysOf: (sql) => removeKeysOf(sql, [message], now),
@@ -74,7 +71,7 @@ const lists: Record<string, Partial<typeof filter>> = {
 };
 
 /** These read the pending answer of a conversation. */
-const byConversation = ['loadSituations', 'listMessages'];
+const byConversation = ['loadSituations', 'selectMessages'];
 
 const grown = ['agents', 'answers', 'answer_lines', 'conversations', 'answer_keys'];
 const grow = [
@@ -120,7 +117,7 @@ beforeAll(async () => {
   client = await agents.database.connect();
   await client.query('set plan_cache_mode = force_generic_plan; set random_page_cost = 1.1; set jit = off');
   for (const [name, ask] of Object.entries(statements)) await prepare(name, ask);
-  for (const [name, more] of Object.entries(lists)) await prepare(name, (sql) => listAgents(sql, { ...filter, ...more }, 20));
+  for (const [name, more] of Object.entries(lists)) await prepare(name, (sql) => selectAgents(sql, { ...filter, ...more }, 20));
   for (const statement of grow) await client.query(statement);
   for (const name of prepared.keys()) plans.set(name, await explain(name));
 }, 60_000);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { listAgents } from '../src/agents/store/list-agents.ts';
+import { selectAgents } from '../src/agents/store/list-agents.ts';
 import { loadAgents } from './bulk-agents.ts';
 import { type Wired, wired } from './wired.ts';
 
@@ -27,13 +27,13 @@ async function walk(
 ): Promise<string[]> {
   const names: string[] = [];
   const full = { tenant, category: filter.category, status: filter.status ?? '', search: filter.search };
-  let page = await listAgents(agents.store.sql, full, 100);
+  let page = await selectAgents(agents.store.sql, full, 100);
   const total = totalOf(page.total);
   for (;;) {
     names.push(...page.rows.slice(0, 100).map(({ name }) => name));
     if (page.rows.length <= 100) return names;
     const last = page.rows[99];
-    page = await listAgents(agents.store.sql, full, 100, { after: [last?.createdAt ?? '', last?.id ?? ''], total });
+    page = await selectAgents(agents.store.sql, full, 100, { after: [last?.createdAt ?? '', last?.id ?? ''], total });
     expect(page.total).toBe(total);
   }
 }
@@ -59,7 +59,7 @@ test.each([
 /** The plans of what a search runs as, whatever parameters it was prepared for. */
 async function plansOf(search: string): Promise<string> {
   const seen: string[] = [];
-  await listAgents(
+  await selectAgents(
     async <Row extends object>(statement: string, values: readonly unknown[] = []): Promise<Row[]> => {
       const client = await agents.database.connect();
       try {

@@ -9,8 +9,8 @@ import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun
 import { takeDueReleases } from '../src/answers/store/end.ts';
 import { takeFromDead } from '../src/answers/store/leases.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
-import { tellOrphaned } from '../src/data-sources/store/lost-steps.ts';
-import { removeOldSteps } from '../src/data-sources/store/steps.ts';
+import { reportOrphanedClaims } from '../src/data-sources/store/step-audit.ts';
+import { removeOldClaims } from '../src/data-sources/store/steps.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 
 const rows = 100_000;
@@ -45,8 +45,8 @@ const steps: Record<string, () => Promise<unknown>> = {
     await removeDeletedAgents(store as unknown as Store);
     await removeDeletedAgents(store as unknown as Store);
   },
-  tellOrphaned: () => tellOrphaned(store.sql, now),
-  removeOldSteps: () => removeOldSteps(store.sql, now),
+  reportOrphanedClaims: () => reportOrphanedClaims(store.sql, now),
+  removeOldClaims: () => removeOldClaims(store.sql, now),
 };
 
 /** Half of the conversations of deleted agents have a waiting answer. */

@@ -51,7 +51,7 @@ export interface AgentField {
 }
 
 /**
- * What an organization decides about an agent, by the names of the API. Validation, OpenAPI, proto messages, columns, audit entries and
+ * The fields that an organization sets on an agent, by their names in the API. Validation, OpenAPI, proto messages, columns, audit entries and
  * templates derive from this table; docs/decisions/0037 lists what else a new field needs.
  */
 export const agentFields = {
@@ -166,7 +166,7 @@ export type ChangesMessage = PartialGroups<CamelCased<Grouped<Changes>>>;
 
 /** A row of the table with the names that follow from the field's own. */
 export interface FieldEntry extends AgentField {
-  /** Of the column too. */
+  /** The column has the same name. */
   readonly name: FieldName;
   readonly key: DefinitionKey;
   /** Where callers find it: `data_scope.tables`. */

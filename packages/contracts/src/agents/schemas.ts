@@ -76,6 +76,6 @@ const outputsOf = (entries: readonly FieldEntry[]): Schemas => {
   return shape;
 };
 
-/** What lists show of a definition, and what only the agent itself shows. */
+/** The fields of a definition in lists, and the others. */
 export const listedShape = outputsOf(shownEntries.filter(({ isListed }) => isListed)) as ShapeOf<ListedFields>;
 export const detailShape = outputsOf(shownEntries.filter(({ isListed }) => !isListed)) as ShapeOf<DetailFields>;

@@ -3,7 +3,7 @@ import {
   DataFailure,
   type DataSource,
   type DataSourceConnection,
-  type DataSources,
+  dropScopedRoles,
   openDataSources,
   toDataSourceSettings,
 } from '@agent-service/business-data';
@@ -12,86 +12,128 @@ import type { ProcessContext } from '@agent-service/runtime';
 import type { Cipher, Store } from '@agent-service/store';
 import { tenantName, withTimeout } from '@agent-service/work';
 import { z } from 'zod';
+import type { ServiceDeps } from '../shared/deps.ts';
 import type { Tenant } from '../shared/tenant.ts';
-import { leaveRoles } from './leave-roles.ts';
+import { compareAddresses } from './address.ts';
 import { type DataSourceRow, findDataSource } from './store/data-sources.ts';
 import { urlContext } from './store/sealed-urls.ts';
-import { tlsFailure } from './tls-failure.ts';
 
-/** The organizations' own databases, as far as agents looks into them: which tables and columns there are. */
+/** The organizations' own databases, of which this service reads the catalogs. */
 export interface Sources {
-  seal(tenant: Tenant, place: DataSourceConnection): string;
-  /** Throws what the operator is told where it does not open. */
+  seal(tenant: Tenant, connection: DataSourceConnection): string;
+  /** Throws an error for the operator when the stored value cannot be decrypted. */
   open(row: DataSourceRow): DataSourceConnection;
-  /** Takes the roles away that were made for the tenant's scopes, unless its data is still there; nobody waits for it. */
-  leave(row: DataSourceRow | undefined, now?: DataSourceConnection): void;
-  /** Kept open for a while, and closed with the process. */
-  source(tenant: Tenant, place: DataSourceConnection): DataSource;
+  /** Drops the roles made for the tenant's scopes in the background, unless the new connection leads to the same database. */
+  dropRoles(row: DataSourceRow | undefined, replacement?: DataSourceConnection): void;
+  /** The connection pool, kept open for a while and closed with the process. */
+  source(tenant: Tenant, connection: DataSourceConnection): DataSource;
   forget(tenant: Tenant): void;
-  /** Undefined where none is connected. */
+  /** Undefined where no data source is connected. */
   catalogOf(tenant: Tenant): Promise<Catalog | 'unreadable' | undefined>;
 }
 
-const few = { poolMax: 2, connectTimeoutMs: 2_000, catalogMaxAgeMs: 2_000, applicationName: 'agent-service agents' };
-/** Whoever edits an agent waits no longer for a database that keeps silent. */
-const catalogWaitMs = 2_500;
-const silent = () => new DataFailure('timeout', 'The data source did not say in time which tables it has.');
-const placeSchema = z.object({ url: z.string(), ca: z.string(), allowSuperuser: z.boolean().default(false) });
+export interface DataSourcesDeps extends ServiceDeps {
+  readonly sources: Sources;
+}
+
+const poolSettings = { poolMax: 2, connectTimeoutMs: 2_000, catalogMaxAgeMs: 2_000, applicationName: 'agent-service agents' };
+/** How long a caller who edits an agent waits for a database that does not answer. */
+const catalogTimeoutMs = 2_500;
+const catalogTimeout = () => new DataFailure('timeout', 'The data source did not list its tables in time.');
+const connectionSchema = z.object({ url: z.string(), ca: z.string(), allowSuperuser: z.boolean().default(false) });
 
 export function createSources(process: ProcessContext, store: Store, cipher: Cipher): Sources {
-  const open: DataSources = openDataSources(process);
-  const source = (tenant: Tenant, place: DataSourceConnection) => open.get(tenantName(tenant), { ...toDataSourceSettings(place), ...few });
-  const unseal = (row: DataSourceRow): DataSourceConnection => placeSchema.parse(JSON.parse(unsealed(cipher, row)));
+  const pools = openDataSources(process);
+  const source = (tenant: Tenant, connection: DataSourceConnection) =>
+    pools.get(tenantName(tenant), { ...toDataSourceSettings(connection), ...poolSettings });
+  const open = (row: DataSourceRow): DataSourceConnection => connectionSchema.parse(JSON.parse(unseal(cipher, row)));
   return {
     seal: (tenant, { url, ca, allowSuperuser }) =>
       cipher.encrypt(JSON.stringify({ url, ca, ...(allowSuperuser && { allowSuperuser }) }), urlContext(tenant)),
-    open: unseal,
+    open,
     source,
-    leave(row, now) {
-      const before = row && opened(unseal, row);
-      if (row && before) leaveRoles(process, row, { before, now });
+    dropRoles(row, replacement) {
+      const before = row && openIfPossible(open, row);
+      if (row && before) dropRoles(process, row, before, replacement);
     },
-    forget: (tenant) => open.remove(tenantName(tenant)),
+    forget: (tenant) => pools.remove(tenantName(tenant)),
     async catalogOf(tenant) {
-      const row = await findDataSource(store.sql, tenant);
+      const row = await findDataSource(store, tenant);
       if (!row) return undefined;
       try {
-        return await withTimeout(source(tenant, unseal(row)).catalog(), catalogWaitMs, silent);
+        return await withTimeout(source(tenant, open(row)).catalog(), catalogTimeoutMs, catalogTimeout);
       } catch (cause) {
-        process.logger.warn({
-          event: 'catalog_unavailable',
-          organization_id: tenant.organizationId,
-          environment: tenant.environment,
-          err: cause,
-        });
+        process.logger.warn({ event: 'catalog_unavailable', ...logFieldsOf(tenant), err: cause });
         return 'unreadable';
       }
     },
   };
 }
 
-function unsealed(cipher: Cipher, row: DataSourceRow): string {
+const logFieldsOf = ({ organizationId, environment }: Tenant) => ({ organization_id: organizationId, environment });
+
+function unseal(cipher: Cipher, row: DataSourceRow): string {
   try {
     return cipher.decrypt(row.urlSealed, urlContext(row));
   } catch (cause) {
-    const message = 'What is kept of the data source can not be opened any more. Connect it again.';
-    throw new ServiceError('data_source_unavailable', { message, cause });
+    throw new ServiceError('data_source_unavailable', { message: 'The stored data source cannot be decrypted. Connect it again.', cause });
   }
 }
 
-/** What does not open leads nowhere. */
-function opened(unseal: (row: DataSourceRow) => DataSourceConnection, row: DataSourceRow): DataSourceConnection | undefined {
+function openIfPossible(open: Sources['open'], row: DataSourceRow): DataSourceConnection | undefined {
   try {
-    return unseal(row);
+    return open(row);
   } catch (cause) {
     if (cause instanceof ServiceError) return undefined;
     throw cause;
   }
 }
 
-/** What keeps a data source from being used, as the operator is told. */
-export function sourceFailure(cause: unknown): unknown {
+/** Another port of the same host may be the same server after a move, so that a failure at the old port is expected. */
+export function dropRoles(
+  { logger, stopping }: Pick<ProcessContext, 'logger' | 'stopping'>,
+  tenant: Tenant,
+  before: DataSourceConnection,
+  replacement: DataSourceConnection | undefined,
+): void {
+  const difference = replacement ? compareAddresses(before, replacement) : 'server';
+  if (difference === 'none') return;
+  dropScopedRoles(toDataSourceSettings(before), tenantName(tenant), stopping).then(
+    (counts) => logger.info({ event: 'data_source_roles_dropped', ...logFieldsOf(tenant), ...counts }),
+    (cause: unknown) => {
+      const hasMoved = difference === 'port' && cause instanceof DataFailure && cause.kind === 'unavailable';
+      logger[hasMoved ? 'debug' : 'warn']({ event: 'data_source_roles_left', ...logFieldsOf(tenant), err: cause });
+    },
+  );
+}
+
+/** A failure of a data source, as an error for the operator. */
+export function toOperatorError(cause: unknown): unknown {
   if (!(cause instanceof DataFailure)) return cause;
   if (cause.kind === 'refused') return new ServiceError('invalid_request', { message: cause.message, param: 'url', cause });
-  return new ServiceError('data_source_unavailable', { message: tlsFailure(cause.cause) ?? cause.message, cause });
+  return new ServiceError('data_source_unavailable', { message: tlsMessageOf(cause.cause) ?? cause.message, cause });
+}
+
+const untrusted = 'The data source has a certificate of an unknown authority. Connect it with the certificate of its own authority.';
+
+/** By the codes of Node and OpenSSL. */
+const tlsMessages: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'The certificate of the data source has expired.',
+  CERT_NOT_YET_VALID: 'The certificate of the data source is not valid yet.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the data source is for another host than the URL names.',
+  CERT_SIGNATURE_FAILURE: untrusted,
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+};
+
+/** Undefined for failures that are not about TLS. */
+function tlsMessageOf(cause: unknown): string | undefined {
+  const { code, message } = (typeof cause === 'object' && cause !== null ? cause : {}) as { code?: unknown; message?: unknown };
+  // The driver gives this failure no code.
+  if (message === 'The server does not support SSL connections')
+    return 'The data source does not speak TLS, which its sslmode or the given authority demands.';
+  return tlsMessages[String(code)];
 }

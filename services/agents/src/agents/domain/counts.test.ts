@@ -7,7 +7,7 @@ const counted: fc.Arbitrary<Counted> = fc.record({
   status: fc.constantFrom(...agentStatuses),
   category: fc.constantFrom('', 'sales', 'finance', 'hr'),
 });
-const place = ({ status, category }: Counted) => `${status} ${category}`;
+const counterKey = ({ status, category }: Counted) => `${status} ${category}`;
 
 test('after any history the counters are what counting the agents gives', () => {
   fc.assert(
@@ -15,13 +15,14 @@ test('after any history the counters are what counting the agents gives', () => 
       const agents = new Map<number, Counted>();
       const counters = new Map<string, number>();
       for (const [id, after] of steps) {
-        for (const { by, ...at } of countChanges(agents.get(id), after)) counters.set(place(at), (counters.get(place(at)) ?? 0) + by);
+        for (const { by, ...at } of countChanges(agents.get(id), after))
+          counters.set(counterKey(at), (counters.get(counterKey(at)) ?? 0) + by);
         if (after) agents.set(id, after);
         else agents.delete(id);
         expect(Math.min(0, ...counters.values())).toBe(0);
       }
       const recounted = new Map<string, number>();
-      for (const agent of agents.values()) recounted.set(place(agent), (recounted.get(place(agent)) ?? 0) + 1);
+      for (const agent of agents.values()) recounted.set(counterKey(agent), (recounted.get(counterKey(agent)) ?? 0) + 1);
       expect(new Map([...counters].filter(([, count]) => count !== 0))).toEqual(recounted);
     }),
   );

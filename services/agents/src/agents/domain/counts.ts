@@ -1,6 +1,6 @@
 import type { AgentStatus } from '@agent-service/contracts/agents/fields';
 
-/** What an agent is counted by. */
+/** The counters of lists tell agents apart by these. */
 export interface Counted {
   readonly status: AgentStatus;
   readonly category: string;
@@ -10,7 +10,7 @@ export interface CountChange extends Counted {
   readonly by: 1 | -1;
 }
 
-/** How the counters move when an agent goes from one place to another; nowhere is before it is made and after it is gone. */
+/** The counter changes of a created, changed or deleted agent; undefined before the creation and after the deletion. */
 export function countChanges(before: Counted | undefined, after: Counted | undefined): CountChange[] {
   if (before?.status === after?.status && before?.category === after?.category) return [];
   const changes: CountChange[] = [];

@@ -1,16 +1,15 @@
 import type { Tenant } from '../../shared/tenant.ts';
 
-/** Four reach over the gap between two words: common words in a rare order share no others. */
+/** Grams of four characters span two words, so that common words in a rare order have rare grams. */
 const longestGram = 4;
-/** What is found by some grams is compared with the search itself; every further gram costs more than it keeps away. */
-const mostNeeded = 12;
-/** This many telling ones need no help. */
-const enoughTelling = 4;
+/** Matches of these grams are compared with the search text; a further gram would cost more than the matches it excludes. */
+const maxNeeded = 12;
+/** With this many rare grams, common ones are not needed. */
+const enoughRare = 4;
 
 /**
- * Text in which letters differ no more in case. A letter at a time, so that a letter's form never depends on its neighbours and
- * every part of a text folds to a part of the folded text. Small letters first: the capital sharp s is its own capital, and only the
- * small one has the form of two letters.
+ * Text without differences in case. It folds one letter at a time, so that every part of a text folds to a part of the folded text.
+ * Lower case comes first: the capital sharp s has no other capital, and only the small one becomes two letters.
  */
 export const fold = (text: string): string => Array.from(text.normalize('NFC'), foldLetter).join('');
 
@@ -18,8 +17,8 @@ export const fold = (text: string): string => Array.from(text.normalize('NFC'), 
 const foldLetter = (letter: string): string => letter.toLowerCase().toUpperCase().normalize('NFC').toLowerCase();
 
 /**
- * What the index knows of an agent's folded texts: all their runs of one to four characters, as numbers that depend on the
- * tenant too. So a search touches nobody else's agents, a short one is as exact as a long one, and the database needs no extension.
+ * The index of an agent's folded texts: every run of one to four characters, hashed together with the tenant. A search therefore reads
+ * no rows of other tenants, a short search is as exact as a long one, and the database needs no extension.
  */
 export function gramsOf(tenant: Tenant, ...folded: readonly string[]): number[] {
   const start = seedOf(tenant);
@@ -30,21 +29,21 @@ export function gramsOf(tenant: Tenant, ...folded: readonly string[]): number[] 
   return [...grams];
 }
 
-/** Grams that every match has. Others may have them too, so whoever has them all is still to be compared. */
+/** Grams that every match has. Rows with all of them must still be compared with the search text. */
 export function gramsNeeded(tenant: Tenant, foldedSearch: string): number[] {
   const start = seedOf(tenant);
   const all = [...new Set(runs(foldedSearch, Math.min(longestGram, [...foldedSearch].length)))];
-  const telling = spread(all.filter(isTelling), mostNeeded);
-  const others = telling.length >= enoughTelling ? [] : all.filter((gram) => !isTelling(gram));
-  return [...telling, ...spread(others, mostNeeded - telling.length)].map((gram) => hash(start, gram));
+  const rare = selectEvenly(all.filter(isRare), maxNeeded);
+  const common = rare.length >= enoughRare ? [] : all.filter((gram) => !isRare(gram));
+  return [...rare, ...selectEvenly(common, maxNeeded - rare.length)].map((gram) => hash(start, gram));
 }
 
-/** Digits, and the end of one word with the beginning of the next: both are rarer than what is inside of words. */
-const isTelling = (gram: string): boolean => /\d|\S\s+\S/.test(gram);
+/** Digits and the gaps between words are rarer than the letters inside words. */
+const isRare = (gram: string): boolean => /\d|\S\s+\S/.test(gram);
 
-/** So many of them, from the whole length. */
-function spread(grams: readonly string[], most: number): string[] {
-  const step = Math.max(1, grams.length / most);
+/** At most so many grams, from the whole length. */
+function selectEvenly(grams: readonly string[], max: number): string[] {
+  const step = Math.max(1, grams.length / max);
   return grams.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step));
 }
 
@@ -55,7 +54,7 @@ function runs(text: string, length: number): string[] {
 
 const seedOf = ({ organizationId, environment }: Tenant): number => hash(0x811c9dc5, `${organizationId}\0${environment}\0`);
 
-/** FNV-1a over UTF-16 units with a last stir, as a signed number of 32 bits. */
+/** FNV-1a over UTF-16 units with a final mix, as a signed number of 32 bits. */
 function hash(start: number, text: string): number {
   let mixed = start;
   for (let index = 0; index < text.length; index += 1) mixed = Math.imul(mixed ^ text.charCodeAt(index), 0x01000193);

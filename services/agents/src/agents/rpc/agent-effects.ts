@@ -1,22 +1,29 @@
 import type { Call } from '@agent-service/contracts';
-import { type Sql, writeAudit, writeEvents } from '@agent-service/store';
-import type { AgentsContext } from '../../context.ts';
+import { type Sql, type Transaction, writeAudit, writeEvents } from '@agent-service/store';
+import type { Sources } from '../../data-sources/index.ts';
+import type { ServiceDeps } from '../../shared/deps.ts';
 import type { Tenant } from '../../shared/tenant.ts';
 import { type Counted, countChanges } from '../domain/counts.ts';
 import { type AgentEvent, toAuditChanges, toEventData } from '../domain/events.ts';
 import { moveCounts } from '../store/agent-counts.ts';
 
+export interface AgentsDeps extends ServiceDeps {
+  readonly sources: Pick<Sources, 'catalogOf'>;
+  /** Ends the unfinished answers of a deleted agent in its transaction; the result is called after the commit. */
+  readonly failAnswersOfAgent: (transaction: Transaction, tenant: Tenant, agentId: string) => Promise<() => void>;
+}
+
 export interface AgentEffect {
   readonly tenant: Tenant;
   readonly event: AgentEvent;
-  /** Where the agent was counted before. */
+  /** The status and category that the agent was counted under. */
   readonly before: Counted | undefined;
   readonly at: number;
 }
 
-/** All that follows from a change of an agent and belongs to its transaction: counters, the audit entry, the event. */
+/** Writes what belongs to the transaction of a change: counters, the audit entry and the event. */
 export async function recordEffects(
-  { events }: Pick<AgentsContext, 'events'>,
+  { events }: Pick<ServiceDeps, 'events'>,
   sql: Sql,
   call: Call,
   { tenant, event, before, at }: AgentEffect,
@@ -33,8 +40,8 @@ export async function recordEffects(
   await writeEvents(sql, [{ ...tenant, type: event.type, createdAt: new Date(at).toISOString(), data }]);
 }
 
-/** The effects are committed: whoever carries them on need not wait for the next look. */
-export function nudgeRelays({ auditRelay, eventRelay }: Pick<AgentsContext, 'auditRelay' | 'eventRelay'>): void {
+/** Called after the commit, so that the relays do not wait for their next poll. */
+export function nudgeRelays({ auditRelay, eventRelay }: Pick<ServiceDeps, 'auditRelay' | 'eventRelay'>): void {
   auditRelay.nudge();
   eventRelay?.nudge();
 }

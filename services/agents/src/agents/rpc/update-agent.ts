@@ -1,51 +1,53 @@
 import { type Call, callers, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { once, type Sql } from '@agent-service/store';
-import type { AgentsContext } from '../../context.ts';
-import { checkScope } from '../../data-sources/check-scope.ts';
-import { tenantOf } from '../../shared/call-tenant.ts';
+import { once, type Transaction } from '@agent-service/store';
+import { checkScope } from '../../data-sources/index.ts';
+import { tenantOf } from '../../shared/tenant.ts';
 import { type Agent, type AgentChanges, changeAgent } from '../domain/agent.ts';
-import { lockAgent, updateAgent as saveAgent } from '../store/agents.ts';
-import { nudgeRelays, recordEffects } from './agent-effects.ts';
+import { lockAgent, updateAgent as updateRow } from '../store/agents.ts';
+import { type AgentsDeps, nudgeRelays, recordEffects } from './agent-effects.ts';
 import { fromUpdateRequest, toAgentMessage } from './agent-message.ts';
 
-interface Wanted {
+interface Update {
   readonly agentId: string;
   readonly changes: AgentChanges;
+  /** Versions of If-Match; none: any version. */
   readonly ifVersions: readonly number[];
 }
 
-export const updateAgent = (context: AgentsContext): RpcOf<'agents', 'updateAgent'> => ({
+export const updateAgent = (deps: AgentsDeps): RpcOf<'agents', 'updateAgent'> => ({
   allow: callers({ scope: 'agents:write' }),
   async handle(request, call) {
-    const wanted: Wanted = { agentId: request.agentId, changes: fromUpdateRequest(request), ifVersions: request.ifVersions };
-    await checkScope(context.sources, tenantOf(call), wanted.changes.tables);
-    const response = await once(context.store, call, async ({ sql }) => ({
-      agent: toAgentMessage(await apply(context, sql, call, wanted)),
+    const update: Update = { agentId: request.agentId, changes: fromUpdateRequest(request), ifVersions: request.ifVersions };
+    await checkScope(deps.sources, tenantOf(call), update.changes.tables);
+    const response = await once(deps.store, call, async (transaction) => ({
+      agent: toAgentMessage(await applyUpdate(deps, transaction, call, update)),
     }));
-    nudgeRelays(context);
+    nudgeRelays(deps);
     return response;
   },
 });
 
-async function apply(context: AgentsContext, sql: Sql, call: Call, { agentId, changes, ifVersions }: Wanted): Promise<Agent> {
+async function applyUpdate(
+  deps: AgentsDeps,
+  { sql, em }: Transaction,
+  call: Call,
+  { agentId, changes, ifVersions }: Update,
+): Promise<Agent> {
   const tenant = tenantOf(call);
-  const before = await lockAgent(sql, tenant, agentId);
+  const before = await lockAgent(em, tenant, agentId);
   if (!before) throw new ServiceError('not_found');
   if (ifVersions.length > 0 && !ifVersions.includes(before.version)) throw new ServiceError('precondition_failed');
-  const at = context.now();
-  const { agent, fields } = changed(before, changes, at);
-  if (fields.length === 0) return before;
-  await saveAgent(sql, tenant, agent, before);
-  await recordEffects(context, sql, call, { tenant, event: { type: 'agent.updated', agent, fields }, before, at });
-  return agent;
-}
-
-function changed(before: Agent, changes: AgentChanges, at: number) {
+  const at = deps.now();
   const outcome = changeAgent(before, changes, at);
-  if (outcome.kind === 'changed') return outcome;
-  throw new ServiceError('invalid_status_transition', {
-    message: `An agent that is ${outcome.from} can not become ${outcome.to}.`,
-    param: 'status',
-    details: { from: outcome.from, to: outcome.to },
-  });
+  if (outcome.kind === 'refused')
+    throw new ServiceError('invalid_status_transition', {
+      message: `An agent that is ${outcome.from} cannot become ${outcome.to}.`,
+      param: 'status',
+      details: { from: outcome.from, to: outcome.to },
+    });
+  const { agent, fields } = outcome;
+  if (fields.length === 0) return before;
+  await updateRow(em, tenant, agent, before);
+  await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.updated', agent, fields }, before, at });
+  return agent;
 }

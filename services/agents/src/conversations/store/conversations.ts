@@ -10,7 +10,7 @@ export interface ConversationRow {
   lastMessageAt: string;
 }
 
-export interface ListedConversations {
+export interface ConversationList {
   readonly rows: readonly ConversationRow[];
   readonly total: number;
 }
@@ -18,27 +18,29 @@ export interface ListedConversations {
 const columns = `id, agent_id as "agentId", message_count as "messageCount", total_credits as "totalCredits", created_at as "createdAt",
   last_message_at as "lastMessageAt"`;
 
-/** The latest first, with one row more than asked for where there is a further page; undefined where there is no such agent. */
-export async function listConversations(
+/** Latest first, with one row more than the limit where there is another page; undefined where the agent does not exist. */
+export async function selectConversations(
   sql: Sql,
   { tenant, agentId, userId }: Reader,
   limit: number,
   start?: Page,
-): Promise<ListedConversations | undefined> {
-  const given = parameters();
-  const own = `organization_id = ${given.add(tenant.organizationId)} and environment = ${given.add(tenant.environment)}`;
-  const agent = given.add(agentId);
-  const mine = `${own} and agent_id = ${agent} and user_id = ${given.add(userId)}`;
-  const behind = start ? `and (last_message_at, id) < (${given.add(start.after[0])}::timestamptz, ${given.add(start.after[1])}::text)` : '';
+): Promise<ConversationList | undefined> {
+  const query = parameters();
+  const own = `organization_id = ${query.add(tenant.organizationId)} and environment = ${query.add(tenant.environment)}`;
+  const agent = query.add(agentId);
+  const mine = `${own} and agent_id = ${agent} and user_id = ${query.add(userId)}`;
+  const afterCursor = start
+    ? `and (last_message_at, id) < (${query.add(start.after[0])}::timestamptz, ${query.add(start.after[1])}::text)`
+    : '';
   const rows = await sql<Partial<ConversationRow> & { total: string }>(
     `select coalesce((select count from conversation_counts where ${mine}), 0) as total, page.*
-     from (select 1 from agents where ${own} and id = ${agent}) as living
-     left join (select ${columns} from conversations where ${mine} ${behind}
-       order by last_message_at desc, id desc limit ${given.add(limit + 1)}::integer) as page on true
+     from (select 1 from agents where ${own} and id = ${agent}) as agent
+     left join (select ${columns} from conversations where ${mine} ${afterCursor}
+       order by last_message_at desc, id desc limit ${query.add(limit + 1)}::integer) as page on true
      order by page."lastMessageAt" desc, page.id desc`,
-    given.values,
+    query.values,
   );
   if (rows.length === 0) return undefined;
-  const found = rows.filter((row) => row.id !== null);
-  return { rows: found.map(({ total: _, ...row }) => row as ConversationRow), total: Number(rows[0]?.total) };
+  const conversations = rows.filter((row) => row.id !== null);
+  return { rows: conversations.map(({ total: _, ...row }) => row as ConversationRow), total: Number(rows[0]?.total) };
 }

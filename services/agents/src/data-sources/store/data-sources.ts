@@ -1,59 +1,53 @@
-import type { Sql } from '@agent-service/store';
+import type { Store } from '@agent-service/store';
+import { type EntityManager, type InferEntity, LockMode } from '@agent-service/store/entities';
 import type { Tenant } from '../../shared/tenant.ts';
+import { DataSourceEntity } from './entities.ts';
 
-/** A tenant's connected database; its URL is sealed. One that was removed is kept without it, so that versions only go up. */
-export interface DataSourceRow {
-  organizationId: string;
-  environment: 'live' | 'test';
-  urlSealed: string;
-  version: number;
-  createdAt: string;
-  updatedAt: string;
+/** A connected data source. */
+export type DataSourceRow = InferEntity<typeof DataSourceEntity> & { urlSealed: string };
+
+const isConnected = (row: InferEntity<typeof DataSourceEntity> | null): row is DataSourceRow => row !== null && row.urlSealed !== null;
+
+const keyOf = ({ organizationId, environment }: Tenant) => ({ organizationId, environment });
+
+export const findDataSource = (store: Store, tenant: Tenant): Promise<DataSourceRow | undefined> =>
+  store.read(async (em) => {
+    const row = await em.findOne(DataSourceEntity, keyOf(tenant));
+    return isConnected(row) ? row : undefined;
+  });
+
+/** Every data source of an organization, or that of one environment. */
+export const listDataSources = (store: Store, organizationId: string, environment: string): Promise<DataSourceRow[]> =>
+  store.read(async (em) => {
+    const rows = await em.find(DataSourceEntity, { organizationId }, { orderBy: { environment: 'asc' } });
+    return rows.filter((row) => environment === '' || row.environment === environment).filter(isConnected);
+  });
+
+export interface ReplacedDataSource {
+  readonly before: DataSourceRow | undefined;
+  readonly row: DataSourceRow;
 }
 
-const columns = `organization_id as "organizationId", environment, url_sealed as "urlSealed", version,
-  created_at as "createdAt", updated_at as "updatedAt"`;
-
-const connected = 'organization_id = $1 and url_sealed is not null';
-
-export async function saveDataSource(
-  sql: Sql,
-  { organizationId, environment }: Tenant,
-  urlSealed: string,
-  at: number,
-): Promise<DataSourceRow> {
-  const [row] = await sql<DataSourceRow>(
-    `insert into data_sources (organization_id, environment, url_sealed, version, created_at, updated_at)
-     values ($1, $2, $3, 1, $4, $4)
-     on conflict (organization_id, environment)
-       do update set url_sealed = excluded.url_sealed, version = data_sources.version + 1, updated_at = excluded.updated_at,
-         created_at = case when data_sources.url_sealed is null then excluded.created_at else data_sources.created_at end
-     returning ${columns}`,
-    [organizationId, environment, urlSealed, new Date(at)],
-  );
-  return row as DataSourceRow;
+/** Connects a data source in place of the one before. The version goes up, also over a removal. */
+export async function saveDataSource(em: EntityManager, tenant: Tenant, urlSealed: string, at: number): Promise<ReplacedDataSource> {
+  const now = new Date(at);
+  const first = { ...keyOf(tenant), urlSealed, version: 1, createdAt: now, updatedAt: now };
+  const { affectedRows } = await em.createQueryBuilder(DataSourceEntity).insert(first).onConflict().ignore().execute('run');
+  if (affectedRows === 1) return { before: undefined, row: first };
+  const row = await em.findOneOrFail(DataSourceEntity, keyOf(tenant), { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const before = isConnected(row) ? { ...row } : undefined;
+  const createdAt = before ? row.createdAt : now;
+  em.assign(row, { urlSealed, createdAt, updatedAt: now, version: row.version + 1 });
+  await em.flush();
+  return { before, row: { ...row, urlSealed } };
 }
 
-export async function findDataSource(sql: Sql, { organizationId, environment }: Tenant): Promise<DataSourceRow | undefined> {
-  const [row] = await sql<DataSourceRow>(`select ${columns} from data_sources where ${connected} and environment = $2`, [
-    organizationId,
-    environment,
-  ]);
-  return row;
-}
-
-/** Those of an organization; an empty environment names both. */
-export const listDataSources = (sql: Sql, organizationId: string, environment: string): Promise<DataSourceRow[]> =>
-  sql<DataSourceRow>(`select ${columns} from data_sources where ${connected} and ($2 = '' or environment = $2) order by environment`, [
-    organizationId,
-    environment,
-  ]);
-
-/** Whether there was one. */
-export async function removeDataSource(sql: Sql, { organizationId, environment }: Tenant, at: number): Promise<boolean> {
-  const rows = await sql(
-    `update data_sources set url_sealed = null, version = version + 1, updated_at = $3 where ${connected} and environment = $2 returning 1`,
-    [organizationId, environment, new Date(at)],
-  );
-  return rows.length > 0;
+/** The data source that was removed; undefined where none was connected. */
+export async function removeDataSource(em: EntityManager, tenant: Tenant, at: number): Promise<DataSourceRow | undefined> {
+  const row = await em.findOne(DataSourceEntity, keyOf(tenant), { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!isConnected(row)) return undefined;
+  const before = { ...row };
+  em.assign(row as InferEntity<typeof DataSourceEntity>, { urlSealed: null, version: row.version + 1, updatedAt: new Date(at) });
+  await em.flush();
+  return before;
 }

@@ -1,10 +1,10 @@
 import { sealedColumn } from '@agent-service/store';
 import type { Tenant } from '../../shared/tenant.ts';
 
-/** What a tenant's URL is sealed with: nobody else's opens there. */
+/** Bound to the sealed URL, so that a URL copied to another tenant does not open. */
 export const urlContext = ({ organizationId, environment }: Tenant): string => `data_sources ${organizationId} ${environment} url`;
 
-/** The URLs of data sources, with their passwords. Sealing one anew is no new version: it leads to the same place. */
+/** The URLs of data sources, with their passwords. Sealing one with a newer key does not change the data source's version. */
 export const sealedUrls = sealedColumn({
   table: 'data_sources',
   column: 'url_sealed',

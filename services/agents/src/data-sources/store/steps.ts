@@ -1,34 +1,74 @@
 import type { Sql } from '@agent-service/store';
-import { type Attempt, type ClaimedStep, claimColumns, type StepChange } from './step-claim.ts';
 
-/** What an attempt may see now. */
-export interface Standing {
+export interface Attempt {
+  readonly organizationId: string;
+  readonly environment: string;
+  readonly answerId: string;
+  readonly attempt: number;
+}
+
+/** A change of business data, as its worker describes it. */
+export interface StepChange {
+  readonly description: string;
+  /** Empty, as the operation, where the worker only has a description. */
+  readonly table: string;
+  readonly operation: string;
+  readonly askedRows: number;
+  /** A JSON array of primary keys, or empty. */
+  readonly keysJson: string;
+}
+
+/** A claimed change, with the caller of its answer. */
+export interface ClaimedStep extends StepChange {
+  readonly organizationId: string;
+  readonly environment: 'live' | 'test';
+  readonly answerId: string;
+  readonly step: number;
+  readonly attempt: number;
+  readonly userId: string;
+  readonly agentId: string;
+  readonly conversationId: string;
+  readonly requestId: string;
+}
+
+/** Columns of a row `s` of answer_steps. */
+export const claimColumns = `s.organization_id as "organizationId", s.environment, s.answer_id as "answerId", s.step, s.attempt,
+  s.user_id as "userId", s.agent_id as "agentId", s.conversation_id as "conversationId", s.request_id as "requestId", s.description,
+  s.table_name as "table", s.operation, s.asked_rows as "askedRows", s.keys_json as "keysJson"`;
+
+/** The current permissions of an attempt. */
+export interface StepScope {
   tables: string[];
   readOnly: boolean;
-  /** An agent that is not active ends what it has begun, and changes nothing. */
+  /** The answers of an inactive agent are finished and change nothing. */
   isActive: boolean;
   /** 0 when no data source is connected. */
   sourceVersion: number;
 }
 
-const standing = `
+const loadScope = `
   select g.tables, g.read_only as "readOnly", g.status = 'active' as "isActive", coalesce(s.version, 0) as "sourceVersion"
   from answers a
   join agents g on g.organization_id = a.organization_id and g.environment = a.environment and g.id = a.agent_id
   left join data_sources s on s.organization_id = a.organization_id and s.environment = a.environment and s.url_sealed is not null
   where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.attempt = $4 and a.state = 'running'`;
 
-/** Undefined for an attempt that is not the newest one, or whose answer or agent is gone. Under a lock where a change is to follow. */
-export async function standingOf(
+/** Undefined where a newer attempt exists, or the answer or agent does not. Locks the answer before a change. */
+export async function loadStepScope(
   sql: Sql,
   { organizationId, environment, answerId, attempt }: Attempt,
-  locked: boolean,
-): Promise<Standing | undefined> {
-  const [row] = await sql<Standing>(locked ? `${standing} for update of a` : standing, [organizationId, environment, answerId, attempt]);
+  forChange: boolean,
+): Promise<StepScope | undefined> {
+  const [row] = await sql<StepScope>(forChange ? `${loadScope} for update of a` : loadScope, [
+    organizationId,
+    environment,
+    answerId,
+    attempt,
+  ]);
   return row;
 }
 
-// A row that was there before is locked by this very statement, and says so in xmax.
+// The update locks a row that exists, which sets its xmax.
 const claim = `
   insert into answer_steps as s (organization_id, environment, answer_id, step, attempt, user_id, agent_id, conversation_id, request_id,
     description, table_name, operation, asked_rows, keys_json, claimed_at)
@@ -41,8 +81,8 @@ const claim = `
   returning ${claimColumns}, s.xmax = 0 as "isNew"`;
 
 /**
- * The change, where it is this step's to make. The same step may ask again until it has finished, because an answer to its first
- * asking may have been lost; after a change of an earlier attempt nobody makes another.
+ * The claim, or undefined where another attempt has claimed a change. A step may repeat its claim until it has finished, since the first
+ * response may have been lost.
  */
 export async function claimStep(
   sql: Sql,
@@ -75,14 +115,14 @@ export interface FinishedStep extends Attempt {
 const unfinished =
   's.organization_id = $1 and s.environment = $2 and s.answer_id = $3 and s.attempt = $4 and s.step = $5 and s.finished_at is null';
 
-/** The claim, once: a step that was finished before has none any more. */
-export async function finishStep(
+/** The claim; undefined where the step was finished before. */
+export async function finishClaim(
   sql: Sql,
   { organizationId, environment, answerId, attempt, step, rows, undone }: FinishedStep,
   at: number,
 ): Promise<ClaimedStep | undefined> {
   const key = [organizationId, environment, answerId, attempt, step];
-  // What was not made leaves no claim, so that another attempt may make it.
+  // An undone change leaves no claim, so that another attempt may make it.
   const [row] = undone
     ? await sql<ClaimedStep>(`delete from answer_steps s where ${unfinished} returning ${claimColumns}`, key)
     : await sql<ClaimedStep>(`update answer_steps s set finished_at = $6, rows = $7 where ${unfinished} returning ${claimColumns}`, [
@@ -95,8 +135,8 @@ export async function finishStep(
 
 const keptDays = 7;
 
-/** Claims of answers that ended long ago, none before the audit log has heard of its end. */
-export async function removeOldSteps(sql: Sql, at: number): Promise<number> {
+/** Removes claims of old answers, after the audit log has reported their outcome. */
+export async function removeOldClaims(sql: Sql, at: number): Promise<number> {
   const rows = await sql(
     `delete from answer_steps where ctid = any(array(
        select ctid from answer_steps where claimed_at < $1 and (finished_at is not null or lost_at is not null)

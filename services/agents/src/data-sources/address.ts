@@ -3,7 +3,7 @@ import type { DataSourceConnection } from '@agent-service/business-data';
 const defaultPort = 5432;
 
 /** The server and the account that the URL names. */
-export function addressOf({ url }: DataSourceConnection) {
+export function addressOf({ url }: Pick<DataSourceConnection, 'url'>) {
   const { hostname, port, pathname, username, searchParams } = new URL(url);
   return {
     host: searchParams.get('host') ?? hostname,
@@ -13,10 +13,10 @@ export function addressOf({ url }: DataSourceConnection) {
   };
 }
 
-export type Distance = 'none' | 'another port' | 'elsewhere';
+export type AddressDifference = 'none' | 'port' | 'server';
 
-export function distanceOf(one: DataSourceConnection, other: DataSourceConnection): Distance {
+export function compareAddresses(one: DataSourceConnection, other: DataSourceConnection): AddressDifference {
   const [a, b] = [addressOf(one), addressOf(other)];
-  if (a.host !== b.host || a.database !== b.database || a.user !== b.user) return 'elsewhere';
-  return a.port === b.port ? 'none' : 'another port';
+  if (a.host !== b.host || a.database !== b.database || a.user !== b.user) return 'server';
+  return a.port === b.port ? 'none' : 'port';
 }

@@ -1,23 +1,23 @@
 import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { isoTime } from '@agent-service/store';
-import type { AgentsContext } from '../../context.ts';
-import { tenantOf } from '../../shared/call-tenant.ts';
-import { lastOf, limitOf } from '../../shared/paging.ts';
-import { type ConversationRow, listConversations as selectConversations } from '../store/conversations.ts';
+import type { ServiceDeps } from '../shared/deps.ts';
+import { lastOf, limitOf } from '../shared/paging.ts';
+import { tenantOf } from '../shared/tenant.ts';
+import { type ConversationRow, selectConversations } from './store/conversations.ts';
 
-/** The caller's own: nobody lists what others have talked about. */
-export const listConversations = ({ store, cursors }: AgentsContext): RpcOf<'agents', 'listConversations'> => ({
+/** Only the caller's own conversations. */
+export const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agents', 'listConversations'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, page }, call) {
     const reader = { tenant: tenantOf(call), agentId, userId: call.tenant.userId };
     const limit = limitOf(page);
     const binding = ['conversations', ...Object.values(reader.tenant), agentId, reader.userId];
     const start = cursors.decode(binding, page?.cursor ?? '');
-    const listed = await selectConversations(store.sql, reader, limit, start);
-    if (!listed) throw new ServiceError('not_found');
-    const last = lastOf(listed.rows, limit);
+    const list = await selectConversations(store.sql, reader, limit, start);
+    if (!list) throw new ServiceError('not_found');
+    const last = lastOf(list.rows, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.lastMessageAt), last.id] }) : '';
-    return { conversations: listed.rows.slice(0, limit).map(toConversation), page: { total: listed.total, nextCursor } };
+    return { conversations: list.rows.slice(0, limit).map(toConversation), page: { total: list.total, nextCursor } };
   },
 });
 

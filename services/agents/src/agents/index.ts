@@ -1,0 +1,26 @@
+import type { ProcessContext } from '@agent-service/runtime';
+import { startSweep } from '@agent-service/store';
+import type { ServiceDeps } from '../shared/deps.ts';
+import type { AgentsDeps } from './rpc/agent-effects.ts';
+import { createAgent } from './rpc/create-agent.ts';
+import { deleteAgent } from './rpc/delete-agent.ts';
+import { getAgent, listAgents } from './rpc/read-agents.ts';
+import { activateTemplateAgent, deactivateTemplateAgent, listTemplateAgents } from './rpc/template-agents.ts';
+import { updateAgent } from './rpc/update-agent.ts';
+import { removeDeletedAgents } from './store/deleted-agents.ts';
+
+export { AgentCategoryCountEntity, AgentCountEntity, AgentEntity, DeletedAgentEntity } from './store/entities.ts';
+
+export const agentMethods = (deps: AgentsDeps) => ({
+  activateTemplateAgent: activateTemplateAgent(deps),
+  createAgent: createAgent(deps),
+  deactivateTemplateAgent: deactivateTemplateAgent(deps),
+  deleteAgent: deleteAgent(deps),
+  getAgent: getAgent(deps),
+  listAgents: listAgents(deps),
+  listTemplateAgents: listTemplateAgents(deps),
+  updateAgent: updateAgent(deps),
+});
+
+export const startAgentSweep = (process: ProcessContext, { store }: Pick<ServiceDeps, 'store'>): void =>
+  startSweep(process, 'deleted agents', 1_000, () => removeDeletedAgents(store));

@@ -1,0 +1,131 @@
+import { type Call, newId, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { changesFromMessage, definitionFromMessage } from '@agent-service/contracts/agents/definition';
+import type { AgentDefinition, DefinitionChanges } from '@agent-service/contracts/agents/fields';
+import { once, type Sql, type Transaction, writeAudit } from '@agent-service/store';
+import { findMissingTables, type MissingTables } from '../../data-sources/index.ts';
+import type { ServiceDeps } from '../../shared/deps.ts';
+import { tenantOf } from '../../shared/tenant.ts';
+import { type Agent, type AgentChanges, changeAgent, createDraft } from '../domain/agent.ts';
+import { insertAgent, lockTemplateAgent, listTemplateAgents as selectTemplateAgents, updateAgent } from '../store/agents.ts';
+import { type AgentsDeps, nudgeRelays, recordEffects } from './agent-effects.ts';
+import { toAgentMessage } from './agent-message.ts';
+
+interface Activation {
+  readonly templateId: string;
+  /** With the overrides. */
+  readonly definition: AgentDefinition;
+  readonly overrides: DefinitionChanges;
+  readonly missing: MissingTables;
+}
+
+type ActivationRequest = Parameters<RpcOf<'agents', 'activateTemplateAgent'>['handle']>[0];
+
+/** A try fails when the agent exists at the insert and is deleted before the next look-up. */
+const maxTries = 5;
+
+export const activateTemplateAgent = (deps: AgentsDeps): RpcOf<'agents', 'activateTemplateAgent'> => ({
+  allow: { ...services('templates'), scope: 'templates:write' },
+  async handle(request, call) {
+    const missing = await findMissingTables(deps.sources, tenantOf(call), request.requiredTables);
+    const activation = { ...readRequest(request), missing };
+    const response = await once(deps.store, call, async (transaction) => {
+      const agent = await activate(deps, transaction, call, activation);
+      const { id, name, model } = agent;
+      await recordTemplate(
+        transaction.sql,
+        call,
+        { action: 'template.activated', id: activation.templateId },
+        { agent_id: id, name, model },
+      );
+      return { agent: toAgentMessage(agent) };
+    });
+    nudgeRelays(deps);
+    return response;
+  },
+});
+
+export const deactivateTemplateAgent = (deps: AgentsDeps): RpcOf<'agents', 'deactivateTemplateAgent'> => ({
+  allow: { ...services('templates'), scope: 'templates:write' },
+  async handle({ templateId }, call) {
+    const response = await once(deps.store, call, async (transaction) => {
+      const before = await lockTemplateAgent(transaction.em, tenantOf(call), templateId);
+      if (before?.status !== 'active') throw new ServiceError('template_not_activated');
+      const agent = await changeTemplateAgent(deps, transaction, call, before, { status: 'inactive' });
+      await recordTemplate(transaction.sql, call, { action: 'template.deactivated', id: templateId }, { agent_id: agent.id });
+      return { agent: toAgentMessage(agent) };
+    });
+    nudgeRelays(deps);
+    return response;
+  },
+});
+
+export const listTemplateAgents = ({ store }: ServiceDeps): RpcOf<'agents', 'listTemplateAgents'> => ({
+  allow: { ...services('templates'), scope: 'templates:read' },
+  handle: async (_, call) => ({ agents: await selectTemplateAgents(store, tenantOf(call)) }),
+});
+
+function readRequest({ templateId, definition: message, name, model }: ActivationRequest): Omit<Activation, 'missing'> {
+  if (!message) throw new ServiceError('internal', { cause: new Error('the request has no definition') });
+  const overrides = changesFromMessage({ name, model });
+  return { templateId, definition: { ...definitionFromMessage(message), ...overrides }, overrides };
+}
+
+/** One of several concurrent activations inserts the agent; the others wait for its transaction and find the agent active. */
+async function activate(deps: AgentsDeps, transaction: Transaction, call: Call, activation: Activation): Promise<Agent> {
+  for (let left = maxTries; left > 0; left -= 1) {
+    const existing = await lockTemplateAgent(transaction.em, tenantOf(call), activation.templateId);
+    if (existing?.status === 'active') throw new ServiceError('template_already_activated', { details: { agent_id: existing.id } });
+    requireNoMissingTables(activation.missing);
+    const agent = existing
+      ? await changeTemplateAgent(deps, transaction, call, existing, { status: 'active', ...activation.overrides })
+      : await createTemplateAgent(deps, transaction, call, activation);
+    if (agent) return agent;
+  }
+  throw new ServiceError('unavailable', { cause: new Error('the agent of the template was created and deleted repeatedly') });
+}
+
+function requireNoMissingTables({ tables, reasons }: MissingTables): void {
+  if (reasons.length === 0) return;
+  throw new ServiceError('template_requirements_unmet', {
+    message: `The connected data source lacks what this template needs: ${reasons.join('; ')}.`,
+    details: { missing_tables: tables, reasons },
+  });
+}
+
+/** Undefined when a concurrent activation has created the agent. */
+async function createTemplateAgent(
+  deps: AgentsDeps,
+  { sql, em }: Transaction,
+  call: Call,
+  { templateId, definition }: Activation,
+): Promise<Agent | undefined> {
+  const [tenant, at] = [tenantOf(call), deps.now()];
+  const origin = { id: newId('agt', at), createdBy: call.tenant.userId, createdAt: at, sourceTemplateId: templateId };
+  const agent: Agent = { ...createDraft(definition, origin), status: 'active' };
+  if (!(await insertAgent(em, tenant, agent, templateId))) return undefined;
+  await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.created', agent }, before: undefined, at });
+  return agent;
+}
+
+async function changeTemplateAgent(
+  deps: AgentsDeps,
+  { sql, em }: Transaction,
+  call: Call,
+  before: Agent,
+  changes: AgentChanges,
+): Promise<Agent> {
+  const [tenant, at] = [tenantOf(call), deps.now()];
+  const outcome = changeAgent(before, changes, at);
+  if (outcome.kind === 'refused') throw new ServiceError('invalid_status_transition', { details: { from: outcome.from, to: outcome.to } });
+  const { agent, fields } = outcome;
+  await updateAgent(em, tenant, agent, before);
+  await recordEffects(deps, sql, call, { tenant, event: { type: 'agent.updated', agent, fields }, before, at });
+  return agent;
+}
+
+const recordTemplate = (
+  sql: Sql,
+  call: Call,
+  { action, id }: { readonly action: string; readonly id: string },
+  changes: Record<string, unknown>,
+): Promise<void> => writeAudit(sql, call, { ...tenantOf(call), action, target: { type: 'template', id }, changes });

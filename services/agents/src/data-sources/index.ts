@@ -1,0 +1,28 @@
+import type { ProcessContext } from '@agent-service/runtime';
+import { startSweep } from '@agent-service/store';
+import type { ServiceDeps } from '../shared/deps.ts';
+import { connectDataSource, getDataSource, listDataSources, removeDataSource, testDataSource } from './rpc/data-sources.ts';
+import { authorizeStep, finishStep } from './rpc/steps.ts';
+import type { DataSourcesDeps } from './sources.ts';
+import { reportOrphanedClaims } from './store/step-audit.ts';
+import { removeOldClaims } from './store/steps.ts';
+
+export { checkScope, findMissingTables, type MissingTables } from './scope-checks.ts';
+export { createSources, type Sources } from './sources.ts';
+export { AnswerStepEntity, DataSourceEntity } from './store/entities.ts';
+export { sealedUrls } from './store/sealed-urls.ts';
+
+export const dataSourceMethods = (deps: DataSourcesDeps) => ({
+  authorizeStep: authorizeStep(deps),
+  connectDataSource: connectDataSource(deps),
+  finishStep: finishStep(deps),
+  getDataSource: getDataSource(deps),
+  listDataSources: listDataSources(deps),
+  removeDataSource: removeDataSource(deps),
+  testDataSource: testDataSource(deps),
+});
+
+export function startStepSweeps(process: ProcessContext, { store, now }: Pick<ServiceDeps, 'store' | 'now'>): void {
+  startSweep(process, 'lost steps', 1_000, () => reportOrphanedClaims(store.sql, now()));
+  startSweep(process, 'old steps', 60_000, () => removeOldClaims(store.sql, now()));
+}

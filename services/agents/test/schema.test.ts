@@ -1,0 +1,43 @@
+import { migrate } from '@agent-service/store';
+import { schemaDifference } from '@agent-service/store/entities';
+import { testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client } from 'pg';
+import { entities } from '../src/store/entities.ts';
+import { migrations } from '../src/store/migrations/index.ts';
+
+const schema = 'agents';
+/** Tables of answers, whose statements are written by hand, and those that packages/store creates in every service. */
+const withoutEntity = ['answer_keys', 'answer_lines', 'answers', 'dead_letters', 'idempotency_records', 'migrations', 'outbox'];
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  await migrate({ url: database.url, schema, migrations });
+}, 60_000);
+afterAll(() => database?.drop());
+
+test('entities describe the schema that the migrations make', async () => {
+  expect(await schemaDifference({ url: database.url, schema, entities })).toBe('');
+});
+
+test('every table has an entity or a reason', async () => {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `select relname as name from pg_class where relnamespace = $1::regnamespace and relkind in ('r', 'p') and not relispartition`,
+      [schema],
+    );
+    const described = entities.map(({ meta }) => meta.tableName);
+    expect(
+      rows
+        .map(({ name }) => name)
+        .filter((name) => !described.includes(name))
+        .sort(),
+    ).toEqual(withoutEntity);
+  } finally {
+    await client.end();
+  }
+});
