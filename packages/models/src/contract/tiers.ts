@@ -1,7 +1,6 @@
-/** The model tiers, the plainest first. */
-export const tiers = ['Fast', 'Smart', 'Expert', 'Premium'] as const;
+import { type Tier, tiers } from '@agent-service/contracts/agents/fields';
 
-export type Tier = (typeof tiers)[number];
+export { type Tier, tiers };
 
 /** The price of an answer of a tier, in credits. */
 export interface TierPrice {
