@@ -1,9 +1,9 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { startSweep } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
-import { connectDataSource, getDataSource, listDataSources, removeDataSource, testDataSource } from './rpc/data-sources.ts';
-import { authorizeStep, finishStep } from './rpc/steps.ts';
+import { connectDataSource, getDataSource, listDataSources, removeDataSource, testDataSource } from './source-methods.ts';
 import type { DataSourcesDeps } from './sources.ts';
+import { authorizeStep, finishStep } from './step-methods.ts';
 import { reportOrphanedClaims } from './store/step-audit.ts';
 import { removeOldClaims } from './store/steps.ts';
 

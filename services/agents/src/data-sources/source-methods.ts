@@ -8,18 +8,18 @@ import {
 } from '@agent-service/business-data';
 import { operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
-import { checkTenant } from '../../shared/tenant.ts';
-import { addressOf } from '../address.ts';
-import { type DataSourcesDeps, toOperatorError } from '../sources.ts';
+import { checkTenant } from '../shared/tenant.ts';
+import { addressOf } from './address.ts';
+import { type DataSourcesDeps, toOperatorError } from './sources.ts';
+import { attemptOf } from './step-methods.ts';
 import {
   type DataSourceRow,
   findDataSource,
   removeDataSource as removeRow,
   saveDataSource,
   listDataSources as selectDataSources,
-} from '../store/data-sources.ts';
-import { loadStepScope } from '../store/steps.ts';
-import { attemptOf } from './steps.ts';
+} from './store/data-sources.ts';
+import { loadStepScope } from './store/steps.ts';
 
 /** Connects a database that answers, in place of the one before. */
 export const connectDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'connectDataSource'> => ({
