@@ -1,5 +1,3 @@
-import { type IpNetwork, isWithin, parseNetwork } from './ip-network.ts';
-
 /** An address as its bytes: 4 of them or 16. */
 export type IpAddress = readonly number[];
 
@@ -46,39 +44,4 @@ function groupOf(group: string): number[] | undefined {
   if (!/^[0-9a-f]{1,4}$/i.test(group)) return undefined;
   const value = Number.parseInt(group, 16);
   return [value >> 8, value & 255];
-}
-
-interface Embedding {
-  readonly network: IpNetwork;
-  /** Where the four bytes begin. */
-  readonly at: number;
-  /** Teredo writes them inverted. */
-  readonly inverted?: boolean;
-}
-
-const embedding = (text: string, at: number, inverted = false): Embedding => ({ network: parseNetwork(text) as IpNetwork, at, inverted });
-
-const embeddings: readonly Embedding[] = [
-  // IPv4-mapped, -compatible and -translated; NAT64; 6to4; Teredo.
-  embedding('::ffff:0:0/96', 12),
-  embedding('::/96', 12),
-  embedding('::ffff:0:0:0/96', 12),
-  embedding('64:ff9b::/96', 12),
-  embedding('2002::/16', 2),
-  embedding('2001::/32', 12, true),
-];
-
-/** The IPv4 addresses that an IPv6 address may end up at when a translator or tunnel on the way takes it apart. */
-export function embeddedV4(address: IpAddress): IpAddress[] {
-  if (address.length !== 16) return [];
-  const found = embeddings
-    .filter(({ network }) => isWithin(address, network))
-    .map(({ at, inverted }) => address.slice(at, at + 4).map((byte) => (inverted ? byte ^ 0xff : byte)));
-  return isIsatap(address) ? [...found, address.slice(12)] : found;
-}
-
-/** An interface identifier of the form 0000:5efe or 0200:5efe before the IPv4 address. */
-function isIsatap(address: IpAddress): boolean {
-  const [first = 0, second, third, fourth] = address.slice(8, 12);
-  return (first & 0xfd) === 0 && second === 0 && third === 0x5e && fourth === 0xfe;
 }

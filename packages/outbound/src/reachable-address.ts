@@ -1,5 +1,5 @@
-import { embeddedV4, type IpAddress, parseIp } from './ip-address.ts';
-import { type IpNetwork, isWithin, parseNetwork } from './ip-network.ts';
+import { type IpAddress, parseIp } from './ip-address.ts';
+import { embeddedV4, type IpNetwork, isWithin, parseNetwork } from './ip-network.ts';
 
 const among = (address: IpAddress, networks: readonly IpNetwork[]) => networks.some((network) => isWithin(address, network));
 

@@ -1,6 +1,12 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions, SentinelConnector } from 'ioredis';
 import type { RedisNode } from './settings.ts';
-import type { Topology } from './topology.ts';
+
+/** The kind of the servers behind REDIS_URL. */
+export interface Topology {
+  readonly mode: 'single' | 'sentinel' | 'cluster';
+  /** The name of the primary that the sentinels watch; empty without sentinels. */
+  readonly master: string;
+}
 
 export type RedisClient = Redis | Cluster;
 

@@ -1,9 +1,9 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Redis } from 'ioredis';
-import { createRedisClient, createSubscriber, type RedisClient, reconnectPause, usualCommandLimitMs } from './clients.ts';
+import { createRedisClient, createSubscriber, type RedisClient, reconnectPause, type Topology, usualCommandLimitMs } from './clients.ts';
 import { reportOutages } from './outage.ts';
 import { parseNodes, type RedisConfig, type RedisNode } from './settings.ts';
-import { askTopology, type Topology } from './topology.ts';
+import { askTopology } from './topology.ts';
 
 const startLimitMs = 2_000;
 

@@ -1,16 +1,7 @@
 import { withTimeout } from '@agent-service/work';
 import { Redis } from 'ioredis';
-import { nodeOptions } from './clients.ts';
+import { nodeOptions, type Topology } from './clients.ts';
 import type { RedisNode } from './settings.ts';
-
-type RedisMode = 'single' | 'sentinel' | 'cluster';
-
-/** The kind of the servers behind REDIS_URL. */
-export interface Topology {
-  readonly mode: RedisMode;
-  /** The name of the primary that the sentinels watch; empty without sentinels. */
-  readonly master: string;
-}
 
 const askLimitMs = 1_500;
 
@@ -44,7 +35,7 @@ async function askNode(node: RedisNode, master: string | undefined): Promise<Top
 }
 
 /** Servers that report no mode (proxies, managed Redis) are treated as a single server. */
-function modeIn(info: string): RedisMode {
+function modeIn(info: string): Topology['mode'] {
   const mode = /^redis_mode:(\w+)/m.exec(info)?.[1];
   return mode === 'cluster' || mode === 'sentinel' ? mode : 'single';
 }
