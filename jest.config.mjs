@@ -7,8 +7,8 @@ export default {
   globalSetup: '<rootDir>/packages/testkit/src/infrastructure/global-setup.ts',
   globalTeardown: '<rootDir>/packages/testkit/src/infrastructure/global-teardown.ts',
   testSequencer: '<rootDir>/packages/testkit/sequencer.cjs',
-  // Suites wait for leases, outages and processes as long as they compute: more of them than cores keep the cores busy.
-  maxWorkers: '150%',
+  // Whole systems run beside the suites: more workers than this starve them on a machine of two cores.
+  maxWorkers: 2,
   // Jest keeps the modules of every file it has run; a worker is started anew before that hurts.
   workerIdleMemoryLimit: '512MB',
   // Whole systems start in hooks: on a busy machine of two cores that takes a while.
