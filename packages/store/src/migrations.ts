@@ -1,4 +1,4 @@
-import { retry } from '@agent-service/work';
+import { retry, sleep } from '@agent-service/work';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { type Constructor, MikroORM } from '@mikro-orm/postgresql';
 import { Client } from 'pg';
@@ -25,6 +25,7 @@ export function migration(name: string, ...statements: string[]): NamedMigration
 
 /** Limits one statement of a step, and the time that a replica waits for the one that migrates. */
 const statementLimitMs = 30 * 60_000;
+const lockPauseMs = 100;
 /** Other sessions queue behind a lock that a step waits for, so it waits briefly and often. */
 const defaultLockLimitMs = 1_000;
 const retryPausesMs = [500, 1_000, 2_000, 5_000];
@@ -53,13 +54,29 @@ export async function migrate({ url, schema, migrations, lockLimitMs = defaultLo
   });
   await client.connect();
   try {
-    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`agent-service migrations ${schema}`]);
+    await lockSchema(client, schema);
     await ensureSchema(client, schema);
     await client.query(`select set_config('search_path', $1, false)`, [schema]);
     return await runMigrations({ url, schema, migrations, lockLimitMs }, client);
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Asks again and again for the lock: a session that waits inside a statement keeps its snapshot, and an index that the migrating replica
+ * makes concurrently would wait for that, so that the two would deadlock.
+ */
+async function lockSchema(client: Client, schema: string): Promise<void> {
+  const end = performance.now() + statementLimitMs;
+  while (performance.now() < end) {
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock(hashtextextended($1, 0)) as locked', [
+      `agent-service migrations ${schema}`,
+    ]);
+    if (rows[0]?.locked) return;
+    await sleep(lockPauseMs);
+  }
+  throw new Error(`another process has been migrating the schema ${schema} for ${statementLimitMs / 60_000} minutes`);
 }
 
 async function ensureSchema(client: Client, schema: string): Promise<void> {

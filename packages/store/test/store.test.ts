@@ -6,7 +6,14 @@ import { Client } from 'pg';
 import { migrate, migration, type NamedMigration, once, openStore, type Store } from '../src/index.ts';
 
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
-const steps = [migration('0001', 'create table things (id text primary key)'), migration('0002', 'alter table things add size integer')];
+const steps: NamedMigration[] = [
+  migration('0001', 'create table things (id text primary key)'),
+  // A concurrent index waits for the snapshots of other sessions, those of waiting replicas among them.
+  {
+    ...migration('0002', 'alter table things add size integer'),
+    preparation: ['create index concurrently if not exists by_id on things (id)'],
+  },
+];
 
 let database: TestDatabase;
 let running: RunningProcess<Store>;
