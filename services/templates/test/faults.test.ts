@@ -5,7 +5,7 @@ import { dataIn, errorIn, type Organization, type OwnWorld, startWorld } from '.
 
 const organizationCount = 6;
 const rounds = Number(process.env['TEMPLATE_FAULT_ROUNDS'] ?? 2);
-const effectsBetweenKills = 30;
+const effectsBetweenKills = 16;
 const turns = [
   ['activate', 201],
   ['deactivate', 200],
