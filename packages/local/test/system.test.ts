@@ -152,7 +152,7 @@ describe('stopping', () => {
     await expect(startFakes(env, { report: (line) => lines.push(line) })).rejects.toThrow(
       'identity does not start: it ended with code 3, 3 times',
     );
-    expect(lines.join('\n')).toContain('the fake fails as it was variables');
+    expect(lines.join('\n')).toContain('the fake fails as it was told');
     expect(existsSync(join(env['DATA_DIR'] as string, 'supervisor.json'))).toBe(false);
   });
 });
