@@ -1,5 +1,7 @@
 import { processClock } from '@agent-service/runtime';
-import { windowMs } from './local-limiter.ts';
+
+/** A window begins with the first request that it counts. */
+export const windowMs = 60_000;
 
 /** A limit as callers are told of it. */
 export interface Policy {

@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { clientAddress, countedAddress, parseTrustedProxies } from './client-address.ts';
 import { createFailedAuthentications } from './failed-authentications.ts';
 import { createLastingLimiter } from './fallback-limiter.ts';
-import type { Decision, Limiter, Rule } from './limiter.ts';
-import { limitHeaders, retryAfterSeconds } from './limiter.ts';
-import { type Counter, createLocalLimiter, judge, windowMs } from './local-limiter.ts';
+import { type Decision, type Limiter, limitHeaders, type Rule, retryAfterSeconds, windowMs } from './limiter.ts';
+import { type Counter, createLocalLimiter, judge } from './local-limiter.ts';
 import { createRules } from './rules.ts';
 
 const rule = (key: string, limit: number): Rule => ({ key, policy: { name: key, limit } });

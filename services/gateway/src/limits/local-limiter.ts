@@ -1,8 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Decision, Limiter, LimitState, Rule } from './limiter.ts';
-
-/** A window begins with the first request that it counts. */
-export const windowMs = 60_000;
+import { type Decision, type Limiter, type LimitState, type Rule, windowMs } from './limiter.ts';
 
 export interface Counter {
   readonly count: number;

@@ -1,8 +1,7 @@
 import type { RedisClient, RedisConnections } from '@agent-service/queues';
 import { type Batcher, createBatcher, withTimeout } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
-import { type Decision, hashTag, type Limiter, type Rule } from './limiter.ts';
-import { windowMs } from './local-limiter.ts';
+import { type Decision, hashTag, type Limiter, type Rule, windowMs } from './limiter.ts';
 
 const answerLimitMs = 250;
 
