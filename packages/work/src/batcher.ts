@@ -259,16 +259,20 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   }
 
   function conclude(entries: readonly Entry<Item, Result>[], results: readonly (Result | Error)[]): void {
-    const late: Entry<Item, Result>[] = [];
-    const failures = new Map<Error, Entry<Item, Result>[]>();
-    const isMixed = new Set(entries.map(({ item }) => tenantOf(item))).size > 1;
+    const failed: { readonly entry: Entry<Item, Result>; readonly cause: Error }[] = [];
     for (const [index, entry] of entries.entries()) {
       const result = results[index] as Result | Error;
-      if (result instanceof SlowTenantError && isMixed) late.push(entry);
-      else if (result instanceof Error) failures.set(result, [...(failures.get(result) ?? []), entry]);
+      if (result instanceof Error) failed.push({ entry, cause: result });
       else entry.resolve(result);
     }
-    for (const [cause, failed] of failures) rejectAll(failed, cause);
+    if (failed.length === 0) return;
+    const isMixed = new Set(entries.map(({ item }) => tenantOf(item))).size > 1;
+    const late: Entry<Item, Result>[] = [];
+    for (const [cause, part] of Map.groupBy(failed, (each) => each.cause)) {
+      const withCause = part.map(({ entry }) => entry);
+      if (cause instanceof SlowTenantError && isMixed) late.push(...withCause);
+      else rejectAll(withCause, cause);
+    }
     for (const { item } of late) slow.add(tenantOf(item));
     enqueue(late);
   }
