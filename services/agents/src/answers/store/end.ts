@@ -62,6 +62,20 @@ const unchargedColumns: ItemColumns<UnchargedEnd> = {
   unsettled: ['boolean', ({ isUnsettled }) => isUnsettled ?? false],
 };
 
+/** The columns of an agent's message that every end of an answer fills alike. */
+const replyColumns = {
+  organization_id: 'organization_id',
+  environment: 'environment',
+  id: 'id',
+  created_at: at('created_at'),
+  conversation_id: 'conversation_id',
+  agent_id: 'agent_id',
+  user_id: 'user_id',
+  role: `'assistant'`,
+  tier: 'tier',
+  attempt: 'attempt',
+};
+
 const uncharged = `
   with ${itemsByKey(unchargedColumns)}, ${lockedLines()},
   ending as materialized (
@@ -75,18 +89,9 @@ const uncharged = `
     returning a.*, e.previous_state, e.created_at, e.status, e.content as sentence, e.failure_code, e.failure_message),
   message as (
     ${insertInto('messages', {
-      organization_id: 'organization_id',
-      environment: 'environment',
-      id: 'id',
-      created_at: at('created_at'),
-      conversation_id: 'conversation_id',
-      agent_id: 'agent_id',
-      user_id: 'user_id',
-      role: `'assistant'`,
+      ...replyColumns,
       content: 'sentence',
       status: 'status',
-      tier: 'tier',
-      attempt: 'attempt',
       failure_code: 'failure_code',
       failure_message: 'failure_message',
     })}
@@ -159,20 +164,11 @@ const charged = `
       a.content_type, a.queries, s.created_at, s.credits, s.event),
   message as (
     ${insertInto('messages', {
-      organization_id: 'organization_id',
-      environment: 'environment',
-      id: 'id',
-      created_at: at('created_at'),
-      conversation_id: 'conversation_id',
-      agent_id: 'agent_id',
-      user_id: 'user_id',
-      role: `'assistant'`,
+      ...replyColumns,
       content: 'content',
       content_type: 'content_type',
       status: `'completed'`,
-      tier: 'tier',
       credits: 'credits',
-      attempt: 'attempt',
       queries: 'queries',
     })}
     from ended),
