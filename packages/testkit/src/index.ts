@@ -22,7 +22,7 @@ export { type RecordingStore, recordingStore, recordSteps, type StatementRun } f
 export { randomOf, runSeed } from './random.ts';
 export { type OwnPostgres, ownPostgres } from './servers/own-postgres.ts';
 export { type OwnRedis, ownRedis } from './servers/own-redis.ts';
-export { type TestDatabase, testDatabase } from './servers/test-database.ts';
+export { type TestDatabase, testDatabase, withDatabase } from './servers/test-database.ts';
 export { testRedis } from './servers/test-redis.ts';
 export { type TestRedisCluster, testRedisCluster } from './servers/test-redis-cluster.ts';
 export { type TestSentinel, testSentinel } from './servers/test-sentinel.ts';

@@ -16,14 +16,14 @@ const firstWithStrategies = 150_000;
 export async function testDatabase(): Promise<TestDatabase> {
   const { postgresUrl } = sharedInfrastructure();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asAdministrator(postgresUrl, async (client) => {
+  await withDatabase(postgresUrl, async (client) => {
     const { rows } = await client.query<{ version: number }>("select current_setting('server_version_num')::int as version");
     const strategy = (rows[0]?.version ?? 0) >= firstWithStrategies ? ' strategy file_copy' : '';
     await client.query(`create database ${name} template template0${strategy}`);
   });
   const url = new URL(postgresUrl);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => asAdministrator(postgresUrl, (client) => drop(client, name)) };
+  return { url: url.href, drop: () => withDatabase(postgresUrl, (client) => drop(client, name)) };
 }
 
 async function drop(client: Client, name: string): Promise<void> {
@@ -37,7 +37,8 @@ async function drop(client: Client, name: string): Promise<void> {
   for (const { rolname } of rows) await client.query(`drop role ${client.escapeIdentifier(rolname)}`);
 }
 
-async function asAdministrator<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+/** Connects to a database for as long as the work takes. */
+export async function withDatabase<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

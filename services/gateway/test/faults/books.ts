@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client } from 'pg';
+import { withDatabase } from '@agent-service/testkit';
+import type { Client } from 'pg';
 import type { Sent } from './load.ts';
 import { type FaultyWorld, markerOf } from './world.ts';
 
@@ -18,16 +19,6 @@ export interface Findings {
   leftOver: Record<string, number>;
   /** Questions that the model was asked more often than once. */
   computedAgain: number;
-}
-
-export async function withDatabase<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 const limitMs = 60_000;

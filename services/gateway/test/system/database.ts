@@ -1,17 +1,8 @@
-import { Client } from 'pg';
+import { withDatabase } from '@agent-service/testkit';
+import type { Client } from 'pg';
 
 /** Tables that background work may change without a request. */
 const restless = /^(outbox|idempotency_records)$/;
-
-async function withDatabase<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
 
 async function tablesOf(client: Client): Promise<{ schema: string; name: string }[]> {
   const { rows } = await client.query<{ schema: string; name: string }>(
