@@ -1,4 +1,4 @@
-import { parseTableScope } from '@agent-service/contracts/data-scope';
+import { parseTableScope } from '@agent-service/contracts/agents/data-scope';
 import type { Catalog } from './domain/catalog.ts';
 import { type Resolution, resolveEntries } from './domain/scope.ts';
 import { touch } from './domain/touch.ts';

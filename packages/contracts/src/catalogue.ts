@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { type GrpcObject, loadPackageDefinition, type ServiceClientConstructor, type ServiceDefinition } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+import { loadSync, type MethodDefinition } from '@grpc/proto-loader';
 import type { AgentsServiceDefinition } from './gen/agentservice/v1/AgentsService.ts';
 import type { CreditsServiceDefinition } from './gen/agentservice/v1/CreditsService.ts';
 import type { IdentityServiceDefinition } from './gen/agentservice/v1/IdentityService.ts';
@@ -9,7 +9,7 @@ import type { TemplatesServiceDefinition } from './gen/agentservice/v1/Templates
 import type { WebhooksServiceDefinition } from './gen/agentservice/v1/WebhooksService.ts';
 
 /** The services there are, by the name under which addresses and clients are configured. */
-export interface Services {
+interface Services {
   identity: IdentityServiceDefinition & OutboxServiceDefinition;
   credits: CreditsServiceDefinition & OutboxServiceDefinition;
   agents: AgentsServiceDefinition & OutboxServiceDefinition;
@@ -18,6 +18,34 @@ export interface Services {
 }
 
 export type ServiceName = keyof Services;
+
+/** The methods of a service as its proto names them; the index signature of the generated types is left out. */
+export type MethodsOf<Name extends ServiceName> = {
+  [Method in keyof Services[Name] as string extends Method ? never : Method]: Services[Name][Method];
+};
+
+/** The messages of a method as either side writes and reads them. */
+export type Messages<Method> =
+  Method extends MethodDefinition<infer Sent, infer Returned, infer Received, infer Answered>
+    ? { sent: Sent; returned: Returned; received: Received; answered: Answered }
+    : never;
+
+export interface CallOptions {
+  /** The most this call may take; the inherited deadline still counts. */
+  timeoutMs?: number;
+}
+
+/** The methods of a client: the request as it is sent, the response as it is received. */
+export type Client<Name extends ServiceName> = {
+  [Method in keyof MethodsOf<Name> as Uncapitalize<Method & string>]: (
+    request: Messages<MethodsOf<Name>[Method]>['sent'],
+    options?: CallOptions,
+  ) => Promise<Messages<MethodsOf<Name>[Method]>['answered']>;
+} & {
+  /** Rejects unless the service answers that it is serving. */
+  checkHealth(): Promise<void>;
+  close(): void;
+};
 
 interface Definition {
   file: string;
@@ -69,3 +97,19 @@ function definitionIn(file: string, service: string): ServiceDefinition {
   const root = loadPackageDefinition(description) as unknown as { agentservice: { v1: GrpcObject } };
   return (root.agentservice.v1[service] as ServiceClientConstructor).service;
 }
+
+/** The options of a method in its proto. */
+interface Declared {
+  options?: { idempotency_level: string };
+}
+
+const levelOf = ({ options }: Declared): string => options?.idempotency_level ?? 'IDEMPOTENCY_UNKNOWN';
+
+/** Changes nothing. */
+export const isRead = (method: object): boolean => levelOf(method) === 'NO_SIDE_EFFECTS';
+
+/** May be sent again without asking: it changes nothing, or the same as the first time. */
+export const isRepeatable = (method: object): boolean => isRead(method) || levelOf(method) === 'IDEMPOTENT';
+
+/** `GetUser` in the proto is `getUser` in code. */
+export const uncapitalize = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);

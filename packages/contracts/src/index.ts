@@ -1,20 +1,27 @@
-export { isWellFormedApiKey, makeApiKey } from './api-key.ts';
-export type { Call } from './call.ts';
-export { type CallContext, currentCall, type IdempotencyKey, withCall } from './call-context.ts';
-export { type ServiceName, serviceNames } from './catalogue.ts';
-export { type ClientOptions, createClient } from './client.ts';
-export { formatTableScope, parseTableScope, type TableScope } from './data-scope.ts';
-export { type ErrorCode, type ErrorType, errorCodes, isErrorCode } from './error-codes.ts';
+export { formatTableScope, parseTableScope, type TableScope } from './agents/data-scope.ts';
+export { callers, callersAndOperators, operators, type Policy, services } from './callers/policy.ts';
+export {
+  allScopes,
+  type Caller,
+  cutToRole,
+  type Environment,
+  isScope,
+  operatorService,
+  type Principal,
+  type Role,
+  type Scope,
+  scopes,
+  scopesOfRole,
+} from './callers/principal.ts';
+export { serviceKeysOf } from './callers/service-keys.ts';
+export type { Call, Implementation, Rpc, RpcOf } from './calls/call.ts';
+export { type CallContext, currentCall, type IdempotencyKey, withCall } from './calls/call-context.ts';
+export { createClient, openWebhooksClient, type WebhooksClientConfig, webhooksClientSettings } from './calls/client.ts';
+export { serve } from './calls/server.ts';
+export { type ClientConfig, clientSettings, type ServerConfig, serverSettings } from './calls/settings.ts';
+export { type CallOptions, type Client, type ServiceName, serviceNames } from './catalogue.ts';
+export { type ErrorCode, type ErrorType, errorCodes, isErrorCode } from './errors/error-codes.ts';
+export { type FieldError, invalidFields, judgeCall, required, ServiceError } from './errors/service-error.ts';
 export { type EventType, eventTypes, isEventType } from './event-types.ts';
 export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';
-export { type IdPrefix, newId } from './ids.ts';
-export { judgeCall } from './judge-call.ts';
-export { callers, callersAndOperators, operators, type Policy, services } from './policy.ts';
-export { type Caller, type Environment, operatorService, type Principal, type Role } from './principal.ts';
-export { allScopes, cutToRole, isScope, type Scope, scopes, scopesOfRole } from './scopes.ts';
-export { serve } from './server.ts';
-export { type FieldError, invalidFields, required, ServiceError } from './service-error.ts';
-export { serviceKeysOf } from './service-keys.ts';
-export { type ClientConfig, clientSettings, type ServerConfig, serverSettings } from './settings.ts';
-export type { CallOptions, Client, Implementation, Rpc, RpcOf } from './types.ts';
-export { openWebhooksClient, type WebhooksClientConfig, webhooksClientSettings } from './webhooks-client.ts';
+export { isWellFormedApiKey, makeApiKey, newId } from './ids.ts';

@@ -2,6 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createProcess, type RunningProcess } from '@agent-service/runtime';
 import { credentials, Metadata, Client as RawClient } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openServiceKeys } from '../src/callers/service-keys.ts';
+import { CallSigner } from '../src/callers/signed-caller.ts';
 import { loadService } from '../src/catalogue.ts';
 import {
   type Client,
@@ -17,8 +19,6 @@ import {
   services,
   withCall,
 } from '../src/index.ts';
-import { openServiceKeys } from '../src/service-keys.ts';
-import { CallSigner } from '../src/signed-caller.ts';
 
 const config = {
   SERVICE_SECRET: ['a-service-secret-that-is-long-enough'],

@@ -32,7 +32,7 @@ interface Offset {
   readonly measuredAt: number;
 }
 
-export interface ClockSources {
+interface ClockSources {
   readonly monotonic?: () => number;
   readonly wall?: () => number;
 }

@@ -2,7 +2,7 @@ import { withTimeout } from '@agent-service/work';
 
 const checkLimitMs = 1_500;
 
-export interface HealthReport {
+interface HealthReport {
   ready: boolean;
   /** What is wrong, by name of the check; empty when all is well. */
   faults: Record<string, string>;

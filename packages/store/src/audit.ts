@@ -4,7 +4,7 @@ import { boundChanges } from './audit-bounds.ts';
 import { type OutboxMessage, writeOutbox } from './outbox.ts';
 import type { Sql } from './sql.ts';
 
-export interface AuditEvent {
+interface AuditEvent {
   /** What was done, as `user.created`. */
   action: string;
   target: { type: string; id: string };
@@ -17,7 +17,7 @@ export interface AuditEvent {
   actor?: Actor;
 }
 
-export interface Actor {
+interface Actor {
   type: string;
   id: string;
   keyId: string;
@@ -40,7 +40,7 @@ export interface AuditPayload {
   changesJson: string;
 }
 
-export interface AuditEntry extends AuditEvent {
+interface AuditEntry extends AuditEvent {
   actor: Actor;
   outcome: string;
   requestId: string;

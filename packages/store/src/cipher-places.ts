@@ -42,7 +42,7 @@ export function keyVersionIndex({ name, table, value, key = [] }: SealedPlace & 
   return `create index ${name.replaceAll('.', '_')}_key_version_index on ${table} (${columns}) where ${value} <> '';`;
 }
 
-export interface VersionStock {
+interface VersionStock {
   /** Undefined where what is stored names none. */
   readonly version: number | undefined;
   /** How many values are sealed under it; the newest one's are not counted. */

@@ -32,7 +32,7 @@ interface Stock {
   readonly values: number;
 }
 
-export interface Rotation {
+interface Rotation {
   readonly cipher: Cipher;
   /** Counts the values under each key, and decides which key seals. */
   inspect(): Promise<readonly Stock[]>;

@@ -9,7 +9,7 @@ export const environment = () => p.enum(['live', 'test'] as const);
 /** An index with an expression, a condition or options, which its migration defines: entities name it only. */
 export const migratedIndex = (name: string) => ({ name, expression: 'see the migrations' });
 
-export interface SchemaUnderTest {
+interface SchemaUnderTest {
   readonly url: string;
   readonly schema: string;
   readonly entities: (EntityClass<AnyEntity> | EntitySchema)[];

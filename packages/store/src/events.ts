@@ -8,7 +8,7 @@ import type { Store } from './store.ts';
 const topic = 'events';
 
 /** An event as it lies in the outbox. */
-export interface EventPayload {
+interface EventPayload {
   id: string;
   type: EventType;
   organizationId: string;
@@ -28,7 +28,7 @@ export async function writeEvents(sql: Sql, events: readonly Omit<EventPayload, 
 }
 
 /** Carries events to the webhooks, which take each id once. Nudge it when events were committed: receivers wait for them. */
-export function relayEvents(process: ProcessContext, store: Store, webhooks: Pick<Client<'webhooks'>, 'receiveEvents'>): Relay {
+function relayEvents(process: ProcessContext, store: Store, webhooks: Pick<Client<'webhooks'>, 'receiveEvents'>): Relay {
   return startRelay<EventPayload>(process, store, {
     topic,
     deliver: async (messages) => {

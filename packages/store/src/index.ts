@@ -1,12 +1,12 @@
 export { defineEntity, type InferEntity, LockMode, p } from '@mikro-orm/postgresql';
-export { type AuditEvent, auditMessage, writeAudit } from './audit.ts';
+export { auditMessage, writeAudit } from './audit.ts';
 export { boundChangesJson } from './audit-bounds.ts';
 export { type Cipher, createCipher, encryptionSettings, versionedKeys } from './cipher.ts';
 export { keyVersionIndex, type SealedPlace, sealedColumn } from './cipher-places.ts';
 export { openCipher } from './cipher-rotation.ts';
 export { type Cursors, createCursors, type Page } from './cursors.ts';
 export { outboxMethods } from './dead-letters.ts';
-export { type EventPayload, openEventRelay, relayEvents, writeEvents } from './events.ts';
+export { openEventRelay, writeEvents } from './events.ts';
 export { isViolation, judgeStatement } from './failures.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { migrate, migration, type NamedMigration } from './migrations.ts';

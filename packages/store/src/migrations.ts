@@ -33,7 +33,7 @@ const maxLockFailures = 60;
 /** The lock was not available, or another session waited for a lock of this step: lock_not_available, deadlock_detected. */
 const lockFailures = new Set(['55P03', '40P01']);
 
-export interface MigrateOptions {
+interface MigrateOptions {
   url: string;
   schema: string;
   migrations: readonly NamedMigration[];

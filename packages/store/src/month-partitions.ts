@@ -13,7 +13,7 @@ export interface Partitions {
 }
 
 /** Which months besides that of the instant have to be there, in months from it. */
-export interface Around {
+interface Around {
   readonly before: number;
   /** At least one: by its turn every process has it, whatever their clocks say. */
   readonly after: number;

@@ -10,7 +10,7 @@ const unclearInARow = 16;
 const maxLoneFailures = 1_000;
 
 /** Tells a message that the receiver cannot take from a receiver that is away: the receiver takes other messages meanwhile. */
-export interface ReceiverState {
+interface ReceiverState {
   /** Deliveries that succeeded. */
   successes: number;
   /** By message id: `successes` when the message last failed alone. */

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 
 const limitMs = 30_000;
 
-export interface RuntimeRoleOptions {
+interface RuntimeRoleOptions {
   /** As the owner of the schema. */
   readonly ownerUrl: string;
   /** As the role that the service runs with. */

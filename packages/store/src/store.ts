@@ -24,7 +24,7 @@ export interface Store {
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
 }
 
-export interface StoreOptions {
+interface StoreOptions {
   schema: string;
   entities: (EntityClass<AnyEntity> | EntitySchema)[];
   /** How long a statement waits for a lock. */

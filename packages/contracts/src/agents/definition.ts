@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import {
   type AgentDefinition,
   type ChangesMessage,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseTableScope } from '../data-scope.ts';
 import { text } from '../text.ts';
+import { parseTableScope } from './data-scope.ts';
 
 /** Model quality levels, the cheapest first. */
 export const tiers = ['Fast', 'Smart', 'Expert', 'Premium'] as const;
@@ -37,7 +37,7 @@ export const agentGroups = {
 } as const;
 export type GroupName = keyof typeof agentGroups;
 
-export interface AgentField {
+interface AgentField {
   /** Validates what a caller sets. */
   readonly input: z.ZodType;
   /** Describes what a caller reads. */
@@ -139,7 +139,7 @@ type Value<Name extends FieldName> =
 
 /** An agent's fields in memory, without groups. Absent texts are empty. */
 export type AgentDefinition = { readonly [Name in FieldName as CamelCase<Name>]: Value<Name> };
-export type DefinitionKey = keyof AgentDefinition;
+type DefinitionKey = keyof AgentDefinition;
 /** The fields that are to change; others stay. */
 export type DefinitionChanges = { readonly [Key in DefinitionKey]?: AgentDefinition[Key] };
 
@@ -184,5 +184,3 @@ export const fieldEntries: readonly FieldEntry[] = Object.entries<AgentField>(ag
   path: field.group ? `${field.group}.${name}` : name,
   isList: field.input instanceof z.ZodArray,
 }));
-
-export const isTier = (name: string): name is Tier => (tiers as readonly string[]).includes(name);

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { serviceKeysOf } from '@agent-service/contracts/service-keys';
+import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
 import { repositoryRoot } from '../host/environment.ts';
 import { readIfPresent } from '../host/files.ts';
 import { nodeProcess } from '../processes/spec.ts';

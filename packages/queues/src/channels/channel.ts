@@ -6,7 +6,7 @@ import { publishAll } from './publisher.ts';
 import { createGapDetector, type Parcel } from './sequence.ts';
 import { keepSubscribed } from './subscription.ts';
 
-export interface Channel {
+interface Channel {
   readonly name: string;
   /** Messages may have been lost until this time (the process's clock, ms); 0 if none was. Receivers read back what they awaited then. */
   readonly lastGapAt: number;

@@ -6,7 +6,7 @@ import type { RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
 import { createNumbering, type Parcel } from './sequence.ts';
 
-export interface Publisher<Message> {
+interface Publisher<Message> {
   /** Never waits and never fails. A message that cannot be delivered is counted, and the next one shows the receiver the gap. */
   publish(channel: string, message: Message): void;
 }

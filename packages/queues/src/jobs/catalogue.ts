@@ -53,7 +53,7 @@ const minute = 60_000;
  * All kinds of jobs. A job is tried once and leaves nothing behind, done or failed: the service that owns the row adds it again.
  * A field that is added later stays optional, because jobs of the version before may still be queued.
  */
-export const jobs = {
+const jobs = {
   answer: {
     queue: 'answers',
     payload: answer,

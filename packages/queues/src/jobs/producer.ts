@@ -7,7 +7,7 @@ import type { RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
 import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf } from './catalogue.ts';
 
-export interface NewJob<Payload> {
+interface NewJob<Payload> {
   readonly payload: Payload;
   /** Lower goes first, equal priorities in the order of arrival. A job without a priority goes before all others. */
   readonly priority?: number;

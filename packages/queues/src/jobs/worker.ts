@@ -8,7 +8,7 @@ import { type ActiveJobs, createActiveJobs } from './active-jobs.ts';
 import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf } from './catalogue.ts';
 import { queueMetrics } from './metrics.ts';
 
-export interface WorkerOptions<Payload> {
+interface WorkerOptions<Payload> {
   /** The most jobs that run at a time. */
   readonly concurrency: number;
   /** How long a stopping process waits for running jobs before it aborts their signals. */

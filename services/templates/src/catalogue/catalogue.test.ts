@@ -1,6 +1,6 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { parseTableScope } from '@agent-service/contracts/data-scope';
+import { parseTableScope } from '@agent-service/contracts/agents/data-scope';
 import { tables } from '@agent-service/local/demonstration/schema';
 import { testFolder } from '@agent-service/testkit';
 import { describe, expect, test } from '@jest/globals';

@@ -1,8 +1,8 @@
 import { isScope } from '@agent-service/contracts';
+import { parseTableScope } from '@agent-service/contracts/agents/data-scope';
 import { definitionFromBody } from '@agent-service/contracts/agents/definition';
 import { agentFields, maxPrompts } from '@agent-service/contracts/agents/fields';
 import { newAgentShape } from '@agent-service/contracts/agents/schemas';
-import { parseTableScope } from '@agent-service/contracts/data-scope';
 import { z } from 'zod';
 import { categories, type Template, type TemplateChange } from '../domain/template.ts';
 

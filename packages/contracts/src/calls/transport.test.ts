@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { clientCredentials, serverCredentials } from './credentials.ts';
+import { clientCredentials, serverCredentials } from './transport.ts';
 
 const onThisMachine = [
   '127.0.0.1:50051',

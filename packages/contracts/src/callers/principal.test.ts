@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { allScopes, cutToRole, scopesOfRole } from './scopes.ts';
+import { allScopes, cutToRole, scopesOfRole } from './principal.ts';
 
 test('a member is left with the scopes of a member, an administrator and an application with all of theirs', () => {
   const ofMember = ['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'credits:read'];

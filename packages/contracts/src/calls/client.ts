@@ -1,24 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { type ClockSampler, inSpan, traceHeaders } from '@agent-service/runtime';
+import { type ClockSampler, ConfigurationError, inSpan, type ProcessContext, setting, traceHeaders } from '@agent-service/runtime';
 import { type ClientUnaryCall, type ServiceError as GrpcError, Metadata, type MethodDefinition, status } from '@grpc/grpc-js';
 import { context, SpanKind } from '@opentelemetry/api';
-import { readTarget } from './addresses.ts';
+import { openServiceKeys } from '../callers/service-keys.ts';
+import { CallSigner } from '../callers/signed-caller.ts';
+import type { CallOptions, Client } from '../catalogue.ts';
+import { isRead, isRepeatable, loadService, type ServiceName, timeoutOf, uncapitalize } from '../catalogue.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import { type Call, callOnce, callRepeatedly, type Done, DuplicateBudget } from './attempts.ts';
 import { type CallContext, currentCall } from './call-context.ts';
-import { loadService, type ServiceName, timeoutOf } from './catalogue.ts';
-import { channelOptions } from './channel-options.ts';
-import { clientCredentials } from './credentials.ts';
-import { checkReplica } from './health-check.ts';
-import { isRead, isRepeatable, uncapitalize } from './methods.ts';
-import { type Replica, ReplicaSet } from './replicas.ts';
-import { ServiceError } from './service-error.ts';
-import { openServiceKeys } from './service-keys.ts';
+import { checkReplica } from './health.ts';
+import { type Replica, ReplicaSet, readTarget } from './replicas.ts';
 import type { ClientConfig } from './settings.ts';
-import { CallSigner } from './signed-caller.ts';
-import type { CallOptions, Client } from './types.ts';
+import { channelOptions, clientCredentials } from './transport.ts';
 import { challengeOf, fromGrpcError, hasAnswered, headers, idempotencyText, text, writeIdempotency } from './wire.ts';
 
-export interface ClientOptions {
+interface ClientOptions {
   /** A gRPC target: `dns:///identity:50051`, `ipv4:10.0.0.1:50051,10.0.0.2:50051`. Every address is a replica. */
   address: string;
   /** The name of the calling service. */
@@ -164,4 +161,22 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
   replica.inFlight += 1;
   let call = request();
   return { cancel: () => call?.cancel() };
+}
+
+/** Settings of every process that calls the webhooks service where it is enabled. */
+export const webhooksClientSettings = { WEBHOOKS_ENABLED: setting.flag(false), WEBHOOKS_ADDRESS: setting.text().optional() };
+
+export interface WebhooksClientConfig extends ClientConfig {
+  WEBHOOKS_ENABLED: boolean;
+  WEBHOOKS_ADDRESS?: string | undefined;
+}
+
+/** The client of the webhooks service for the service of this name; undefined where webhooks are off. */
+export function openWebhooksClient(process: ProcessContext, config: WebhooksClientConfig, as: string): Client<'webhooks'> | undefined {
+  if (!config.WEBHOOKS_ENABLED) return undefined;
+  const address = config.WEBHOOKS_ADDRESS;
+  if (!address) throw new ConfigurationError('These settings need attention:\n  WEBHOOKS_ADDRESS: is required with WEBHOOKS_ENABLED=true');
+  const webhooks = createClient('webhooks', { address, as, config });
+  process.onStop('webhooks client', async () => webhooks.close());
+  return webhooks;
 }

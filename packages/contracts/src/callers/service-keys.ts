@@ -4,7 +4,7 @@ import { ConfigurationError } from '@agent-service/runtime/config';
 /** Keys by the name of a service: of the process's own name those that it receives calls under, of another's those that it calls it under. */
 export type KeyRing = ReadonlyMap<string, readonly string[]>;
 
-export interface ServiceKeysConfig {
+interface ServiceKeysConfig {
   /** The operator's secrets, from which every key is derived. A process that has one can sign as any service. */
   readonly SERVICE_SECRET?: readonly string[] | undefined;
   /** The keys of one process. */

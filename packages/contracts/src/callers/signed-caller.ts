@@ -1,9 +1,8 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { processClock } from '@agent-service/runtime';
-import { Mac } from './mac.ts';
+import type { Client } from '../catalogue.ts';
 import { type Caller, operatorService, type Principal } from './principal.ts';
 import type { ServiceKeys } from './service-keys.ts';
-import type { Client } from './types.ts';
 
 /** Callers whose statement of a principal is believed: the gateway authenticates, and an operator acts for any organization. */
 const principalIssuers: readonly string[] = ['gateway', operatorService];
@@ -35,7 +34,7 @@ const clockToleranceMs = 4_000;
 const mostRemembered = 1_000;
 
 /** The call that a signature covers besides its signer. */
-export interface SignedCall {
+interface SignedCall {
   /** As `/agentservice.v1.IdentityService/UpdateUser`. */
   readonly path: string;
   readonly challenge: string;
@@ -46,7 +45,7 @@ export interface SignedCall {
 }
 
 /** Who calls, as metadata. */
-export interface SignedCaller {
+interface SignedCaller {
   readonly caller: string;
   /** The gateway's signed statement of the principal, which the receiver forwards with one further call. */
   readonly voucher: string;
@@ -121,7 +120,7 @@ export class CallSigner {
   }
 }
 
-export interface VerifiedCall {
+interface VerifiedCall {
   readonly caller: Caller;
   readonly signature: string;
   readonly challenge: string;
@@ -182,4 +181,36 @@ function remember<Value>(known: Map<string, Value>, key: string, make: () => Val
 function isSame(expected: string, received: string): boolean {
   const [a, b] = [Buffer.from(expected), Buffer.from(received)];
   return a.length === b.length && timingSafeEqual(a, b);
+}
+
+const blockBytes = 64;
+const hashBytes = 32;
+
+/**
+ * HMAC-SHA-256 (RFC 2104) under one key. `createHmac` makes a native object for every message, which costs the garbage collector more
+ * than the hash itself; two one-shot hashes make none.
+ */
+export class Mac {
+  readonly #inner: Buffer;
+  readonly #outer: Buffer;
+
+  constructor(key: string) {
+    const bytes = Buffer.from(key);
+    const block = Buffer.alloc(blockBytes);
+    (bytes.length > blockBytes ? hash('sha256', bytes, 'buffer') : bytes).copy(block);
+    this.#inner = block.map((byte) => byte ^ 0x36) as Buffer;
+    this.#outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(hashBytes)]);
+  }
+
+  /** The code of the text followed by the bytes, in base64url. */
+  of(text: string, body?: Uint8Array): string {
+    const textBytes = Buffer.byteLength(text);
+    const message = Buffer.allocUnsafe(blockBytes + textBytes + (body?.length ?? 0));
+    message.set(this.#inner);
+    message.write(text, blockBytes);
+    if (body) message.set(body, blockBytes + textBytes);
+    // The block is written again before each use, and nothing runs between.
+    this.#outer.set(hash('sha256', message, 'buffer'), blockBytes);
+    return hash('sha256', this.#outer, 'base64url');
+  }
 }

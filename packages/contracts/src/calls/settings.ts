@@ -1,6 +1,6 @@
 import { setting } from '@agent-service/runtime';
 import { z } from 'zod';
-import type { KeyRing } from './service-keys.ts';
+import type { KeyRing } from '../callers/service-keys.ts';
 
 const keyEntry = /^[a-z-]{1,40}:[A-Za-z0-9_-]{43}$/;
 

@@ -1,8 +1,7 @@
 import { type ServiceError as GrpcError, Metadata, status } from '@grpc/grpc-js';
-import { cutText } from './bounded-error.ts';
+import { type ErrorCode, errorCodes, isErrorCode } from '../errors/error-codes.ts';
+import { cutText, ServiceError } from '../errors/service-error.ts';
 import type { IdempotencyKey } from './call-context.ts';
-import { type ErrorCode, errorCodes, isErrorCode } from './error-codes.ts';
-import { ServiceError } from './service-error.ts';
 
 /** Names of the metadata that our calls carry. */
 export const headers = {

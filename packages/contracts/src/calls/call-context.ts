@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Principal } from './principal.ts';
+import type { Principal } from '../callers/principal.ts';
 
 /** Names an effect that the caller may ask for twice (the Idempotency-Key header). */
 export interface IdempotencyKey {

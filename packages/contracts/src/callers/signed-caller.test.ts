@@ -1,7 +1,9 @@
+import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import type { Principal } from './principal.ts';
 import { openServiceKeys, serviceKeysOf } from './service-keys.ts';
-import { CallSigner, CallVerifier } from './signed-caller.ts';
+import { CallSigner, CallVerifier, Mac } from './signed-caller.ts';
 
 const secrets = ['the-secret-of-the-operator-long-enough'];
 const principal: Principal = {
@@ -137,4 +139,21 @@ test('the secret can be changed without a pause: the first signs, all are accept
   );
   expect(both.verify(sign(stranger), call)).toBeUndefined();
   expect(() => openServiceKeys({}, 'identity')).toThrow(/SERVICE_KEYS/);
+});
+
+test('it is HMAC-SHA-256, for keys and messages of any length', () => {
+  const bytes = fc.uint8Array({ maxLength: 300 });
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'grapheme', maxLength: 200 }),
+      fc.array(fc.tuple(fc.string({ unit: 'grapheme' }), bytes)),
+      (key, messages) => {
+        const mac = new Mac(key);
+        for (const [text, body] of messages) {
+          expect(mac.of(text, body)).toBe(createHmac('sha256', key).update(text).update(body).digest('base64url'));
+          expect(mac.of(text)).toBe(createHmac('sha256', key).update(text).digest('base64url'));
+        }
+      },
+    ),
+  );
 });

@@ -1,5 +1,5 @@
+import { ServiceError } from '../errors/service-error.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
-import { ServiceError } from './service-error.ts';
 
 /** A replica that has answered nothing for so long is asked for its health. */
 const suspectAfterMs = 150;

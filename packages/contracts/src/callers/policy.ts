@@ -1,5 +1,5 @@
+import { ServiceError } from '../errors/service-error.ts';
 import { type Caller, operatorService } from './principal.ts';
-import { ServiceError } from './service-error.ts';
 
 /** Who may call a method. Everything not named is refused. */
 export interface Policy {

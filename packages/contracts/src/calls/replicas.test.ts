@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readTarget } from './addresses.ts';
+import { readTarget } from './replicas.ts';
 
 test.each([
   ['ipv4:10.0.0.1:50051,10.0.0.2:50052', ['ipv4:10.0.0.1:50051', 'ipv4:10.0.0.2:50052']],

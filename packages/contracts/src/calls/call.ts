@@ -1,7 +1,9 @@
 import type { ServerUnaryCall } from '@grpc/grpc-js';
+import type { Policy } from '../callers/policy.ts';
+import type { Caller, Principal } from '../callers/principal.ts';
+import type { Messages, MethodsOf, ServiceName } from '../catalogue.ts';
+import { ServiceError } from '../errors/service-error.ts';
 import type { CallContext, IdempotencyKey } from './call-context.ts';
-import type { Caller, Principal } from './principal.ts';
-import { ServiceError } from './service-error.ts';
 import { headers, readIdempotency, text } from './wire.ts';
 
 const longestMs = 30_000;
@@ -54,3 +56,20 @@ export class Call implements CallContext {
     return this.#abort.signal;
   }
 }
+
+/** One method on the server's side: who may call it, and what it does. */
+export interface Rpc<In, Out> {
+  readonly allow: Policy;
+  readonly handle: (request: In, call: Call) => Promise<Out>;
+}
+
+/** The handlers of a server: every method of the proto. */
+export type Implementation<Name extends ServiceName> = {
+  [Method in keyof MethodsOf<Name> as Uncapitalize<Method & string>]: Rpc<
+    Messages<MethodsOf<Name>[Method]>['received'],
+    Messages<MethodsOf<Name>[Method]>['returned']
+  >;
+};
+
+/** The type of one method of a service, for the file that implements it. */
+export type RpcOf<Name extends ServiceName, Method extends keyof Implementation<Name>> = Implementation<Name>[Method];

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { cutText } from './bounded-error.ts';
+import { fromGrpcError, toGrpcError } from '../calls/wire.ts';
 import { type ErrorCode, errorCodes } from './error-codes.ts';
-import { invalidFields, ServiceError } from './service-error.ts';
-import { fromGrpcError, toGrpcError } from './wire.ts';
+import { cutText, invalidFields, ServiceError } from './service-error.ts';
 
 const runs = { numRuns: Number(process.env['FC_RUNS'] ?? 300) };
 
