@@ -1,5 +1,5 @@
 import type { Cursors, Relay, Store } from '@agent-service/store';
-import type { PriceBook } from './domain/price.ts';
+import type { PriceBook } from './domain/holds.ts';
 import type { LedgerQueue } from './ledger/ledger-queue.ts';
 import type { Ledgers } from './ledger/ledgers.ts';
 

@@ -1,5 +1,5 @@
 import { readModelsFile } from '@agent-service/models/contract/models-file';
-import type { PriceBook } from './domain/price.ts';
+import type { PriceBook } from './domain/holds.ts';
 
 /** The price of every tier, as the models file gives it. */
 export async function readPrices(path: string | undefined): Promise<PriceBook> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Tenant } from '../src/domain/accounts.ts';
 import type { Operation, Usage } from '../src/domain/operations.ts';
-import type { Tenant } from '../src/domain/tenant.ts';
 import { createMonthTurner } from '../src/ledger/turn-months.ts';
 import { removeEndedHolds, removeOldOperations } from '../src/store/sweeps.ts';
 import { proveAll } from './faults.ts';

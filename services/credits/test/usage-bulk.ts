@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { dayOf, startOfDay } from '../src/domain/periods.ts';
+import { dayOf, startOfDay } from '../src/domain/calendar.ts';
 
 const dayMs = 86_400_000;
 

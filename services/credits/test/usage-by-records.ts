@@ -1,5 +1,5 @@
-import type { RecordRange } from '../src/domain/ranges.ts';
-import type { Tenant } from '../src/domain/tenant.ts';
+import type { Tenant } from '../src/domain/accounts.ts';
+import type { RecordRange } from '../src/domain/usage.ts';
 import { query } from './books.ts';
 import type { Question } from './usage-histories.ts';
 

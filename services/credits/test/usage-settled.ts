@@ -1,4 +1,4 @@
-import type { Tenant } from '../src/domain/tenant.ts';
+import type { Tenant } from '../src/domain/accounts.ts';
 import { asCaller, type Booted } from './booted.ts';
 import type { Moment } from './usage-histories.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Day, periodOf, startOfDay } from '../src/domain/periods.ts';
-import { dayRange, recordRange } from '../src/domain/ranges.ts';
-import type { Tenant } from '../src/domain/tenant.ts';
+import type { Tenant } from '../src/domain/accounts.ts';
+import { type Day, periodOf, startOfDay } from '../src/domain/calendar.ts';
+import { dayRange, recordRange } from '../src/domain/usage.ts';
 import { faultsOf } from './books.ts';
 import { asCaller, type Booted, boot } from './booted.ts';
 import { type Counted, groupRecords, namesByRecords, selectRecords } from './usage-by-records.ts';

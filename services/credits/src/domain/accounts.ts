@@ -1,5 +1,79 @@
-import { type Month, monthOf } from './month.ts';
-import { DEFAULT_SETTINGS, type Settings } from './settings.ts';
+import { type Month, monthOf } from './calendar.ts';
+
+/** Whose books they are: everything but the users belongs to one environment of one organization. */
+export interface Tenant {
+  readonly organizationId: string;
+  readonly environment: 'live' | 'test';
+}
+
+/** What maps in memory go by. */
+export const nameOf = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;
+
+/** What a tenant's pool holds when its ledger is opened: play money to try things with, and nothing of worth. */
+export const OPENING_CREDITS: Readonly<Record<Tenant['environment'], number>> = { live: 0, test: 100_000 };
+
+/** The id of the grant that brings the opening credits. */
+export const OPENING_GRANT = 'opening';
+
+/** The largest monthly limit, hold, charge, threshold or replenishment: fits a PostgreSQL integer. */
+export const MAX_AMOUNT = 2_000_000_000;
+
+/** The largest single grant; what a tenant was ever issued stays exact in a double beyond a thousand of them. */
+export const MAX_GRANT = 1_000_000_000_000;
+
+/** The most a tenant can ever have been issued. No balance exceeds it, so every sum below it is exact. */
+export const MAX_ISSUED = Number.MAX_SAFE_INTEGER;
+
+export function isAmount(value: number, least = 0, most = MAX_AMOUNT): boolean {
+  return Number.isSafeInteger(value) && value >= least && value <= most;
+}
+
+/** How often a batch replenishes a tenant at most, so that no setting can issue credits without end. */
+export const REPLENISHMENTS_A_BATCH = 10;
+
+export interface Settings {
+  autoReplenish: boolean;
+  replenishThreshold: number;
+  replenishAmount: number;
+  /** null: 10 % of the last purchase. */
+  lowBalanceThreshold: number | null;
+  defaultMonthlyLimit: number;
+}
+
+export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
+  autoReplenish: false,
+  replenishThreshold: 100,
+  replenishAmount: 1000,
+  lowBalanceThreshold: null,
+  defaultMonthlyLimit: 500,
+});
+
+const RULES: { [K in keyof Settings]: (value: Settings[K]) => boolean } = {
+  autoReplenish: (value) => typeof value === 'boolean',
+  replenishThreshold: (value) => isAmount(value),
+  replenishAmount: (value) => isAmount(value, 1),
+  lowBalanceThreshold: (value) => value === null || isAmount(value),
+  defaultMonthlyLimit: (value) => isAmount(value),
+};
+
+/** True when every named change is within its bounds. */
+export function areSettings(changes: Partial<Settings>): boolean {
+  return isValid(changes, 'autoReplenish', 'replenishThreshold', 'replenishAmount', 'lowBalanceThreshold', 'defaultMonthlyLimit');
+}
+
+function isValid(changes: Partial<Settings>, ...keys: (keyof Settings)[]): boolean {
+  return keys.every((key) => holds(key, changes[key]));
+}
+
+function holds<K extends keyof Settings>(key: K, value: Settings[K] | undefined): boolean {
+  return value === undefined || RULES[key](value);
+}
+
+/** The settings with what is named changed. A decoded request may carry absent fields as undefined: they change nothing. */
+export function withChanges(settings: Settings, changes: Partial<Settings>): Settings {
+  const named = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return { ...settings, ...Object.fromEntries(named) };
+}
 
 /** What one tenant's ledger row holds: the accounts that are not a user's, and the sum of those that are. */
 export interface Ledger {

@@ -1,9 +1,5 @@
 import type { Ledger, UserAccount } from './accounts.ts';
-import type { CreditEvent } from './events.ts';
-import type { Hold } from './holds.ts';
-import type { Operation, Usage } from './operations.ts';
-import type { Result } from './results.ts';
-import type { Transfer } from './transfers.ts';
+import type { Refusal, Result, Usage } from './operations.ts';
 
 /** A grant, allocation or change of settings that was decided, refusals included. */
 export interface Remembered {
@@ -42,20 +38,53 @@ export interface Outcome {
   events: CreditEvent[];
 }
 
-export interface Touched {
-  /** Named by the operations; the users of the holds belong to the state as well. */
-  users: Set<string>;
-  holds: Set<string>;
-  remembered: Set<string>;
+/**
+ * `refused` and `void` hold no credits. They remember an id: `refused` a Hold that was turned down, `void` a Release or
+ * Settle that came before its Hold, which then is never granted.
+ */
+export type HoldState = 'open' | 'settled' | 'released' | 'refused' | 'void';
+
+export interface Hold {
+  id: string;
+  /** Empty where the hold was ended before it was asked for. */
+  userId: string;
+  amount: number;
+  /** When the answer must be there. The ledger lists what is past it and ends nothing by itself. */
+  deadline: number;
+  state: HoldState;
+  charge: number;
+  /** What the hold was settled with, so that a repeat with other contents is told from a repeat. */
+  settledAs: number | null;
+  refusal: Refusal | null;
+  createdAt: number;
+  endedAt: number | null;
 }
 
-/** What must be loaded for a batch. */
-export function touchedBy(operations: readonly Operation[]): Touched {
-  const touched: Touched = { users: new Set(), holds: new Set(), remembered: new Set() };
-  for (const operation of operations) {
-    if ('userId' in operation) touched.users.add(operation.userId);
-    if (operation.kind === 'hold' || operation.kind === 'settle' || operation.kind === 'release') touched.holds.add(operation.id);
-    else if ('id' in operation) touched.remembered.add(operation.id);
-  }
-  return touched;
+export type Place = 'pool' | 'user' | 'holds' | 'spent' | 'outside';
+export type TransferCode = 'purchase' | 'replenish' | 'fill' | 'return' | 'hold' | 'release' | 'charge';
+
+export interface Transfer {
+  /** `<kind>:<id of the operation>:<code>`: unique in the tenant, since an operation takes a route at most once. */
+  id: string;
+  code: TransferCode;
+  from: Place;
+  to: Place;
+  /** Set where either end is a user's account. */
+  userId: string | null;
+  amount: number;
+  at: number;
 }
+
+export type CreditSource = 'purchase' | 'auto_replenish';
+
+interface Common {
+  /** The operation's kind and id, the type, and the source if there is one: unique in the tenant. */
+  id: string;
+  at: number;
+  balance: number;
+}
+
+export type CreditEvent =
+  | (Common & { type: 'credits.low_balance'; threshold: number })
+  | (Common & { type: 'credits.depleted' })
+  | (Common & { type: 'credits.replenished'; amount: number; source: CreditSource });

@@ -1,12 +1,44 @@
-import { type Ledger, newUser, totalBalance, type UserAccount } from './accounts.ts';
-import { REPLENISHMENTS_A_BATCH } from './amounts.ts';
-import type { CreditEvent, CreditSource } from './events.ts';
-import type { Hold } from './holds.ts';
-import { type Month, monthOf } from './month.ts';
-import type { Result } from './results.ts';
-import { type Settings, withChanges } from './settings.ts';
-import type { LedgerState, Outcome, Remembered, UsageRecord } from './state.ts';
-import { type Place, ROUTES, type Transfer, type TransferCode } from './transfers.ts';
+import {
+  type Ledger,
+  MAX_ISSUED,
+  newUser,
+  REPLENISHMENTS_A_BATCH,
+  room,
+  type Settings,
+  totalBalance,
+  type UserAccount,
+  withChanges,
+} from './accounts.ts';
+import { type Month, monthLabel, monthOf } from './calendar.ts';
+import type { Result } from './operations.ts';
+import type {
+  CreditEvent,
+  CreditSource,
+  Hold,
+  LedgerState,
+  Outcome,
+  Place,
+  Remembered,
+  Transfer,
+  TransferCode,
+  UsageRecord,
+} from './state.ts';
+
+export interface Route {
+  readonly from: Place;
+  readonly to: Place;
+}
+
+/** Every movement there is. A transfer touches at most one user, whose balance is `user` and whose open holds are `holds`. */
+export const ROUTES: { readonly [C in TransferCode]: Route } = {
+  purchase: { from: 'outside', to: 'pool' },
+  replenish: { from: 'outside', to: 'pool' },
+  fill: { from: 'pool', to: 'user' },
+  return: { from: 'user', to: 'pool' },
+  hold: { from: 'user', to: 'holds' },
+  release: { from: 'holds', to: 'user' },
+  charge: { from: 'holds', to: 'spent' },
+};
 
 /**
  * The private working copy of one batch. A row is copied when the batch first changes or may change it and is then
@@ -147,4 +179,49 @@ export class Workspace {
       events: this.events,
     };
   }
+}
+
+/**
+ * Brings the account into the current month: what is unused goes back to the pool, then the account is filled to its limit
+ * and what is carried, as far as the pool goes. User and month name the transfers, so no month is turned twice
+ * whoever meets the account first.
+ */
+export function turn(work: Workspace, user: UserAccount): boolean {
+  const missed = work.month - user.month;
+  if (missed <= 0) return false;
+  const key = `turn:${user.userId}:${monthLabel(work.month)}`;
+  const unused = user.balance;
+  work.transfer(key, 'return', unused, user);
+  user.used = 0;
+  user.carried = carry(user, unused);
+  if (missed > 1) user.carried = carry(user, Math.min(work.ledger.pool, room(user)));
+  user.month = work.month;
+  work.transfer(key, 'fill', Math.min(work.ledger.pool, room(user)), user);
+  work.saveUser(user);
+  return true;
+}
+
+/**
+ * After a month that nobody met, the account was full and went unused: what it would have held is carried again. One such
+ * month stands for any number of them, as a full account left alone carries the same every month.
+ */
+function carry(user: UserAccount, unused: number): number {
+  return user.rollover ? Math.min(user.monthlyLimit, unused) : 0;
+}
+
+/**
+ * Adds the replenish amount until the balance is at or above the threshold, as one transfer, within what the batch may
+ * still add. A tenant that this leaves below goes on with the next batch.
+ */
+export function replenish(work: Workspace, key: string): void {
+  const { autoReplenish, replenishThreshold, replenishAmount } = work.ledger.settings;
+  const missing = replenishThreshold - totalBalance(work.ledger);
+  if (!autoReplenish || missing <= 0) return;
+  const affordable = Math.floor((MAX_ISSUED - work.ledger.issued) / replenishAmount);
+  const times = Math.min(Math.ceil(missing / replenishAmount), work.replenishmentsLeft, affordable);
+  if (times === 0) return;
+  const amount = times * replenishAmount;
+  work.replenishmentsLeft -= times;
+  work.transfer(key, 'replenish', amount, null);
+  work.announceCredits(key, amount, 'auto_replenish');
 }

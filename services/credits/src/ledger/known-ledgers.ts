@@ -1,9 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Ledger, UserAccount } from '../domain/accounts.ts';
-import type { Hold } from '../domain/holds.ts';
+import { type Ledger, nameOf, type Tenant, type UserAccount } from '../domain/accounts.ts';
 import type { Operation } from '../domain/operations.ts';
-import type { Outcome } from '../domain/state.ts';
-import { nameOf, type Tenant } from '../domain/tenant.ts';
+import type { Hold, Outcome } from '../domain/state.ts';
 import type { Loaded } from '../store/load.ts';
 
 const mostTenants = 1_000;

@@ -1,9 +1,8 @@
 import { ServiceError } from '@agent-service/contracts';
 import { createSlowTenants } from '@agent-service/work';
 import { describe, expect, test } from '@jest/globals';
-import type { Operation } from '../domain/operations.ts';
-import type { Result } from '../domain/results.ts';
-import type { Tenant } from '../domain/tenant.ts';
+import type { Tenant } from '../domain/accounts.ts';
+import type { Operation, Result } from '../domain/operations.ts';
 import { createLedgerQueue, type LedgerQueueOptions } from './ledger-queue.ts';
 
 const tenant = (organizationId: string): Tenant => ({ organizationId, environment: 'live' });

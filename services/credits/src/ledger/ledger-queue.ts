@@ -1,9 +1,8 @@
 import { ServiceError } from '@agent-service/contracts';
 import { judgeStatement } from '@agent-service/store';
 import { createBatcher, type SlowTenants, withTimeout } from '@agent-service/work';
-import type { Operation } from '../domain/operations.ts';
-import type { Result } from '../domain/results.ts';
-import { nameOf, type Tenant } from '../domain/tenant.ts';
+import { nameOf, type Tenant } from '../domain/accounts.ts';
+import type { Operation, Result } from '../domain/operations.ts';
 
 /** Turns concurrent operations of one tenant into one transaction. */
 export interface LedgerQueue {

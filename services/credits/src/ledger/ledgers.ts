@@ -1,12 +1,10 @@
 import { ServiceError } from '@agent-service/contracts';
 import type { Partitions, Sql, Store } from '@agent-service/store';
 import { LRUCache } from 'lru-cache';
-import type { Ledger } from '../domain/accounts.ts';
-import { runBatch } from '../domain/kernel.ts';
-import type { Operation } from '../domain/operations.ts';
-import type { Result } from '../domain/results.ts';
+import { type Ledger, nameOf, OPENING_CREDITS, OPENING_GRANT, type Tenant } from '../domain/accounts.ts';
+import { runBatch } from '../domain/batch.ts';
+import type { Operation, Result } from '../domain/operations.ts';
 import type { Outcome } from '../domain/state.ts';
-import { nameOf, OPENING_CREDITS, OPENING_GRANT, type Tenant } from '../domain/tenant.ts';
 import { writeEvents } from '../store/events.ts';
 import { addLedger, findLedger, lockLedger } from '../store/ledger-rows.ts';
 import { type Loaded, loadState } from '../store/load.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from '@agent-service/runtime';
 import { judgeStatement, type Store } from '@agent-service/store';
 import { createBatcher } from '@agent-service/work';
-import { monthOf } from '../domain/month.ts';
+import { monthOf } from '../domain/calendar.ts';
 import { listUnturned, type UnturnedAccount } from '../store/sweeps.ts';
 import type { Ledgers } from './ledgers.ts';
 

@@ -1,7 +1,7 @@
 import type { Sql, Store } from '@agent-service/store';
+import type { Tenant } from '../domain/accounts.ts';
+import { type Month, monthOf } from '../domain/calendar.ts';
 import type { Discrepancy } from '../domain/equations.ts';
-import { type Month, monthOf } from '../domain/month.ts';
-import type { Tenant } from '../domain/tenant.ts';
 import { findLedger } from '../store/ledger-rows.ts';
 import { nextTenant } from '../store/tenants.ts';
 import { verifyBooks } from '../store/verify/books.ts';

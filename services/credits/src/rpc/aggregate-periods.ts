@@ -1,5 +1,5 @@
-import type { Grain } from '../domain/periods.ts';
-import { usageByPeriod } from '../domain/usage-periods.ts';
+import type { Grain } from '../domain/calendar.ts';
+import { usageByPeriod } from '../domain/usage.ts';
 import { usageDays } from '../store/usage-days.ts';
 import { uniqueUsers } from '../store/usage-unique.ts';
 import type { Aggregate } from './aggregation.ts';

@@ -1,6 +1,6 @@
 import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
-import { dayRange } from '../domain/ranges.ts';
+import { dayRange } from '../domain/usage.ts';
 import { aggregateAgents } from './aggregate-agents.ts';
 import { aggregatePeriods } from './aggregate-periods.ts';
 import { aggregateUsers } from './aggregate-users.ts';

@@ -1,9 +1,8 @@
 import { type Call, callers, type RpcOf } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
-import { runBatch } from '../domain/kernel.ts';
-import type { ReadOperation } from '../domain/operations.ts';
-import type { Result } from '../domain/results.ts';
-import type { Tenant } from '../domain/tenant.ts';
+import type { Tenant } from '../domain/accounts.ts';
+import { runBatch } from '../domain/batch.ts';
+import type { ReadOperation, Result } from '../domain/operations.ts';
 import { findUsers } from '../store/load.ts';
 import { checkId } from './items.ts';
 import { toUserBalance } from './messages.ts';

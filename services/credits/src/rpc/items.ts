@@ -1,8 +1,7 @@
 import { type Call, ServiceError } from '@agent-service/contracts';
-import type { Operation } from '../domain/operations.ts';
-import { type PriceBook, priceOf, type TierPrice } from '../domain/price.ts';
-import type { Result } from '../domain/results.ts';
-import type { Tenant } from '../domain/tenant.ts';
+import type { Tenant } from '../domain/accounts.ts';
+import { type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
+import type { Operation, Result } from '../domain/operations.ts';
 import type { LedgerQueue } from '../ledger/ledger-queue.ts';
 import { type RefusalMessage, toFailure, toRefusal } from './outcomes.ts';
 

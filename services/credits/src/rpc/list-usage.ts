@@ -1,7 +1,7 @@
 import { callers, type RpcOf } from '@agent-service/contracts';
 import { isoTime } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
-import { recordRange } from '../domain/ranges.ts';
+import { recordRange } from '../domain/usage.ts';
 import { countUsage, listRecords, type RecordAfter, type UsageRow } from '../store/usage-records.ts';
 import { bindingOf, boundsOf, limitOf, scopeOf, valid } from './usage-request.ts';
 

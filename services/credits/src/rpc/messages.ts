@@ -1,5 +1,5 @@
 import { type Ledger, organizationBalance, type UserBalance } from '../domain/accounts.ts';
-import type { Allocation } from '../domain/results.ts';
+import type { Allocation } from '../domain/operations.ts';
 
 const isoTime = (at: number) => new Date(at).toISOString();
 

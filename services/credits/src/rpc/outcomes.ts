@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from '@agent-service/contracts';
-import type { Refusal, Result } from '../domain/results.ts';
+import type { Refusal, Result } from '../domain/operations.ts';
 
 /** A refusal as it travels: in an item's result, where the other items of the call may have been granted. */
 export interface RefusalMessage {

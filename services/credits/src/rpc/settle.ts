@@ -1,7 +1,7 @@
 import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
+import { chargeOf, type PriceBook } from '../domain/holds.ts';
 import type { SettleOperation } from '../domain/operations.ts';
-import { chargeOf, type PriceBook } from '../domain/price.ts';
 import { checkId, checkTier, decideItems } from './items.ts';
 
 const limitMs = 5_000;

@@ -1,7 +1,6 @@
 import { callers, type RpcOf } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
-import { billingPeriod } from '../domain/month.ts';
-import { dayOf } from '../domain/periods.ts';
+import { billingPeriod, dayOf } from '../domain/calendar.ts';
 import { agentNames } from '../store/usage-details.ts';
 import { rankUsage } from '../store/usage-ranking.ts';
 import { tierTotals } from '../store/usage-totals.ts';

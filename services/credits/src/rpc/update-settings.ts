@@ -1,7 +1,7 @@
 import { callers, newId, type RpcOf } from '@agent-service/contracts';
 import { once, writeAudit } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
-import type { Settings } from '../domain/settings.ts';
+import type { Settings } from '../domain/accounts.ts';
 import { toOrganizationBalance } from './messages.ts';
 import { expect } from './outcomes.ts';
 

@@ -1,5 +1,5 @@
 import { type Principal, ServiceError } from '@agent-service/contracts';
-import type { Bounds, RangeFault } from '../domain/ranges.ts';
+import type { Bounds, RangeFault } from '../domain/usage.ts';
 import type { UsageScope } from '../store/usage-scope.ts';
 
 interface FilterMessage {

@@ -1,7 +1,7 @@
 import { operators, type RpcOf } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
+import type { Tenant } from '../domain/accounts.ts';
 import type { Discrepancy } from '../domain/equations.ts';
-import type { Tenant } from '../domain/tenant.ts';
 import { type Progress, verifyStep } from '../ledger/verify.ts';
 
 /** No further step begins after this; the caller comes back with the cursor. */

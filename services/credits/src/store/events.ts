@@ -1,7 +1,7 @@
 import { newId } from '@agent-service/contracts';
 import { type Sql, writeOutbox } from '@agent-service/store';
-import type { CreditEvent } from '../domain/events.ts';
-import type { Tenant } from '../domain/tenant.ts';
+import type { Tenant } from '../domain/accounts.ts';
+import type { CreditEvent } from '../domain/state.ts';
 
 /** What subscribers of the event get in its `data`. */
 function dataOf(event: CreditEvent, { organizationId }: Tenant): Record<string, unknown> {

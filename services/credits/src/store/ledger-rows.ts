@@ -1,7 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import type { Ledger } from '../domain/accounts.ts';
-import { DEFAULT_SETTINGS } from '../domain/settings.ts';
-import type { Tenant } from '../domain/tenant.ts';
+import { DEFAULT_SETTINGS, type Ledger, type Tenant } from '../domain/accounts.ts';
 import { milliseconds } from './sql-text.ts';
 
 export interface LedgerRow {

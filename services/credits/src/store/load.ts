@@ -1,10 +1,7 @@
 import type { Sql } from '@agent-service/store';
-import type { UserAccount } from '../domain/accounts.ts';
-import type { Hold } from '../domain/holds.ts';
-import type { Operation } from '../domain/operations.ts';
-import type { Result } from '../domain/results.ts';
-import { type LedgerState, touchedBy } from '../domain/state.ts';
-import type { Tenant } from '../domain/tenant.ts';
+import type { Tenant, UserAccount } from '../domain/accounts.ts';
+import { type Operation, type Result, touchedBy } from '../domain/operations.ts';
+import type { Hold, LedgerState } from '../domain/state.ts';
 import { type LedgerRow, ledgerColumns, toLedger } from './ledger-rows.ts';
 import { milliseconds } from './sql-text.ts';
 

@@ -1,4 +1,4 @@
-import type { Hold } from '../domain/holds.ts';
+import type { Hold } from '../domain/state.ts';
 import type { Part, PartKind, Slot } from './parts.ts';
 
 const add = (slot: Slot) => `

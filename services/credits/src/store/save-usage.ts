@@ -1,5 +1,5 @@
 import { newId } from '@agent-service/contracts';
-import { dayOf } from '../domain/periods.ts';
+import { dayOf } from '../domain/calendar.ts';
 import type { UsageRecord } from '../domain/state.ts';
 import type { Part, PartKind, Slot } from './parts.ts';
 

@@ -1,6 +1,6 @@
 import type { Sql } from '@agent-service/store';
+import type { Tenant } from '../domain/accounts.ts';
 import type { Outcome, Remembered } from '../domain/state.ts';
-import type { Tenant } from '../domain/tenant.ts';
 import type { Loaded } from './load.ts';
 import { type Part, type PartKind, statementOf } from './parts.ts';
 import { endedHoldsOf, newHoldsOf } from './save-holds.ts';

@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
+import type { Tenant } from '../domain/accounts.ts';
+import type { Month } from '../domain/calendar.ts';
 import { ENDED_HOLD_KEPT_MS } from '../domain/holds.ts';
-import type { Month } from '../domain/month.ts';
-import type { Tenant } from '../domain/tenant.ts';
 
 const removedAtOnce = 1_000;
 

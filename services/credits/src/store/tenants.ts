@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import type { Tenant } from '../domain/tenant.ts';
+import type { Tenant } from '../domain/accounts.ts';
 
 /** The tenant with a ledger that follows the given one, of one organization or, where that is empty, of all. */
 export async function nextTenant(sql: Sql, organizationId: string, after: Tenant | undefined): Promise<Tenant | undefined> {

@@ -1,5 +1,5 @@
 import { parameters, type Sql } from '@agent-service/store';
-import type { TierDay } from '../domain/usage-periods.ts';
+import type { TierDay } from '../domain/usage.ts';
 import { type Days, inScope, rollupOf, type UsageScope } from './usage-scope.ts';
 
 /** What the scope used day by day and by tier: at most as many rows as the range has days, times the tiers. */

@@ -1,5 +1,5 @@
 import { parameters, type Sql } from '@agent-service/store';
-import { startOfDay } from '../domain/periods.ts';
+import { startOfDay } from '../domain/calendar.ts';
 import type { Ranked } from './usage-ranking.ts';
 import { type Days, inScope, rollupOf, type UsageKey, type UsageScope } from './usage-scope.ts';
 import { creditsOfDays, joinTotals, tiersOf } from './usage-totals.ts';

@@ -1,6 +1,5 @@
 import { type Parameters, parameters, type Sql } from '@agent-service/store';
-import type { RecordRange } from '../domain/ranges.ts';
-import { type Span, splitRange } from '../domain/usage-range.ts';
+import { type RecordRange, type Span, splitRange } from '../domain/usage.ts';
 import { inScope, type UsageScope } from './usage-scope.ts';
 import { tierTotals } from './usage-totals.ts';
 

@@ -1,5 +1,5 @@
 import type { Parameters } from '@agent-service/store';
-import type { Tenant } from '../domain/tenant.ts';
+import type { Tenant } from '../domain/accounts.ts';
 
 /** Whose usage is asked for; '' stands for everyone and every agent. */
 export interface UsageScope {

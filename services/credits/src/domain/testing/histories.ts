@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import type { Settings } from '../accounts.ts';
 import type { Operation, Usage } from '../operations.ts';
-import type { Settings } from '../settings.ts';
 
 /** Operations that meet the ledger at the same instant, `later` milliseconds after the round before. */
 export interface Round {

@@ -1,13 +1,9 @@
 import { newLedger, type UserAccount } from '../accounts.ts';
+import { runBatch } from '../batch.ts';
+import { monthOf } from '../calendar.ts';
 import type { Books, UserBooks } from '../equations.ts';
-import type { CreditEvent } from '../events.ts';
-import type { Hold } from '../holds.ts';
-import { runBatch } from '../kernel.ts';
-import { monthOf } from '../month.ts';
-import type { Operation } from '../operations.ts';
-import type { Result } from '../results.ts';
-import { type LedgerState, type Outcome, type Remembered, touchedBy, type UsageRecord } from '../state.ts';
-import type { Place, Transfer } from '../transfers.ts';
+import { type Operation, type Result, touchedBy } from '../operations.ts';
+import type { CreditEvent, Hold, LedgerState, Outcome, Place, Remembered, Transfer, UsageRecord } from '../state.ts';
 
 /** One tenant's books in memory: what a store does around the kernel, and no more. */
 export class LedgerInMemory {

@@ -1,5 +1,4 @@
-import type { Operation, Usage } from '../operations.ts';
-import type { Refusal, Result } from '../results.ts';
+import type { Operation, Refusal, Result, Usage } from '../operations.ts';
 import type { LedgerInMemory } from './ledger-in-memory.ts';
 
 /** 15 January 2026, and the month after. */

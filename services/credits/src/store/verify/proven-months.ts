@@ -1,8 +1,9 @@
 import type { Sql } from '@agent-service/store';
+import type { Tenant } from '../../domain/accounts.ts';
+import { type Month, monthLabel, startOfMonth } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
-import { type Month, monthLabel, startOfMonth } from '../../domain/month.ts';
-import type { Tenant } from '../../domain/tenant.ts';
-import { type Place, ROUTES } from '../../domain/transfers.ts';
+import type { Place } from '../../domain/state.ts';
+import { ROUTES } from '../../domain/workspace.ts';
 
 const dayMs = 86_400_000;
 const rowsAtOnce = 5_000;

@@ -1,7 +1,7 @@
 import type { Sql } from '@agent-service/store';
+import type { Tenant } from '../../domain/accounts.ts';
+import { type Month, monthLabel, startOfMonth } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
-import { type Month, monthLabel, startOfMonth } from '../../domain/month.ts';
-import type { Tenant } from '../../domain/tenant.ts';
 
 const faultsAtMost = 100;
 const dayMs = 86_400_000;

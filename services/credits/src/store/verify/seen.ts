@@ -1,6 +1,6 @@
 import type { Sql } from '@agent-service/store';
+import type { Tenant } from '../../domain/accounts.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
-import type { Tenant } from '../../domain/tenant.ts';
 
 const faultsAtMost = 100;
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { MAX_GRANT, MAX_ISSUED } from '../amounts.ts';
-import { LedgerInMemory } from '../testing/ledger-in-memory.ts';
-import { a, JANUARY, refusal } from '../testing/scenes.ts';
+import { MAX_GRANT, MAX_ISSUED } from './accounts.ts';
+import { LedgerInMemory } from './testing/ledger-in-memory.ts';
+import { a, JANUARY, refusal } from './testing/scenes.ts';
 
 test('a grant brings credits into the pool and tells so', () => {
   const ledger = new LedgerInMemory(JANUARY);

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Settings } from './settings.ts';
+import type { Settings } from './accounts.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 import { a, JANUARY, refusal, spend } from './testing/scenes.ts';
 

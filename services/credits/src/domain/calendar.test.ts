@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { billingPeriod, monthLabel, monthOf, startOfMonth } from './month.ts';
-import { addDays, dayOf, daysIn, lastOfMonth, periodOf, weekLabel } from './periods.ts';
+import { addDays, billingPeriod, dayOf, daysIn, lastOfMonth, monthLabel, monthOf, periodOf, startOfMonth, weekLabel } from './calendar.ts';
 import { checkProperty } from './testing/properties.ts';
 
 const day = fc.integer({ min: 0, max: 60_000 }).map((n) => addDays('1970-01-01', n));

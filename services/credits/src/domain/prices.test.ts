@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { chargeOf } from './price.ts';
+import { chargeOf } from './holds.ts';
 import { checkProperty } from './testing/properties.ts';
 
 const fast = { base: 1, per1kInput: 0, per1kOutput: 1, ceiling: 4 };

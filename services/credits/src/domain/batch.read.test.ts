@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { LedgerInMemory } from '../testing/ledger-in-memory.ts';
-import { a, FEBRUARY, JANUARY, spend } from '../testing/scenes.ts';
+import { LedgerInMemory } from './testing/ledger-in-memory.ts';
+import { a, FEBRUARY, JANUARY, spend } from './testing/scenes.ts';
 
 test('a read that meets the account in a new month shows it turned', () => {
   const ledger = new LedgerInMemory(JANUARY);

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { LedgerInMemory } from '../testing/ledger-in-memory.ts';
-import { a, FEBRUARY, JANUARY, refusal, spend } from '../testing/scenes.ts';
+import { LedgerInMemory } from './testing/ledger-in-memory.ts';
+import { a, FEBRUARY, JANUARY, refusal, spend } from './testing/scenes.ts';
 
 let ledger: LedgerInMemory;
 

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { checkBooks } from './equations.ts';
-import type { Operation } from './operations.ts';
-import type { Result } from './results.ts';
+import type { Operation, Result } from './operations.ts';
 import { anyHistory, divisibleHistory, type Round, START } from './testing/histories.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 import { checkProperty } from './testing/properties.ts';

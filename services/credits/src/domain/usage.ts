@@ -1,4 +1,4 @@
-import { type Day, dayOf, daysIn, firstOfMonth, lastOfMonth } from './periods.ts';
+import { type Day, dayOf, daysIn, firstOfMonth, type Grain, lastOfMonth, type Period, periodOf } from './calendar.ts';
 
 /** A fault in a caller's bound, to be told in these words. */
 export interface RangeFault {
@@ -83,4 +83,60 @@ function malformed(param: RangeFault['param']): RangeFault {
 
 function fault(param: RangeFault['param'], message: string): RangeFault {
   return { ok: false, param, message };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Instants in milliseconds, `until` excluded. */
+export interface Span {
+  from: number;
+  until: number;
+}
+
+export interface SplitRange {
+  /** The days that lie wholly in the range, both ends included; null is open. Absent where there is none. */
+  days?: { from: Day | null; to: Day | null };
+  /** What is left at its two ends, each less than a day, or all of it where no day lies wholly in it. */
+  edges: Span[];
+}
+
+/** Splits a range so that whole days can be taken from the rollups, and only the rest has to be counted. */
+export function splitRange({ from, until }: Pick<RecordRange, 'from' | 'until'>): SplitRange {
+  const begin = from === null ? null : Math.ceil(from / DAY_MS) * DAY_MS;
+  const end = until === null ? null : Math.floor(until / DAY_MS) * DAY_MS;
+  if (from !== null && until !== null && (begin as number) >= (end as number)) return { edges: [{ from, until }] };
+  const edges: Span[] = [];
+  if (from !== null && begin !== null && from < begin) edges.push({ from, until: begin });
+  if (until !== null && end !== null && end < until) edges.push({ from: end, until });
+  return { days: { from: begin === null ? null : dayOf(begin), to: end === null ? null : dayOf(end - 1) }, edges };
+}
+
+/** What a tier used up on a day. */
+export interface TierDay {
+  day: Day;
+  tier: string;
+  credits: number;
+  queries: number;
+}
+
+export interface PeriodUsage {
+  period: Period;
+  credits: number;
+  queries: number;
+  /** Credits by tier. */
+  breakdown: Record<string, number>;
+}
+
+/** The periods that have usage, earliest first. */
+export function usageByPeriod(days: readonly TierDay[], grain: Grain): PeriodUsage[] {
+  const periods = new Map<Day, PeriodUsage>();
+  for (const { day, tier, credits, queries } of days) {
+    const period = periodOf(day, grain);
+    const usage = periods.get(period.date) ?? { period, credits: 0, queries: 0, breakdown: {} };
+    periods.set(period.date, usage);
+    usage.credits += credits;
+    usage.queries += queries;
+    usage.breakdown[tier] = (usage.breakdown[tier] ?? 0) + credits;
+  }
+  return [...periods.values()].sort((a, b) => (a.period.date < b.period.date ? -1 : 1));
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { fingerprint } from './fingerprint.ts';
+import { fingerprint } from './operations.ts';
 import { checkProperty } from './testing/properties.ts';
 
 test('a fingerprint is a whole number that a bigint column and a double keep exactly', () => {

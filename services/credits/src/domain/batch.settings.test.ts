@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { Settings } from '../settings.ts';
-import { LedgerInMemory } from '../testing/ledger-in-memory.ts';
-import { a, JANUARY, refusal } from '../testing/scenes.ts';
+import type { Settings } from './accounts.ts';
+import { LedgerInMemory } from './testing/ledger-in-memory.ts';
+import { a, JANUARY, refusal } from './testing/scenes.ts';
 
 test('settings change what is named and leave the rest', () => {
   const ledger = new LedgerInMemory(JANUARY);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { isOverdue } from '../holds.ts';
-import { LedgerInMemory } from '../testing/ledger-in-memory.ts';
-import { a, DAY, FEBRUARY, JANUARY, refusal, spend } from '../testing/scenes.ts';
+import { isOverdue } from './holds.ts';
+import { LedgerInMemory } from './testing/ledger-in-memory.ts';
+import { a, DAY, FEBRUARY, JANUARY, refusal, spend } from './testing/scenes.ts';
 
 function ledgerWith(credits: number): LedgerInMemory {
   const ledger = new LedgerInMemory(JANUARY);

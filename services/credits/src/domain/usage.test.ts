@@ -1,5 +1,5 @@
-import { expect, test } from '@jest/globals';
-import { dayRange, recordRange } from './ranges.ts';
+import { describe, expect, test } from '@jest/globals';
+import { dayRange, recordRange, splitRange, usageByPeriod } from './usage.ts';
 
 const NOW = Date.UTC(2026, 1, 15, 10);
 const at = (text: string): number => Date.parse(text);
@@ -69,4 +69,55 @@ test('groups over more than 366 days are refused, records are not', () => {
   expect(dayRange({ dateFrom: '2024-01-01', dateTo: '2024-12-31' }, NOW)).toMatchObject({ ok: true });
   expect(dayRange({ dateFrom: '2025-01-01', dateTo: '2026-01-02' }, NOW)).toMatchObject({ ok: false, param: 'date_from' });
   expect(recordRange({ dateFrom: '2020-01-01', dateTo: '2026-01-02' })).toMatchObject({ ok: true });
+});
+
+const days = [
+  { day: '2026-02-01', tier: 'Fast', credits: 2, queries: 1 },
+  { day: '2026-01-05', tier: 'Fast', credits: 3, queries: 2 },
+  { day: '2026-01-11', tier: 'Smart', credits: 4, queries: 1 },
+  { day: '2026-01-11', tier: 'Fast', credits: 1, queries: 1 },
+];
+
+test('days are added up to their periods, earliest first, and empty periods left out', () => {
+  expect(usageByPeriod(days, 'week')).toEqual([
+    { period: { date: '2026-01-05', week: '2026-W02' }, credits: 8, queries: 4, breakdown: { Fast: 4, Smart: 4 } },
+    { period: { date: '2026-01-26', week: '2026-W05' }, credits: 2, queries: 1, breakdown: { Fast: 2 } },
+  ]);
+  expect(usageByPeriod(days, 'month').map(({ period, credits }) => [period.month, credits])).toEqual([
+    ['2026-01', 8],
+    ['2026-02', 2],
+  ]);
+  expect(usageByPeriod(days, 'day').map(({ period }) => period.date)).toEqual(['2026-01-05', '2026-01-11', '2026-02-01']);
+});
+
+const split = (dateFrom?: string, dateTo?: string) => {
+  const range = recordRange({ dateFrom, dateTo });
+  if (!range.ok) throw new Error(range.message);
+  const { days, edges } = splitRange(range);
+  return { days, edges: edges.map(({ from, until }) => [new Date(from).toISOString(), new Date(until).toISOString()]) };
+};
+
+describe('a range is split into whole days and what is left', () => {
+  test('dates leave nothing', () => {
+    expect(split('2026-01-05', '2026-01-06')).toEqual({ days: { from: '2026-01-05', to: '2026-01-06' }, edges: [] });
+    expect(split(undefined, '2026-01-06')).toEqual({ days: { from: null, to: '2026-01-06' }, edges: [] });
+    expect(split()).toEqual({ days: { from: null, to: null }, edges: [] });
+  });
+
+  test('times leave their parts of a day; the millisecond of date_to is included', () => {
+    expect(split('2026-01-05T10:00:00Z', '2026-01-08T11:00:00Z')).toEqual({
+      days: { from: '2026-01-06', to: '2026-01-07' },
+      edges: [
+        ['2026-01-05T10:00:00.000Z', '2026-01-06T00:00:00.000Z'],
+        ['2026-01-08T00:00:00.000Z', '2026-01-08T11:00:00.001Z'],
+      ],
+    });
+    expect(split('2026-01-05T00:00:00Z').edges).toEqual([]);
+  });
+
+  test('a range without a whole day is all edge', () => {
+    expect(split('2026-01-05T10:00:00Z', '2026-01-06T11:00:00Z')).toEqual({
+      edges: [['2026-01-05T10:00:00.000Z', '2026-01-06T11:00:00.001Z']],
+    });
+  });
 });

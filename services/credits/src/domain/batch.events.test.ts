@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import type { CreditEvent } from './events.ts';
+import type { CreditEvent } from './state.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 import { a, JANUARY, spend } from './testing/scenes.ts';
 

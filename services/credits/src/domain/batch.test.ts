@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { newLedger } from './accounts.ts';
+import { runBatch } from './batch.ts';
 import { openHold } from './holds.ts';
-import { runBatch } from './kernel.ts';
-import { touchedBy } from './state.ts';
+import { touchedBy } from './operations.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 import { a, JANUARY } from './testing/scenes.ts';
 
