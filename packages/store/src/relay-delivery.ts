@@ -1,4 +1,5 @@
 import type { Logger } from '@agent-service/runtime';
+import { runBatch } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
 import type { OutboxMessage } from './outbox.ts';
 import { type Fault, faultOf, pauseAfter, reasonOf } from './relay-faults.ts';
@@ -40,29 +41,33 @@ export interface Delivery<Payload> {
 }
 
 /** Delivers a batch. One that is refused is halved until the message at fault is alone, and the others go on. */
-export async function deliverBatch<Payload>(deps: DeliveryDeps<Payload>, claimed: ClaimedMessage<Payload>[]): Promise<Delivery<Payload>> {
-  const pending = claimed.length > 0 ? [claimed] : [];
-  const rest = () => pending.reverse().flat();
+export async function deliverBatch<Payload>(
+  deps: DeliveryDeps<Payload>,
+  claimed: readonly ClaimedMessage<Payload>[],
+): Promise<Delivery<Payload>> {
   let delivered = 0;
   let unclear = 0;
-  for (let batch = pending.pop(); batch !== undefined; batch = pending.pop()) {
+  let stopped: { readonly cause: unknown; readonly left: readonly ClaimedMessage<Payload>[] } | undefined;
+  const pending = await runBatch(claimed, async (batch, further) => {
     const refusal = await attempt(deps, batch);
     if (refusal === undefined) {
       await removeMessages(deps.sql, idsOf(batch));
       delivered += batch.length;
       unclear = 0;
-    } else {
-      const { cause, fault } = refusal;
-      if (fault === 'passing' || deps.stopping.aborted) {
-        return { rest: [...(await refuseLone(deps, batch, refusal)), ...rest()], cause, delivered };
-      }
-      pending.push(...(await splitOrRefuse(deps, batch, refusal)));
-      unclear = fault === 'unclear' ? unclear + 1 : 0;
-      if (unclear >= unclearInARow) return { rest: rest(), cause, delivered };
+      await holdMessages(deps.sql, idsOf(further()), deps.claimMs);
+      return 'done';
     }
-    await holdMessages(deps.sql, idsOf(pending.flat()), deps.claimMs);
-  }
-  return { rest: [], delivered };
+    const isReceiverAway = refusal.fault === 'passing' || deps.stopping.aborted;
+    const left = await refuseLone(deps, batch, refusal, isReceiverAway);
+    unclear = refusal.fault === 'unclear' ? unclear + 1 : 0;
+    if (isReceiverAway || unclear >= unclearInARow) {
+      stopped = { cause: refusal.cause, left };
+      return 'stop';
+    }
+    await holdMessages(deps.sql, idsOf([...left, ...further()]), deps.claimMs);
+    return 'halve';
+  });
+  return { rest: [...(stopped?.left ?? []), ...pending], delivered, ...(stopped && { cause: stopped.cause }) };
 }
 
 interface Refusal {
@@ -74,7 +79,7 @@ interface Refusal {
 
 async function attempt<Payload>(
   { deliver, receiver }: DeliveryDeps<Payload>,
-  batch: ClaimedMessage<Payload>[],
+  batch: readonly ClaimedMessage<Payload>[],
 ): Promise<Refusal | undefined> {
   const successesBefore = receiver.successes;
   try {
@@ -87,26 +92,26 @@ async function attempt<Payload>(
 }
 
 /**
- * Counts an attempt of a message that failed alone if the receiver took other messages during it, or since the message last failed
- * alone. Returns what is still to be delivered.
+ * Counts an attempt of a message that failed alone. If the receiver seems to be away, it counts only where the receiver took other messages
+ * during the attempt, or since the message last failed alone. Returns what is still to be delivered.
  */
-async function refuseLone<Payload>(deps: DeliveryDeps<Payload>, batch: ClaimedMessage<Payload>[], refusal: Refusal) {
+async function refuseLone<Payload>(
+  deps: DeliveryDeps<Payload>,
+  batch: readonly ClaimedMessage<Payload>[],
+  refusal: Refusal,
+  isReceiverAway: boolean,
+): Promise<readonly ClaimedMessage<Payload>[]> {
   const [message, ...others] = batch;
-  if (message === undefined || others.length > 0 || deps.stopping.aborted) return batch;
-  const { successes, loneFailures } = deps.receiver;
-  const isProven = successes > (loneFailures.get(message.id) ?? refusal.successesBefore);
-  loneFailures.set(message.id, successes);
-  if (!isProven) return batch;
+  if (message === undefined || others.length > 0) return batch;
+  if (isReceiverAway) {
+    if (deps.stopping.aborted) return batch;
+    const { successes, loneFailures } = deps.receiver;
+    const isProven = successes > (loneFailures.get(message.id) ?? refusal.successesBefore);
+    loneFailures.set(message.id, successes);
+    if (!isProven) return batch;
+  }
   await refuseMessage(deps, message, refusal);
   return [];
-}
-
-/** The halves of a refused batch, the first one last, because it is tried first; nothing is left of a single message. */
-async function splitOrRefuse<Payload>(deps: DeliveryDeps<Payload>, batch: ClaimedMessage<Payload>[], refusal: Refusal) {
-  const [first, ...others] = batch;
-  if (first !== undefined && others.length === 0) await refuseMessage(deps, first, refusal);
-  const middle = Math.ceil(batch.length / 2);
-  return others.length === 0 ? [] : [batch.slice(middle), batch.slice(0, middle)];
 }
 
 async function refuseMessage<Payload>(

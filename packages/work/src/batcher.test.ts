@@ -94,15 +94,15 @@ describe('batches of several tenants', () => {
     return { run, counts };
   }
 
-  test('every item gets exactly one outcome, a failing one changes no other’s, and slow tenants hold no more than their places', async () => {
+  test('every item gets exactly one outcome, a failing one changes no other’s, and slow tenants hold no more than their permits', async () => {
     const none = undefined;
     const fault = fc.constantFrom<Fault>('item', 'slow', 'retry', 'error', 'late', none, none, none);
-    const given = fc.array(fc.tuple(fc.integer({ min: 0, max: 5 }), fault, fc.integer({ min: 0, max: 3 })), {
+    const calls = fc.array(fc.tuple(fc.integer({ min: 0, max: 5 }), fault, fc.integer({ min: 0, max: 3 })), {
       minLength: 1,
       maxLength: 60,
     });
     await fc.assert(
-      fc.asyncProperty(given, fc.constantFrom<number | 'each'>('each', 1, 3), async (items, lanes) => {
+      fc.asyncProperty(calls, fc.constantFrom<number | 'each'>('each', 1, 3), async (items, lanes) => {
         const slow = createSlowTenants({ permits: 2, forMs: 60_000 });
         const { run, counts } = faultyRun(
           items.map(([, each]) => each),
@@ -122,7 +122,7 @@ describe('batches of several tenants', () => {
         );
         await settle();
         expect(batcher.lanes).toBe(0);
-        // What was out when its tenant became slow goes on: a batch of each of its lanes.
+        // Batches that were out when their tenant became slow go on: one for each lane.
         if (lanes === 'each') expect(counts.most).toBeLessThanOrEqual(2 + 6);
         else expect(counts.most).toBeLessThanOrEqual(2 + lanes + 4);
       }),
@@ -150,6 +150,7 @@ describe('batches of several tenants', () => {
     expect(batches).toEqual([['a1', 'b1'], ['a2'], ['b2'], ['c2', 'd2']]);
     stuck.resolve();
     expect(await Promise.all(first)).toEqual([1, 1]);
+    await settle();
     await Promise.all([batcher.add(item('a', 3)), batcher.add(item('b', 3))]);
     expect(batches.at(-1)).toEqual(['a3', 'b3']);
   });
@@ -213,7 +214,7 @@ describe('batches of several tenants', () => {
     expect(runs.size).toBe(3_000);
   });
 
-  test('a slow tenant runs alone for a while, holds one place of the few for such tenants, and then comes back', async () => {
+  test('a slow tenant runs alone for a while, holds one of the few permits for such tenants, and then comes back', async () => {
     let now = 0;
     const slow = createSlowTenants({ permits: 1, forMs: 1_000, clock: () => now });
     const batches: string[][] = [];

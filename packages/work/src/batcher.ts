@@ -1,3 +1,4 @@
+import { runBatch } from './run-batch.ts';
 import { createSemaphore, type Semaphore } from './semaphore.ts';
 import { createSlowTenants, SlowTenantError, type SlowTenants, type TenantKey, tenantName, toError } from './tenants.ts';
 
@@ -9,25 +10,25 @@ export interface Batcher<Item, Result> {
 }
 
 /**
- * What the failure of a batch says about its items. `all`: what they need is away, none is at fault. `item`: one of them may be.
- * `slow`: the same, and its tenant keeps others waiting. `retry`: a second run may pass, and if not, it is `slow`.
+ * The fault behind the failure of a batch. `all`: a service or database that all items need is away. `item`: one of the items may be at
+ * fault. `slow`: the same, and its tenant keeps others waiting. `retry`: a second run may succeed; if it does not, the kind is `slow`.
  */
 export type FailureKind = 'all' | 'item' | 'slow' | 'retry';
 
 export interface BatcherOptions<Item, Result> {
-  /** One outcome for each item, in order; an Error among them rejects that item alone. Where it rejects it may be run again. */
+  /** One outcome for each item, in order; an Error among them rejects that item alone. Items of a rejected run may be run again. */
   run: (items: Item[]) => Promise<(Result | Error)[]>;
   maxItems: number;
   /** How many batches of a lane may be out at once. */
   concurrency?: number;
-  /** What a rejected run means. By default all of its items fail. */
+  /** The fault behind a rejected run. By default all of its items fail. */
   judge?: (cause: unknown) => FailureKind;
   /** Items that are rejected for the same cause, after all attempts. */
   onFailure?: (items: Item[], cause: unknown) => void;
   /** An item's part of `maxSize`; an item that is larger goes alone. */
   sizeOf?: (item: Item) => number;
   maxSize?: number;
-  /** A batch that is out longer keeps its shard no more. */
+  /** A shard does not wait longer than this for a batch before it sends the next. */
   stuckMs?: number;
   tenants?: TenantLanes<Item>;
 }
@@ -49,6 +50,11 @@ interface Entry<Item, Result> {
   readonly reject: (cause: unknown) => void;
 }
 
+interface Failure {
+  readonly cause: unknown;
+  readonly kind: FailureKind;
+}
+
 interface Lane<Item, Result> {
   readonly name: string;
   /** Set where the lane is one tenant's. */
@@ -61,109 +67,143 @@ interface Lane<Item, Result> {
 
 /** Time for finding the items at fault, after which the rest of a tenant's batch fails with them. */
 const isolationLimitMs = 3_000;
-/** A shard does not wait longer than this for a batch before it sends the next. */
 const defaultStuckMs = 200;
-/** Stuck batches that run beside those that the semaphores allow; each of them uses what its service has few of, as connections. */
+/** Stuck batches that run beside those that the semaphores allow; each of them may hold a scarce resource such as a connection. */
 const maxStuck = 16;
 /** Batches of tenants that run alone because one of them is at fault, at once. */
 const suspectsAtOnce = 4;
 const defaultMost = 64;
 
 /**
- * Natural batching: the first item leaves at once, whatever comes while it is out makes the next batch of its lane. No timer
- * for the items, so a lone call pays nothing; under load the batches grow by themselves. Every item gets exactly one outcome. A
- * batch of several tenants that fails by an item's fault is run again for each of them, one tenant's by halves; a slow tenant runs
- * alone, and a shard that waits too long for a batch goes on without the tenants in it.
+ * Natural batching: the first item leaves at once, and items that arrive while it is out make the next batch of its lane. Items wait for no
+ * timer, so a lone call costs nothing more; under load the batches grow by themselves. Every item gets exactly one outcome. A batch of
+ * several tenants that fails by an item's fault is run again for each of them, and a failing batch of one tenant is halved; a slow tenant
+ * runs alone, and a shard that waits too long for a batch goes on without the tenants in it.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const { run, maxItems, concurrency = 1, judge = () => 'all', tenants } = options;
-  const slow = tenants?.slow ?? createSlowTenants({ permits: 1 });
-  const lanes = new Map<string, Lane<Item, Result>>();
-  const shared = createSemaphore(tenants?.most ?? defaultMost);
-  const apart = createSemaphore(suspectsAtOnce);
-  /** How many stuck batches each tenant is part of. */
-  const suspects = new Map<string, number>();
-  let stuck = 0;
-  const tenantOf = (item: Item) => (tenants ? tenantName(tenants.of(item)) : '');
-  const shards = tenants && tenants.lanes !== 'each' ? tenants.lanes : 0;
+  return new TenantBatcher(options);
+}
 
-  /** A tenant's own lane where it has one or needs one, else the lane of its shard. */
-  function laneOf(item: Item): Lane<Item, Result> {
-    const tenant = tenantOf(item);
-    const own = lanes.get(tenant);
-    if (own) return own;
-    if (tenants === undefined || shards === 0 || slow.has(tenant) || suspects.has(tenant)) return openLane(tenant, tenant);
-    const shard = `${shardOf(tenants.of(item), shards)}`;
-    return lanes.get(shard) ?? openLane(shard, undefined);
+class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
+  readonly #options: BatcherOptions<Item, Result>;
+  readonly #concurrency: number;
+  readonly #tenantOf: (item: Item) => string;
+  readonly #slow: SlowTenants;
+  /** 0 where every tenant has a lane. */
+  readonly #shards: number;
+  readonly #lanes = new Map<string, Lane<Item, Result>>();
+  readonly #shared: Semaphore;
+  readonly #apart = createSemaphore(suspectsAtOnce);
+  /** How many stuck batches each tenant is part of. */
+  readonly #suspects = new Map<string, number>();
+  #stuck = 0;
+
+  constructor(options: BatcherOptions<Item, Result>) {
+    const { tenants } = options;
+    this.#options = options;
+    this.#concurrency = options.concurrency ?? 1;
+    this.#tenantOf = tenants ? (item) => tenantName(tenants.of(item)) : () => '';
+    this.#slow = tenants?.slow ?? createSlowTenants({ permits: 1 });
+    this.#shards = tenants && tenants.lanes !== 'each' ? tenants.lanes : 0;
+    this.#shared = createSemaphore(tenants?.most ?? defaultMost);
   }
 
-  function openLane(name: string, tenant: string | undefined): Lane<Item, Result> {
+  get lanes(): number {
+    return this.#lanes.size;
+  }
+
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const lane = this.#laneOf(item);
+      lane.queue.push({ item, resolve, reject });
+      // A microtask later, so that calls of the same turn leave together.
+      if (lane.queue.length === 1) queueMicrotask(() => this.#pump(lane));
+    });
+  }
+
+  /** A tenant's own lane where it has one or needs one, else the lane of its shard. */
+  #laneOf(item: Item): Lane<Item, Result> {
+    const { tenants } = this.#options;
+    const tenant = this.#tenantOf(item);
+    const own = this.#lanes.get(tenant);
+    if (own) return own;
+    const needsOwn = tenants === undefined || this.#shards === 0 || this.#slow.has(tenant) || this.#suspects.has(tenant);
+    if (needsOwn) return this.#openLane(tenant, tenant);
+    const shard = `${shardOf(tenants.of(item), this.#shards)}`;
+    return this.#lanes.get(shard) ?? this.#openLane(shard, undefined);
+  }
+
+  #openLane(name: string, tenant: string | undefined): Lane<Item, Result> {
     const lane = { name, tenant, queue: [], out: 0, starting: 0 };
-    lanes.set(name, lane);
+    this.#lanes.set(name, lane);
     return lane;
   }
 
-  function pump(lane: Lane<Item, Result>): void {
-    const isSlow = lane.tenant !== undefined && slow.has(lane.tenant);
-    const limit = isSlow ? 1 : concurrency;
-    while (lane.out < limit && lane.queue.length > lane.starting * maxItems) {
-      lane.out += 1;
-      lane.starting += 1;
-      void semaphoreOf(lane, isSlow).run(() => start(lane));
-    }
-    if (lane.out === 0 && lanes.get(lane.name) === lane) lanes.delete(lane.name);
+  #isSlow({ tenant }: Lane<Item, Result>): boolean {
+    return tenant !== undefined && this.#slow.has(tenant);
   }
 
-  function semaphoreOf({ tenant }: Lane<Item, Result>, isSlow: boolean): Semaphore {
-    if (isSlow) return slow.semaphore;
-    return shards > 0 && tenant !== undefined ? apart : shared;
+  #pump(lane: Lane<Item, Result>): void {
+    const isSlow = this.#isSlow(lane);
+    const limit = isSlow ? 1 : this.#concurrency;
+    while (lane.out < limit && lane.queue.length > lane.starting * this.#options.maxItems) {
+      lane.out += 1;
+      lane.starting += 1;
+      void this.#semaphoreOf(lane, isSlow).run(() => this.#start(lane));
+    }
+    if (lane.out === 0 && this.#lanes.get(lane.name) === lane) this.#lanes.delete(lane.name);
+  }
+
+  #semaphoreOf({ tenant }: Lane<Item, Result>, isSlow: boolean): Semaphore {
+    if (isSlow) return this.#slow.semaphore;
+    return this.#shards > 0 && tenant !== undefined ? this.#apart : this.#shared;
   }
 
   /** Resolves when the batch no longer needs its permit. */
-  function start(lane: Lane<Item, Result>): Promise<void> {
+  #start(lane: Lane<Item, Result>): Promise<void> {
     lane.starting -= 1;
-    const entries = takeBatch(lane.queue, options);
-    if (lane.queue.length > 0) pump(lane);
-    const isSlow = lane.tenant !== undefined && slow.has(lane.tenant);
-    if (shards === 0 || isSlow) return send(lane, entries).finally(() => close(lane));
-    return sendWatched(lane, entries);
+    const entries = takeBatch(lane.queue, this.#options);
+    if (lane.queue.length > 0) this.#pump(lane);
+    if (this.#shards === 0 || this.#isSlow(lane)) return this.#send(lane, entries).finally(() => this.#close(lane));
+    return this.#sendWatched(lane, entries);
   }
 
   /** A batch that is stuck gives up its permit, so that four stuck tenants do not stop a fifth. */
-  async function sendWatched(lane: Lane<Item, Result>, entries: Entry<Item, Result>[]): Promise<void> {
+  async #sendWatched(lane: Lane<Item, Result>, entries: Entry<Item, Result>[]): Promise<void> {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    let conclude = () => close(lane);
+    let conclude = () => this.#close(lane);
     // Repeated, because a batch may become stuck while as many are as may be.
     const timer = setInterval(() => {
-      if (stuck >= maxStuck) return;
+      if (this.#stuck >= maxStuck) return;
       clearInterval(timer);
-      conclude = lane.tenant === undefined ? proceedWithout(lane, entries) : countStuck(conclude);
+      conclude = lane.tenant === undefined ? this.#proceedWithout(lane, entries) : this.#countStuck(conclude);
       release();
-    }, options.stuckMs ?? defaultStuckMs);
-    const sent = send(lane, entries).finally(() => {
+    }, this.#options.stuckMs ?? defaultStuckMs);
+    const sent = this.#send(lane, entries).finally(() => {
       clearInterval(timer);
       conclude();
     });
     await Promise.race([sent, released]);
   }
 
-  function countStuck(conclude: () => void): () => void {
-    stuck += 1;
+  #countStuck(conclude: () => void): () => void {
+    this.#stuck += 1;
     return () => {
-      stuck -= 1;
+      this.#stuck -= 1;
       conclude();
     };
   }
 
   /** The lane sends its next batch, and the stuck one's tenants run apart until the returned function is called. */
-  function proceedWithout(lane: Lane<Item, Result>, entries: readonly Entry<Item, Result>[]): () => void {
-    const names = new Set(entries.map(({ item }) => tenantOf(item)));
+  #proceedWithout(lane: Lane<Item, Result>, entries: readonly Entry<Item, Result>[]): () => void {
+    const suspects = this.#suspects;
+    const names = new Set(entries.map(({ item }) => this.#tenantOf(item)));
     for (const name of names) suspects.set(name, (suspects.get(name) ?? 0) + 1);
     const waiting = lane.queue;
     lane.queue = [];
-    enqueue(waiting);
-    close(lane);
-    return countStuck(() => {
+    this.#enqueue(waiting);
+    this.#close(lane);
+    return this.#countStuck(() => {
       for (const name of names) {
         const left = (suspects.get(name) ?? 1) - 1;
         if (left > 0) suspects.set(name, left);
@@ -172,85 +212,92 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     });
   }
 
-  /** A tenant that had to prove itself alone, and did, goes back to its shard with what waits for it. */
-  function close(lane: Lane<Item, Result>): void {
+  /** A tenant that ran alone returns to its shard, with its waiting items, once it is neither slow nor suspect. */
+  #close(lane: Lane<Item, Result>): void {
     lane.out -= 1;
     const { tenant } = lane;
-    const returns = shards > 0 && tenant !== undefined && lane.out === 0 && !slow.has(tenant) && !suspects.has(tenant);
-    if (!returns) {
-      pump(lane);
+    const isCleared = tenant !== undefined && !this.#slow.has(tenant) && !this.#suspects.has(tenant);
+    if (this.#shards === 0 || lane.out > 0 || !isCleared) {
+      this.#pump(lane);
       return;
     }
     // Emptied first: a call that was added a moment ago still pumps this lane.
     const waiting = lane.queue;
     lane.queue = [];
-    if (lanes.get(lane.name) === lane) lanes.delete(lane.name);
-    enqueue(waiting);
+    if (this.#lanes.get(lane.name) === lane) this.#lanes.delete(lane.name);
+    this.#enqueue(waiting);
   }
 
-  function enqueue(entries: readonly Entry<Item, Result>[]): void {
+  #enqueue(entries: readonly Entry<Item, Result>[]): void {
     const touched = new Set<Lane<Item, Result>>();
     for (const entry of entries) {
-      const lane = laneOf(entry.item);
+      const lane = this.#laneOf(entry.item);
       lane.queue.push(entry);
       touched.add(lane);
     }
-    for (const lane of touched) pump(lane);
+    for (const lane of touched) this.#pump(lane);
   }
 
-  async function attempt(entries: readonly Entry<Item, Result>[]): Promise<(Result | Error)[]> {
-    const results = await run(entries.map(({ item }) => item));
-    if (results.length === entries.length) return results;
-    throw new Error(`a batch of ${entries.length} came back with ${results.length} results`);
-  }
-
-  async function send(lane: Lane<Item, Result>, entries: Entry<Item, Result>[]): Promise<void> {
+  async #send(lane: Lane<Item, Result>, entries: Entry<Item, Result>[]): Promise<void> {
     if (entries.length === 0) return;
+    if (lane.tenant !== undefined) return await this.#sendIsolated(entries);
+    const failure = await this.#run(entries);
+    if (failure?.kind === 'all') this.#rejectAll(entries, failure.cause);
+    else if (failure) this.#runApart(entries, failure.kind);
+  }
+
+  /** Runs items once. Returns the failure of the run, after which they still wait for their outcomes. */
+  async #run(entries: readonly Entry<Item, Result>[]): Promise<Failure | undefined> {
     try {
-      conclude(entries, await attempt(entries));
+      const results = await this.#options.run(entries.map(({ item }) => item));
+      if (results.length !== entries.length) throw new Error(`a batch of ${entries.length} came back with ${results.length} results`);
+      this.#conclude(entries, results);
+      return undefined;
     } catch (cause) {
-      const kind = judge(cause);
-      if (kind === 'all') rejectAll(entries, cause);
-      else if (lane.tenant === undefined) runApart(entries, kind);
-      else await isolate(entries, cause, kind, performance.now() + isolationLimitMs);
+      return { cause, kind: this.#options.judge?.(cause) ?? 'all' };
     }
   }
 
-  /** The batch is over for its shard: those that are not at fault wait for no other. */
-  function runApart(entries: readonly Entry<Item, Result>[], kind: FailureKind): void {
-    const parts = Map.groupBy(entries, ({ item }) => tenantOf(item));
-    for (const [tenant, part] of parts) {
-      if (parts.size === 1 && kind === 'slow') slow.add(tenant);
-      const lane = lanes.get(tenant) ?? openLane(tenant, tenant);
-      lane.queue.push(...part);
-      pump(lane);
+  /** The batch is over for its shard: items that are not at fault do not wait for the one that is. */
+  #runApart(entries: readonly Entry<Item, Result>[], kind: FailureKind): void {
+    const byTenant = Map.groupBy(entries, ({ item }) => this.#tenantOf(item));
+    for (const [tenant, ofTenant] of byTenant) {
+      if (byTenant.size === 1 && kind === 'slow') this.#slow.add(tenant);
+      const lane = this.#lanes.get(tenant) ?? this.#openLane(tenant, tenant);
+      lane.queue.push(...ofTenant);
+      this.#pump(lane);
     }
   }
 
-  /** Finds the items of one tenant that fail, by halves; each of them fails alone. */
-  async function isolate(entries: Entry<Item, Result>[], cause: unknown, kind: FailureKind, end: number): Promise<void> {
-    if (kind === 'slow' && tenants) slow.add(tenantOf((entries[0] as Entry<Item, Result>).item));
-    const middle = Math.ceil(entries.length / 2);
-    const halves = kind === 'retry' ? [entries] : [entries.slice(0, middle), entries.slice(middle)];
-    if (kind !== 'retry' && entries.length === 1) return rejectAll(entries, cause);
-    for (const half of halves) {
-      if (performance.now() > end) rejectAll(half, cause);
-      else await runHalf(half, kind === 'retry', end);
-    }
+  /** Runs a batch of one tenant. Each failing item fails alone; after some seconds the rest of the batch fails with them. */
+  async #sendIsolated(entries: readonly Entry<Item, Result>[]): Promise<void> {
+    let last: { readonly cause: unknown; readonly endsAt: number } | undefined;
+    await runBatch(entries, async (batch) => {
+      if (last && performance.now() > last.endsAt) {
+        this.#rejectAll(batch, last.cause);
+        return 'done';
+      }
+      const failure = await this.#runTwice(batch);
+      if (failure === undefined) return 'done';
+      last = { cause: failure.cause, endsAt: last?.endsAt ?? performance.now() + isolationLimitMs };
+      if (failure.kind !== 'all' && batch.length > 1) return 'halve';
+      this.#rejectAll(batch, failure.cause);
+      return 'done';
+    });
   }
 
-  async function runHalf(half: Entry<Item, Result>[], isRetry: boolean, end: number): Promise<void> {
-    try {
-      conclude(half, await attempt(half));
-    } catch (cause) {
-      const kind = judge(cause);
-      if (kind === 'all') rejectAll(half, cause);
-      else await isolate(half, cause, isRetry && kind === 'retry' ? 'slow' : kind, end);
-    }
+  /** Runs items of one tenant, and once more if that may succeed. */
+  async #runTwice(entries: readonly Entry<Item, Result>[]): Promise<Failure | undefined> {
+    const first = await this.#run(entries);
+    const failure = first?.kind === 'retry' ? await this.#run(entries) : first;
+    if (failure?.kind !== 'slow' && failure?.kind !== 'retry') return failure;
+    const [entry] = entries;
+    if (entry && this.#options.tenants) this.#slow.add(this.#tenantOf(entry.item));
+    return { ...failure, kind: 'slow' };
   }
 
-  function rejectAll(entries: readonly Entry<Item, Result>[], cause: unknown): void {
-    options.onFailure?.(
+  #rejectAll(entries: readonly Entry<Item, Result>[], cause: unknown): void {
+    this.#options.onFailure?.(
       entries.map(({ item }) => item),
       cause,
     );
@@ -258,37 +305,24 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     for (const { reject } of entries) reject(error);
   }
 
-  function conclude(entries: readonly Entry<Item, Result>[], results: readonly (Result | Error)[]): void {
-    const failed: { readonly entry: Entry<Item, Result>; readonly cause: Error }[] = [];
+  #conclude(entries: readonly Entry<Item, Result>[], results: readonly (Result | Error)[]): void {
+    const failures: { readonly entry: Entry<Item, Result>; readonly cause: Error }[] = [];
     for (const [index, entry] of entries.entries()) {
       const result = results[index] as Result | Error;
-      if (result instanceof Error) failed.push({ entry, cause: result });
+      if (result instanceof Error) failures.push({ entry, cause: result });
       else entry.resolve(result);
     }
-    if (failed.length === 0) return;
-    const isMixed = new Set(entries.map(({ item }) => tenantOf(item))).size > 1;
+    if (failures.length === 0) return;
+    const isMixed = new Set(entries.map(({ item }) => this.#tenantOf(item))).size > 1;
     const late: Entry<Item, Result>[] = [];
-    for (const [cause, part] of Map.groupBy(failed, (each) => each.cause)) {
-      const withCause = part.map(({ entry }) => entry);
+    for (const [cause, ofCause] of Map.groupBy(failures, (each) => each.cause)) {
+      const withCause = ofCause.map(({ entry }) => entry);
       if (cause instanceof SlowTenantError && isMixed) late.push(...withCause);
-      else rejectAll(withCause, cause);
+      else this.#rejectAll(withCause, cause);
     }
-    for (const { item } of late) slow.add(tenantOf(item));
-    enqueue(late);
+    for (const { item } of late) this.#slow.add(this.#tenantOf(item));
+    this.#enqueue(late);
   }
-
-  return {
-    get lanes() {
-      return lanes.size;
-    },
-    add: (item) =>
-      new Promise((resolve, reject) => {
-        const lane = laneOf(item);
-        lane.queue.push({ item, resolve, reject });
-        // A microtask later, so that calls of the same turn leave together.
-        if (lane.queue.length === 1) queueMicrotask(() => pump(lane));
-      }),
-  };
 }
 
 function takeBatch<Item, Result>(

@@ -2,6 +2,7 @@ export { type Batcher, createBatcher, type FailureKind, type TenantLanes } from 
 export { HealthyFor, redispatchUnbegunWork } from './redispatch.ts';
 export { createBackoff, type RetryPolicy, retry } from './retry.ts';
 export { RetryQueue, retryDue } from './retry-queue.ts';
+export { runBatch } from './run-batch.ts';
 export { createSemaphore, type Semaphore, SemaphoreError } from './semaphore.ts';
 export { callByTenant, createSlowTenants, SlowTenantError, type SlowTenants, type TenantKey, tenantName } from './tenants.ts';
 export { abortable, sleep, timerMs, withTimeout } from './timing.ts';

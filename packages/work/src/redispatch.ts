@@ -15,7 +15,7 @@ export interface UnbegunWork {
 export type RedispatchReason = 'lost' | 'doubtful';
 
 export interface RedispatchOptions<Row> {
-  /** Whether the queue knows the job of each row. */
+  /** For each row: true where the queue knows its job. */
   readonly isKnown: (rows: readonly Row[]) => Promise<readonly boolean[]>;
   readonly doubtfulMs: number;
   readonly now: () => number;

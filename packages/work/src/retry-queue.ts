@@ -5,19 +5,20 @@ import { sleep } from './timing.ts';
 export interface RetryQueueOptions<Item> {
   readonly name: string;
   readonly keyOf: (item: Item) => string;
-  /** Whether each item is done; an Error where it is to be run alone. */
+  /** For each item: true where it is done; an Error where it is to be run alone. */
   readonly run: (items: Item[]) => Promise<(boolean | Error)[]>;
   readonly batch: Omit<BatcherOptions<Item, boolean>, 'run' | 'maxItems'>;
   /** Runs work that no call waits for, and that the process finishes before it stops. */
   readonly runInBackground: (name: string, work: () => Promise<unknown>) => void;
   readonly stopping: AbortSignal;
-  /** How much found work of tenants that are not stuck may be in the queue. */
-  readonly maxFound?: number;
+  /** Items that a sweep added, of tenants that are not stuck, that may be in the queue. */
+  readonly maxSwept?: number;
 }
 
 interface TenantWork {
   items: number;
-  found: number;
+  /** Those that a sweep added. */
+  swept: number;
   /** When an item was last done, or the first one added, by the monotonic clock. */
   progressAt: number;
 }
@@ -30,9 +31,9 @@ const stuckAfterMs = 1_000;
 /** and so long after one failed, unless another was done. */
 const stuckForMs = 30_000;
 const maxFailing = 10_000;
-const maxFoundOfStuck = 10;
+const maxSweptOfStuck = 10;
 const checkEveryMs = 250;
-const defaultMaxFound = 200;
+const defaultMaxSwept = 200;
 
 /**
  * Work that rows owe to another service: run at once, retried for some seconds, and then left to a sweep, which finds it by its due time.
@@ -41,7 +42,7 @@ const defaultMaxFound = 200;
 export class RetryQueue<Item extends TenantKey> {
   readonly #options: RetryQueueOptions<Item>;
   readonly #batcher: Batcher<Item, boolean>;
-  readonly #maxFound: number;
+  readonly #maxSwept: number;
   readonly #keys = new Set<string>();
   readonly #tenants = new Map<string, TenantWork>();
   /** When each tenant's work last failed, oldest first. */
@@ -50,7 +51,7 @@ export class RetryQueue<Item extends TenantKey> {
 
   constructor(options: RetryQueueOptions<Item>) {
     this.#options = options;
-    this.#maxFound = options.maxFound ?? defaultMaxFound;
+    this.#maxSwept = options.maxSwept ?? defaultMaxSwept;
     this.#batcher = createBatcher<Item, boolean>({ ...options.batch, run: options.run, maxItems });
   }
 
@@ -58,7 +59,7 @@ export class RetryQueue<Item extends TenantKey> {
     return this.#keys.size;
   }
 
-  /** Adds work that this process has brought about. */
+  /** Adds work that this process caused. */
   add(items: readonly Item[]): void {
     this.#start(
       items.filter((item) => !this.#keys.has(this.#options.keyOf(item))),
@@ -67,15 +68,15 @@ export class RetryQueue<Item extends TenantKey> {
   }
 
   /**
-   * Adds work that a sweep has found, and returns how many items it took. Of a tenant whose work is stuck it takes only a few; the
-   * others are due again later.
+   * Adds items of a sweep, and returns how many it added. It adds only a few of a tenant whose work is stuck; the others are due again
+   * later.
    */
-  addFound(items: readonly Item[]): number {
-    let { stuck } = this.#countFound();
+  addFromSweep(items: readonly Item[]): number {
+    let { stuck } = this.#countSwept();
     let added = 0;
     for (const [tenant, all] of Map.groupBy(items, tenantName)) {
       const isStuck = this.#isStuck(tenant);
-      const room = Math.min(maxFoundOfStuck - (this.#tenants.get(tenant)?.found ?? 0), this.#maxFound / 2 - stuck);
+      const room = Math.min(maxSweptOfStuck - (this.#tenants.get(tenant)?.swept ?? 0), this.#maxSwept / 2 - stuck);
       const fresh = all.filter((item) => !this.#keys.has(this.#options.keyOf(item))).slice(0, isStuck ? Math.max(0, room) : undefined);
       this.#start(fresh, true);
       stuck += isStuck ? fresh.length : 0;
@@ -97,13 +98,13 @@ export class RetryQueue<Item extends TenantKey> {
   }
 
   #hasRoom(): boolean {
-    const { stuck, other } = this.#countFound();
-    return other < this.#maxFound && stuck + other < 2 * this.#maxFound;
+    const { stuck, other } = this.#countSwept();
+    return other < this.#maxSwept && stuck + other < 2 * this.#maxSwept;
   }
 
-  #countFound(): { stuck: number; other: number } {
+  #countSwept(): { stuck: number; other: number } {
     const counts = { stuck: 0, other: 0 };
-    for (const [tenant, { found }] of this.#tenants) counts[this.#isStuck(tenant) ? 'stuck' : 'other'] += found;
+    for (const [tenant, { swept }] of this.#tenants) counts[this.#isStuck(tenant) ? 'stuck' : 'other'] += swept;
     return counts;
   }
 
@@ -114,26 +115,26 @@ export class RetryQueue<Item extends TenantKey> {
     return now - failedAt < stuckForMs || (work !== undefined && now - work.progressAt > stuckAfterMs);
   }
 
-  #start(items: readonly Item[], isFound: boolean): void {
+  #start(items: readonly Item[], isSwept: boolean): void {
     for (const item of items) {
       this.#keys.add(this.#options.keyOf(item));
       const tenant = tenantName(item);
-      const work = this.#tenants.get(tenant) ?? { items: 0, found: 0, progressAt: performance.now() };
+      const work = this.#tenants.get(tenant) ?? { items: 0, swept: 0, progressAt: performance.now() };
       work.items += 1;
-      work.found += Number(isFound);
+      work.swept += Number(isSwept);
       this.#tenants.set(tenant, work);
     }
-    const runAll = () => Promise.all(items.map((item) => this.#retry(item, isFound).finally(() => this.#end(item, isFound))));
+    const runAll = () => Promise.all(items.map((item) => this.#retry(item, isSwept).finally(() => this.#end(item, isSwept))));
     if (items.length > 0) this.#options.runInBackground(this.#options.name, runAll);
   }
 
-  async #retry(item: Item, isFound: boolean): Promise<void> {
+  async #retry(item: Item, isSwept: boolean): Promise<void> {
     const { stopping } = this.#options;
     const tenant = tenantName(item);
     for (const pauseMs of [...pausesMs, 0]) {
       const isDone = await this.#batcher.add(item).catch(() => false);
       this.#noteOutcome(tenant, isDone);
-      const isSurplus = isFound && (this.#tenants.get(tenant)?.found ?? 0) > maxFoundOfStuck;
+      const isSurplus = isSwept && (this.#tenants.get(tenant)?.swept ?? 0) > maxSweptOfStuck;
       if (isDone || isSurplus || stopping.aborted) return;
       await sleep(pauseMs, stopping);
     }
@@ -149,12 +150,12 @@ export class RetryQueue<Item extends TenantKey> {
     if (this.#failedAt.size > maxFailing && oldest !== undefined) this.#failedAt.delete(oldest);
   }
 
-  #end(item: Item, isFound: boolean): void {
+  #end(item: Item, isSwept: boolean): void {
     this.#keys.delete(this.#options.keyOf(item));
     const tenant = tenantName(item);
     const work = this.#tenants.get(tenant) as TenantWork;
     work.items -= 1;
-    work.found -= Number(isFound);
+    work.swept -= Number(isSwept);
     if (work.items === 0) this.#tenants.delete(tenant);
     const woken = this.#waiting;
     this.#waiting = [];
@@ -177,7 +178,7 @@ export async function retryDue<Item extends TenantKey>(
   for (let pages = 0; pages < maxPages; pages += 1) {
     await queue.whenRoom();
     const items = await take();
-    const added = queue.addFound(items);
+    const added = queue.addFromSweep(items);
     if (items.length < page) return 0;
     if (added > 0) return items.length;
   }

@@ -80,17 +80,9 @@ export function createSemaphore(permits: number, { maxWaiting = Number.POSITIVE_
     return true;
   }
 
-  async function holdWhile<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } finally {
-      release();
-    }
-  }
-
   return {
     run(work, wait = noWait) {
-      return takeFree(wait) ? holdWhile(work) : waitForPermit(wait).then(() => holdWhile(work));
+      return takeFree(wait) ? runAndRelease(work, release) : waitForPermit(wait).then(() => runAndRelease(work, release));
     },
     async acquire(wait = noWait) {
       if (!takeFree(wait)) await waitForPermit(wait);
@@ -104,4 +96,12 @@ export function createSemaphore(permits: number, { maxWaiting = Number.POSITIVE_
       return waiting.size;
     },
   };
+}
+
+async function runAndRelease<T>(work: () => Promise<T>, release: () => void): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    release();
+  }
 }

@@ -9,7 +9,7 @@ import type { Settlement } from './store/complete.ts';
 import { type ChargedEnd, endCharged, markUnusedHolds, removeReleased } from './store/end.ts';
 
 const limitMs = 6_000;
-const maxFoundReleases = 2_000;
+const maxSweptReleases = 2_000;
 /** With these codes it is not known yet whether the ledger has settled. */
 const temporary = new Set(['unavailable', 'deadline_exceeded', 'cancelled', 'internal']);
 
@@ -23,7 +23,7 @@ const createQueue = <Item extends AnswerKey>(
   deps: AnswersDeps,
   name: string,
   run: (items: Item[]) => Promise<(boolean | Error)[]>,
-  maxFound?: number,
+  maxSwept?: number,
 ): RetryQueue<Item> =>
   new RetryQueue<Item>({
     name,
@@ -38,7 +38,7 @@ const createQueue = <Item extends AnswerKey>(
     },
     runInBackground: deps.background.run,
     stopping: deps.process.stopping,
-    ...(maxFound !== undefined && { maxFound }),
+    ...(maxSwept !== undefined && { maxSwept }),
   });
 
 /** Settles stored results with the ledger, and ends their answers. */
@@ -160,7 +160,7 @@ export interface Releases {
 
 export function createReleases(deps: AnswersDeps): Releases {
   const { process, store, credits, now } = deps;
-  const queue = createQueue<AnswerKey>(deps, 'releasing holds', release, maxFoundReleases);
+  const queue = createQueue<AnswerKey>(deps, 'releasing holds', release, maxSweptReleases);
   const unused = createQueue<AnswerKey>(deps, 'releasing unused holds', markUnused);
 
   async function markUnused(holds: AnswerKey[]): Promise<boolean[]> {

@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { RetryQueue, retryDue } from './retry-queue.ts';
+
+interface Item {
+  readonly organizationId: string;
+  readonly environment: string;
+  readonly id: string;
+}
+
+const item = (organizationId: string, id: number | string): Item => ({ organizationId, environment: 'live', id: `${organizationId}${id}` });
+const items = (organizationId: string, count: number) => Array.from({ length: count }, (_, index) => item(organizationId, index));
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate', 'nextTick'] });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** A queue whose run is done for the items that `isDone` accepts, with the ids of each run. */
+function createQueue(isDone: (item: Item) => boolean | Error | Promise<boolean>, maxSwept?: number) {
+  const runs: string[][] = [];
+  const background: Promise<unknown>[] = [];
+  const stop = new AbortController();
+  const queue = new RetryQueue<Item>({
+    name: 'work',
+    keyOf: ({ id }) => id,
+    run: async (some) => {
+      runs.push(some.map(({ id }) => id));
+      return await Promise.all(some.map(isDone));
+    },
+    batch: {},
+    runInBackground: (_, work) => background.push(work()),
+    stopping: stop.signal,
+    ...(maxSwept !== undefined && { maxSwept }),
+  });
+  return { queue, runs, stop, finish: () => Promise.all(background) };
+}
+
+test('work runs at once, in one batch, and each item only once while it is in the queue', async () => {
+  const { queue, runs, finish } = createQueue(() => true);
+  queue.add([item('a', 1), item('a', 2)]);
+  queue.add([item('a', 2), item('b', 1)]);
+  expect(queue.size).toBe(3);
+  await finish();
+  expect(runs.flat().toSorted()).toEqual(['a1', 'a2', 'b1']);
+  expect(queue.size).toBe(0);
+});
+
+test('work that is not done is retried after growing pauses, and then left to a sweep', async () => {
+  const { queue, runs, finish } = createQueue(() => false);
+  queue.add([item('a', 1)]);
+  for (const [attempts, pauseMs] of [250, 750, 2_000, 4_000].entries()) {
+    await jest.advanceTimersByTimeAsync(pauseMs - 1);
+    expect(runs).toHaveLength(attempts + 1);
+    await jest.advanceTimersByTimeAsync(1);
+  }
+  await jest.advanceTimersByTimeAsync(1);
+  await finish();
+  expect(runs).toHaveLength(5);
+  expect(queue.size).toBe(0);
+});
+
+test('work whose run throws is retried like work that is not done', async () => {
+  let attempts = 0;
+  const { queue, finish } = createQueue(() => {
+    attempts += 1;
+    return attempts === 1 ? Promise.reject(new Error('the ledger is away')) : true;
+  });
+  queue.add([item('a', 1)]);
+  await jest.advanceTimersByTimeAsync(250);
+  await finish();
+  expect(attempts).toBe(2);
+});
+
+test('a stop ends the pauses', async () => {
+  const { queue, runs, stop, finish } = createQueue(() => false);
+  queue.add([item('a', 1)]);
+  await jest.advanceTimersByTimeAsync(10);
+  stop.abort();
+  await jest.advanceTimersByTimeAsync(0);
+  await finish();
+  expect(runs.length).toBeLessThanOrEqual(2);
+  expect(queue.size).toBe(0);
+});
+
+test('of a tenant whose work is stuck a sweep adds ten items, of the others all', async () => {
+  const { queue, stop, finish } = createQueue(({ organizationId }) => organizationId === 'well');
+  queue.add([item('stuck', 'first')]);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(queue.addFromSweep([...items('stuck', 50), ...items('well', 50)])).toBe(60);
+  expect(queue.addFromSweep(items('stuck', 100).slice(50))).toBe(0);
+  stop.abort();
+  await jest.advanceTimersByTimeAsync(0);
+  await finish();
+});
+
+test('a tenant is no longer stuck once an item was done', async () => {
+  let isAway = true;
+  const { queue, finish } = createQueue(() => !isAway);
+  queue.add([item('a', 'first')]);
+  await jest.advanceTimersByTimeAsync(0);
+  isAway = false;
+  await jest.advanceTimersByTimeAsync(250);
+  expect(queue.addFromSweep(items('a', 50))).toBe(50);
+  await finish();
+});
+
+test('a sweep waits while the queue is full, and goes on when an item is done', async () => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const { queue, finish } = createQueue(() => promise, 20);
+  queue.addFromSweep(items('a', 20));
+  let hasRoom = false;
+  const waiting = queue.whenRoom().then(() => {
+    hasRoom = true;
+  });
+  await jest.advanceTimersByTimeAsync(500);
+  expect(hasRoom).toBe(false);
+  resolve(true);
+  await jest.advanceTimersByTimeAsync(0);
+  await Promise.all([waiting, finish()]);
+  expect(hasRoom).toBe(true);
+});
+
+test('a sweep passes over pages of stuck tenants to those behind them, a bounded number at a time', async () => {
+  const { queue, stop, finish } = createQueue(({ organizationId }) => organizationId === 'well');
+  queue.add([item('stuck', 'first')]);
+  await jest.advanceTimersByTimeAsync(0);
+  queue.addFromSweep(items('stuck', 10));
+  const pages = [items('stuck', 20).slice(10), items('stuck', 30).slice(20), items('well', 10)];
+  expect(await retryDue(queue, 10, async () => pages.shift() ?? [])).toBe(10);
+  expect(pages).toEqual([]);
+  let pageCount = 0;
+  const endless = async () => items('stuck', 10).map(({ id }) => item('stuck', `${id} of page ${(pageCount += 1)}`));
+  expect(await retryDue(queue, 10, endless)).toBe(0);
+  expect(pageCount).toBe(20 * 10);
+  expect(await retryDue(queue, 10, async () => items('other', 3))).toBe(0);
+  stop.abort();
+  await jest.advanceTimersByTimeAsync(0);
+  await finish();
+});
