@@ -1,4 +1,4 @@
-import { type Environment, ServiceError } from '@agent-service/contracts';
+import { checkId, checkTenant, type Environment, ServiceError } from '@agent-service/contracts';
 
 export interface TenantKey {
   readonly organizationId: string;
@@ -15,19 +15,6 @@ export interface AttemptKey extends AnswerKey {
   readonly attempt: number;
 }
 
-const maxIdLength = 128;
-
-export function checkEnvironment(environment: string): Environment {
-  if (environment === 'live' || environment === 'test') return environment;
-  throw new ServiceError('invalid_request', { message: 'The environment must be live or test.', param: 'environment' });
-}
-
-/** PostgreSQL stores no NUL character, and one would fail the whole batch. */
-export function checkId(id: string, param: string): string {
-  if (id.length > 0 && id.length <= maxIdLength && !id.includes('\0')) return id;
-  throw new ServiceError('invalid_request', { message: `${param} must have 1 to ${maxIdLength} characters.`, param });
-}
-
 interface KeyMessage {
   organizationId: string;
   environment: string;
@@ -35,8 +22,7 @@ interface KeyMessage {
 }
 
 export const checkKey = (key: KeyMessage | null): AnswerKey => ({
-  organizationId: checkId(key?.organizationId ?? '', 'organization_id'),
-  environment: checkEnvironment(key?.environment ?? ''),
+  ...checkTenant(key),
   id: checkId(key?.answerId ?? '', 'answer_id'),
 });
 

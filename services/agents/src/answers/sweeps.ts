@@ -1,10 +1,11 @@
+import { checkEnvironment } from '@agent-service/contracts';
 import { createMonthPartitions, type Partitions, type Store, startSweep } from '@agent-service/store';
 import { type HealthyFor, type RetryQueue, redispatchUnbegunWork, retryDue } from '@agent-service/work';
 import { type AnswersDeps, callDetached } from './deps.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from './domain/times.ts';
 import { type EndAnswers, failed } from './end.ts';
-import { type AnswerKey, checkEnvironment } from './keys.ts';
+import type { AnswerKey } from './keys.ts';
 import { redispatchOrFail } from './leases.ts';
 import type { Releases } from './settle.ts';
 import { removeExpiredKeys } from './store/accept.ts';

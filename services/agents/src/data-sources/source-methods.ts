@@ -6,9 +6,8 @@ import {
   type RoleGate,
   toDataSourceSettings,
 } from '@agent-service/business-data';
-import { operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { checkTenant, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
-import { checkTenant } from '../shared/tenant.ts';
 import { addressOf } from './address.ts';
 import { type DataSourcesDeps, toOperatorError } from './sources.ts';
 import { attemptOf } from './step-methods.ts';

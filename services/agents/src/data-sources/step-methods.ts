@@ -1,6 +1,6 @@
-import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { checkTenant, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { ServiceDeps } from '../shared/deps.ts';
-import { checkTenant, type Tenant } from '../shared/tenant.ts';
+import type { Tenant } from '../shared/tenant.ts';
 import { findEarlierClaims, findLostClaim, reportLostClaims, writeStepEntry } from './store/step-audit.ts';
 import { type Attempt, claimStep, finishClaim, loadStepScope, type StepChange, type StepScope } from './store/steps.ts';
 

@@ -1,10 +1,9 @@
-import { type Call, callers, type RpcOf } from '@agent-service/contracts';
+import { type Call, callers, checkId, type RpcOf } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
 import type { Tenant } from '../domain/accounts.ts';
 import { runBatch } from '../domain/batch.ts';
 import type { ReadOperation, Result } from '../domain/operations.ts';
 import { findUsers } from '../store/load.ts';
-import { checkId } from './items.ts';
 import { toUserBalance } from './messages.ts';
 import { expect } from './outcomes.ts';
 

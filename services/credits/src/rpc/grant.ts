@@ -1,7 +1,6 @@
-import { operators, type RpcOf } from '@agent-service/contracts';
+import { checkId, checkTenant, operators, type RpcOf } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
-import { checkId, checkTenant } from './items.ts';
 import { toOrganizationBalance } from './messages.ts';
 import { expect } from './outcomes.ts';
 

@@ -1,6 +1,6 @@
-import { type RpcOf, services } from '@agent-service/contracts';
+import { checkId, type RpcOf, services } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
-import { checkId, checkTier, decideItems } from './items.ts';
+import { checkTier, decideItems } from './items.ts';
 
 /** A ledger that does not answer within this refuses: nobody spends on a guess. */
 const limitMs = 800;

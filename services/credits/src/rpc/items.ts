@@ -1,30 +1,8 @@
-import { type Call, ServiceError } from '@agent-service/contracts';
-import type { Tenant } from '../domain/accounts.ts';
+import { type Call, checkItems, checkTenant, ServiceError } from '@agent-service/contracts';
 import { type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 import type { LedgerQueue } from '../ledger/ledger-queue.ts';
 import { type RefusalMessage, toFailure, toRefusal } from './outcomes.ts';
-
-const maxItems = 1_000;
-const longestId = 128;
-
-interface TenantMessage {
-  organizationId: string;
-  environment: string;
-}
-
-export function checkTenant(message: TenantMessage | null): Tenant {
-  const { organizationId = '', environment } = message ?? {};
-  if (environment !== 'live' && environment !== 'test')
-    throw new ServiceError('invalid_request', { message: 'The environment must be live or test.', param: 'environment' });
-  return { organizationId: checkId(organizationId, 'organization_id'), environment };
-}
-
-/** PostgreSQL keeps no NUL, so one would be a fault of the batch that it came with. */
-export function checkId(id: string, param: string): string {
-  if (id.length > 0 && id.length <= longestId && !id.includes('\0')) return id;
-  throw new ServiceError('invalid_request', { message: `${param} must have 1 to ${longestId} characters.`, param });
-}
 
 export function checkTier(prices: PriceBook, tier: string): TierPrice {
   const price = priceOf(prices, tier);
@@ -35,7 +13,7 @@ export function checkTier(prices: PriceBook, tier: string): TierPrice {
 export interface ItemHandling<Item> {
   queue: LedgerQueue;
   items: readonly Item[];
-  tenantOf: (item: Item) => TenantMessage | null;
+  tenantOf: (item: Item) => { organizationId: string; environment: string } | null;
   operationOf: (item: Item) => Operation;
   /** How long a caller is kept waiting, within the call's own deadline. */
   limitMs: number;
@@ -46,8 +24,7 @@ export async function decideItems<Item>(
   call: Call,
   { queue, items, tenantOf, operationOf, limitMs }: ItemHandling<Item>,
 ): Promise<(Extract<Result, { ok: true }> | RefusalMessage)[]> {
-  if (items.length > maxItems)
-    throw new ServiceError('invalid_request', { message: `At most ${maxItems} items in a call.`, param: 'items' });
+  checkItems(items);
   const limit = Math.min(limitMs, call.expiresAt - performance.now());
   return await Promise.all(
     items.map(async (item) => {

@@ -1,6 +1,6 @@
-import { type RpcOf, services } from '@agent-service/contracts';
+import { checkId, type RpcOf, services } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
-import { checkId, decideItems } from './items.ts';
+import { decideItems } from './items.ts';
 
 const limitMs = 5_000;
 

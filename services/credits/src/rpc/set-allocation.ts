@@ -1,7 +1,6 @@
-import { callers, newId, type RpcOf } from '@agent-service/contracts';
+import { callers, checkId, newId, type RpcOf } from '@agent-service/contracts';
 import { once, writeAudit } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
-import { checkId } from './items.ts';
 import { toUserAllocation } from './messages.ts';
 import { expect } from './outcomes.ts';
 

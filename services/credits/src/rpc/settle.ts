@@ -1,8 +1,8 @@
-import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { checkId, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { CreditsContext } from '../context.ts';
 import { chargeOf, type PriceBook } from '../domain/holds.ts';
 import type { SettleOperation } from '../domain/operations.ts';
-import { checkId, checkTier, decideItems } from './items.ts';
+import { checkTier, decideItems } from './items.ts';
 
 const limitMs = 5_000;
 const longestText = 2_000;

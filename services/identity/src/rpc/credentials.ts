@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   type Call,
+  checkEnvironment,
   type Environment,
   makeApiKey,
   newId,
@@ -16,7 +17,7 @@ import type { IdentityContext } from '../context.ts';
 import { type KeyedHash, makeClientSecret, makeRandomText } from '../domain/secrets.ts';
 import { ApiKey, OauthClient } from '../store/entities.ts';
 import { lockActiveUser } from '../store/users.ts';
-import { checkEnvironment, checkScopes, checkTtl } from './input.ts';
+import { checkScopes, checkTtl } from './input.ts';
 import { addUser } from './users.ts';
 
 const keyCharacters = 32;

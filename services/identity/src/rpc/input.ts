@@ -1,15 +1,10 @@
-import { type Environment, isScope, type Scope, ServiceError } from '@agent-service/contracts';
+import { isScope, type Scope, ServiceError } from '@agent-service/contracts';
 import { z } from 'zod';
 import type { Role } from '../domain/user-rules.ts';
 
 const longestEmail = 254;
 
 // Input of operators is validated here, because it does not pass the gateway.
-export function checkEnvironment(environment: string): Environment {
-  if (environment === 'live' || environment === 'test') return environment;
-  throw new ServiceError('invalid_request', { message: 'The environment must be live or test.', param: 'environment' });
-}
-
 export function checkScopes(scopes: readonly string[]): Scope[] {
   const unknown = scopes.filter((scope) => !isScope(scope));
   if (unknown.length > 0) throw new ServiceError('invalid_scope', { message: `Unknown scopes: ${unknown.join(' ')}`, param: 'scopes' });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Call, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, checkItems, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { judgeStatement, type Sql, writeAudit } from '@agent-service/store';
 import { createSemaphore } from '@agent-service/work';
 import type { WebhooksContext } from '../context.ts';
@@ -23,7 +23,7 @@ import {
 import { addNotice } from '../store/notices.ts';
 import { type DispatchedKey, distinctWebhooks, type WebhookKey, webhookKeyText } from '../store/queue.ts';
 import { toMs, toTimestamp } from '../store/time.ts';
-import { checkCount, toJob } from './input.ts';
+import { toJob } from './input.ts';
 import { createSecretOpener, type SecretOpener } from './secrets.ts';
 
 export function beginDelivery({ store, cipher, dispatch, logger, now }: WebhooksContext): RpcOf<'webhooks', 'beginDelivery'> {
@@ -40,7 +40,7 @@ export function beginDelivery({ store, cipher, dispatch, logger, now }: Webhooks
   return {
     allow: services('webhook-dispatcher'),
     async handle({ items }) {
-      checkCount(items, 'items');
+      checkItems(items);
       const jobs = items.map(toJob);
       const at = now();
       const rows = await findAttempts(store.sql, jobs);
@@ -123,7 +123,7 @@ export const endDelivery = ({ store, dispatch, auditRelay, now }: WebhooksContex
   return {
     allow: services('webhook-dispatcher'),
     async handle({ items }, call) {
-      checkCount(items, 'items');
+      checkItems(items);
       const at = now();
       const jobs = items.map((item, position): EndingJob => ({ ...toJob(item), position, outcome: toOutcome(item) }));
       const delivered = await saveDelivered(store.sql, jobs.filter(isDelivered), at);

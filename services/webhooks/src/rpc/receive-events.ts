@@ -1,17 +1,16 @@
-import { isEventType, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { checkEnvironment, checkId, checkItems, isEventType, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { Logger } from '@agent-service/runtime';
 import type { WebhooksContext } from '../context.ts';
 import { serializeEvent, type WebhookEvent } from '../domain/events.ts';
 import { monthOfEvent } from '../store/months.ts';
 import { receiveEvents as storeEvents } from '../store/receive.ts';
-import { checkCount, checkEnvironment, checkId } from './input.ts';
 
 type Event = Parameters<RpcOf<'webhooks', 'receiveEvents'>['handle']>[0]['events'][number];
 
 export const receiveEvents = ({ store, months, dispatch, logger, now }: WebhooksContext): RpcOf<'webhooks', 'receiveEvents'> => ({
   allow: services('agents', 'credits', 'identity'),
   async handle({ events }) {
-    checkCount(events, 'events');
+    checkItems(events, 'events');
     const at = now();
     const received = events.flatMap((event) => toEvents(event, at, logger));
     await months.ensure(at);

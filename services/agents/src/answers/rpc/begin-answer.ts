@@ -1,8 +1,8 @@
-import { type RpcOf, services } from '@agent-service/contracts';
+import { checkId, checkItems, type RpcOf, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
 import type { BeginOutcome } from '../begin.ts';
-import { checkId, checkKey } from '../keys.ts';
-import { checkItems, refusalMessage, runEach } from './items.ts';
+import { checkKey } from '../keys.ts';
+import { refusalMessage, runEach } from './items.ts';
 
 export const beginAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'beginAnswer'> => ({
   allow: services('answer-worker'),

@@ -1,8 +1,8 @@
-import { type RpcOf, services } from '@agent-service/contracts';
+import { checkItems, type RpcOf, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
 import { checkAttempt } from '../keys.ts';
 import type { Result } from '../store/complete.ts';
-import { checkItems, refusalMessage, runEach } from './items.ts';
+import { refusalMessage, runEach } from './items.ts';
 
 export const completeAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'completeAnswer'> => ({
   allow: services('answer-worker'),

@@ -1,7 +1,7 @@
-import { type RpcOf, services } from '@agent-service/contracts';
+import { checkItems, type RpcOf, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
 import { checkAttempt } from '../keys.ts';
-import { checkItems, refusalMessage } from './items.ts';
+import { refusalMessage } from './items.ts';
 
 export const failAnswer = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'failAnswer'> => ({
   allow: services('answer-worker'),

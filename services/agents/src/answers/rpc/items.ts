@@ -1,13 +1,6 @@
 import { ServiceError } from '@agent-service/contracts';
 import type { Refusal } from '../hold.ts';
 
-const maxItems = 1_000;
-
-export function checkItems(items: readonly unknown[]): void {
-  if (items.length > maxItems)
-    throw new ServiceError('invalid_request', { message: `At most ${maxItems} items in a call.`, param: 'items' });
-}
-
 /** Runs every item by itself, in order: one that fails does not fail the others. */
 export function runEach<Item, Outcome>(
   items: readonly Item[],

@@ -1,9 +1,8 @@
-import { type RpcOf, services } from '@agent-service/contracts';
+import { checkItems, type RpcOf, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
 import { timeOf } from '../domain/message-id.ts';
 import { checkKey } from '../keys.ts';
 import { rowMessage } from '../read.ts';
-import { checkItems } from './items.ts';
 
 export const readAnswers = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'readAnswers'> => ({
   allow: services('gateway'),

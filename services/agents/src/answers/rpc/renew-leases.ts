@@ -1,7 +1,6 @@
-import { type RpcOf, services } from '@agent-service/contracts';
+import { checkItems, type RpcOf, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
 import { checkAttempt, keyMessage, nameOf } from '../keys.ts';
-import { checkItems } from './items.ts';
 
 export const renewLeases = ({ answers }: Pick<AgentsContext, 'answers'>): RpcOf<'agents', 'renewLeases'> => ({
   allow: services('answer-worker'),

@@ -1,11 +1,10 @@
-import { type Call, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, checkEnvironment, checkId, checkItems, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { AgentsContext } from '../../context.ts';
 import type { StartOutcome } from '../accept.ts';
 import { timeOf } from '../domain/message-id.ts';
 import { clockToleranceMs } from '../domain/times.ts';
-import { checkEnvironment, checkId } from '../keys.ts';
 import type { Message } from '../store/accept.ts';
-import { checkItems, refusalMessage, runEach } from './items.ts';
+import { refusalMessage, runEach } from './items.ts';
 
 const maxTextLength = 128 * 1024;
 

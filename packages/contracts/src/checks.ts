@@ -1,0 +1,27 @@
+import type { Environment } from './callers/principal.ts';
+import { ServiceError } from './errors/service-error.ts';
+
+const maxIdLength = 128;
+const maxItems = 1_000;
+
+export function checkEnvironment(environment: string): Environment {
+  if (environment === 'live' || environment === 'test') return environment;
+  throw new ServiceError('invalid_request', { message: 'The environment must be live or test.', param: 'environment' });
+}
+
+/** PostgreSQL stores no NUL character, and one would fail the whole batch of statements. */
+export function checkId(id: string, param: string): string {
+  if (id.length > 0 && id.length <= maxIdLength && !id.includes('\0')) return id;
+  throw new ServiceError('invalid_request', { message: `${param} must have 1 to ${maxIdLength} characters.`, param });
+}
+
+/** The tenant that a service or an operator names. */
+export const checkTenant = (tenant: { organizationId: string; environment: string } | null) => ({
+  organizationId: checkId(tenant?.organizationId ?? '', 'organization_id'),
+  environment: checkEnvironment(tenant?.environment ?? ''),
+});
+
+/** Bounds the work of one call. */
+export function checkItems(items: readonly unknown[], param = 'items'): void {
+  if (items.length > maxItems) throw new ServiceError('invalid_request', { message: `At most ${maxItems} items in a call.`, param });
+}
