@@ -39,9 +39,6 @@ export const machineEnvironment = {
   NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] ?? join(repositoryRoot, '.cache', 'compile-cache'),
 };
 
-/** Tells Jest's workers apart. */
-export const workerName = env['JEST_WORKER_ID'] ?? '1';
-
 export const dockerHost = env['DOCKER_HOST'];
 
 /** The global setup publishes this for the test files. */

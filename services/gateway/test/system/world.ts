@@ -69,7 +69,10 @@ export async function startWorld(settings: Record<string, string> = {}): Promise
 }
 
 /** On the system that test files share, which has webhooks. */
-export const shareWorld = async (): Promise<World> => await openWorld(await sharedSystem(), true, async () => undefined);
+export async function shareWorld(): Promise<World> {
+  const system = await sharedSystem();
+  return await openWorld(system, true, async () => system.leave());
+}
 
 async function openWorld(system: SystemAccess, hasWebhooks: boolean, stopSystem: () => Promise<void>): Promise<World> {
   const operator = createClient('identity', {

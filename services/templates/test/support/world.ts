@@ -54,7 +54,10 @@ export async function startWorld(prepare: (templatesFolder: string) => Promise<v
 }
 
 /** On the system that test files share, with the templates that the service brings. */
-export const shareWorld = async (): Promise<World> => openWorld(await sharedSystem(), async () => undefined);
+export async function shareWorld(): Promise<World> {
+  const system = await sharedSystem();
+  return openWorld(system, async () => system.leave());
+}
 
 function openWorld(system: SystemAccess, stopSystem: () => Promise<void>): World {
   const clients: { close(): void }[] = [];
