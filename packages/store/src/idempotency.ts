@@ -1,7 +1,6 @@
 import { type Call, type IdempotencyKey, ServiceError } from '@agent-service/contracts';
 import type { Sql } from './sql.ts';
-import type { Store } from './store.ts';
-import type { Transaction } from './transaction.ts';
+import type { Store, Transaction } from './store.ts';
 
 const keptHours = 24;
 

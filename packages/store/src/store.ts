@@ -1,9 +1,25 @@
-import type { ClockSampler, ProcessContext } from '@agent-service/runtime';
-import { type AnyEntity, type EntityClass, type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import type { Pool } from 'pg';
-import type { DatabaseConfig } from './settings.ts';
-import { createPoolSql, type Sql } from './sql.ts';
-import { inTransaction, readEntities, type Transaction } from './transaction.ts';
+import { type ClockSampler, type ProcessContext, setting } from '@agent-service/runtime';
+import {
+  type AnyEntity,
+  type EntityClass,
+  type EntityManager,
+  type EntitySchema,
+  MikroORM,
+  type Transaction as TransactionContext,
+} from '@mikro-orm/postgresql';
+import type { CompiledQuery } from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+import { z } from 'zod';
+import { createPoolSql, createSql, poolClient, type Sql, translateFailure } from './sql.ts';
+
+/** Settings of every service with a database of its own. */
+export const databaseSettings = {
+  DATABASE_URL: setting.url('postgres:', 'postgresql:'),
+  DATABASE_POOL_MAX: setting.integer(10, 1, 500),
+};
+
+const schema = z.object(databaseSettings);
+export type DatabaseConfig = z.output<typeof schema>;
 
 const connectLimitMs = 3_000;
 const statementLimitMs = 10_000;
@@ -83,3 +99,73 @@ async function sampleTime(sql: Sql, clock: ClockSampler): Promise<void> {
   const [row] = await sql<{ now: number }>('select extract(epoch from clock_timestamp())::float8 * 1000 as now');
   if (row) clock.sample(row.now, beganAt, performance.now());
 }
+
+export interface Transaction {
+  /** Entities of this transaction alone; flushed before it commits. */
+  readonly em: EntityManager;
+  readonly sql: Sql;
+}
+
+/**
+ * Runs the work in a transaction on a connection of its own, which goes back to the pool or, when it can not even roll
+ * back, out of it. The library's own transactions keep such a connection for ever, until the pool is empty.
+ */
+async function inTransaction<T>(orm: MikroORM, pool: Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  const client = await connect(pool);
+  let entities: EntityManager | undefined;
+  const transaction: Transaction = {
+    sql: createSql(client),
+    get em() {
+      entities ??= entitiesOn(orm, client);
+      return entities;
+    },
+  };
+  try {
+    await client.query('begin');
+    const result = await work(transaction);
+    await entities?.flush();
+    await client.query('commit');
+    client.release();
+    return result;
+  } catch (cause) {
+    await abandon(client);
+    throw translateFailure(cause);
+  }
+}
+
+async function connect(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (cause) {
+    throw translateFailure(cause);
+  }
+}
+
+async function abandon(client: PoolClient): Promise<void> {
+  try {
+    await client.query('rollback');
+    client.release();
+  } catch {
+    // The connection is lost, and its transaction with it: whoever asked gets the first failure, not this one.
+    client.release(true);
+  }
+}
+
+/** Each statement takes a connection of the pool and returns it. */
+async function readEntities<T>(orm: MikroORM, pool: Pool, work: (em: EntityManager) => Promise<T>): Promise<T> {
+  try {
+    return await work(entitiesOn(orm, poolClient(pool)));
+  } catch (cause) {
+    throw translateFailure(cause);
+  }
+}
+
+/** An entity manager whose statements run on this very connection. */
+function entitiesOn(orm: MikroORM, client: Pick<PoolClient, 'query'>): EntityManager {
+  const em = orm.em.fork();
+  const context = { executeQuery: ({ sql, parameters }: CompiledQuery) => client.query(sql, [...parameters]).then(resultOf) };
+  em.setTransactionContext(context as unknown as TransactionContext);
+  return em;
+}
+
+const resultOf = ({ rows, rowCount }: { rows: unknown[]; rowCount: number | null }) => ({ rows, numAffectedRows: BigInt(rowCount ?? 0) });

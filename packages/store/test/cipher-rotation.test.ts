@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createMetrics, createProcess, type Logger, type RunningProcess } from '@agent-service/runtime';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { createRotation } from '../src/cipher-rotation.ts';
+import { createRotation } from '../src/cipher/cipher-rotation.ts';
 import {
   createCipher,
   keyVersionIndex,

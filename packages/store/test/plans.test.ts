@@ -2,7 +2,7 @@ import { type RecordingStore, recordingStore, recordSteps, type StatementRun, te
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweepIdempotency } from '../src/idempotency.ts';
 import { deadLettersTable, idempotencyTable, migrate, migration, outboxTable } from '../src/index.ts';
-import { claimMessages, holdMessages, removeMessages, setMessageAside } from '../src/relay-store.ts';
+import { claimMessages, holdMessages, removeMessages, setMessageAside } from '../src/outbox/relay-store.ts';
 
 const rows = 100_000;
 const schema = 'plans';

@@ -1,4 +1,4 @@
-import type { AuditPayload } from '@agent-service/store/audit';
+import type { AuditPayload } from '@agent-service/store/outbox/audit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { reportOrphanedClaims } from '../src/data-sources/store/step-audit.ts';
 import { removeOldClaims } from '../src/data-sources/store/steps.ts';

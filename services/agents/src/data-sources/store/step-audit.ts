@@ -1,5 +1,5 @@
 import { auditMessage, type OutboxMessage, type Sql, writeOutbox } from '@agent-service/store';
-import type { AuditPayload } from '@agent-service/store/audit';
+import type { AuditPayload } from '@agent-service/store/outbox/audit';
 import { type Attempt, type ClaimedStep, claimColumns } from './steps.ts';
 
 /** The audit log reports that a change was claimed, and later its outcome. */

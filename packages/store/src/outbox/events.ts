@@ -1,9 +1,9 @@
 import { type Client, type EventType, newId, openWebhooksClient, type WebhooksClientConfig } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
+import type { Sql } from '../sql.ts';
+import type { Store } from '../store.ts';
 import { writeOutbox } from './outbox.ts';
 import { type Relay, startRelay } from './relay.ts';
-import type { Sql } from './sql.ts';
-import type { Store } from './store.ts';
 
 const topic = 'events';
 

@@ -1,8 +1,10 @@
-import { type Call, type Caller, newId, operatorService } from '@agent-service/contracts';
-import { processClock } from '@agent-service/runtime';
+import { type Call, type Caller, type Client, newId, operatorService } from '@agent-service/contracts';
+import { type ProcessContext, processClock } from '@agent-service/runtime';
+import type { Sql } from '../sql.ts';
+import type { Store } from '../store.ts';
 import { boundChanges } from './audit-bounds.ts';
 import { type OutboxMessage, writeOutbox } from './outbox.ts';
-import type { Sql } from './sql.ts';
+import { type Relay, startRelay } from './relay.ts';
 
 interface AuditEvent {
   /** What was done, as `user.created`. */
@@ -79,4 +81,20 @@ export async function writeAudit(sql: Sql, call: Call, event: AuditEvent): Promi
 function actorOf({ service, principal }: Caller): Actor {
   if (principal?.userId) return { type: 'user', id: principal.userId, keyId: principal.credentialId };
   return { type: service === operatorService ? 'operator' : 'service', id: service, keyId: '' };
+}
+
+/** Carries audit entries to identity, which appends each id once. */
+export function relayAudit(process: ProcessContext, store: Store, identity: Pick<Client<'identity'>, 'appendAuditEntries'>): Relay {
+  return startRelay<AuditPayload>(process, store, {
+    topic: 'audit',
+    deliver: async (messages) => {
+      await identity.appendAuditEntries({
+        entries: messages.map(({ payload: { actorType, actorId, actorKeyId, targetType, targetId, ...entry } }) => ({
+          ...entry,
+          actor: { type: actorType, id: actorId, keyId: actorKeyId },
+          target: { type: targetType, id: targetId },
+        })),
+      });
+    },
+  });
 }

@@ -1,5 +1,5 @@
+import type { Sql } from '../sql.ts';
 import type { OutboxMessage } from './outbox.ts';
-import type { Sql } from './sql.ts';
 
 const mostTenants = 50;
 

@@ -1,9 +1,9 @@
 import type { ProcessContext } from '@agent-service/runtime';
+import type { Sql } from '../sql.ts';
+import type { Store } from '../store.ts';
+import { startSweep } from '../sweep.ts';
 import { type Cipher, createCipher, type EncryptionConfig, sealingVersion } from './cipher.ts';
 import { isColumn, replaceSealed, rowsUnder, type SealedColumn, type SealedPlace, type SealedRow, stockOf } from './cipher-places.ts';
-import type { Sql } from './sql.ts';
-import type { Store } from './store.ts';
-import { startSweep } from './sweep.ts';
 
 const everyMs = 60_000;
 const rowsAtOnce = 100;

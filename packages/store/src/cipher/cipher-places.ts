@@ -1,4 +1,4 @@
-import type { Sql } from './sql.ts';
+import type { Sql } from '../sql.ts';
 
 /** Where sealed values lie. */
 export interface SealedPlace {
