@@ -2,52 +2,48 @@ import { describe, expect, test } from '@jest/globals';
 import { HealthyFor, type RedispatchReason, redispatchUnbegunWork } from './redispatch.ts';
 
 describe('redispatch of unbegun work', () => {
-  const now = 100_000;
-  const doubtfulMs = 20_000;
-  const row = (id: string, dispatchedMsAgo: number, dispatches = 1) => ({ id, dispatchedAt: now - dispatchedMsAgo, dispatches });
-  type Row = ReturnType<typeof row>;
+  interface Row {
+    readonly id: string;
+    readonly isOld?: boolean;
+  }
 
-  async function redispatch(rows: readonly Row[], knownIds: readonly string[]) {
+  async function redispatch(rows: readonly Row[], knownIds: readonly string[], isDoubtful?: (row: Row) => boolean) {
     const calls: { reason: RedispatchReason; ids: string[] }[] = [];
-    let waiting: string[] = [];
+    const known: string[] = [];
     await redispatchUnbegunWork(rows, {
       isKnown: async (some) => some.map(({ id }) => knownIds.includes(id)),
-      doubtfulMs,
-      now: () => now,
       redispatch: async (reason, some) => {
         calls.push({ reason, ids: some.map(({ id }) => id) });
       },
-      onWaiting: (some) => {
-        waiting = some.map(({ id }) => id);
-      },
+      onKnown: (some) => known.push(...some.map(({ id }) => id)),
+      ...(isDoubtful && { isDoubtful }),
     });
-    return { calls, waiting };
+    return { calls, known };
   }
 
-  test('a job that the queue does not know is replaced at once', async () => {
-    const { calls, waiting } = await redispatch([row('lost', 1), row('known', 1)], ['known']);
+  test('a job that the queue does not know is replaced at once, one that it knows only if it is doubtful', async () => {
+    const rows = [{ id: 'lost' }, { id: 'known' }, { id: 'old', isOld: true }, { id: 'oldAndLost', isOld: true }];
+    const { calls, known } = await redispatch(rows, ['known', 'old'], ({ isOld }) => isOld === true);
     expect(calls).toEqual([
-      { reason: 'doubtful', ids: [] },
-      { reason: 'lost', ids: ['lost'] },
+      { reason: 'doubtful', ids: ['old'] },
+      { reason: 'lost', ids: ['lost', 'oldAndLost'] },
     ]);
-    expect(waiting).toEqual(['known']);
+    expect(known).toEqual(['known', 'old']);
   });
 
-  test('a job that the queue knows is replaced after a time that grows with each dispatch', async () => {
-    const rows = [row('fresh', doubtfulMs - 1), row('due', doubtfulMs), row('second', doubtfulMs, 2), row('secondDue', 2 * doubtfulMs, 2)];
-    const { calls } = await redispatch(
-      rows,
-      rows.map(({ id }) => id),
-    );
-    expect(calls[0]).toEqual({ reason: 'doubtful', ids: ['due', 'secondDue'] });
-    expect(calls[1]).toEqual({ reason: 'lost', ids: [] });
+  test('without a rule for doubt no known job is replaced', async () => {
+    expect(await redispatch([{ id: 'a' }, { id: 'b' }], ['a', 'b'])).toEqual({ calls: [], known: ['a', 'b'] });
   });
 
-  test('the queue is not asked where no row is due, and its failure is the caller’s', async () => {
-    const isKnown = () => Promise.reject(new Error('Redis is away'));
-    const options = { isKnown, doubtfulMs, now: () => now, redispatch: async () => undefined };
-    await redispatchUnbegunWork([], options);
-    await expect(redispatchUnbegunWork([row('a', 1)], options)).rejects.toThrow('Redis is away');
+  test('the queue is not asked where no row is due, and its failure replaces no job', async () => {
+    const replaced: unknown[] = [];
+    const options = {
+      isKnown: () => Promise.reject(new Error('Redis is away')),
+      redispatch: async (_: RedispatchReason, rows: readonly Row[]) => void replaced.push(...rows),
+    };
+    await redispatchUnbegunWork<Row>([], options);
+    await expect(redispatchUnbegunWork<Row>([{ id: 'a' }], options)).rejects.toThrow('Redis is away');
+    expect(replaced).toEqual([]);
   });
 });
 

@@ -2,45 +2,37 @@
  * The lease-and-redispatch protocol of work whose truth is a row and whose job in the queue only wakes a worker.
  *
  * - A row is dispatched under a number, and its job carries that number: dispatching again makes another job.
- * - A worker begins a row by a conditional update and holds it by a lease, which it renews. An expired lease redispatches the row.
- * - A row that no worker has begun is due again after a while. The queue is then asked for its job: a lost job is replaced at once, one
- *   that the queue still knows after `doubtfulMs`, because the worker that took it may be dead.
+ * - A worker begins a row by a conditional update. A row that is begun is held by a lease, which the worker renews, or by its job, which
+ *   the queue keeps as long as the worker renews the job's lock. A row without either is dispatched again.
+ * - A row that may be without a worker is due again after a while. The queue is then asked for its job: a lost job is replaced at once, a job
+ *   that the queue still knows only if it is doubtful, because the worker that took it may be dead.
  */
-export interface UnbegunWork {
-  readonly dispatchedAt: number;
-  /** How often it was dispatched. */
-  readonly dispatches: number;
-}
-
 export type RedispatchReason = 'lost' | 'doubtful';
 
 export interface RedispatchOptions<Row> {
   /** For each row: true where the queue knows its job. */
   readonly isKnown: (rows: readonly Row[]) => Promise<readonly boolean[]>;
-  readonly doubtfulMs: number;
-  readonly now: () => number;
-  /** Dispatches rows again, unless they were begun or dispatched in the meantime. */
+  /** A known job that is replaced. Without it none is: the queue itself finds the jobs of dead workers. */
+  readonly isDoubtful?: (row: Row) => boolean;
+  /** Dispatches rows again, unless they were begun, ended or dispatched in the meantime. Called only with rows. */
   readonly redispatch: (reason: RedispatchReason, rows: readonly Row[]) => Promise<void>;
-  /** Rows whose jobs wait in the queue. */
-  readonly onWaiting?: (rows: readonly Row[]) => void;
+  /** Rows whose jobs are in the queue. */
+  readonly onKnown?: (rows: readonly Row[]) => void;
 }
 
-/** Dispatches again what no worker has begun because its job is lost or may be. */
-export async function redispatchUnbegunWork<Row extends UnbegunWork>(
+/** Dispatches rows again whose jobs are lost or may be. */
+export async function redispatchUnbegunWork<Row>(
   rows: readonly Row[],
-  { isKnown, doubtfulMs, now, redispatch, onWaiting }: RedispatchOptions<Row>,
+  { isKnown, isDoubtful = () => false, redispatch, onKnown }: RedispatchOptions<Row>,
 ): Promise<void> {
   if (rows.length === 0) return;
   const known = await isKnown(rows);
-  const waiting = rows.filter((_, index) => known[index]);
-  onWaiting?.(waiting);
-  // Each dispatch is given as much time as the first.
-  const isDoubtful = ({ dispatchedAt, dispatches }: Row) => now() - dispatchedAt >= doubtfulMs * dispatches;
-  await redispatch('doubtful', waiting.filter(isDoubtful));
-  await redispatch(
-    'lost',
-    rows.filter((_, index) => !known[index]),
-  );
+  const knownRows = rows.filter((_, index) => known[index]);
+  onKnown?.(knownRows);
+  const doubtful = knownRows.filter(isDoubtful);
+  if (doubtful.length > 0) await redispatch('doubtful', doubtful);
+  const lost = rows.filter((_, index) => !known[index]);
+  if (lost.length > 0) await redispatch('lost', lost);
 }
 
 /** Longer between two successes than this, and the process was frozen or starved. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DeliveriesJob, Producer } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Store } from '@agent-service/store';
+import { redispatchUnbegunWork } from '@agent-service/work';
 import {
   claimDueChecks,
   claimUnconfirmed,
@@ -10,6 +11,7 @@ import {
   dispatchDue,
   returnToQueue,
   scheduleChecks,
+  type UnconfirmedDelivery,
   type WebhookJobs,
   type WebhookKey,
   webhookKeyText,
@@ -132,20 +134,27 @@ export function createRecovery({ store, dispatch, jobs, now }: RecoveryOptions):
     return webhooks.length;
   }
 
+  /** BullMQ finds the jobs of dead dispatchers itself, so no job that it knows is replaced. */
   async function checkJobs(): Promise<number> {
     const unconfirmed = await claimUnconfirmed(store.sql, now(), recoveredABatch);
-    if (unconfirmed.length === 0) return 0;
-    const payloads = toJobs(unconfirmed);
+    await redispatchUnbegunWork(unconfirmed, { isKnown, redispatch: (_, lost) => returnLost(lost) });
+    return unconfirmed.length;
+  }
+
+  async function isKnown(deliveries: readonly DispatchedDelivery[]): Promise<boolean[]> {
+    const payloads = toJobs(deliveries);
     const known = await jobs.known(payloads);
-    const existing = new Set(payloads.filter((_, index) => known[index] === true).map(({ job }) => job));
-    const lost = unconfirmed.filter(({ job }) => !existing.has(job));
+    const knownJobs = new Set(payloads.filter((_, index) => known[index]).map(({ job }) => job));
+    return deliveries.map(({ job }) => knownJobs.has(job));
+  }
+
+  async function returnLost(deliveries: readonly UnconfirmedDelivery[]): Promise<void> {
     const webhooks = await store.transaction(async ({ sql }) => {
-      const returned = await returnToQueue(sql, lost);
+      const returned = await returnToQueue(sql, deliveries);
       await scheduleChecks(sql, returned, now());
       return returned;
     });
     dispatch.nudge(webhooks);
-    return unconfirmed.length;
   }
 
   return async () => {

@@ -3,7 +3,7 @@ import type { Logger, ProcessContext } from '@agent-service/runtime';
 import type { Store } from '@agent-service/store';
 import { createTransport } from 'nodemailer';
 import { claimNotice, type NoticeRow, removeNotice } from './store/notices.ts';
-import { toMs } from './store/time.ts';
+import { toMs } from './store/queue.ts';
 
 const firstPauseMs = 60_000;
 const longestPauseMs = 3_600_000;

@@ -81,9 +81,9 @@ async function failAll({ endAnswers }: SweepDeps, keys: readonly AnswerKey[]): P
 const checkJobs = ({ store, jobs, metrics, now }: SweepDeps, rows: readonly UnbegunRow[]): Promise<void> =>
   redispatchUnbegunWork(rows, {
     isKnown: jobs.known,
-    doubtfulMs,
-    now,
-    onWaiting: (waiting) => jobs.prioritize(waiting.filter(({ raised }) => raised)),
+    // Each dispatch is given as much time as the first.
+    isDoubtful: ({ dispatchedAt, dispatches }) => now() - dispatchedAt >= doubtfulMs * dispatches,
+    onKnown: (known) => jobs.prioritize(known.filter(({ raised }) => raised)),
     async redispatch(reason, some) {
       const redispatched = await redispatchUnbegun(store.sql, some, now());
       if (redispatched.length > 0) metrics.redispatched(reason, redispatched.length);

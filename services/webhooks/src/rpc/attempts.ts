@@ -21,8 +21,7 @@ import {
   type WebhookUpdate,
 } from '../store/attempts.ts';
 import { addNotice } from '../store/notices.ts';
-import { type DispatchedKey, distinctWebhooks, type WebhookKey, webhookKeyText } from '../store/queue.ts';
-import { toMs, toTimestamp } from '../store/time.ts';
+import { type DispatchedKey, distinctWebhooks, toMs, toTimestamp, type WebhookKey, webhookKeyText } from '../store/queue.ts';
 import { toJob } from './input.ts';
 import { createSecretOpener, type SecretOpener } from './secrets.ts';
 

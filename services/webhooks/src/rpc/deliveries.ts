@@ -11,8 +11,8 @@ import {
   listDeliveries as selectDeliveries,
 } from '../store/deliveries.ts';
 import { deliveriesRetainedMs } from '../store/months.ts';
+import { toTimestamp } from '../store/queue.ts';
 import { countDeliveries } from '../store/receive.ts';
-import { toTimestamp } from '../store/time.ts';
 import { lockWebhook } from '../store/webhooks.ts';
 
 const defaultLimit = 20;

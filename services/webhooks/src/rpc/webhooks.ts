@@ -2,7 +2,7 @@ import { callers, eventTypes, isEventType, newId, type RpcOf, ServiceError } fro
 import { once, writeAudit } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import type { WebhookRow } from '../store/entities.ts';
-import { toTimestamp } from '../store/time.ts';
+import { toTimestamp } from '../store/queue.ts';
 import {
   addWebhook,
   changeWebhook,

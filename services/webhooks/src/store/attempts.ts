@@ -2,8 +2,7 @@ import type { Sql } from '@agent-service/store';
 import type { DeliveryEnd, InFlightDelivery, Outcome } from '../domain/attempts.ts';
 import type { Tenant } from '../domain/events.ts';
 import type { Health, HealthStatus } from '../domain/health.ts';
-import { atRowOf, type DispatchedKey, distinctWebhooks, type WebhookKey, webhookColumns } from './queue.ts';
-import { toMs, toMsOrNull, toTimestamp } from './time.ts';
+import { atRowOf, type DispatchedKey, distinctWebhooks, toMs, toMsOrNull, toTimestamp, type WebhookKey, webhookColumns } from './queue.ts';
 
 export interface AttemptRow {
   position: number;

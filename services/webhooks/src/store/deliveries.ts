@@ -2,7 +2,7 @@ import type { Page, Sql } from '@agent-service/store';
 import type { Tenant } from '../domain/events.ts';
 import type { AttemptRecord } from './attempts.ts';
 import { firstListedMonth, nameOfMonth } from './months.ts';
-import { toTimestamp } from './time.ts';
+import { toTimestamp } from './queue.ts';
 
 export interface DeliveryRow {
   id: string;

@@ -1,6 +1,6 @@
 import type { Sql } from '@agent-service/store';
 import type { Tenant } from '../domain/events.ts';
-import { toTimestamp } from './time.ts';
+import { toTimestamp } from './queue.ts';
 
 /** A notice to the administrators that the service disabled a webhook. */
 export interface DisabledNotice {

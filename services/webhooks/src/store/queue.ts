@@ -1,7 +1,11 @@
 import type { Sql } from '@agent-service/store';
 import type { Tenant } from '../domain/events.ts';
 import { laneWidth, narrowLaneWidth, organizationWidth } from '../domain/schedule.ts';
-import { toTimestamp } from './time.ts';
+
+/** Times are milliseconds in the code and timestamps in the database; statements take them as text. */
+export const toTimestamp = (ms: number): string => new Date(ms).toISOString();
+export const toMs = (stored: string): number => new Date(stored).getTime();
+export const toMsOrNull = (stored: string | null): number | null => (stored === null ? null : toMs(stored));
 
 export interface WebhookKey extends Tenant {
   readonly webhookId: string;
@@ -151,7 +155,6 @@ const claimUnconfirmedStatement = `
 
 /** Returns deliveries whose job is lost to their queues, unless they have ended or been dispatched again in the meantime. */
 export async function returnToQueue(sql: Sql, lost: readonly UnconfirmedDelivery[]): Promise<WebhookKey[]> {
-  if (lost.length === 0) return [];
   const deliveries = [lost.map(({ deliveryId }) => deliveryId), lost.map(({ dispatch }) => dispatch)];
   return distinctWebhooks(await sql<WebhookKey>(returnStatement, [...webhookColumns(lost), ...deliveries]));
 }

@@ -2,8 +2,7 @@ import { newId } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import type { WebhookEvent } from '../domain/events.ts';
 import { firstListedMonth, nameOfMonth } from './months.ts';
-import { distinctWebhooks, type WebhookKey, webhookColumns } from './queue.ts';
-import { toTimestamp } from './time.ts';
+import { distinctWebhooks, toTimestamp, type WebhookKey, webhookColumns } from './queue.ts';
 
 /** The queue of a webhook is checked this long after a delivery was added, in case it was not dispatched. */
 const checkAfterMs = 2_000;

@@ -3,8 +3,7 @@ import type { Tenant } from '../domain/events.ts';
 import { healthy } from '../domain/health.ts';
 import { Webhook, type WebhookRow } from './entities.ts';
 import { deliveriesRetainedMs } from './months.ts';
-import type { WebhookKey } from './queue.ts';
-import { toTimestamp } from './time.ts';
+import { toTimestamp, type WebhookKey } from './queue.ts';
 
 type EntityManager = Transaction['em'];
 
