@@ -26,6 +26,20 @@ module.exports = {
       },
     },
     {
+      name: 'statement-gates-touch-no-database',
+      comment: 'The gates judge and rewrite a statement in a thread without a database: from the scope, with the parser and the deparser.',
+      severity: 'error',
+      from: { path: '^packages/business-data/src/(gates|scope)/', pathNot: '\\.test\\.ts$' },
+      to: {
+        pathNot: [
+          '^packages/business-data/src/(gates|scope)/',
+          '^packages/business-data/src/(failure|newest)\\.ts$',
+          '^packages/contracts/src/agents/data-scope\\.ts$',
+          'node_modules/(libpg-query|pgsql-deparser)/',
+        ],
+      },
+    },
+    {
       name: 'modules-of-agents-meet-at-their-entries',
       comment: 'A module of the agents service reaches another one through its index.ts, or through its pure domain.',
       severity: 'error',

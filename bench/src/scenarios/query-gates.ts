@@ -1,5 +1,5 @@
 import { createDataSource, createStatementGate, type DataSource, resolveScope, type TenantGate } from '@agent-service/business-data';
-import { passGates } from '@agent-service/business-data/sql/gates';
+import { passGates } from '@agent-service/business-data/gates/pass-gates';
 import pg from 'pg';
 import { startDurablePostgres } from '../durable-postgres.ts';
 import { median, type Scenario } from '../scenario.ts';

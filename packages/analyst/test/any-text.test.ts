@@ -1,6 +1,6 @@
 import { type Catalog, type CatalogTable, resolveScope } from '@agent-service/business-data';
-import { describe as describeTable, formatRows, listed } from '@agent-service/business-data/domain/presentation';
-import { passGates } from '@agent-service/business-data/sql/gates';
+import { passGates } from '@agent-service/business-data/gates/pass-gates';
+import { describe as describeTable, formatRows, listed } from '@agent-service/business-data/results';
 import { checkPropertyAsync } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';

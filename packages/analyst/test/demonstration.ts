@@ -1,5 +1,5 @@
 import { type BusinessData, createBusinessData, createStatementGate } from '@agent-service/business-data';
-import { createDataSource } from '@agent-service/business-data/source/data-source';
+import { createDataSource } from '@agent-service/business-data/data-source';
 import { createTools } from '@agent-service/business-data/tools';
 import { bringUpDemonstration } from '@agent-service/local/demonstration/database';
 import { tables } from '@agent-service/local/demonstration/schema';

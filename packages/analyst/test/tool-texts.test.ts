@@ -1,4 +1,4 @@
-import { formatRows } from '@agent-service/business-data/domain/presentation';
+import { formatRows } from '@agent-service/business-data/results';
 import { checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';

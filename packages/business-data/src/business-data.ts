@@ -1,15 +1,12 @@
-import { DataFailure } from './database/failure.ts';
-import type { RawResult } from './database/limited-query.ts';
-import type { Limits } from './database/transaction.ts';
-import type { Catalog } from './domain/catalog.ts';
-import { buildChange, type ChangeRequest } from './domain/change.ts';
-import { formatRows } from './domain/presentation.ts';
-import { Refusal } from './domain/refusal.ts';
-import type { ResolvedScope, ScopedTable } from './domain/scope.ts';
-import { toValue, type Value, type ValueType, valueTypeOf } from './domain/values.ts';
-import type { TenantGate } from './gate/statement-gate.ts';
-import { type DataScope, resolveScope } from './scope.ts';
-import type { DataSource } from './source/data-source.ts';
+import { buildChange, type ChangeRequest } from './change.ts';
+import type { DataSource } from './data-source.ts';
+import type { Limits, RawResult } from './database/transaction.ts';
+import { DataFailure, Refusal } from './failure.ts';
+import { formatRows, toValue, type Value, type ValueType, valueTypeOf } from './results.ts';
+import type { Catalog } from './scope/catalog.ts';
+import { type DataScope, resolveScope } from './scope/resolve-scope.ts';
+import type { ResolvedScope, ScopedTable } from './scope/scope.ts';
+import type { TenantGate } from './threads/statement-gate.ts';
 
 export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;
@@ -18,7 +15,7 @@ export interface QueryOptions {
   readonly timeoutMs?: number;
 }
 
-export interface ResultColumn {
+interface ResultColumn {
   readonly name: string;
   readonly type: ValueType;
 }

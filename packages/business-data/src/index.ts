@@ -1,22 +1,23 @@
 export { type BusinessData, type BusinessDataOptions, createBusinessData, type QueryOptions, type QueryResult } from './business-data.ts';
-export type { ConnectionSettings, TlsSettings } from './database/connection.ts';
-export { acquirePermit, DataFailure, type FailureKind } from './database/failure.ts';
-export type { Catalog, CatalogColumn, CatalogTable } from './domain/catalog.ts';
-export type { ChangeRequest, ChangeRow } from './domain/change.ts';
-export type { Resolution, ResolvedScope, ScopedTable } from './domain/scope.ts';
-export type { Value, ValueType } from './domain/values.ts';
-export { openStatementGate } from './gate/open-statement-gate.ts';
-export { createStatementGate, type StatementGate, type TenantGate } from './gate/statement-gate.ts';
-export { type Dropped, dropScopedRoles } from './roles/drop-roles.ts';
-export { type DataScope, resolveScope } from './scope.ts';
+export type { ChangeRequest, ChangeRow } from './change.ts';
 export {
   createDataSource,
   type DataSource,
   type DataSourceConnection,
   type DataSourceSettings,
+  type DataSources,
   openDataSource,
+  openDataSources,
   type RoleGate,
   toDataSourceSettings,
-} from './source/data-source.ts';
-export { type DataSources, openDataSources } from './source/data-sources.ts';
+} from './data-source.ts';
+export type { ConnectionSettings, TlsSettings } from './database/connection.ts';
+export { acquirePermit } from './database/connection-pool.ts';
+export { DataFailure, type FailureKind } from './failure.ts';
+export type { Value, ValueType } from './results.ts';
+export { type Dropped, dropScopedRoles } from './roles/drop-roles.ts';
+export type { Catalog, CatalogColumn, CatalogTable } from './scope/catalog.ts';
+export { type DataScope, type Resolution, resolveScope } from './scope/resolve-scope.ts';
+export type { ResolvedScope, ScopedTable } from './scope/scope.ts';
+export { createStatementGate, openStatementGate, type StatementGate, type TenantGate } from './threads/statement-gate.ts';
 export { createTools, type DataTool, type ToolAnswer, type ToolDefinition, toolDefinitions } from './tools.ts';

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { BusinessData, QueryOptions, QueryResult } from './business-data.ts';
-import { DataFailure } from './database/failure.ts';
-import { inexact, mostChangedRows } from './domain/change.ts';
-import { describe, listed } from './domain/presentation.ts';
-import { isExact } from './domain/values.ts';
+import { inexact, mostChangedRows } from './change.ts';
+import { DataFailure } from './failure.ts';
+import { describe, isExact, listed } from './results.ts';
 
 export interface ToolAnswer {
   /** For the model. */

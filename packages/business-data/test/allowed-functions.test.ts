@@ -1,7 +1,7 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { allowedFunctions, allowedOperators, allowedTypes } from '../src/domain/statement/allowed-names.ts';
+import { allowedFunctions, allowedOperators, allowedTypes } from '../src/gates/allowed-names.ts';
 
 let database: TestDatabase;
 let client: pg.Client;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
-import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import { createDataSource, type DataSource } from '../src/data-source.ts';
 import { escapes } from './attack/escapes.ts';
 import { createDraw, createGenerator } from './attack/generator.ts';
 import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';

@@ -1,12 +1,12 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { Catalog, CatalogColumn } from '../src/domain/catalog.ts';
-import { Refusal } from '../src/domain/refusal.ts';
-import { isTree } from '../src/domain/statement/tree.ts';
-import { resolveScope } from '../src/scope.ts';
-import { confine } from '../src/sql/gates.ts';
-import { parseStatement } from '../src/sql/parse.ts';
+import { Refusal } from '../src/failure.ts';
+import { parseStatement } from '../src/gates/parse.ts';
+import { confine } from '../src/gates/pass-gates.ts';
+import { isTree } from '../src/gates/tree.ts';
+import type { Catalog, CatalogColumn } from '../src/scope/catalog.ts';
+import { resolveScope } from '../src/scope/resolve-scope.ts';
 import { catalogNames, catalogNamesQuery, quoted } from './attack/catalog-names.ts';
 
 const column = (name: string, type = 'text'): CatalogColumn => ({

@@ -3,7 +3,7 @@ import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
-import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import { createDataSource, type DataSource } from '../src/data-source.ts';
 import { gate } from './support/gate.ts';
 
 /** Names that PostgreSQL reads as functions or types applied to a row or a value; each once came through the gates. */

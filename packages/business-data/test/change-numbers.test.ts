@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { z } from 'zod';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
-import { isExact } from '../src/domain/values.ts';
-import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import { createDataSource, type DataSource } from '../src/data-source.ts';
+import { isExact } from '../src/results.ts';
 import { createTools, type DataTool, type ToolAnswer } from '../src/tools.ts';
 import { gate } from './support/gate.ts';
 

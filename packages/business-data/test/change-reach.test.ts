@@ -2,8 +2,8 @@ import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { createBusinessData } from '../src/business-data.ts';
-import type { ChangeRequest } from '../src/domain/change.ts';
-import { createDataSource } from '../src/source/data-source.ts';
+import type { ChangeRequest } from '../src/change.ts';
+import { createDataSource } from '../src/data-source.ts';
 import { gate } from './support/gate.ts';
 
 let database: TestDatabase;

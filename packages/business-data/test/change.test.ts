@@ -2,9 +2,9 @@ import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
-import { DataFailure } from '../src/database/failure.ts';
-import type { ChangeRequest } from '../src/domain/change.ts';
-import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import type { ChangeRequest } from '../src/change.ts';
+import { createDataSource, type DataSource } from '../src/data-source.ts';
+import { DataFailure } from '../src/failure.ts';
 import { createTools } from '../src/tools.ts';
 import { gate } from './support/gate.ts';
 

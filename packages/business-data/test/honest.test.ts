@@ -1,12 +1,11 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { createDataSource, type DataSource } from '../src/data-source.ts';
 import type { Limits, Transactions } from '../src/database/transaction.ts';
+import { passGates } from '../src/gates/pass-gates.ts';
 import { dropScopedRoles } from '../src/roles/drop-roles.ts';
-import { resolveScope } from '../src/scope.ts';
-import type { DataSource } from '../src/source/data-source.ts';
-import { createDataSource } from '../src/source/data-source.ts';
-import { passGates } from '../src/sql/gates.ts';
+import { resolveScope } from '../src/scope/resolve-scope.ts';
 import { analyses, corpusHash, honestData, honestSchema, honestStatements, honestTables } from './honest/corpus.ts';
 
 const limits: Limits = { timeoutMs: 10_000, maxRows: 100_000, maxBytes: 64 * 1024 * 1024, timeZone: 'UTC' };

@@ -1,7 +1,7 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { createDataSource } from '../src/source/data-source.ts';
+import { createDataSource } from '../src/data-source.ts';
 
 let database: TestDatabase;
 let client: Client;

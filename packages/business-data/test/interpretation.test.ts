@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Refusal } from '../src/domain/refusal.ts';
-import type { ResolvedScope } from '../src/domain/scope.ts';
-import { resolveScope } from '../src/scope.ts';
-import { createDataSource } from '../src/source/data-source.ts';
-import { confine } from '../src/sql/gates.ts';
-import { parseStatement } from '../src/sql/parse.ts';
+import { createDataSource } from '../src/data-source.ts';
+import { Refusal } from '../src/failure.ts';
+import { parseStatement } from '../src/gates/parse.ts';
+import { confine } from '../src/gates/pass-gates.ts';
+import { resolveScope } from '../src/scope/resolve-scope.ts';
+import type { ResolvedScope } from '../src/scope/scope.ts';
 import { createDraw, createGenerator } from './attack/generator.ts';
 import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
 import { unwritten } from './attack/interpretation.ts';

@@ -3,8 +3,8 @@ import { freePort, type TestDatabase, testDatabase } from '@agent-service/testki
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
-import { DataFailure, type FailureKind } from '../src/database/failure.ts';
-import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import { createDataSource, type DataSource } from '../src/data-source.ts';
+import { DataFailure, type FailureKind } from '../src/failure.ts';
 import { gate } from './support/gate.ts';
 
 let database: TestDatabase;

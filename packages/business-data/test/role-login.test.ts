@@ -2,10 +2,10 @@ import { connect, createServer, type Socket } from 'node:net';
 import { type OwnPostgres, ownPostgres } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { createDataSource, type DataSource } from '../src/data-source.ts';
 import type { Limits } from '../src/database/transaction.ts';
 import type { RoleNotice } from '../src/roles/roles.ts';
-import { resolveScope } from '../src/scope.ts';
-import { createDataSource, type DataSource } from '../src/source/data-source.ts';
+import { resolveScope } from '../src/scope/resolve-scope.ts';
 
 const limits: Limits = { timeoutMs: 5_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
 

@@ -1,9 +1,9 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
+import { createDataSource } from '../src/data-source.ts';
 import type { Transactions } from '../src/database/transaction.ts';
-import { resolveScope } from '../src/scope.ts';
-import { createDataSource } from '../src/source/data-source.ts';
+import { resolveScope } from '../src/scope/resolve-scope.ts';
 
 let database: TestDatabase;
 

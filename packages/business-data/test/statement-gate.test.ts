@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { until } from '@agent-service/local/host/waiting';
 import { testFolder } from '@agent-service/testkit';
 import { afterEach, expect, test } from '@jest/globals';
-import { createStatementGate, type GateOptions, type StatementGate } from '../src/gate/statement-gate.ts';
-import { resolveScope } from '../src/scope.ts';
+import { resolveScope } from '../src/scope/resolve-scope.ts';
+import { createStatementGate, type GateOptions, type StatementGate } from '../src/threads/statement-gate.ts';
 import { scope } from './support/gate-catalog.ts';
 
 const hostile = new URL('./support/hostile-gate-thread.ts', import.meta.url);
@@ -157,7 +157,7 @@ test('while no thread can be started it is unready, and it recovers by itself', 
   expect(await until(() => lost.length >= 4, 30_000, 10)).toBe(true);
   await expect(gate.check()).rejects.toThrow('no thread');
   const waiting = gate.of('honest').pass(honest, scope);
-  await writeFile(file, `import ${JSON.stringify(new URL('../src/gate/gate-thread.ts', import.meta.url).href)};`);
+  await writeFile(file, `import ${JSON.stringify(new URL('../src/threads/gate-thread.ts', import.meta.url).href)};`);
   expect(await waiting).toEqual(passed);
   await gate.check();
   expect([new Set(lost), ready() > 0]).toEqual([new Set(['start']), true]);

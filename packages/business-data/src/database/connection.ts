@@ -1,5 +1,5 @@
 import type { PoolConfig } from 'pg';
-import { DataFailure } from './failure.ts';
+import { DataFailure } from '../failure.ts';
 
 export interface TlsSettings {
   /**

@@ -1,4 +1,4 @@
-import { DataFailure, NotAdmitted } from './failure.ts';
+import { DataFailure, NotAdmitted } from '../failure.ts';
 
 interface DriverFailure {
   code?: string;

@@ -1,7 +1,7 @@
 import { withTimeout } from '@agent-service/work';
 import type { PoolClient } from 'pg';
+import { cancelled, DataFailure } from '../failure.ts';
 import { translateFailure } from './database-message.ts';
-import { cancelled, DataFailure } from './failure.ts';
 
 /** The database answers a cancelled or timed-out statement within this time; else its connection is cut. */
 const graceMs = 1_000;
@@ -14,7 +14,7 @@ export interface ConnectionLimits {
   readonly isReadOnly?: boolean;
 }
 
-export interface Guard {
+interface Guard {
   readonly broken: Promise<never>;
   readonly reason: DataFailure | undefined;
   /** Stops guarding; whether the connection is still whole. */

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { Catalog, CatalogEffect, CatalogTable } from '../domain/catalog.ts';
+import type { Catalog, CatalogEffect, CatalogTable } from '../scope/catalog.ts';
 
 /**
  * All tables and views that are not the system's, in one statement. Partitions are left out: their parent stands for them.

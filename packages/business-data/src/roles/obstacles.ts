@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { RolePlan } from '../domain/role-plan.ts';
+import type { RolePlan } from './role-plan.ts';
 
 /** Parts of an expression or a view that depend on the caller, or read the database itself. */
 const asking =

@@ -1,12 +1,12 @@
 import type { ClientBase } from 'pg';
 import type { ConnectionPool, Login } from '../database/connection-pool.ts';
 import { translateFailure } from '../database/database-message.ts';
-import { DataFailure, NotAdmitted } from '../database/failure.ts';
-import { quote } from '../domain/identifiers.ts';
-import type { RolePlan } from '../domain/role-plan.ts';
-import type { ScopedTable } from '../domain/scope.ts';
+import { DataFailure, NotAdmitted } from '../failure.ts';
+import { quote } from '../scope/catalog.ts';
+import type { ScopedTable } from '../scope/scope.ts';
 import { dropStaleRoles } from './drop-roles.ts';
 import { type Ensured, ensureRole } from './ensure-role.ts';
+import type { RolePlan } from './role-plan.ts';
 
 /** A role, and how one logs in as it. */
 export interface RoleLogin extends Login {
@@ -21,14 +21,14 @@ export interface Outcome {
   readonly isPassing: boolean;
 }
 
-export interface Preparation {
+interface Preparation {
   /** Makes the role, or sees that it is as it should be, and logs in once. Throws where the data source is away: that is no reason. */
   prepare(login: RoleLogin): Promise<Outcome>;
   /** Resolves when nothing goes on in the background any more. */
   settled(): Promise<void>;
 }
 
-export interface PreparationOptions {
+interface PreparationOptions {
   readonly account: Login;
   readonly pool: ConnectionPool;
   readonly onLeft: (family: string, reason: string) => void;

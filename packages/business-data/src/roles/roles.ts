@@ -1,13 +1,12 @@
-import { sleep } from '@agent-service/work';
+import { abortable, sleep } from '@agent-service/work';
 import type { ConnectionPool, Login } from '../database/connection-pool.ts';
-import { type DataFailure, NotAdmitted, untilCancelled } from '../database/failure.ts';
 import type { Survey } from '../database/read-survey.ts';
 import type { Access } from '../database/transaction.ts';
-import { planRole, type RolePlan } from '../domain/role-plan.ts';
-import type { ResolvedScope } from '../domain/scope.ts';
-import { touch } from '../domain/touch.ts';
+import { cancelled, type DataFailure, NotAdmitted } from '../failure.ts';
+import { setNewest } from '../newest.ts';
+import type { ResolvedScope } from '../scope/scope.ts';
 import { createPreparation, type RoleLogin } from './prepare-role.ts';
-import { rolePassword } from './role-password.ts';
+import { planRole, type RolePlan, rolePassword } from './role-plan.ts';
 
 /** An event about roles for the operator; it holds no data and no secret. */
 export interface RoleNotice {
@@ -38,7 +37,7 @@ export interface Roles {
   close(): Promise<void>;
 }
 
-export interface RolesOptions {
+interface RolesOptions {
   readonly tenant: string;
   readonly url: string;
   readonly account: Login;
@@ -79,7 +78,7 @@ export function createRoles({ tenant, url, account, pool, survey, now, onNotice 
   function entryOf(plan: RolePlan): Entry {
     const login = () => roleLogin(plan, url, account);
     const entry = entries.get(plan.name) ?? { login: login(), checked: undefined, check: undefined, denialReportedAt: -maxAgeMs };
-    touch(entries, plan.name, entry);
+    setNewest(entries, plan.name, entry);
     return entry;
   }
 
@@ -147,10 +146,19 @@ function createNotices(tenant: string, onNotice: RolesOptions['onNotice']) {
     /** Reports each reason once until the role is used again. */
     notUsed(level: RoleNotice['level'], role: string, reason: string): void {
       if (reported.get(role) !== reason) onNotice({ level, event: 'data_source_role_not_used', tenant, role, reason });
-      touch(reported, role, reason);
+      setNewest(reported, role, reason);
     },
     used: (role: string): void => void reported.delete(role),
     denied: (role: string): void => onNotice({ level: 'warn', event: 'data_source_role_denied', tenant, role, reason: denial }),
     left: (role: string, reason: string): void => onNotice({ level: 'warn', event: 'data_source_roles_left', tenant, role, reason }),
   };
+}
+
+/** Settles like `work`, which other callers may wait for too, or rejects as cancelled as soon as this caller leaves. */
+async function untilCancelled<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  try {
+    return await abortable(work, signal);
+  } catch (cause) {
+    throw signal?.aborted && cause === signal.reason ? cancelled(cause) : cause;
+  }
 }

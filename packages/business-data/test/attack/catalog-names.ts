@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-export type NameKind = 'function' | 'type' | 'column' | 'operator';
+type NameKind = 'function' | 'type' | 'column' | 'operator';
 
 const lines = readFileSync(new URL('./catalog-names.txt', import.meta.url), 'utf8')
   .split('\n')

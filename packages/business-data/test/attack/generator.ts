@@ -1,7 +1,7 @@
 import { catalogNames, quoted } from './catalog-names.ts';
 
 /** Draws from a seed, so that a run can be had again. */
-export interface Draw {
+interface Draw {
   below(limit: number): number;
   chance(share: number): boolean;
   one<T>(items: readonly T[]): T;
@@ -20,7 +20,7 @@ export function createDraw(seed: number): Draw {
   return { below, chance: (share) => next() < share, one: <T>(items: readonly T[]) => items[below(items.length)] as T };
 }
 
-export interface GeneratorOptions {
+interface GeneratorOptions {
   /** How often a part is drawn from what is forbidden: each statement takes one of these. */
   readonly hostility: readonly number[];
   /** Whether calls of functions are among the hostile parts. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../../src/domain/statement/tree.ts';
-import { parseStatement } from '../../src/sql/parse.ts';
+import { parseStatement } from '../../src/gates/parse.ts';
+import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../../src/gates/tree.ts';
 
 /**
  * What PostgreSQL calls and reads fields of in a statement that does not say so: its own analysis, written back as the text of a view,

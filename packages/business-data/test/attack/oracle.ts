@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { DataFailure } from '../../src/database/failure.ts';
+import { DataFailure } from '../../src/failure.ts';
 import { canary } from './hostile-database.ts';
 
 export type Verdict = 'ran' | DataFailure['kind'];

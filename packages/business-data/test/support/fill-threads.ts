@@ -1,5 +1,5 @@
 /** Drives the gate's threads to their memory limit, again and again: `node fill-threads.ts ROUNDS`. Prints what became of the statements. */
-import { createStatementGate } from '../../src/gate/statement-gate.ts';
+import { createStatementGate } from '../../src/threads/statement-gate.ts';
 import { scope } from './gate-catalog.ts';
 
 const rounds = Number(process.argv[2]);

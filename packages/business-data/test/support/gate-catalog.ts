@@ -1,5 +1,5 @@
-import type { Catalog } from '../../src/domain/catalog.ts';
-import { resolveScope } from '../../src/scope.ts';
+import type { Catalog } from '../../src/scope/catalog.ts';
+import { resolveScope } from '../../src/scope/resolve-scope.ts';
 
 const column = (name: string) => ({
   name,

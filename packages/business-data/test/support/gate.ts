@@ -1,5 +1,5 @@
 import { afterAll } from '@jest/globals';
-import { createStatementGate } from '../../src/gate/statement-gate.ts';
+import { createStatementGate } from '../../src/threads/statement-gate.ts';
 
 const statementGate = createStatementGate();
 afterAll(() => statementGate.close());

@@ -1,5 +1,5 @@
-import { serveGate } from '../../src/gate/serve-gate.ts';
-import { passGates } from '../../src/sql/gates.ts';
+import { passGates } from '../../src/gates/pass-gates.ts';
+import { serveGate } from '../../src/threads/serve-gate.ts';
 
 /** What a fault of the parser, or of the gates, could do to a thread. */
 const faults: Readonly<Record<string, () => void>> = {

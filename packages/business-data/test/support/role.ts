@@ -1,9 +1,8 @@
 import pg from 'pg';
-import { planRole } from '../../src/domain/role-plan.ts';
-import type { ResolvedScope } from '../../src/domain/scope.ts';
+import { createDataSource, type DataSource } from '../../src/data-source.ts';
 import { ensureRole } from '../../src/roles/ensure-role.ts';
-import { rolePassword } from '../../src/roles/role-password.ts';
-import { createDataSource, type DataSource } from '../../src/source/data-source.ts';
+import { planRole, rolePassword } from '../../src/roles/role-plan.ts';
+import type { ResolvedScope } from '../../src/scope/scope.ts';
 
 /** A scope's role by itself: whatever runs here meets gate four alone. */
 export async function sourceOfRole(url: string, scope: ResolvedScope, tenant: string): Promise<DataSource> {

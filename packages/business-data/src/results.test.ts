@@ -1,0 +1,37 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { formatRows, toValue } from './results.ts';
+
+test('no cell can look like another line or column', () => {
+  const cell = fc.option(fc.string({ unit: 'grapheme' }));
+  const table = fc.array(fc.tuple(cell, cell), { maxLength: 5 });
+  const keepsLines = fc.property(table, (rows) => {
+    const lines = formatRows({ columns: ['a', 'b'], rows, truncated: false }).split('\n');
+    expect(lines).toHaveLength(rows.length + 2);
+    for (const line of lines.slice(1, -1)) expect(line.split(/(?<!\\)(?:\\\\)* \| /).length).toBe(2);
+  });
+  fc.assert(keepsLines);
+});
+
+test('numbers are numbers where JavaScript keeps them exactly', () => {
+  const numbers: Record<string, unknown> = {
+    '1': 1,
+    '-12.50': -12.5,
+    '9007199254740993': '9007199254740993',
+    NaN: 'NaN',
+    '0.000001': 0.000001,
+  };
+  for (const [text, value] of Object.entries(numbers)) expect(toValue(text, 'number')).toBe(value);
+  fc.assert(fc.property(fc.integer(), (value) => expect(toValue(String(value), 'number')).toBe(value)));
+  fc.assert(fc.property(fc.bigInt(), (value) => expect(String(toValue(String(value), 'number'))).toBe(String(value))));
+});
+
+test('the other types as callers expect them', () => {
+  expect([
+    toValue('t', 'boolean'),
+    toValue('f', 'boolean'),
+    toValue(null, 'json'),
+    toValue('{"a":[1]}', 'json'),
+    toValue('2024-01-01', 'date'),
+  ]).toEqual([true, false, null, { a: [1] }, '2024-01-01']);
+});

@@ -1,0 +1,114 @@
+import { type CatalogColumn, quoteIfNeeded } from './scope/catalog.ts';
+import type { ScopedTable } from './scope/scope.ts';
+
+/** A value as callers get it. Numbers that JavaScript would round stay text. */
+export type Value = null | boolean | number | string | readonly unknown[] | { readonly [key: string]: unknown };
+
+export type ValueType = 'boolean' | 'number' | 'date' | 'timestamp' | 'json' | 'text';
+
+/** By the type's number in pg_catalog, which is the same in every database. */
+const types: ReadonlyMap<number, ValueType> = new Map([
+  [16, 'boolean'],
+  ...[20, 21, 23, 26, 700, 701, 1700].map((id) => [id, 'number'] as const),
+  [1082, 'date'],
+  [1114, 'timestamp'],
+  [1184, 'timestamp'],
+  [114, 'json'],
+  [3802, 'json'],
+]);
+
+export const valueTypeOf = (typeId: number): ValueType => types.get(typeId) ?? 'text';
+
+/** From PostgreSQL's text format. */
+export function toValue(text: string | null, type: ValueType): Value {
+  if (text === null) return null;
+  if (type === 'boolean') return text === 't';
+  if (type === 'number') return toNumber(text);
+  if (type === 'json') return JSON.parse(text) as Value;
+  return text;
+}
+
+/** A double keeps every decimal of so many digits. */
+const exactDigits = 15;
+
+/**
+ * True when the numbers of a JSON value, at any depth, kept all their digits, as far as a double can tell: 1.00000000000000001 has become 1
+ * and passes.
+ */
+export function isExact(value: unknown): boolean {
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? Number.isSafeInteger(value) : digitsOf(String(value)).length <= exactDigits;
+  return typeof value !== 'object' || value === null || Object.values(value).every(isExact);
+}
+
+const digitsOf = (number: string): string => number.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
+
+function toNumber(text: string): number | string {
+  const value = Number(text);
+  return Number.isFinite(value) && (digitsOf(text).length <= exactDigits || String(value) === text) ? value : text;
+}
+
+/** A line each: the name as statements write it, its columns, roughly how many rows. */
+export function listed(tables: readonly ScopedTable[]): string {
+  if (tables.length === 0) return '(no tables are available)';
+  return tables.map((table) => `${table.written}(${names(table)})${size(table)}${remark(table.comment)}`).join('\n');
+}
+
+const names = ({ columns }: ScopedTable): string => columns.map(({ name }) => quoteIfNeeded(name)).join(', ');
+
+const size = ({ approximateRows: rows }: ScopedTable): string => (rows === null ? '' : ` about ${rows} rows`);
+
+const longestRemark = 300;
+
+const remark = (comment: string | null): string =>
+  comment === null || comment.trim() === '' ? '' : ` -- ${comment.replace(/\s+/g, ' ').slice(0, longestRemark)}`;
+
+export function describe(table: ScopedTable): string {
+  const keys = table.foreignKeys.map(
+    ({ columns, schema, table: target, references }) =>
+      `(${columns.map(quoteIfNeeded).join(', ')}) refers to ${quoteIfNeeded(schema)}.${quoteIfNeeded(target)} (${references.map(quoteIfNeeded).join(', ')})`,
+  );
+  const key = table.primaryKey.length > 0 ? [`primary key (${table.primaryKey.map(quoteIfNeeded).join(', ')})`] : [];
+  return [`${table.kind} ${table.written}${size(table)}${remark(table.comment)}`, ...table.columns.map(line), ...key, ...keys].join('\n');
+}
+
+const mostLabels = 50;
+
+function line({ name, type, nullable, generated, labels, comment }: CatalogColumn): string {
+  const values =
+    labels === null
+      ? ''
+      : `, one of ${labels
+          .slice(0, mostLabels)
+          .map((label) => `'${label}'`)
+          .join(', ')}`;
+  return `- ${quoteIfNeeded(name)}: ${type}${values}${nullable ? '' : ', never empty'}${generated ? ', computed' : ''}${remark(comment)}`;
+}
+
+const longestCell = 2_000;
+
+interface TextTable {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly truncated: boolean;
+}
+
+/** Rows for a model to read: a header, a line each, and whether there is more. A cell never looks like another line or column. */
+export function formatRows({ columns, rows, truncated }: TextTable): string {
+  if (columns.length === 0) return rows.length === 0 ? '(no rows)' : `(${count(rows.length)} without columns)`;
+  const lines = [columns, ...rows].map((cells) => cells.map(formatCell).join(' | '));
+  const end = truncated
+    ? `(the first ${count(rows.length)}; there are more: aggregate, filter or use LIMIT and OFFSET)`
+    : `(${count(rows.length)})`;
+  return [...lines, end].join('\n');
+}
+
+const count = (rows: number): string => `${rows} ${rows === 1 ? 'row' : 'rows'}`;
+
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '|': '\\|', '\n': '\\n', '\r': '\\r' };
+
+function formatCell(cell: string | null): string {
+  if (cell === null) return 'NULL';
+  const short = cell.length > longestCell ? `${cell.slice(0, longestCell)}... (${cell.length} characters)` : cell;
+  return short.replace(/[\\|\n\r]/g, (character) => escapes[character] ?? character);
+}

@@ -1,0 +1,128 @@
+import { createHash, createHmac, pbkdf2, randomBytes, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { quote } from '../scope/catalog.ts';
+import type { ResolvedScope, ScopedTable } from '../scope/scope.ts';
+
+/** One privilege on one thing of a database. */
+export interface Right {
+  readonly kind: 'database' | 'schema' | 'table' | 'column' | 'sequence';
+  readonly schema: string | null;
+  readonly name: string | null;
+  readonly column: string | null;
+  readonly privilege: string;
+}
+
+/** The tenant that owns the roles. */
+interface RoleOwner {
+  readonly tenant: string;
+  readonly database: string;
+  /** The account that makes them. */
+  readonly account: string;
+}
+
+/** The role that statements of one scope log in as: one for reading, and one for changing. */
+export interface RolePlan {
+  readonly name: string;
+  /** The prefix of the names of all roles of this tenant in this database. */
+  readonly family: string;
+  readonly writes: boolean;
+  readonly tables: readonly ScopedTable[];
+  readonly rights: readonly Right[];
+}
+
+/** The prefix of every role name, by which an administrator of the data source recognizes them. */
+const prefix = 'agent_scope_';
+
+export const familyOf = ({ tenant, database }: Pick<RoleOwner, 'tenant' | 'database'>): string =>
+  `${prefix}${digest([tenant, database]).slice(0, 16)}_`;
+
+/** The name follows from what the role holds, so that another scope is another role and no role ever loses a right to a change. */
+export function planRole(owner: RoleOwner, scope: ResolvedScope, writes: boolean): RolePlan {
+  const family = familyOf(owner);
+  const tables = writes ? scope.tables.filter(({ kind }) => kind === 'table') : scope.tables;
+  const rights = rightsOn(tables, writes);
+  return { name: `${family}${digest([owner.account, rights]).slice(0, 24)}`, family, writes, tables, rights };
+}
+
+const digest = (parts: unknown): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+
+function rightsOn(tables: readonly ScopedTable[], writes: boolean): Right[] {
+  const schemas = [...new Set(tables.map(({ schema }) => schema))].sort();
+  return [
+    right('database', 'connect', {}),
+    ...schemas.map((schema) => right('schema', 'usage', { schema })),
+    ...[...tables].sort(byName).flatMap((table) => [...onColumns(table, 'select'), ...(writes ? toWrite(table) : [])]),
+  ];
+}
+
+const byName = (one: ScopedTable, other: ScopedTable): number => (keyOf(one) < keyOf(other) ? -1 : 1);
+const keyOf = ({ schema, name }: ScopedTable): string => JSON.stringify([schema, name]);
+
+function toWrite(table: ScopedTable): Right[] {
+  const mayDelete = table.whole && table.primaryKey.length > 0;
+  const { schema, name } = table;
+  return [...onColumns(table, 'insert'), ...onColumns(table, 'update'), ...(mayDelete ? [right('table', 'delete', { schema, name })] : [])];
+}
+
+function onColumns({ schema, name, columns }: ScopedTable, privilege: 'select' | 'insert' | 'update'): Right[] {
+  const meant = privilege === 'select' ? columns : columns.filter(({ generated }) => !generated);
+  return meant.map((column) => right('column', privilege, { schema, name, column: column.name }));
+}
+
+export function right(kind: Right['kind'], privilege: string, on: Partial<Pick<Right, 'schema' | 'name' | 'column'>>): Right {
+  return { kind, schema: on.schema ?? null, name: on.name ?? null, column: on.column ?? null, privilege };
+}
+
+/** The statements that give these rights; columns of a table in one of them. */
+export function grantText(role: string, database: string, rights: readonly Right[]): string {
+  const grants = new Map<string, { one: Right; columns: string[] }>();
+  for (const one of rights) {
+    const key = JSON.stringify([one.kind, one.privilege, one.schema, one.name]);
+    const grant = grants.get(key) ?? { one, columns: [] };
+    grants.set(key, grant);
+    if (one.column !== null) grant.columns.push(quote(one.column));
+  }
+  return Array.from(grants.values(), ({ one, columns }) => {
+    const list = columns.length > 0 ? ` (${columns.join(', ')})` : '';
+    return `grant ${one.privilege}${list} on ${objectOf(one, database)} to ${quote(role)}`;
+  }).join('; ');
+}
+
+function objectOf({ kind, schema, name }: Right, database: string): string {
+  if (kind === 'database') return `database ${quote(database)}`;
+  if (kind === 'schema') return `schema ${quote(schema ?? '')}`;
+  return `${kind === 'sequence' ? 'sequence' : 'table'} ${quote(schema ?? '')}.${quote(name ?? '')}`;
+}
+
+/** A role that was not used for so many days is dropped. */
+export const daysKept = 7;
+
+/** The comment on a role, for an administrator of the data source. `writtenDay` reads its day. */
+export const roleComment = (family: string, day: string): string =>
+  `Agent Service: holds what one agent of the tenant behind ${family} may use, and is dropped when unused for ${daysKept} days. Last used on ${day}.`;
+
+/** The day in a comment, as a regular expression of PostgreSQL and of JavaScript. */
+export const writtenDay = 'Last used on ([0-9]{4}-[0-9]{2}-[0-9]{2})';
+
+export const dayOf = (comment: string | null): string | undefined => new RegExp(writtenDay).exec(comment ?? '')?.[1];
+
+const derive = promisify<string, string, number, Buffer>(scrypt);
+const stretch = promisify(pbkdf2);
+
+/**
+ * A role's password is derived from the URL of the data source: every process derives the same, none stores it, and it cannot be derived
+ * without the account's password.
+ */
+export const rolePassword = async (sourceUrl: string, role: string): Promise<string> =>
+  (await derive(sourceUrl, role, 32)).toString('base64url');
+
+const iterations = 4096;
+
+/** The verifier that PostgreSQL stores for a password. Made here, so that the password is in no statement and no log of the data source. */
+export async function scramVerifier(password: string): Promise<string> {
+  const salt = randomBytes(16);
+  const salted = await stretch(password, salt, iterations, 32, 'sha256');
+  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest();
+  const stored = createHash('sha256').update(keyed('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${stored}:${keyed('Server Key').toString('base64')}`;
+}

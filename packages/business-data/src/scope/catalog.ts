@@ -1,0 +1,83 @@
+/** The contents of a data source, from its system catalogues. */
+export interface CatalogColumn {
+  readonly name: string;
+  /** As PostgreSQL writes it: `numeric(12,2)`. */
+  readonly type: string;
+  /** The type that a domain is made of, when the column's type is one. */
+  readonly baseType?: string | null;
+  readonly nullable: boolean;
+  /** Computed by the database: never written. */
+  readonly generated: boolean;
+  /** May stand in GROUP BY. */
+  readonly groupable: boolean;
+  readonly comment: string | null;
+  /** The labels of an enum. */
+  readonly labels: readonly string[] | null;
+}
+
+/** The type by which PostgreSQL stores and compares values of the column. */
+export const storedType = ({ type, baseType }: Pick<CatalogColumn, 'type' | 'baseType'>): string => baseType ?? type;
+
+export interface CatalogForeignKey {
+  readonly columns: readonly string[];
+  readonly schema: string;
+  readonly table: string;
+  readonly references: readonly string[];
+}
+
+export interface CatalogTable {
+  readonly schema: string;
+  readonly name: string;
+  readonly kind: 'table' | 'view';
+  /** A view may leave rows out, and a condition evaluated below it would still see them. */
+  readonly fenced: boolean;
+  readonly comment: string | null;
+  readonly columns: readonly CatalogColumn[];
+  readonly primaryKey: readonly string[];
+  readonly foreignKeys: readonly CatalogForeignKey[];
+  /** The planner's estimate; null when never analysed. */
+  readonly approximateRows: number | null;
+}
+
+export interface Catalog {
+  /** Where an unqualified name is looked up. */
+  readonly defaultSchema: string;
+  readonly tables: readonly CatalogTable[];
+  /** Rules by which the database changes rows itself: actions of foreign keys, and inheritance. */
+  readonly effects?: readonly CatalogEffect[];
+}
+
+/** A change that the database makes itself when a row of a table is deleted or updated. */
+export interface CatalogEffect {
+  readonly schema: string;
+  readonly table: string;
+  /** An update of one of these is followed; null: of any column. */
+  readonly columns: readonly string[] | null;
+  readonly onDelete: 'delete' | 'update' | null;
+  readonly onUpdate: 'delete' | 'update' | null;
+  /** The table whose rows then change, by every name under which all of it can be read; empty when it cannot be read. */
+  readonly reaches: readonly { readonly schema: string; readonly name: string }[];
+  /** Where its rows are updated. */
+  readonly sets: readonly string[];
+}
+
+const plainIdentifier = /^[a-z_][a-z0-9_$]*$/;
+
+/** Words that PostgreSQL does not take as a table's or a column's name without quotes. */
+const reserved = new Set(
+  `all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation column concurrently
+   constraint create cross current_catalog current_date current_role current_schema current_time current_timestamp current_user default
+   deferrable desc distinct do else end except false fetch for foreign freeze from full grant group having ilike in initially inner
+   intersect into is isnull join lateral leading left like limit localtime localtimestamp natural not notnull null offset on only or
+   order outer overlaps placing primary references returning right select session_user similar some symmetric system_user table
+   tablesample then to trailing true union unique user using variadic verbose when where window with between bigint bit boolean char
+   character coalesce dec decimal exists extract float greatest grouping inout int integer interval json json_array json_arrayagg
+   json_exists json_object json_objectagg json_query json_scalar json_serialize json_table json_value least merge_action national nchar
+   none normalize nullif numeric out overlay position precision real row setof smallint substring time timestamp treat trim values
+   varchar xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable`.split(/\s+/),
+);
+
+/** As it must be written in a statement. */
+export const quoteIfNeeded = (name: string): string => (plainIdentifier.test(name) && !reserved.has(name) ? name : quote(name));
+
+export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,0 +1,97 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type Catalog, type CatalogTable, quote, quoteIfNeeded } from './catalog.ts';
+import { resolveScope } from './resolve-scope.ts';
+
+const table = (schema: string, name: string, columns: readonly string[], more: Partial<CatalogTable> = {}): CatalogTable => ({
+  schema,
+  name,
+  kind: 'table',
+  fenced: false,
+  comment: 'about all of it',
+  columns: columns.map((column) => ({
+    name: column,
+    type: 'text',
+    nullable: true,
+    generated: false,
+    groupable: true,
+    comment: null,
+    labels: null,
+  })),
+  primaryKey: ['id'],
+  foreignKeys: [],
+  approximateRows: null,
+  ...more,
+});
+
+const catalog: Catalog = {
+  defaultSchema: 'public',
+  tables: [
+    table('public', 'orders', ['id', 'total', 'secret', 'customer'], {
+      foreignKeys: [{ columns: ['customer'], schema: 'public', table: 'customers', references: ['id'] }],
+    }),
+    table('public', 'customers', ['id', 'Name']),
+    table('sales', 'orders', ['id', 'amount']),
+    table('sales', 'Deals', ['id']),
+    table('a', 'twice', ['id']),
+    table('b', 'twice', ['id']),
+  ],
+};
+
+const resolve = (...tables: string[]) => resolveScope(catalog, { tables, readOnly: true });
+const shape = (...tables: string[]) =>
+  resolve(...tables).scope.tables.map(({ written, columns }) => [written, columns.map(({ name }) => name)]);
+
+test('names are PostgreSQL’s: folded unless quoted; a bare name means the default schema, else the only one', () => {
+  expect(shape('orders(id, TOTAL)')).toEqual([['orders', ['id', 'total']]]);
+  expect(shape('Customers("Name")')).toEqual([['customers', ['Name']]]);
+  expect(shape('sales.orders')).toEqual([['orders', ['id', 'amount']]]);
+  expect(shape('orders(id)', 'sales.orders')).toEqual([
+    ['orders', ['id']],
+    ['sales.orders', ['id', 'amount']],
+  ]);
+  expect(shape('"Deals"')).toEqual([['"Deals"', ['id']]]);
+  expect(shape('orders(id)', 'orders(total)')).toEqual([['orders', ['id', 'total']]]);
+});
+
+test('what is unknown is named with its place, and left out', () => {
+  const { scope, unknown } = resolve('orders(id)', 'nothing', 'orders(nope, id)', 'twice', 'orders(', 'x.orders');
+  expect(scope.tables).toHaveLength(1);
+  expect(unknown.map(({ index }) => index)).toEqual([1, 2, 3, 4, 5]);
+  expect(unknown.map(({ reason }) => reason).join('\n')).toMatch(
+    /no table nothing.*\n.*no column nope.*\n.*several schemas: a, b\n.*not a table.*\n.*no table x\.orders/,
+  );
+});
+
+test('keys, references and remarks are told only where all of what they name is in scope', () => {
+  const [orders] = resolve('orders(total, customer)').scope.tables;
+  expect(orders).toMatchObject({ primaryKey: [], foreignKeys: [], comment: null });
+  expect(resolve('orders', 'customers("Name")').scope.tables[0]?.foreignKeys).toEqual([]);
+  expect(resolve('orders', 'customers').scope.tables[0]?.foreignKeys).toHaveLength(1);
+});
+
+test('any names of any catalogue survive being written and read', () => {
+  const name = fc
+    .string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
+    .filter((text) => !text.includes('\0') && Buffer.byteLength(text) <= 63);
+  fc.assert(
+    fc.property(name, name, fc.uniqueArray(name, { minLength: 1 }), (schema, tableName, columns) => {
+      const own: Catalog = { defaultSchema: 'public', tables: [table(schema, tableName, columns)] };
+      const written = `${quote(schema)}.${quote(tableName)}(${columns.map(quote).join(', ')})`;
+      const { scope, unknown } = resolveScope(own, { tables: [written], readOnly: true });
+      expect([unknown, scope.tables[0]?.columns.map((column) => column.name)]).toEqual([[], columns]);
+    }),
+  );
+});
+
+test('names are quoted exactly where PostgreSQL needs it', () => {
+  expect(['orders', 'Orders', 'order', 'a b', '1a', 'a"b', 'total_2'].map(quoteIfNeeded)).toEqual([
+    'orders',
+    '"Orders"',
+    '"order"',
+    '"a b"',
+    '"1a"',
+    '"a""b"',
+    'total_2',
+  ]);
+});

@@ -1,0 +1,41 @@
+import type { CatalogColumn, CatalogForeignKey, CatalogTable } from './catalog.ts';
+
+/** A table as far as it is in scope. */
+export interface ScopedTable {
+  readonly schema: string;
+  readonly name: string;
+  /** As statements write it: qualified only where the name alone would mean another table. */
+  readonly written: string;
+  readonly kind: CatalogTable['kind'];
+  readonly fenced: boolean;
+  readonly comment: string | null;
+  readonly columns: readonly CatalogColumn[];
+  /** All columns are in scope. */
+  readonly whole: boolean;
+  /** Empty unless all of it is in scope. */
+  readonly primaryKey: readonly string[];
+  readonly foreignKeys: readonly CatalogForeignKey[];
+  readonly approximateRows: number | null;
+}
+
+/** A scope as data, as it is sent to another thread. */
+export interface ScopeData {
+  readonly tables: readonly ScopedTable[];
+  readonly readOnly: boolean;
+  /** Where an unqualified name is looked up first. */
+  readonly defaultSchema: string;
+}
+
+export interface ResolvedScope extends ScopeData {
+  /** The table of an unqualified or qualified name; undefined outside the scope, 'ambiguous' between two schemas. */
+  find(schema: string | undefined, name: string): ScopedTable | 'ambiguous' | undefined;
+}
+
+/** The scope of this data: what a name means follows from it alone. */
+export const createScope = (data: ScopeData): ResolvedScope => ({ ...data, find: (schema, name) => find(data, schema, name) });
+
+function find({ tables, defaultSchema }: ScopeData, schema: string | undefined, name: string) {
+  const named = tables.filter((table) => table.name === name && (schema === undefined || table.schema === schema));
+  if (named.length < 2) return named[0];
+  return named.find((table) => table.schema === defaultSchema) ?? 'ambiguous';
+}

@@ -1,0 +1,257 @@
+import type { ProcessContext } from '@agent-service/runtime';
+import { cancelled, DataFailure } from '../failure.ts';
+import type { PassedStatement } from '../gates/pass-gates.ts';
+import type { ResolvedScope } from '../scope/scope.ts';
+import { type CostlyTenants, createCostlyTenants } from './costly-tenants.ts';
+import { createFairQueue } from './fair-queue.ts';
+import type { GateThread, LossReason, Outcome, ThreadOutcome } from './thread.ts';
+import { createThreadPool } from './thread-pool.ts';
+
+/** Judges and rewrites statements in worker threads, so that no statement can harm what else this process does. */
+export interface StatementGate {
+  /** For the statements of one tenant. Tenants take turns, and none holds all threads. */
+  of(tenant: string): TenantGate;
+  /** Throws while no thread runs and none can be started. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TenantGate {
+  /** The statement that may run in place of the text. Rejects with a DataFailure that says why there is none. */
+  pass(text: string, scope: ResolvedScope, signal?: AbortSignal): Promise<PassedStatement>;
+}
+
+interface GateListener {
+  onThreads(ready: number): void;
+  onLost(reason: LossReason | 'start', cause: unknown): void;
+  onDone(outcome: Outcome['kind'], seconds: number): void;
+}
+
+export interface GateOptions {
+  readonly threads?: number;
+  /** Time of one statement in its thread. */
+  readonly limitMs?: number;
+  /** How long a statement waits for a thread. */
+  readonly waitMs?: number;
+  readonly entry?: URL;
+  readonly listener?: GateListener;
+  readonly now?: () => number;
+}
+
+/** Two, so that a statement that uses up its time holds one and the others go on. */
+const usualThreads = 2;
+const usualLimitMs = 3_000;
+const usualWaitMs = 10_000;
+const maxWaitingOfTenant = 500;
+/** Statements of one tenant in a thread at once: the next one begins before the reply to the first has been read. */
+const maxInThread = 2;
+
+interface Task {
+  readonly tenant: string;
+  readonly text: string;
+  readonly scope: ResolvedScope;
+  finish(outcome: Outcome | DataFailure): void;
+  /** Limits the time that it waits from now on. */
+  limitWait(): void;
+}
+
+/** A thread in use by one tenant. */
+interface Holding {
+  readonly thread: GateThread;
+  readonly tenant: string;
+  /** Statements sent to the thread and not answered. */
+  statements: number;
+  /** When the thread began its first unanswered statement. */
+  since: number;
+  /** No more statements go to this thread. */
+  isOver: boolean;
+}
+
+interface Scheduler {
+  /** Puts the task in line; false when too many of its tenant wait. */
+  submit(task: Task): boolean;
+  withdraw(task: Task): void;
+  isBarred(tenant: string): boolean;
+  check(): void;
+  close(): Promise<void>;
+}
+
+const gateThread = new URL('./gate-thread.ts', import.meta.url);
+const silent: GateListener = { onThreads: () => undefined, onLost: () => undefined, onDone: () => undefined };
+
+function createScheduler(options: GateOptions, limitMs: number): Scheduler {
+  const { entry = gateThread, threads = usualThreads, listener = silent, now = () => performance.now() } = options;
+  const queue = createFairQueue<Task>(maxWaitingOfTenant);
+  const costly = createCostlyTenants(now);
+  const holdings = new Set<Holding>();
+  const pool = createThreadPool({ threads, entry, limitMs, onThreads: listener.onThreads, onLost: listener.onLost, onIdle: dispatch });
+
+  function dispatch(): void {
+    for (let thread = pool.take(); thread !== undefined; thread = pool.take()) {
+      const task = queue.next((tenant) => mayHoldThread(tenant, { threads, holdings, costly }));
+      if (task === undefined) {
+        pool.giveBack(thread);
+        break;
+      }
+      const holding: Holding = { thread, tenant: task.tenant, statements: 0, since: performance.now(), isOver: false };
+      holdings.add(holding);
+      void run(holding, task);
+    }
+    for (const holding of holdings) fill(holding);
+  }
+
+  /** Only a statement of the tenant itself waits here: those of other tenants take turns at the threads. */
+  function fill(holding: Holding): void {
+    if (holding.isOver || holding.statements >= maxInThread || costly.hasLosses(holding.tenant)) return;
+    const task = queue.nextOfOnly(holding.tenant);
+    if (task !== undefined) void run(holding, task);
+  }
+
+  async function run(holding: Holding, task: Task): Promise<void> {
+    holding.statements += 1;
+    const outcome = await holding.thread.run(task.text, task.scope);
+    const ms = performance.now() - holding.since;
+    holding.since = performance.now();
+    holding.statements -= 1;
+    release(holding, outcome);
+    if (outcome.kind === 'returned') {
+      queue.putBack(task.tenant, task);
+      task.limitWait();
+    } else {
+      record(task.tenant, outcome, { costly, listener, ms });
+      task.finish(outcome);
+    }
+    dispatch();
+  }
+
+  function release(holding: Holding, outcome: ThreadOutcome): void {
+    const isLost = outcome.kind === 'lost';
+    if (isLost || (outcome.kind !== 'returned' && outcome.isSpent)) holding.isOver = true;
+    if (!holdings.has(holding) || (holding.statements > 0 && !isLost)) return;
+    holdings.delete(holding);
+    if (holding.isOver) pool.replace(holding.thread);
+    else pool.giveBack(holding.thread);
+  }
+
+  return {
+    submit(task) {
+      if (!queue.add(task.tenant, task)) return false;
+      dispatch();
+      if (queue.has(task.tenant, task)) task.limitWait();
+      return true;
+    },
+    withdraw: (task) => queue.remove(task.tenant, task),
+    isBarred: costly.isBarred,
+    check: pool.check,
+    async close() {
+      for (const task of queue.drain()) task.finish(busy());
+      await pool.close();
+    },
+  };
+}
+
+interface Use {
+  readonly threads: number;
+  readonly holdings: ReadonlySet<Holding>;
+  readonly costly: CostlyTenants;
+}
+
+/** One thread always stays free of the statements of a single tenant, and of those of all costly tenants together. */
+function mayHoldThread(tenant: string, { threads, holdings, costly }: Use): boolean {
+  const max = Math.max(1, threads - 1);
+  const tenants = [...holdings].map((holding) => holding.tenant);
+  if (tenants.filter((other) => other === tenant).length >= max) return false;
+  return !costly.isCostly(tenant) || tenants.filter((other) => costly.isCostly(other)).length < max;
+}
+
+interface Recording {
+  readonly costly: CostlyTenants;
+  readonly listener: GateListener;
+  readonly ms: number;
+}
+
+function record(tenant: string, outcome: Outcome, { costly, listener, ms }: Recording): void {
+  listener.onDone(outcome.kind, ms / 1000);
+  if (outcome.kind === 'lost') {
+    costly.recordLoss(tenant);
+    listener.onLost(outcome.reason, outcome.cause);
+  } else costly.recordCost(tenant, outcome.cpuMs);
+}
+
+export function createStatementGate(options: GateOptions = {}): StatementGate {
+  const { limitMs = usualLimitMs, waitMs = usualWaitMs } = options;
+  const scheduler = createScheduler(options, limitMs);
+  let isClosed = false;
+
+  async function judge(tenant: string, text: string, { scope, signal }: { scope: ResolvedScope; signal: AbortSignal | undefined }) {
+    if (signal?.aborted) throw cancelled(signal.reason);
+    if (isClosed) throw busy();
+    if (scheduler.isBarred(tenant)) throw new DataFailure('refused', barred);
+    const { promise, resolve } = Promise.withResolvers<Outcome | DataFailure>();
+    let timer: NodeJS.Timeout | undefined;
+    const limitWait = () => {
+      timer ??= setTimeout(() => leave(busy()), waitMs + limitMs);
+    };
+    const task: Task = { tenant, text, scope, finish: resolve, limitWait };
+    const leave = (failure: DataFailure) => {
+      scheduler.withdraw(task);
+      resolve(failure);
+    };
+    const onAbort = () => leave(cancelled(signal?.reason));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      if (!scheduler.submit(task)) throw busy();
+      const outcome = await promise;
+      if (outcome instanceof DataFailure) throw outcome;
+      return outcome;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  return {
+    of: (tenant) => ({
+      async pass(text, scope, signal) {
+        const outcome = await judge(tenant, text, { scope, signal });
+        if (outcome.kind === 'refused') throw new DataFailure('refused', outcome.message);
+        if (outcome.kind === 'lost') throw new DataFailure('refused', tooMuch, outcome.cause);
+        const tables = outcome.tables.flatMap((position) => scope.tables[position] ?? []);
+        return { text: outcome.text, tables };
+      },
+    }),
+    check: async () => scheduler.check(),
+    close() {
+      isClosed = true;
+      return scheduler.close();
+    },
+  };
+}
+
+const tooMuch = 'The statement takes too much time or memory to read. Send a shorter and simpler one.';
+const barred = 'Several statements took too much time or memory to read. Statements are read again in a few seconds.';
+const busy = () => new DataFailure('unavailable', 'Too many statements wait to be read. It can be tried again.');
+
+/** A gate that ends with the process, makes it unready while no thread can be started, and reports to its log and metrics. */
+export function openStatementGate(
+  { logger, metrics, health, onStop }: ProcessContext,
+  options: Pick<GateOptions, 'threads'> = {},
+): StatementGate {
+  const threads = metrics.gauge('statement_gate_threads', 'Threads that are ready to judge statements', []);
+  const lost = metrics.counter('statement_gate_threads_lost_total', 'Threads that had to be replaced or could not be started', ['reason']);
+  const seconds = metrics.seconds('statement_gate_seconds', 'One statement in its thread', ['outcome']);
+  const gate = createStatementGate({
+    ...options,
+    listener: {
+      onThreads: (ready) => threads.set(ready),
+      onLost(reason, cause) {
+        lost.inc({ reason });
+        logger.warn({ event: 'statement_gate_thread_lost', reason, err: cause });
+      },
+      onDone: (outcome, duration) => seconds.observe({ outcome }, duration),
+    },
+  });
+  health.addCheck('statement gate', gate.check);
+  onStop('statement gate', () => gate.close());
+  return gate;
+}

@@ -1,0 +1,105 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createBackoff } from '@agent-service/work';
+import { type GateThread, type LossReason, startThread } from './thread.ts';
+
+interface ThreadPoolOptions {
+  readonly threads: number;
+  readonly entry: URL;
+  /** Time of one statement. */
+  readonly limitMs: number;
+  /** A thread became idle. */
+  onIdle(): void;
+  onThreads(ready: number): void;
+  onLost(reason: LossReason | 'start', cause: unknown): void;
+}
+
+/**
+ * Keeps a number of threads running: starts others in place of those that must not be used again, and, after growing pauses, of those that
+ * end by themselves.
+ */
+interface ThreadPool {
+  /** The idle thread that was used last, whose caches are warm. */
+  take(): GateThread | undefined;
+  giveBack(thread: GateThread): void;
+  /** In place of `giveBack`, for a thread that must not be used again. */
+  replace(thread: GateThread): void;
+  /** Throws while no thread runs and none can be started. */
+  check(): void;
+  close(): Promise<void>;
+}
+
+/** V8 ends a thread at its next safe point, which one that runs out of memory may not reach for minutes. */
+const endingMs = 2_000;
+const maxEnding = 2;
+const pauseAfter = createBackoff({ firstMs: 100, longestMs: 5_000 });
+
+export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, onLost }: ThreadPoolOptions): ThreadPool {
+  const all = new Set<GateThread>();
+  const idle: GateThread[] = [];
+  const timers = new Set<NodeJS.Timeout>();
+  let ready = 0;
+  let failedStarts = 0;
+  let isClosed = false;
+
+  function count(change: 1 | -1): void {
+    ready += change;
+    onThreads(ready);
+  }
+
+  function launch(): void {
+    if (isClosed) return;
+    const thread = startThread({ entry, limitMs });
+    all.add(thread);
+    void thread.ended.then(() => all.delete(thread));
+    thread.started.then(() => use(thread), launchLater);
+  }
+
+  function use(thread: GateThread): void {
+    failedStarts = 0;
+    count(1);
+    void thread.ended.then((cause) => {
+      const index = idle.indexOf(thread);
+      if (index < 0) return;
+      idle.splice(index, 1);
+      count(-1);
+      launchLater(cause);
+    });
+    idle.push(thread);
+    onIdle();
+  }
+
+  /** A thread may take long to end, or never do: only a few such threads are left behind. */
+  async function replace(thread: GateThread): Promise<void> {
+    count(-1);
+    await Promise.race([thread.stop(), pause(endingMs, undefined, { ref: false })]);
+    if (all.size >= threads + maxEnding) await thread.ended;
+    launch();
+  }
+
+  function launchLater(cause: unknown): void {
+    if (isClosed) return;
+    failedStarts += 1;
+    onLost('start', cause);
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      launch();
+    }, pauseAfter(failedStarts));
+    timers.add(timer.unref());
+  }
+
+  for (let number = 0; number < threads; number += 1) launch();
+  return {
+    take: () => idle.pop(),
+    giveBack: (thread) => void idle.push(thread),
+    replace: (thread) => void replace(thread),
+    check() {
+      if (ready === 0 && (failedStarts > 0 || all.size >= threads + maxEnding)) throw new Error('no thread for statements can be started');
+    },
+    async close() {
+      isClosed = true;
+      for (const timer of timers) clearTimeout(timer);
+      const ended = Promise.all([...all].map((thread) => thread.stop()));
+      await Promise.race([ended, pause(endingMs, undefined, { ref: false })]);
+    },
+  };
+}
