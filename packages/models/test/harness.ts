@@ -5,7 +5,7 @@ import { DEFAULT_PRICES } from '../src/contract/tiers.ts';
 import { createModels } from '../src/create-models.ts';
 import type { Conditions } from '../src/remote/route.ts';
 
-export interface TestModels {
+interface TestModels {
   readonly models: Models;
   readonly metrics: Metrics;
   /** The log lines. */

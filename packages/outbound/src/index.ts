@@ -1,5 +1,4 @@
-export type { IpNetwork } from './ip-network.ts';
-export { networksSetting } from './ip-network.ts';
+export { type IpNetwork, networksSetting } from './ip-network.ts';
 export { AddressRefused, createResolve, guardedLookup, type Resolve } from './name-lookup.ts';
 export { isReachable } from './reachable-address.ts';
 export { refusalOfTarget } from './target-url.ts';

@@ -53,7 +53,7 @@ export async function start(process: ProcessContext, config: AnswerWorkerConfig,
   });
 }
 
-export interface Composed {
+interface Composed {
   readonly workerContext: WorkerContext;
   readonly redis: RedisConnections;
 }

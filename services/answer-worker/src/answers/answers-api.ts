@@ -18,7 +18,7 @@ export interface AttemptKey {
 }
 
 export type BegunAnswer = NonNullable<Awaited<ReturnType<Agents['beginAnswer']>>['results'][number]['begun']>;
-export type Completion = ItemOf<'completeAnswer'> & AttemptOf;
+type Completion = ItemOf<'completeAnswer'> & AttemptOf;
 export type Failure = ItemOf<'failAnswer'> & AttemptOf;
 
 interface AttemptOf {
@@ -50,7 +50,7 @@ const callsAtOnce = 1;
 const renewTimeoutMs = 3_000;
 const returnTimeoutMs = 1_500;
 
-export interface AnswersApiOptions {
+interface AnswersApiOptions {
   /** The channel of notices to this worker. */
   readonly workerChannel: string;
 }
@@ -114,7 +114,7 @@ export const isTemporary = ({ definition: { http } }: ServiceError): boolean => 
 /** Pauses that grow to between half a second and a second. */
 const pauseAfter = createBackoff({ firstMs: 25, longestMs: 500, jitter: 1 });
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly now: () => number;
   /** Read before each further try, because a process that stops has less time. */
   readonly endsAt: () => number;

@@ -6,7 +6,7 @@ export interface PooledProcess {
   readonly process: ApartProcess;
 }
 
-export interface ProcessPoolOptions {
+interface ProcessPoolOptions {
   readonly start: () => ApartProcess;
   readonly processes: number;
   /** How many answers share a process. */

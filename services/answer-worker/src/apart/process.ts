@@ -48,7 +48,7 @@ interface Run {
   readonly done: () => void;
 }
 
-export interface ApartProcessOptions {
+interface ApartProcessOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** Called once for all answers that the process was running. */
   readonly onDeath: (death: Death) => Promise<void>;

@@ -9,7 +9,7 @@ import { type Death, startApartProcess } from './process.ts';
 /** A process without answers ends after this long. */
 const idleMs = 10_000;
 
-export interface ApartDeps {
+interface ApartDeps {
   readonly answers: AnswersApi;
   readonly meters: Meters;
   readonly config: AnswerWorkerConfig;

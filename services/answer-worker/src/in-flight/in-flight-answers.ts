@@ -7,7 +7,7 @@ import type { AttemptKey } from '../answers/answers-api.ts';
 export type Interruption = 'unwanted' | 'lost' | 'deadline' | 'stopping';
 
 /** The reason of the signal that ends the work. */
-export class Interrupted extends Error {
+class Interrupted extends Error {
   override name = 'Interrupted';
   readonly why: Interruption;
 

@@ -7,7 +7,7 @@ import type { InFlightAnswers } from './in-flight-answers.ts';
 const retryMs = 1_000;
 const chunkSize = 1_000;
 
-export interface LeaseDeps {
+interface LeaseDeps {
   readonly inFlight: InFlightAnswers;
   readonly answers: AnswersApi;
   readonly meters: Meters;

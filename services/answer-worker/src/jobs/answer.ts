@@ -10,7 +10,7 @@ import { observeAnswer, observeRefusal } from './observe.ts';
 
 const beginLimitMs = 30_000;
 
-export type AnswerHandler = (job: AnswerJob, stopping: AbortSignal) => Promise<void>;
+type AnswerHandler = (job: AnswerJob, stopping: AbortSignal) => Promise<void>;
 
 interface Run {
   readonly job: AnswerJob;

@@ -8,7 +8,7 @@ import type { InFlightAnswer, Interruption } from '../in-flight/in-flight-answer
 import type { Reader } from '../replies/replies.ts';
 import { contentTypeOf, maxContentLength, outputOf } from './output.ts';
 
-export interface ModelCall {
+interface ModelCall {
   readonly environment: ModelRequest['environment'];
   readonly begun: BegunAnswer;
   readonly answer: InFlightAnswer;

@@ -48,7 +48,7 @@ export type Outcome =
   /** Agents could not be told; it notices when the lease expires. */
   | { readonly kind: 'unheard'; readonly error: ServiceError };
 
-export interface AttemptEnd {
+interface AttemptEnd {
   readonly key: AttemptKey;
   readonly deadlineMs: number;
   readonly reply: ModelReply;

@@ -31,7 +31,7 @@ export interface AnswerTools {
   failure(error: ServiceError): ServiceError;
 }
 
-export interface ToolDeps {
+interface ToolDeps {
   readonly agents: Client<'agents'>;
   readonly sources: TenantSources;
   readonly gate: StatementGate;

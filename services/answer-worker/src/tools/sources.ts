@@ -22,7 +22,7 @@ interface Known {
   readonly allowSuperuser: boolean;
 }
 
-export interface SourceOptions {
+interface SourceOptions {
   /** Whether statements run under a role for each scope, where the database lets us make one. */
   readonly roles: 'auto' | 'off';
 }

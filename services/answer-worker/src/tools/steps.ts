@@ -33,7 +33,7 @@ export interface RequestedChange {
   readonly change: Partial<ChangeParts> & { readonly keysJson: string };
 }
 
-export interface StepsOptions {
+interface StepsOptions {
   readonly agents: Client<'agents'>;
   readonly answer: InFlightAnswer;
   readonly deadlineMs: number;

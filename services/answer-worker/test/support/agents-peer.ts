@@ -8,8 +8,8 @@ type Requested<Name extends keyof Methods> = Parameters<Methods[Name]['handle']>
 type Given<Name extends keyof Methods> = Awaited<ReturnType<Methods[Name]['handle']>>;
 
 export type BeginItem = Requested<'beginAnswer'>['items'][number];
-export type CompleteItem = Requested<'completeAnswer'>['items'][number];
-export type FailItem = Requested<'failAnswer'>['items'][number];
+type CompleteItem = Requested<'completeAnswer'>['items'][number];
+type FailItem = Requested<'failAnswer'>['items'][number];
 export type Step = Requested<'authorizeStep'>;
 export type FinishedStep = Requested<'finishStep'>;
 export type Attempt = Requested<'renewLeases'>['answers'][number];
@@ -58,7 +58,7 @@ export const usualScript = (): AgentsScript => ({
   source: () => 'not_found',
 });
 
-export const usualBegun = (): Begun => ({
+const usualBegun = (): Begun => ({
   attempt: 1,
   deadlineMs: Date.now() + 300_000,
   agentId: 'agt_1',
