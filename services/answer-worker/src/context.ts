@@ -1,9 +1,8 @@
 import type { Models } from '@agent-service/models';
-import type { Logger } from '@agent-service/runtime';
-import type { AnswersApi } from './answers/answers-api.ts';
-import type { InFlightAnswers } from './in-flight/in-flight-answers.ts';
-import type { Meters } from './meters.ts';
-import type { Replies } from './replies/replies.ts';
+import type { Logger, Metrics } from '@agent-service/runtime';
+import type { AnswersApi } from './answers-api.ts';
+import type { InFlightAnswers } from './in-flight-answers.ts';
+import type { Replies } from './replies.ts';
 import type { AnswerTools, ToolsOptions } from './tools/answer-tools.ts';
 
 /** Dependencies of the jobs that run answers. */
@@ -18,3 +17,18 @@ export interface WorkerContext {
   readonly logger: Logger;
   readonly now: () => number;
 }
+
+export function createMeters(metrics: Metrics) {
+  return {
+    inFlight: metrics.gauge('answers_in_hand', 'Answers that this worker is at', []),
+    seconds: metrics.seconds('answer_seconds', 'From the job to the end of the answer', ['tier', 'outcome']),
+    firstDelta: metrics.seconds('answer_first_delta_seconds', 'From the job to the first delta of a streamed answer', ['tier']),
+    toolSeconds: metrics.seconds('answer_tool_seconds', 'One step over business data', ['tool', 'outcome']),
+    notBegun: metrics.counter('answers_not_begun_total', 'Jobs whose answer was not there to be taken up', ['code']),
+    processesDied: metrics.counter('answer_processes_died_total', 'Processes for answers that lost a lease that ended with an answer', []),
+    callsRepeated: metrics.counter('answer_calls_repeated_total', 'Calls of agents that had to be made again', ['call']),
+    renewalsFailed: metrics.counter('lease_renewals_failed_total', 'Renewals of leases that agents did not answer', []),
+  };
+}
+
+export type Meters = ReturnType<typeof createMeters>;

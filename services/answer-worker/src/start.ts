@@ -1,7 +1,7 @@
 import { openStatementGate } from '@agent-service/business-data';
 import { type Client, createClient } from '@agent-service/contracts';
 import { createModels } from '@agent-service/models';
-import { readModelsFile } from '@agent-service/models/contract/models-file';
+import { readModelsFile } from '@agent-service/models/models-file';
 import {
   createPublisher,
   openChannel,
@@ -13,15 +13,13 @@ import {
 } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { sleep } from '@agent-service/work';
-import { createAnswersApi } from './answers/answers-api.ts';
+import { createAnswersApi } from './answers-api.ts';
 import { createApartHandler } from './apart/processes.ts';
 import type { AnswerWorkerConfig } from './config.ts';
-import type { WorkerContext } from './context.ts';
-import { createInFlightAnswers } from './in-flight/in-flight-answers.ts';
-import { startLeases } from './in-flight/leases.ts';
+import { createMeters, type WorkerContext } from './context.ts';
+import { createInFlightAnswers, startLeases } from './in-flight-answers.ts';
 import { createAnswerHandler } from './jobs/answer.ts';
-import { createMeters } from './meters.ts';
-import { createReplies } from './replies/replies.ts';
+import { createReplies } from './replies.ts';
 import { createAnswerTools } from './tools/answer-tools.ts';
 import { createTenantSources } from './tools/sources.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ApartJob } from '@agent-service/queues';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { type ApartProcess, type Death, startApartProcess } from '../src/apart/process.ts';
+import { type ApartProcess, type Death, startApartProcess } from '../src/apart/processes.ts';
 import { tenant } from './support/dispatcher.ts';
 import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
 import { settingsFor } from './support/settings.ts';

@@ -1,5 +1,5 @@
-import type { Company } from '../answers/answers-api.ts';
-import type { ApartProcess } from './process.ts';
+import type { Company } from '../answers-api.ts';
+import type { ApartProcess } from './processes.ts';
 
 /** A process of the pool. It never runs answers of both kinds at the same time. */
 export interface PooledProcess {

@@ -1,10 +1,12 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import type { ApartJob } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
-import type { AnswersApi } from '../answers/answers-api.ts';
+import type { AnswersApi } from '../answers-api.ts';
 import type { AnswerWorkerConfig } from '../config.ts';
-import type { Meters } from '../meters.ts';
+import type { Meters } from '../context.ts';
 import { ProcessPool } from './pool.ts';
-import { type Death, startApartProcess } from './process.ts';
 
 /** A process without answers ends after this long. */
 const idleMs = 10_000;
@@ -58,4 +60,126 @@ export function createApartHandler(context: ProcessContext, { answers, meters, c
       pool.release(pooled);
     }
   };
+}
+
+/** Messages of a worker to a child process that runs answers for it. A run is the job of one answer there. */
+export type ToApart =
+  | { readonly kind: 'run'; readonly run: number; readonly job: ApartJob }
+  /** The worker stops: the attempt is to be returned. */
+  | { readonly kind: 'stop'; readonly run: number }
+  /** Asks for a sign of life. */
+  | { readonly kind: 'ping' };
+
+export type FromApart =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'alive' }
+  /** The attempt has begun: if this process dies, it has lost its lease. */
+  | { readonly kind: 'begun'; readonly run: number; readonly attempt: number }
+  | { readonly kind: 'done'; readonly run: number };
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+const readyMs = 20_000;
+const defaultPingMs = 1_000;
+/** Longer than a lease: the answers of a process that is silent for so long have been given to another. */
+const maxSilentPings = 20;
+
+/** A child process that runs answers for this worker. */
+export interface ApartProcess {
+  readonly pid: number;
+  /** Resolves when the job has ended, or when the process has died and its death has been reported. */
+  run(job: ApartJob, stopping: AbortSignal): Promise<void>;
+  /** Ends it after it has returned its attempts. */
+  end(): Promise<void>;
+  /** Resolves when it has ended for any reason. */
+  readonly ended: Promise<unknown>;
+}
+
+/** The end of a process that was running answers. */
+export interface Death {
+  readonly how: string;
+  /** A run that had not begun has no attempt. */
+  readonly runs: readonly { readonly job: ApartJob; readonly attempt: number | undefined }[];
+}
+
+interface Run {
+  readonly job: ApartJob;
+  attempt: number | undefined;
+  readonly done: () => void;
+}
+
+interface ApartProcessOptions {
+  readonly environment: NodeJS.ProcessEnv;
+  /** Called once for all answers that the process was running. */
+  readonly onDeath: (death: Death) => Promise<void>;
+  readonly pingEveryMs?: number;
+}
+
+/** Starts a process, and kills it when it gives no sign of life for `maxSilentPings` pings. */
+export function startApartProcess({ environment, onDeath, pingEveryMs = defaultPingMs }: ApartProcessOptions): ApartProcess {
+  const child = fork(main, { env: environment });
+  const ended = exitOf(child);
+  const runs = new Map<number, Run>();
+  let started = 0;
+  const ready = Promise.withResolvers<void>();
+  const late = setTimeout(() => child.kill('SIGKILL'), readyMs);
+  void Promise.race([ready.promise, ended]).then(() => {
+    clearTimeout(late);
+    ready.resolve();
+  });
+  let silentPings = 0;
+  let pinging: NodeJS.Timeout | undefined;
+  // Counts pings, not time: when this process itself was frozen, the child gets time to answer.
+  function ping(): void {
+    silentPings += 1;
+    if (silentPings > maxSilentPings) child.kill('SIGKILL');
+    else send({ kind: 'ping' });
+  }
+  void ready.promise.then(() => (pinging = setInterval(ping, pingEveryMs).unref()));
+  void Promise.all([ready.promise, ended]).then(() => clearInterval(pinging));
+  child.on('message', (message: FromApart) => {
+    silentPings = 0;
+    if (message.kind === 'alive') return;
+    if (message.kind === 'ready') return ready.resolve();
+    const run = runs.get(message.run);
+    if (run && message.kind === 'begun') run.attempt = message.attempt;
+    if (run && message.kind === 'done') run.done();
+  });
+  const reported = ended.then((how) => (runs.size > 0 ? onDeath({ how, runs: [...runs.values()] }) : undefined));
+  // A process that has ended takes no messages; `reported` ends its runs.
+  const send = (message: ToApart) => void (child.connected && child.send(message, () => undefined));
+
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    async run(job, stopping) {
+      const number = ++started;
+      const { promise: done, resolve } = Promise.withResolvers<void>();
+      runs.set(number, { job, attempt: undefined, done: resolve });
+      const stop = () => send({ kind: 'stop', run: number });
+      await ready.promise;
+      stopping.addEventListener('abort', stop, { once: true });
+      try {
+        send({ kind: 'run', run: number, job });
+        if (stopping.aborted) stop();
+        await Promise.race([done, reported]);
+      } finally {
+        runs.delete(number);
+        stopping.removeEventListener('abort', stop);
+      }
+    },
+    async end() {
+      if (child.connected) child.disconnect();
+      await ended;
+    },
+  };
+}
+
+/** How the process ended, or why it could not start. */
+async function exitOf(child: ChildProcess): Promise<string> {
+  try {
+    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    return signal ?? `code ${code}`;
+  } catch (cause) {
+    return `not started: ${String(cause)}`;
+  }
 }

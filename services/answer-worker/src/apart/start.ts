@@ -5,7 +5,7 @@ import type { AnswerWorkerConfig } from '../config.ts';
 import type { WorkerContext } from '../context.ts';
 import { createAnswerHandler } from '../jobs/answer.ts';
 import { composeContext } from '../start.ts';
-import type { FromApart, ToApart } from './process.ts';
+import type { FromApart, ToApart } from './processes.ts';
 
 const returnMs = 2_000;
 

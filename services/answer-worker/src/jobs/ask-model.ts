@@ -1,12 +1,11 @@
 import { ServiceError } from '@agent-service/contracts';
-import { type ModelAnswer, type ModelRequest, type Tier, tiers } from '@agent-service/models';
+import { type ModelAnswer, type ModelRequest, type Output, type Tier, tiers } from '@agent-service/models';
 import { inStepSpan } from '@agent-service/runtime';
-import type { BegunAnswer } from '../answers/answers-api.ts';
+import type { BegunAnswer } from '../answers-api.ts';
 import type { WorkerContext } from '../context.ts';
-import type { QueryRecord } from '../domain/query-log.ts';
-import type { InFlightAnswer, Interruption } from '../in-flight/in-flight-answers.ts';
-import type { Reader } from '../replies/replies.ts';
-import { contentTypeOf, maxContentLength, outputOf } from './output.ts';
+import type { InFlightAnswer, Interruption } from '../in-flight-answers.ts';
+import type { Reader } from '../replies.ts';
+import type { QueryRecord } from '../tools/step-records.ts';
 
 interface ModelCall {
   readonly environment: ModelRequest['environment'];
@@ -76,4 +75,26 @@ function tierOf(model: string): Tier {
   const tier = tiers.find((known) => known === model);
   if (tier) return tier;
   throw new ServiceError('internal', { cause: new Error(`there is no tier ${JSON.stringify(model)}`) });
+}
+
+const formats: readonly Output['format'][] = ['markdown', 'table', 'text', 'json'];
+
+/** The output that the agent prefers; markdown without charts where it has no preference. A format without charts overrides their preference. */
+export function outputOf(preferences: { defaultFormat: string; chartEnabled: boolean } | null | undefined): Output {
+  const format = formats.find((known) => known === preferences?.defaultFormat) ?? 'markdown';
+  if (format === 'text' || format === 'json') return { format, charts: false };
+  return { format, charts: preferences?.chartEnabled ?? false };
+}
+
+/** Clients render everything but plain text. */
+export const contentTypeOf = ({ format }: Output): 'text' | 'markdown' => (format === 'text' ? 'text' : 'markdown');
+
+const maxTokens = 2 ** 31 - 1;
+
+/** In UTF-16 units. At three bytes each it still fits into a call. */
+const maxContentLength = 1_000_000;
+
+/** A provider's count of tokens as an integer that the contract can carry. */
+export function toTokenCount(tokens: number): number {
+  return Number.isFinite(tokens) ? Math.min(maxTokens, Math.max(0, Math.ceil(tokens))) : 0;
 }

@@ -1,8 +1,7 @@
 import { ServiceError } from '@agent-service/contracts';
-import { type AttemptKey, isTemporary, retryCall } from '../answers/answers-api.ts';
+import { type AttemptKey, isTemporary, retryCall } from '../answers-api.ts';
 import type { WorkerContext } from '../context.ts';
-import type { ModelReply } from './ask-model.ts';
-import { toTokenCount } from './output.ts';
+import { type ModelReply, toTokenCount } from './ask-model.ts';
 
 /** A result is reported for this long past its deadline: agents may have been away all that time. */
 const graceMs = 30_000;

@@ -12,14 +12,13 @@ import type { Client, ServiceError } from '@agent-service/contracts';
 import type { JsonSchema, Tool } from '@agent-service/models';
 import { abortable, createSemaphore, tenantName } from '@agent-service/work';
 import { z } from 'zod';
-import type { BegunAnswer } from '../answers/answers-api.ts';
-import { type QueryRecord, withQuery } from '../domain/query-log.ts';
-import { detailOf } from '../domain/step-detail.ts';
-import type { InFlightAnswer } from '../in-flight/in-flight-answers.ts';
-import type { Meters } from '../meters.ts';
-import type { Reader } from '../replies/replies.ts';
+import type { BegunAnswer } from '../answers-api.ts';
+import type { Meters } from '../context.ts';
+import type { InFlightAnswer } from '../in-flight-answers.ts';
+import type { Reader } from '../replies.ts';
 import { createChanges } from './changes.ts';
 import type { TenantSources } from './sources.ts';
+import { detailOf, type QueryRecord, withQuery } from './step-records.ts';
 import { createSteps, type StepPermission } from './steps.ts';
 
 /** The tools of one attempt over business data. */

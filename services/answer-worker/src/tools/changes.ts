@@ -1,6 +1,6 @@
 import { DataFailure, type ToolAnswer } from '@agent-service/business-data';
 import { ServiceError } from '@agent-service/contracts';
-import { changeIn, keysOf } from '../domain/step-detail.ts';
+import { changeIn, keysOf } from './step-records.ts';
 import type { RequestedChange, StepPermission, Steps } from './steps.ts';
 
 /** The changes of business data that one attempt makes. Each is claimed before it runs, and reported after. */

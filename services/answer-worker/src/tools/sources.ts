@@ -1,7 +1,7 @@
 import { type DataSource, type DataSourceSettings, openDataSources, toDataSourceSettings } from '@agent-service/business-data';
 import type { ProcessContext } from '@agent-service/runtime';
 import { tenantName } from '@agent-service/work';
-import type { AnswerKey } from '../answers/answers-api.ts';
+import type { AnswerKey } from '../answers-api.ts';
 import type { Steps } from './steps.ts';
 
 /** The databases of the tenants whose answers are in hand here, each opened once and kept for the next answer. */

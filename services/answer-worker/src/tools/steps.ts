@@ -1,8 +1,8 @@
 import type { DataScope } from '@agent-service/business-data';
 import { type Client, ServiceError } from '@agent-service/contracts';
-import { retryCall } from '../answers/answers-api.ts';
-import type { ChangeParts } from '../domain/step-detail.ts';
-import type { InFlightAnswer } from '../in-flight/in-flight-answers.ts';
+import { retryCall } from '../answers-api.ts';
+import type { InFlightAnswer } from '../in-flight-answers.ts';
+import type { ChangeParts } from './step-records.ts';
 
 /** What an attempt may do at the moment. */
 export interface StepPermission {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { contentTypeOf, outputOf, toTokenCount } from './output.ts';
+import { contentTypeOf, outputOf, toTokenCount } from './ask-model.ts';
 
 test('every count of tokens is a whole number that fits', () => {
   fc.assert(

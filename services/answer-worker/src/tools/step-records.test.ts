@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { changeIn, detailOf, keysOf, maxKeysLength } from './step-detail.ts';
+import { changeIn, detailOf, keysOf, maxKeysLength, maxQueries, maxStatementLength, type QueryRecord, withQuery } from './step-records.ts';
 
 test('a detail has the input of a tool, and of a change never the values', () => {
   expect(detailOf('query', { sql: ' select 1 ' })).toBe('select 1');
@@ -62,6 +62,28 @@ test('any input of a model has keys or none', () => {
       for (const given of [rows, { operation, rows }, { operation, rows: [key] }, undefined]) {
         const json = keysOf(given);
         expect(json === '' || Array.isArray(JSON.parse(json))).toBe(true);
+      }
+    }),
+  );
+});
+
+const query = fc.record({
+  statement: fc.string({ unit: 'binary', maxLength: maxStatementLength + 100 }),
+  tables: fc.array(fc.string()),
+  rows: fc.nat(),
+  durationMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
+});
+
+test('the first queries are recorded in order, and only long statements are cut', () => {
+  fc.assert(
+    fc.property(fc.array(query, { maxLength: maxQueries + 20 }), (queries) => {
+      const log = queries.reduce<readonly QueryRecord[]>(withQuery, []);
+      expect(log).toHaveLength(Math.min(queries.length, maxQueries));
+      for (const [index, { statement, rows, durationMs }] of log.entries()) {
+        const given = queries[index] as QueryRecord;
+        expect([rows, durationMs]).toEqual([given.rows, Math.round(given.durationMs)]);
+        if (given.statement.length <= maxStatementLength) expect(statement).toBe(given.statement);
+        else expect([statement.length <= maxStatementLength, statement.endsWith('…')]).toEqual([true, true]);
       }
     }),
   );
