@@ -1,16 +1,14 @@
-import { describeIntent } from './answer/description.ts';
 import { examplesOf } from './answer/examples.ts';
 import { fenced, type Output, present, type Reply, told } from './answer/presentation.ts';
-import { statementOf } from './answer/statement.ts';
+import { describeIntent, statementOf } from './answer/statement.ts';
 import { type Doubts, doubtsOf } from './question/coverage.ts';
 import { combine, foretells, goesOn, latest, longestFollowUp } from './question/follow-ups.ts';
 import { type Reading, read } from './question/interpretation.ts';
 import { mentionedTables } from './schema/measures.ts';
 import { type Schema, withKeysByName } from './schema/schema.ts';
 import { type Hit, hitsStatements } from './schema/values.ts';
-import { type Data, type Tool, toolData, type Unreadable } from './tools/data.ts';
-import { isColouring, isTalk, replaceVerbs } from './words/vocabulary.ts';
-import { type Word, wordsOf } from './words/words.ts';
+import { type Data, type Tool, toolData, type Unreadable } from './tools.ts';
+import { isColouring, isTalk, replaceVerbs, type Word, wordsOf } from './words/words.ts';
 
 /** Ends every answer, so that no reader takes it for a language model's. */
 export const signature = 'Answered by the built-in model; no language model is configured.';

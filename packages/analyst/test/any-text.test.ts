@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Output } from '../src/answer/presentation.ts';
 import { signature } from '../src/answer-question.ts';
-import type { Tool } from '../src/tools/data.ts';
+import type { Tool } from '../src/tools.ts';
 import { askBuiltIn, jsonOf } from './demonstration.ts';
 
 type ColumnSpec = readonly [name: string, type: string];

@@ -7,7 +7,7 @@ import { testDatabase } from '@agent-service/testkit';
 import { Client } from 'pg';
 import type { Output } from '../src/answer/presentation.ts';
 import { answerQuestion } from '../src/answer-question.ts';
-import type { Tool } from '../src/tools/data.ts';
+import type { Tool } from '../src/tools.ts';
 
 export interface Demonstration {
   readonly data: BusinessData;

@@ -2,8 +2,7 @@ import { formatRows } from '@agent-service/business-data/results';
 import { checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { schemaOf } from '../src/tools/data.ts';
-import { readDescription, readRows, readTableList } from '../src/tools/tool-texts.ts';
+import { readDescription, readRows, readTableList, schemaOf } from '../src/tools.ts';
 
 // A text that says NULL can not be told from none; the tool writes both the same.
 const cell = fc.option(

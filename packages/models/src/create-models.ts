@@ -1,11 +1,10 @@
+import { answerQuestion } from '@agent-service/analyst';
 import type { ProcessContext } from '@agent-service/runtime';
-import { builtInProvider } from './built-in.ts';
-import type { ModelRequest, Models, Provider } from './contract/models.ts';
-import type { Endpoint, ModelsFile, TierModels } from './contract/models-file.ts';
-import { type Tier, tiers } from './contract/tiers.ts';
+import type { AnswerOptions, ModelAnswer, ModelRequest, Models, Provider } from './models.ts';
+import { type Endpoint, type ModelsFile, type Tier, type TierModels, tiers } from './models-file.ts';
+import { cleanText, estimateTokens } from './prompt.ts';
 import { type Breaker, createBreaker } from './remote/breaker.ts';
-import { remoteEndpoint } from './remote/endpoint.ts';
-import { createMeters, type Meters } from './remote/meters.ts';
+import { createMeters, type Meters, remoteEndpoint } from './remote/endpoint.ts';
 import { remoteProvider } from './remote/provider.ts';
 import { type Conditions, realConditions } from './remote/route.ts';
 import { createTransport, languageModel } from './remote/transport.ts';
@@ -90,3 +89,25 @@ function sharedBreakers({ monotonicNow: now }: Conditions, meters: Meters): (end
     return breaker;
   };
 }
+
+const longestPiece = 80;
+
+/** The analyst as a provider: it answers where no language model is configured, and in the `test` environment. */
+const builtInProvider: Provider = {
+  async answer(request: ModelRequest, { signal, onDelta }: AnswerOptions): Promise<ModelAnswer> {
+    signal.throwIfAborted();
+    const { message, history, output, tools } = request;
+    const earlier = history.filter(({ role }) => role === 'user').map(({ content }) => content);
+    const content = cleanText(await answerQuestion({ message, earlier, output, tools }, signal));
+    signal.throwIfAborted();
+    if (request.stream) for (const piece of piecesOf(content)) onDelta(piece);
+    return { content, inputTokens: inputTokens(request), outputTokens: estimateTokens(content), endpoint: 'built-in' };
+  },
+};
+
+/** The tokens that a language model would have read. */
+const inputTokens = ({ instructions, context, history, message }: ModelRequest): number =>
+  [instructions, context, ...history.map(({ content }) => content), message].reduce((sum, text) => sum + estimateTokens(text), 0);
+
+/** No piece ends within a character. */
+const piecesOf = (content: string): string[] => content.match(new RegExp(`[\\s\\S]{1,${longestPiece}}`, 'gu')) ?? [];

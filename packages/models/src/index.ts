@@ -1,4 +1,3 @@
-export type { AnswerOptions, JsonSchema, ModelAnswer, ModelRequest, Models, Output, Provider, Tool, Turn } from './contract/models.ts';
-export type { Endpoint, ModelsFile } from './contract/models-file.ts';
-export { type Tier, tiers } from './contract/tiers.ts';
 export { createModels, type ModelsOptions } from './create-models.ts';
+export type { AnswerOptions, JsonSchema, ModelAnswer, ModelRequest, Models, Output, Provider, Tool, Turn } from './models.ts';
+export { type Endpoint, type ModelsFile, type Tier, tiers } from './models-file.ts';

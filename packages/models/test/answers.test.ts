@@ -1,6 +1,6 @@
 import { type ScriptedModel, scriptedModel } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Models } from '../src/contract/models.ts';
+import type { Models } from '../src/models.ts';
 import { ask, type TestModelsOptions, testModels } from './harness.ts';
 
 const text = 'The month went well: 12 orders more than in May. 📈';

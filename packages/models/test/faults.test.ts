@@ -6,7 +6,7 @@ import { ServiceError } from '@agent-service/contracts';
 import { freePort, type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/testkit';
 import { abortable } from '@agent-service/work';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Models } from '../src/contract/models.ts';
+import type { Models } from '../src/models.ts';
 import { ask, metric, type TestModelsOptions, testModels } from './harness.ts';
 
 const good: ModelReply = { kind: 'text', text: 'All went well.' };

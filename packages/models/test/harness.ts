@@ -1,8 +1,7 @@
 import { createClock, createHealth, createLogger, createMetrics, type Metrics } from '@agent-service/runtime';
-import type { ModelAnswer, ModelRequest, Models } from '../src/contract/models.ts';
-import type { Endpoint, ModelsFile, TierModels } from '../src/contract/models-file.ts';
-import { DEFAULT_PRICES } from '../src/contract/tiers.ts';
 import { createModels } from '../src/create-models.ts';
+import type { ModelAnswer, ModelRequest, Models } from '../src/models.ts';
+import { DEFAULT_PRICES, type Endpoint, type ModelsFile, type TierModels } from '../src/models-file.ts';
 import type { Conditions } from '../src/remote/route.ts';
 
 interface TestModels {

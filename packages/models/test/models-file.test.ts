@@ -2,8 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
-import { readModelsFile } from '../src/contract/models-file.ts';
-import { DEFAULT_PRICES } from '../src/contract/tiers.ts';
+import { DEFAULT_PRICES, readModelsFile } from '../src/models-file.ts';
 
 const folder = await testFolder();
 const write = async (content: unknown) => {

@@ -1,6 +1,6 @@
 import { type ChatRequest, type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Models, Tool } from '../src/contract/models.ts';
+import type { Models, Tool } from '../src/models.ts';
 import { ask, type TestModelsOptions, testModels } from './harness.ts';
 
 let model: ScriptedModel;

@@ -1,8 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseIp } from './ip-address.ts';
-import { isWithin, parseNetwork } from './ip-network.ts';
+import { isWithin, parseIp, parseNetwork } from './ip-network.ts';
 
 const text = fc.oneof(fc.ipV4(), fc.ipV6(), fc.ipV4Extended(), fc.string({ maxLength: 20 }), fc.stringMatching(/^[0-9a-f:.]{0,40}$/));
 const kinds = { 4: 'ipv4', 6: 'ipv6' } as const;

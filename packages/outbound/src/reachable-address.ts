@@ -1,5 +1,4 @@
-import { type IpAddress, parseIp } from './ip-address.ts';
-import { embeddedV4, type IpNetwork, isWithin, parseNetwork } from './ip-network.ts';
+import { embeddedV4, type IpAddress, type IpNetwork, isWithin, parseIp, parseNetwork } from './ip-network.ts';
 
 const among = (address: IpAddress, networks: readonly IpNetwork[]) => networks.some((network) => isWithin(address, network));
 

@@ -1,5 +1,4 @@
-import { parseIp } from './ip-address.ts';
-import type { IpNetwork } from './ip-network.ts';
+import { type IpNetwork, parseIp } from './ip-network.ts';
 import type { Resolve } from './name-lookup.ts';
 import { isReachable } from './reachable-address.ts';
 

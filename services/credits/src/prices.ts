@@ -1,4 +1,4 @@
-import { readModelsFile } from '@agent-service/models/contract/models-file';
+import { readModelsFile } from '@agent-service/models/models-file';
 import type { PriceBook } from './domain/holds.ts';
 
 /** The price of every tier, as the models file gives it. */

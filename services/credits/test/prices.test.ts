@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DEFAULT_PRICES } from '@agent-service/models/contract/tiers';
+import { DEFAULT_PRICES } from '@agent-service/models/models-file';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readPrices } from '../src/prices.ts';
 import { query } from './books.ts';

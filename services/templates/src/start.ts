@@ -1,5 +1,5 @@
 import { createClient, serve } from '@agent-service/contracts';
-import { costEstimate, readModelsFile } from '@agent-service/models/contract/models-file';
+import { costEstimate, readModelsFile } from '@agent-service/models/models-file';
 import type { ProcessContext } from '@agent-service/runtime';
 import { createCursors } from '@agent-service/store/cursors';
 import { loadCatalogue } from './catalogue/catalogue.ts';

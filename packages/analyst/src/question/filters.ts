@@ -4,8 +4,7 @@ import { type Condition, mentionedTables } from '../schema/measures.ts';
 import { columnName, columnOf, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import type { Hit } from '../schema/values.ts';
 import { type Period, periodsOf } from '../words/periods.ts';
-import { isTurning } from '../words/vocabulary.ts';
-import { has, indexOfStems, stemOf, stemsOfName, type Word, wordsOf } from '../words/words.ts';
+import { has, indexOfStems, isTurning, stemOf, stemsOfName, type Word, wordsOf } from '../words/words.ts';
 import type { Span, Without } from './intent.ts';
 
 interface Filters {

@@ -13,8 +13,7 @@ import {
 import { columnOf, pathTo, type Schema, type Table } from '../schema/schema.ts';
 import type { Hit } from '../schema/values.ts';
 import { grainOf, inWhole, isComparison, lastToTheSameDay, numberOf, type Period, periodsOf, periodWords } from '../words/periods.ts';
-import { countsOnce } from '../words/vocabulary.ts';
-import { has, type Word } from '../words/words.ts';
+import { countsOnce, has, type Word } from '../words/words.ts';
 import { unplacedIn } from './coverage.ts';
 import { type Filtered, filtersOf, spanOf, withoutOf } from './filters.ts';
 import type { Comparison, Distinct, Figure, Intent, Listing } from './intent.ts';

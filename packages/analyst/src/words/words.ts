@@ -59,3 +59,75 @@ export function indexOfStems(words: readonly Word[], stems: readonly string[], f
 
 export const has = (words: readonly Word[], ...phrases: readonly string[]): boolean =>
   phrases.some((phrase) => indexOfStems(words, phrase.split(' ').map(stemOf)) >= 0);
+
+const wordsIn = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
+
+/** Words of grammar and of asking, which say nothing of the data by themselves. */
+const asking = wordsIn(`
+  a an the of in on for by per and or to at as is are was were be been being do does did done have has had having with from into than then
+  how many much what what's whats which who whom whose when where there here it its this that these those they them their he she his her
+  i i'd i'm we us our ours you your my me mine please can could would should will shall may might let's let want like need needs know
+  show list display give tell find see get got gets getting look fetch provide return report overview summary breakdown break split group
+  grouped about all any some each every across overall altogether only
+  just also now so far currently still yet right ever up down out off over under above below exceeding more less fewer greater higher
+  lower larger least most at total sum amount number count counts average avg mean typical max maximum min minimum top bottom best worst
+  highest lowest largest biggest smallest longest shortest greatest cheapest fewest strongest slowest priciest first last next past previous current
+  coming upcoming newest latest oldest earliest recent recently often rank ranked ranking sort sorted descending ascending company business today yesterday tomorrow day week month
+  quarter year daily weekly monthly quarterly yearly annual annually ytd date since before after until during through ago time period
+  ok okay hey hi hello well same thing things kind of value values data figure figures result results entries entry records record rows row
+  make makes made took take taken place placed come came go goes went happen happened happening say says exist exists generate generated
+  work works had worth use used using one ones bring brings brought contribute contributes contributed`);
+
+/** Words that turn a question round; one that has no place may never be passed over. */
+const turning = wordsIn(`
+  not no non none never without except excluding exclude excludes nor neither isn't aren't wasn't weren't haven't hasn't hadn't don't
+  doesn't didn't won't cannot can't nobody nothing`);
+
+/**
+ * Words that narrow or work out something where they stand in a phrase that was understood, and that would change the answer
+ * anywhere else.
+ */
+const bearing = wordsIn(`
+  between before after since until over under above below exceeding than through ago first last past previous next coming upcoming earlier
+  day days week weeks month months quarter quarters year years yesterday tomorrow annual annually daily weekly monthly quarterly yearly ytd or same`);
+
+/** Words that colour a question, and that no answer depends on. */
+const colouring = wordsIn(`
+  actually exactly precisely approximately approx roughly about basically really simply quickly briefly kindly maybe perhaps possibly
+  hopefully honestly thanks thank cheers dear again too
+  splendid great wonderful amazing impressive fantastic lovely nice beautiful glorious`);
+
+/** `different customers` are each counted once. */
+export const countsOnce: ReadonlySet<string> = wordsIn('distinct unique different separate individual');
+
+const plain = (word: Word) => word.lower.replaceAll('’', "'");
+
+export const isTurning = (word: Word): boolean => turning.has(plain(word));
+
+export const isAsking = (word: Word): boolean => asking.has(plain(word)) || asking.has(word.stem);
+
+export const isBearing = (word: Word): boolean => bearing.has(plain(word));
+
+export const isColouring = (word: Word): boolean => colouring.has(plain(word));
+
+/** Small talk, and questions about the answerer. */
+const talk =
+  /^\W*(hi|hello|hey|hallo|good (morning|afternoon|evening|day)|thanks|thank you|cheers|help|help me|what can (you|i) (do|ask)|what do you (do|know|understand)|who are you|what are you|how does this work|how can you help|(what|which) (data|tables) (do you have|are there|is there|can you see)|what can you (tell|show) me)\b/i;
+
+export const isTalk = (text: string, words: readonly Word[]): boolean => words.length <= 8 && talk.test(text);
+
+const subjects = new Set(['customer', 'client', 'buyer']);
+const verbs = new Set(['ordered', 'bought', 'purchased']);
+/** `customers in Germany who have ordered`, but `customers for whom desks were ordered` is another thing. */
+const between = new Set('who that which have has had we our also ever actually and'.split(' '));
+
+/** Replaces a verb by its table: `customers ordered` refers to orders. */
+export function replaceVerbs(words: readonly Word[]): readonly Word[] {
+  return words.map((word, at) => (verbs.has(word.lower) && followsSubject(words, at) ? { ...word, stem: stemOf('orders') } : word));
+}
+
+function followsSubject(words: readonly Word[], at: number): boolean {
+  let before = at - 1;
+  while (before >= 0 && between.has(words[before]?.lower ?? '')) before -= 1;
+  return subjects.has(words[before]?.stem ?? '');
+}

@@ -1,7 +1,6 @@
-import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../contract/models.ts';
-import type { TierModels } from '../contract/models-file.ts';
-import { buildPrompt, messageTokens } from '../prompt/prompt.ts';
-import { bytesOfTokens, estimateTokens } from '../prompt/text.ts';
+import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
+import type { TierModels } from '../models-file.ts';
+import { buildPrompt, bytesOfTokens, estimateTokens, messageTokens } from '../prompt.ts';
 import type { RemoteEndpoint, StepRequest } from './endpoint.ts';
 import { type Conditions, createRoute } from './route.ts';
 import { addUsage, type Usage } from './step.ts';

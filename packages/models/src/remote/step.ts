@@ -9,7 +9,7 @@ import {
   type LanguageModelV4ToolCall,
   type LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import { cleanText, estimateTokens, textCleaner } from '../prompt/text.ts';
+import { cleanText, estimateTokens, textCleaner } from '../prompt.ts';
 import { classifyStreamed, ModelFailure } from './failure.ts';
 
 /** The result of one call of a model. */

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider';
-import type { Tool } from '../contract/models.ts';
+import type { Tool } from '../models.ts';
 
 /** More than a model asks for at a time; each may be a query. */
 const callsAStep = 16;

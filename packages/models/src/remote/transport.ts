@@ -3,7 +3,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { Agent, type Dispatcher } from 'undici';
-import type { Endpoint } from '../contract/models-file.ts';
+import type { Endpoint } from '../models-file.ts';
 import { ModelFailure } from './failure.ts';
 
 /** As the AI SDK calls it: always a POST with a text as its body. */

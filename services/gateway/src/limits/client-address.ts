@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { parseIp } from '@agent-service/outbound/ip-address';
+import { parseIp } from '@agent-service/outbound/ip-network';
 
 /** Who is believed about where a request came from: addresses (`10.0.0.1`) and networks (`10.0.0.0/8`). */
 export function parseTrustedProxies(entries: readonly string[]): BlockList {

@@ -1,6 +1,6 @@
 import type { Output } from '@agent-service/analyst';
 import type { JSONSchema7 } from '@ai-sdk/provider';
-import type { Tier } from './tiers.ts';
+import type { Tier } from './models-file.ts';
 
 export type { Output } from '@agent-service/analyst';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { costEstimate, DEFAULT_PRICES } from './tiers.ts';
+import { costEstimate, DEFAULT_PRICES } from './models-file.ts';
 
 test('the estimate is the range of the tier in words', () => {
   expect(Object.values(DEFAULT_PRICES).map(costEstimate)).toEqual([
