@@ -1,4 +1,4 @@
-// Makes a fresh clone ready to run: installs what the lock file says and generates the types of the protos.
+// Makes a fresh clone ready to run: installs what the lock file says, generates the types of the protos and, with --build, builds the processes.
 // Runs before every npm script, on whatever Node (>= 18) the machine has and without any dependency; when nothing changed it only compares hashes.
 
 import { spawn } from 'node:child_process';
@@ -29,6 +29,7 @@ class BootstrapError extends Error {}
 try {
   if (!isReady()) await alone(prepare);
   refuseOldNode();
+  if (process.argv.includes('--build')) await buildProcesses();
 } catch (cause) {
   process.stderr.write(`${cause instanceof BootstrapError ? cause.message : cause.stack}\n`);
   process.exitCode = 1;
@@ -127,6 +128,13 @@ async function generate() {
   writeFileSync(join(draft, '.stamp'), stamp);
   rmSync(generated, { recursive: true, force: true });
   renameSync(draft, generated);
+}
+
+/** esbuild is installed by now. */
+async function buildProcesses() {
+  const { buildFolder, ensureBuild } = await import('./build.mjs');
+  if (existsSync(buildFolder())) return await ensureBuild();
+  await alone(() => timed('Building the processes', ensureBuild));
 }
 
 function nodeForTools() {

@@ -1,10 +1,17 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { repositoryRoot } from '@agent-service/local/host/environment';
 import { freePort } from '@agent-service/local/host/ports';
 import { seed } from '@agent-service/local/seed';
 import { removeData } from '@agent-service/local/system/remove-data';
 import { type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
+
+/** Measured is the build, which `npm run bench` makes first. */
+const build = realpathSync(join(repositoryRoot, '.cache', 'build', 'current'));
+
+/** The file that Node runs for a service. */
+export const bundleOf = (service: string): string => join(build, `${service}.js`);
 
 export interface BenchSystem {
   system: LocalSystem;
@@ -28,6 +35,7 @@ export async function startBenchSystem(settings: Record<string, string> = {}): P
   );
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env;
   const system = await startLocalSystem({
+    build,
     env: { ...inherited, ...limits, DATA_DIR: folder, PORT: String(await freePort()), ...settings },
     seed,
   }).catch(async (cause: unknown) => {

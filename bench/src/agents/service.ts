@@ -7,6 +7,7 @@ import { beginLife, waitUntilReady } from '@agent-service/local/processes/life';
 import { nodeProcess } from '@agent-service/local/processes/spec';
 import { Pool } from 'pg';
 import { type BulkAgent, loadAgents } from '../../../services/agents/test/bulk-agents.ts';
+import { bundleOf } from '../system.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 const secret = 'a-service-secret-for-the-benchmark-alone';
@@ -50,7 +51,7 @@ export async function startAgentsService(options: ServiceOptions): Promise<Agent
     IDENTITY_ADDRESS: '127.0.0.1:1',
     CREDITS_ADDRESS: '127.0.0.1:1',
   };
-  const entry = join(repository, 'services/agents/src/main.ts');
+  const entry = bundleOf('agents');
   const spec = nodeProcess({ name: `agents-${options.name}`, entry, workingFolder: repository, env, opsPort });
   const log = join(options.folder, `${options.name}.log`);
   const life = await beginLife(spec, log);

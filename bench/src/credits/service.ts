@@ -6,6 +6,7 @@ import { beginLife, waitUntilReady } from '@agent-service/local/processes/life';
 import { nodeProcess } from '@agent-service/local/processes/spec';
 import { createBatcher } from '@agent-service/work';
 import type { Pair } from '../pairs.ts';
+import { bundleOf } from '../system.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 const secret = 'a-service-secret-for-the-benchmark-alone';
@@ -32,7 +33,7 @@ export async function startCreditsService(databaseUrl: string, folder: string, s
     CURSOR_SECRET: secret,
     IDENTITY_ADDRESS: '127.0.0.1:1',
   };
-  const entry = join(repository, 'services/credits/src/main.ts');
+  const entry = bundleOf('credits');
   const spec = nodeProcess({ name: 'credits', entry, workingFolder: repository, env, opsPort });
   const log = join(folder, 'credits.log');
   const life = await beginLife(spec, log);

@@ -5,6 +5,7 @@ import { freePort } from '@agent-service/local/host/ports';
 import { beginLife, type Life, waitUntilReady } from '@agent-service/local/processes/life';
 import { nodeProcess, type ProcessSpec } from '@agent-service/local/processes/spec';
 import { prepareRedis } from '@agent-service/local/redis/server';
+import { bundleOf } from '../system.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 const readyLimitMs = 30_000;
@@ -60,7 +61,7 @@ export async function startWebhookProcesses({ databaseUrl, folder, certificate }
 async function serviceSpec(name: string, settings: Record<string, string>): Promise<ProcessSpec> {
   const opsPort = await freePort();
   const env = { ...inherited(), HOST: '127.0.0.1', OPS_PORT: String(opsPort), SERVICE_SECRET: secret, ...settings };
-  return nodeProcess({ name, entry: join(repository, `services/${name}/src/main.ts`), workingFolder: repository, env, opsPort });
+  return nodeProcess({ name, entry: bundleOf(name), workingFolder: repository, env, opsPort });
 }
 
 /** NODE_OPTIONS=--cpu-prof shows where the time goes. */

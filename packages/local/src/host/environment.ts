@@ -25,3 +25,6 @@ export const serverEnvironment: Readonly<Record<string, string>> = Object.fromEn
 
 /** The repository's root. */
 export const repositoryRoot = fileURLToPath(new URL('../../../..', import.meta.url));
+
+/** The folder of the build that this process runs from; undefined if it runs from the sources. */
+export const ownBuild = import.meta.filename.endsWith('.js') ? import.meta.dirname : undefined;

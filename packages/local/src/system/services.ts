@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
-import { repositoryRoot } from '../host/environment.ts';
+import { ownBuild, repositoryRoot } from '../host/environment.ts';
 import { readIfPresent } from '../host/files.ts';
 import { nodeProcess } from '../processes/spec.ts';
 import type { CatalogueEntry } from './catalogue.ts';
@@ -18,22 +18,29 @@ interface ServicesOptions {
   readonly redisUrl: string;
   readonly settings: LocalSettings;
   readonly stack: Stack;
+  /** The folder of a build whose bundles are run; the build of this process by default, and the sources if it has none. */
+  readonly build: string | undefined;
 }
 
 /** Starts those processes of the plan that are asked for, all at once, and waits until every one is ready. */
-export function startServices({ instances, database, settings, stack, ...given }: ServicesOptions) {
-  const compileCache = join(settings.DATA_DIR, 'compile-cache');
+export function startServices({ instances, database, settings, stack, build = ownBuild, ...given }: ServicesOptions) {
+  const compileCache = join(build ?? settings.DATA_DIR, 'compile-cache');
   const databaseUrlsOf = (name: string) => ({ databaseUrl: database.urls[name], databaseOwnerUrl: database.ownerUrls[name] });
   const start = (instance: Instance) => {
     const { entry, name, opsPort } = instance;
     const env = childEnvironment({ ...given, instance, instances, compileCache, ...databaseUrlsOf(entry.name) });
-    return stack.run(nodeProcess({ name, entry: resolve(repositoryRoot, entry.entry), workingFolder: repositoryRoot, env, opsPort }));
+    return stack.run(nodeProcess({ name, entry: programOf(entry, build), workingFolder: repositoryRoot, env, opsPort }));
   };
   return async (what: string, isSelected: (entry: CatalogueEntry) => boolean): Promise<void> => {
     const selected = instances.filter(({ entry }) => isSelected(entry));
     if (selected.length === 0) return;
     await stack.together(`${what} (${selected.map(({ name }) => name).join(', ')})`, selected.map(start));
   };
+}
+
+/** Entries with a file outside of the services, as in tests, have no bundle. */
+function programOf({ name, entry }: CatalogueEntry, build: string | undefined): string {
+  return build !== undefined && entry.startsWith('services/') ? join(build, `${name}.js`) : resolve(repositoryRoot, entry);
 }
 
 interface ChildEnvironmentOptions {

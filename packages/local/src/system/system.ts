@@ -23,6 +23,8 @@ export interface LocalOptions {
   /** Aborting stops a start halfway; whatever runs by then is stopped. */
   readonly signal?: AbortSignal;
   readonly catalogue?: readonly CatalogueEntry[];
+  /** The folder of the build that the processes run from: by default that of this process, and the sources if it has none. */
+  readonly build?: string | undefined;
   /** How the PostgreSQL of its own keeps data; `durable` as a rule. */
   readonly postgresProfile?: PostgresProfile;
 }
@@ -79,7 +81,7 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
       processes: stack.processes,
       stop: stack.stop,
     };
-    const start = startServices({ instances, operator: env, secrets, database, redisUrl, settings, stack });
+    const start = startServices({ instances, operator: env, secrets, database, redisUrl, settings, stack, build: options.build });
     await start('services', ({ kind }) => kind === 'grpc');
     // A layer of their own, so that a stop lets them return their work while the services still run.
     await start('workers', ({ kind }) => kind === 'worker');

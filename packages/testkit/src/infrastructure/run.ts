@@ -1,11 +1,14 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { repositoryRoot } from '@agent-service/local/host/environment';
 import { reasonOf } from '@agent-service/local/host/local-error';
 import { type Ownership, takeFolder } from '@agent-service/local/processes/ownership';
 import { startEmbedded } from './embedded.ts';
 import { makeRunFolder, removeRunFolder, sweepDeadRuns } from './run-folder.ts';
-import { dockerHost, forcedKind, publishInfrastructure, type StartedServers } from './settings.ts';
+import { dockerHost, forcedKind, publishBuild, publishInfrastructure, runsSources, type StartedServers } from './settings.ts';
 
 /** The servers and the folder of one run of the tests. */
 export interface Run {
@@ -17,6 +20,7 @@ export interface Run {
 /** Starts the servers that the tests of this run share, and leaves nothing if that fails. */
 export async function startRun(): Promise<Run> {
   await sweepDeadRuns();
+  if (!runsSources) publishBuild(await buildProcesses());
   const folder = await makeRunFolder();
   let servers: StartedServers | undefined;
   let stopping: Promise<void> | undefined;
@@ -34,6 +38,12 @@ export async function startRun(): Promise<Run> {
     await run.stop();
     throw cause;
   }
+}
+
+/** Builds what these sources describe, unless that has been done, and returns the folder. */
+async function buildProcesses(): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(repositoryRoot, 'scripts', 'build.mjs')]);
+  return stdout.trim();
 }
 
 async function startServers(folder: string, ownership: Ownership): Promise<StartedServers> {

@@ -31,12 +31,24 @@ export function disableRyukByDefault(): void {
   env['TESTCONTAINERS_RYUK_DISABLED'] ??= 'true';
 }
 
+/** True if the tests start processes from the sources and not from their build. */
+export const runsSources = env['TEST_SOURCES'] === 'true';
+
+const buildVariable = 'AGENT_SERVICE_TEST_BUILD';
+
+/** The folder of the build that the tests start processes from; undefined if they start them from the sources. */
+export const testBuild = env[buildVariable];
+
+export function publishBuild(folder: string): void {
+  env[buildVariable] = folder;
+}
+
 /** All that a started process takes over from the machine; a test's settings are its own. Compiled code is kept over all tests. */
 export const machineEnvironment = {
   PATH: env['PATH'] ?? '',
   HOME: env['HOME'] ?? '',
   ...(env['TMPDIR'] !== undefined && { TMPDIR: env['TMPDIR'] }),
-  NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] ?? join(repositoryRoot, '.cache', 'compile-cache'),
+  NODE_COMPILE_CACHE: env['NODE_COMPILE_CACHE'] ?? join(testBuild ?? join(repositoryRoot, '.cache'), 'compile-cache'),
 };
 
 export const dockerHost = env['DOCKER_HOST'];

@@ -1,7 +1,7 @@
 import { freePort } from '@agent-service/local/host/ports';
 import { type LocalOptions, type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
 import { testFolder } from '../infrastructure/run-folder.ts';
-import { machineEnvironment, systemRedisKind } from '../infrastructure/settings.ts';
+import { machineEnvironment, systemRedisKind, testBuild } from '../infrastructure/settings.ts';
 import { testDatabase } from '../servers/test-database.ts';
 import { testRedis } from '../servers/test-redis.ts';
 import { testRedisCluster } from '../servers/test-redis-cluster.ts';
@@ -23,7 +23,11 @@ export async function testSystem(
   const servers = { DATABASE_URL: database.url, REDIS_URL: redis.url };
   const leave = () => Promise.all([database.drop(), redis.stop()]);
   try {
-    const system = await startLocalSystem({ env: { ...machineEnvironment, ...own, ...servers, ...settings }, ...options });
+    const system = await startLocalSystem({
+      build: testBuild,
+      env: { ...machineEnvironment, ...own, ...servers, ...settings },
+      ...options,
+    });
     return {
       ...system,
       stop: () =>
@@ -44,7 +48,7 @@ export async function testSystemWithServers(
   options: Partial<LocalOptions> = {},
 ): Promise<LocalSystem> {
   const env = { ...machineEnvironment, ...(await ownSettings()), ...settings };
-  return await startLocalSystem({ env, postgresProfile: 'crash-safe', ...options });
+  return await startLocalSystem({ env, build: testBuild, postgresProfile: 'crash-safe', ...options });
 }
 
 const ownSettings = async () => ({ DATA_DIR: await testFolder(), PORT: String(await freePort()), LOG_LEVEL: 'warn' });

@@ -1,0 +1,205 @@
+// Bundles every process into JavaScript, with source maps, that Node loads without stripping types or resolving a thousand modules.
+//   node scripts/build.mjs              builds into .cache/build/<hash of the sources>, unless that exists, and prints the folder
+//   node scripts/build.mjs --out dist   builds into a folder of its own, for an image
+// Runs on Node >= 18. A build is never changed: processes load parts of it later.
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const cache = join(root, '.cache', 'build');
+const keptBuilds = 6;
+
+/** Found by Node beside the build at run time: packages that load WebAssembly or files of their own, and one that is not installed. */
+const external = ['libpg-query', 'swagger-ui-dist', 'pg-native'];
+
+/** The files that Node runs, by the name of their bundle. */
+function entryPoints() {
+  const services = readdirSync(join(root, 'services')).map((name) => [name, `services/${name}/src/main.ts`]);
+  const others = {
+    'answer-worker-apart': 'services/answer-worker/src/apart/main.ts',
+    'gate-thread': 'packages/business-data/src/gate/gate-thread.ts',
+    local: 'packages/local/src/start.ts',
+    admin: 'packages/cli/src/main.ts',
+  };
+  const existing = [...services, ...Object.entries(others)].filter(([, file]) => existsSync(join(root, file)));
+  return Object.fromEntries(existing.map(([name, file]) => [name, join(root, file)]));
+}
+
+/** The folder of the build of these sources. It may not exist yet. */
+export function buildFolder() {
+  const hash = createHash('sha256');
+  for (const file of sourceFiles()) hash.update(relative(root, file)).update('\0').update(readFileSync(file)).update('\0');
+  return join(cache, hash.digest('hex').slice(0, 16));
+}
+
+function sourceFiles() {
+  const inSources = ['packages', 'services'].flatMap((kind) =>
+    readdirSync(join(root, kind)).flatMap((name) => filesBelow(join(root, kind, name, 'src'), '.ts')),
+  );
+  const sources = inSources.filter((file) => !file.endsWith('.test.ts') && !file.includes(`${sep}gen${sep}`));
+  const tools = [...filesBelow(join(root, 'scripts', 'build'), '.mjs'), fileURLToPath(import.meta.url)];
+  return [...sources, ...tools, join(root, 'package-lock.json')];
+}
+
+function filesBelow(folder, ending) {
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesBelow(path, ending);
+    return path.endsWith(ending) ? [path] : [];
+  });
+}
+
+/** Builds these sources unless that has been done, and returns the folder. */
+export async function ensureBuild() {
+  const folder = buildFolder();
+  if (!existsSync(folder)) await buildAtOnce(folder);
+  const now = new Date();
+  utimesSync(folder, now, now);
+  pointTo(folder);
+  return folder;
+}
+
+/** The folder appears complete. A process that builds the same at the same time may be first. */
+async function buildAtOnce(folder) {
+  const draft = `${folder}.${process.pid}`;
+  try {
+    await build(draft);
+    renameSync(draft, folder);
+  } catch (cause) {
+    rmSync(draft, { recursive: true, force: true });
+    if (!existsSync(folder)) throw cause;
+  }
+  removeOldBuilds(folder);
+}
+
+/** Replaces the link `current`, which `npm start` follows. */
+function pointTo(folder) {
+  const draft = join(cache, `current.${process.pid}`);
+  rmSync(draft, { force: true });
+  symlinkSync(folder, draft);
+  renameSync(draft, join(cache, 'current'));
+}
+
+/** Removes all but the builds used last. A process that still runs from an older one could no longer load its rarely used parts. */
+function removeOldBuilds(newest) {
+  const builds = readdirSync(cache, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && /^[0-9a-f]{16}$/.test(entry.name))
+    .map(({ name }) => ({ path: join(cache, name), usedAt: statSync(join(cache, name)).mtimeMs }))
+    .filter(({ path }) => path !== newest)
+    .sort((a, b) => b.usedAt - a.usedAt);
+  for (const { path } of builds.slice(keptBuilds - 1)) rmSync(path, { recursive: true, force: true });
+}
+
+/** Writes the bundles into the folder. They find the repository's other files, such as the protos, relative to it. */
+export async function build(folder) {
+  const esbuild = await import('esbuild');
+  mkdirSync(folder, { recursive: true });
+  const entries = entryPoints();
+  const options = {
+    absWorkingDir: root,
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    sourcemap: 'linked',
+    sourcesContent: false,
+    minifyWhitespace: true,
+    // Node prints the line of an error.
+    lineLimit: 200,
+    legalComments: 'none',
+    external,
+    inject: [join(root, 'scripts', 'build', 'stack-traces.mjs')],
+    plugins: [plugin(entries)],
+    banner: { js: banner(folder) },
+    logLevel: 'warning',
+  };
+  await Promise.all(groupsOf(entries).map((group) => esbuild.build({ ...options, entryPoints: group, chunkNames: 'part-[hash]' })));
+}
+
+/**
+ * Processes in one group share the work of building. A process also loads files that only others of its group use, if they are exported by a
+ * file that it imports, so a group has processes with the same large libraries.
+ */
+function groupsOf(entries) {
+  const queues = ['agents', 'answer-worker', 'webhooks', 'webhook-dispatcher'];
+  const databases = ['identity', 'credits'];
+  const isOther = (name) => !queues.includes(name) && !databases.includes(name);
+  const isMember = [(name) => queues.includes(name), (name) => databases.includes(name), isOther];
+  return isMember.map((belongs) => Object.fromEntries(Object.entries(entries).filter(([name]) => belongs(name))));
+}
+
+/** Packages that are no modules call `require`; `__root` is the repository, or the folder of an image that takes its place. */
+function banner(folder) {
+  const toRoot = JSON.stringify(`${relative(folder, root).split(sep).join('/')}/`);
+  return [
+    "import { createRequire as __createRequire } from 'node:module';",
+    "import { fileURLToPath as __toPath } from 'node:url';",
+    'const require = __createRequire(import.meta.url);',
+    `const __rootUrl = new URL(${toRoot}, import.meta.url);`,
+    'const __root = __toPath(__rootUrl);',
+  ].join('\n');
+}
+
+/** Keeps what depends on where a file is, and leaves out what no process uses. */
+function plugin(entries) {
+  const names = new Map(Object.entries(entries).map(([name, file]) => [file, name]));
+  const loaded = new Map();
+  return {
+    name: 'agent-service',
+    setup(esbuild) {
+      // Messages in fifty languages.
+      esbuild.onLoad({ filter: /[/\\]zod[/\\]v4[/\\]locales[/\\]index\.js$/ }, ({ path }) => ({
+        contents: "export { default as en } from './en.js';",
+        resolveDir: dirname(path),
+      }));
+      esbuild.onLoad({ filter: /\.([cm]?js|ts)$/ }, ({ path }) => {
+        if (!loaded.has(path)) loaded.set(path, load(path, names));
+        return loaded.get(path);
+      });
+    },
+  };
+}
+
+function load(path, names) {
+  const source = readFileSync(path, 'utf8');
+  if (path.includes(`${sep}node_modules${sep}`)) return { contents: placeScript(source, path) + withoutMap, loader: 'js' };
+  if (path.endsWith('.mjs')) return { contents: source, loader: 'js' };
+  return { contents: placeModule(source, path, names), loader: 'ts' };
+}
+
+/** The maps of packages would be ten times as large as ours. */
+const withoutMap = `\n//# sourceMappingURL=data:application/json;base64,${btoa('{"version":3,"sources":[""],"mappings":"AAAA"}')}\n`;
+
+const fromRoot = (path) => JSON.stringify(relative(root, path).split(sep).join('/'));
+
+/** A package reads its files where they are. */
+function placeScript(source, path) {
+  return source
+    .replaceAll(/\b__dirname\b/g, `(__root + ${fromRoot(dirname(path))})`)
+    .replaceAll(/\b__filename\b/g, `(__root + ${fromRoot(path)})`);
+}
+
+/** Threads and child processes run their own bundles; everything else is where the source says. */
+function placeModule(source, path, names) {
+  const ownBundles = source.replaceAll(/new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g, (_all, file) => {
+    const name = names.get(resolve(dirname(path), file));
+    if (name === undefined) throw new Error(`${path}: ${file} is started, but is no entry point of scripts/build.mjs`);
+    return `new URL('./${name}.js', import.meta.bundle)`;
+  });
+  return ownBundles
+    .replaceAll('import.meta.url', `new URL(${fromRoot(path)}, __rootUrl).href`)
+    .replaceAll('import.meta.bundle', 'import.meta.url');
+}
+
+if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  const out = process.argv[2] === '--out' ? process.argv[3] : undefined;
+  if (out !== undefined) await build(resolve(out));
+  process.stdout.write(`${out === undefined ? await ensureBuild() : resolve(out)}\n`);
+}

@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from '@jest/globals';
+
+const run = promisify(execFile);
+const script = fileURLToPath(new URL('./build.mjs', import.meta.url));
+const root = dirname(dirname(script));
+
+/** The global setup of the tests has made it. */
+const buildOfSources = async () => (await run(process.execPath, [script])).stdout.trim();
+
+test('builds at the same time find the same folder, complete', async () => {
+  const folders = await Promise.all([buildOfSources(), buildOfSources()]);
+  expect(folders[0]).toBe(folders[1]);
+  for (const service of readdirSync(join(root, 'services'))) expect(existsSync(join(folders[0], `${service}.js`))).toBe(true);
+  expect(readdirSync(dirname(folders[0])).filter((name) => /^[0-9a-f]{16}\./.test(name))).toEqual([]);
+});
+
+test('stack traces of a bundle name the sources', async () => {
+  const folder = await buildOfSources();
+  const program = `await import(${JSON.stringify(pathToFileURL(join(folder, 'identity.js')).href)})`;
+  const settings = {
+    DATABASE_URL: 'postgres://%ff@127.0.0.1:1/none',
+    ENCRYPTION_KEYS: `1:${Buffer.alloc(32).toString('base64')}`,
+    ...Object.fromEntries(['SERVICE_SECRET', 'KEY_HASH_SECRET', 'CURSOR_SECRET'].map((name) => [name, 'x'.repeat(32)])),
+  };
+  const { stderr } = await run(process.execPath, ['--input-type=module', '-e', program], { env: settings }).catch((cause) => cause);
+  expect(stderr).toContain('URIError: URI malformed');
+  expect(stderr).toMatch(/packages\/store\/src\/migrations\.ts:\d+:\d+\)/);
+});
+
+test('a build finds the files of the repository from any folder', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-service-build-'));
+  try {
+    await run(process.execPath, [script, '--out', folder]);
+    const { stdout } = await run(process.execPath, [join(folder, 'admin.js'), '--help']);
+    expect(stdout).toContain('Usage: admin');
+    expect(readFileSync(join(folder, 'credits.js'), 'utf8')).toContain('//# sourceMappingURL=credits.js.map');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
