@@ -15,33 +15,43 @@ const keptBuilds = 6;
 /** Found by Node beside the build at run time: packages that load WebAssembly or files of their own, and one that is not installed. */
 const external = ['libpg-query', 'swagger-ui-dist', 'pg-native'];
 
+/** How a source names a file that it starts as a thread or a child process. */
+const startedFile = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g;
+
 /** The files that Node runs, by the name of their bundle. */
 function entryPoints() {
-  const services = readdirSync(join(root, 'services')).map((name) => [name, `services/${name}/src/main.ts`]);
-  const others = {
-    'answer-worker-apart': 'services/answer-worker/src/apart/main.ts',
-    'gate-thread': 'packages/business-data/src/gate/gate-thread.ts',
-    local: 'packages/local/src/start.ts',
-    admin: 'packages/cli/src/main.ts',
-  };
-  const existing = [...services, ...Object.entries(others)].filter(([, file]) => existsSync(join(root, file)));
-  return Object.fromEntries(existing.map(([name, file]) => [name, join(root, file)]));
+  const services = readdirSync(join(root, 'services')).map((name) => [name, join(root, 'services', name, 'src', 'main.ts')]);
+  const started = sourceFiles().flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(startedFile)].map(([, target]) => resolve(dirname(file), target)),
+  );
+  return Object.fromEntries([
+    ...services.filter(([, file]) => existsSync(file)),
+    ['local', join(root, 'packages/local/src/start.ts')],
+    ['admin', join(root, 'packages/cli/src/main.ts')],
+    ...started.map((file) => [startedName(file), file]),
+  ]);
+}
+
+/** `services/answer-worker/src/apart/main.ts` becomes `answer-worker-apart-main`. */
+function startedName(file) {
+  const [, ...parts] = relative(root, file).replace(/\.ts$/, '').split(sep);
+  return parts.filter((part) => part !== 'src').join('-');
 }
 
 /** The folder of the build of these sources. It may not exist yet. */
 export function buildFolder() {
   const hash = createHash('sha256');
-  for (const file of sourceFiles()) hash.update(relative(root, file)).update('\0').update(readFileSync(file)).update('\0');
+  const tools = [...filesBelow(join(root, 'scripts', 'build'), '.mjs'), fileURLToPath(import.meta.url)];
+  for (const file of [...sourceFiles(), ...tools, join(root, 'package-lock.json')])
+    hash.update(relative(root, file)).update('\0').update(readFileSync(file)).update('\0');
   return join(cache, hash.digest('hex').slice(0, 16));
 }
 
 function sourceFiles() {
   const inSources = ['packages', 'services'].flatMap((kind) =>
-    readdirSync(join(root, kind)).flatMap((name) => filesBelow(join(root, kind, name, 'src'), '.ts')),
+    readdirSync(join(root, kind)).flatMap((name) => (name === 'testkit' ? [] : filesBelow(join(root, kind, name, 'src'), '.ts'))),
   );
-  const sources = inSources.filter((file) => !file.endsWith('.test.ts') && !file.includes(`${sep}gen${sep}`));
-  const tools = [...filesBelow(join(root, 'scripts', 'build'), '.mjs'), fileURLToPath(import.meta.url)];
-  return [...sources, ...tools, join(root, 'package-lock.json')];
+  return inSources.filter((file) => !file.endsWith('.test.ts') && !file.includes(`${sep}gen${sep}`));
 }
 
 function filesBelow(folder, ending) {
@@ -188,11 +198,10 @@ function placeScript(source, path) {
 
 /** Threads and child processes run their own bundles; everything else is where the source says. */
 function placeModule(source, path, names) {
-  const ownBundles = source.replaceAll(/new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g, (_all, file) => {
-    const name = names.get(resolve(dirname(path), file));
-    if (name === undefined) throw new Error(`${path}: ${file} is started, but is no entry point of scripts/build.mjs`);
-    return `new URL('./${name}.js', import.meta.bundle)`;
-  });
+  const ownBundles = source.replaceAll(
+    startedFile,
+    (_all, file) => `new URL('./${names.get(resolve(dirname(path), file))}.js', import.meta.bundle)`,
+  );
   return ownBundles
     .replaceAll('import.meta.url', `new URL(${fromRoot(path)}, __rootUrl).href`)
     .replaceAll('import.meta.bundle', 'import.meta.url');
