@@ -13,18 +13,8 @@ import {
   sweepIdempotency,
 } from '@agent-service/store';
 import { agentMethods, startAgentSweep } from './agents/index.ts';
-import { createAnswers } from './answers/answers.ts';
-import { beginAnswer } from './answers/rpc/begin-answer.ts';
-import { cancelAnswer } from './answers/rpc/cancel-answer.ts';
-import { completeAnswer } from './answers/rpc/complete-answer.ts';
-import { failAnswer } from './answers/rpc/fail-answer.ts';
-import { readAnswers } from './answers/rpc/read-answers.ts';
-import { renewLeases } from './answers/rpc/renew-leases.ts';
-import { returnAnswers } from './answers/rpc/return-answers.ts';
-import { startAnswer } from './answers/rpc/start-answer.ts';
-import type { AgentsBase } from './base.ts';
+import { type AnswersServiceDeps, answerMethods, createAnswers } from './answers/index.ts';
 import type { AgentsConfig } from './config.ts';
-import type { AgentsContext } from './context.ts';
 import { conversationMethods } from './conversations/index.ts';
 import { createSources, dataSourceMethods, sealedUrls, startStepSweeps } from './data-sources/index.ts';
 import { entities } from './store/entities.ts';
@@ -51,18 +41,7 @@ export async function start(process: ProcessContext, config: AgentsConfig, now: 
   });
 }
 
-const answerMethods = (context: AgentsContext) => ({
-  beginAnswer: beginAnswer(context),
-  cancelAnswer: cancelAnswer(context),
-  completeAnswer: completeAnswer(context),
-  failAnswer: failAnswer(context),
-  readAnswers: readAnswers(context),
-  renewLeases: renewLeases(context),
-  returnAnswers: returnAnswers(context),
-  startAnswer: startAnswer(context),
-});
-
-async function createBase(process: ProcessContext, config: AgentsConfig, now: () => number): Promise<AgentsBase> {
+async function createBase(process: ProcessContext, config: AgentsConfig, now: () => number): Promise<AnswersServiceDeps> {
   const store = await openStore(process, config, { schema, entities });
   const redis = await openRedis(process, config);
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });

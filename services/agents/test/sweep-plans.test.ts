@@ -3,11 +3,17 @@ import { type RecordingStore, recordingStore, recordSteps, type StatementRun, te
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
 import { removeExpiredKeys } from '../src/answers/store/accept.ts';
-import { takeDueSettlements } from '../src/answers/store/complete.ts';
-import { dispatchNext, findHeldUpTenants } from '../src/answers/store/dispatch.ts';
-import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun } from '../src/answers/store/due.ts';
-import { takeDueReleases } from '../src/answers/store/end.ts';
-import { takeFromDead } from '../src/answers/store/leases.ts';
+import { takeFromDead } from '../src/answers/store/attempts.ts';
+import {
+  dispatchNext,
+  findHeldUpTenants,
+  findStaleJobs,
+  redispatchUnbegun,
+  takeExpired,
+  takeOverdue,
+  takeUnbegun,
+} from '../src/answers/store/dispatch.ts';
+import { takeDueReleases, takeDueSettlements } from '../src/answers/store/end.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { reportOrphanedClaims } from '../src/data-sources/store/step-audit.ts';
 import { removeOldClaims } from '../src/data-sources/store/steps.ts';

@@ -1,13 +1,10 @@
 import { newId } from '@agent-service/contracts';
 import { judgeStatement } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
+import { type AnswerKey, acceptanceLimitMs, byKey, keyRetentionMs, nameOf, timeOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
 import { type Admission, admit, isExpired } from './domain/admission.ts';
-import { timeOf } from './domain/message-id.ts';
-import { acceptanceLimitMs, keyRetentionMs } from './domain/times.ts';
 import { type HoldOutcome, holdAll, type Refusal } from './hold.ts';
-import { type AnswerKey, byKey, nameOf } from './keys.ts';
-import { readInSteps } from './read.ts';
 import type { Releases } from './settle.ts';
 import {
   type AcceptedRow,
@@ -20,6 +17,7 @@ import {
   openLines,
   removeKeysOf,
 } from './store/accept.ts';
+import { readInSteps } from './store/read.ts';
 
 const batchItems = 200;
 

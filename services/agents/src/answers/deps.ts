@@ -1,16 +1,39 @@
 import { randomUUID } from 'node:crypto';
-import { withCall } from '@agent-service/contracts';
+import { type Client, withCall } from '@agent-service/contracts';
+import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { judgeStatement } from '@agent-service/store';
 import type { SlowTenants, TenantLanes } from '@agent-service/work';
-import type { AgentsBase } from '../base.ts';
-import type { Background } from './background.ts';
-import type { AnswerJobs } from './jobs.ts';
-import type { TenantKey } from './keys.ts';
+import type { TenantKey } from '../shared/answer.ts';
+import type { ServiceDeps } from '../shared/deps.ts';
+import type { JobKey } from './store/dispatch.ts';
+
+/** How many answers a tenant may have, and for how long. */
+export interface AnswerLimits {
+  readonly inFlight: number;
+  readonly waiting: number;
+  readonly deadlineMs: number;
+}
+
+interface Publisher<Message> {
+  publish(channel: string, message: Message): void;
+}
+
+/** Dependencies of answers. */
+export interface AnswersServiceDeps extends ServiceDeps {
+  readonly redis: RedisConnections;
+  readonly jobs: Producer<AnswerJob>;
+  /** Of answers that have lost a lease. */
+  readonly apartJobs: Producer<AnswerJob>;
+  readonly replies: Publisher<Reply>;
+  readonly notices: Publisher<WorkerNotice>;
+  readonly credits: Client<'credits'>;
+  readonly limits: AnswerLimits;
+}
 
 /** Dependencies of the answers module. */
 export interface AnswersDeps
-  extends Pick<AgentsBase, 'store' | 'credits' | 'replies' | 'notices' | 'limits' | 'events' | 'eventRelay' | 'now'> {
+  extends Pick<AnswersServiceDeps, 'store' | 'credits' | 'replies' | 'notices' | 'limits' | 'events' | 'eventRelay' | 'now'> {
   readonly process: ProcessContext;
   readonly background: Background;
   readonly metrics: AnswerMetrics;
@@ -61,6 +84,121 @@ export function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics 
     counts(counts) {
       waiting.set(counts.waiting);
       inFlight.set(counts.inFlight);
+    },
+  };
+}
+
+/** Work that no call waits for. A sweep repairs its failures. */
+export interface Background {
+  run(name: string, work: () => Promise<unknown>): void;
+}
+
+/** The process stops after the work that has begun. */
+export function createBackground(process: ProcessContext): Background {
+  const underWay = new Set<Promise<unknown>>();
+  process.onStop('work in the background', async () => {
+    while (underWay.size > 0) await Promise.all(underWay);
+  });
+  return {
+    run(name, work) {
+      const running = work()
+        .catch((cause: unknown) => process.logger.warn({ event: 'background_failed', work: name, err: cause }))
+        .finally(() => underWay.delete(running));
+      underWay.add(running);
+    },
+  };
+}
+
+/** The jobs of answers that run apart from others are in a queue of their own. */
+type Queue = { readonly apart: boolean };
+type QueuedKey = JobKey & Queue;
+
+/** An answer that a worker is to begin. */
+export interface Dispatched extends QueuedKey {
+  readonly priority: number;
+  readonly traceparent: string;
+  /** It may share its process with others that have lost one lease. */
+  readonly shared: boolean;
+}
+
+/** A page of the jobs that wait in a queue. */
+export interface JobPage {
+  readonly jobs: readonly QueuedKey[];
+  /** Undefined after the last page. */
+  readonly next: string | undefined;
+}
+
+/** The jobs that tell workers of answers. */
+export interface AnswerJobs {
+  /** Has no effect while Redis is away; the sweep adds missing jobs. */
+  add(answers: readonly Dispatched[]): void;
+  known(answers: readonly Dispatched[]): Promise<boolean[]>;
+  prioritize(answers: readonly Dispatched[]): void;
+  /** Removes jobs that no worker has taken. A sweep removes what is left. */
+  remove(answers: readonly QueuedKey[]): void;
+  /** Removes the jobs before the answers' present ones. */
+  removePrevious(answers: readonly Dispatched[]): void;
+  list(queue: Queue, cursor: string | undefined): Promise<JobPage>;
+}
+
+const jobOf = ({ organizationId, environment, id, dispatches }: JobKey): AnswerJob => ({
+  organizationId,
+  environment,
+  answerId: id,
+  dispatch: dispatches,
+});
+
+const prioritized = (answer: Dispatched) => ({
+  payload: answer.shared ? { ...jobOf(answer), shared: true } : jobOf(answer),
+  priority: Math.max(1, answer.priority),
+});
+
+export function createAnswerJobs({ jobs, apartJobs }: Pick<AnswersServiceDeps, 'jobs' | 'apartJobs'>, background: Background): AnswerJobs {
+  const producerOf = ({ apart }: Queue): Producer<AnswerJob> => (apart ? apartJobs : jobs);
+
+  /** Runs the work for each queue that has jobs of the answers. */
+  function runByQueue<Item extends Queue>(
+    name: string,
+    answers: readonly Item[],
+    work: (producer: Producer<AnswerJob>, ofQueue: readonly Item[]) => Promise<void>,
+  ): void {
+    for (const apart of [false, true]) {
+      const ofQueue = answers.filter((answer) => answer.apart === apart);
+      if (ofQueue.length > 0) background.run(name, () => work(producerOf({ apart }), ofQueue));
+    }
+  }
+
+  const remove = (answers: readonly QueuedKey[]) =>
+    runByQueue('removing jobs', answers, (producer, ofQueue) => producer.remove(ofQueue.map(jobOf)));
+
+  return {
+    add: (answers) =>
+      runByQueue('adding jobs', answers, (producer, ofQueue) =>
+        producer.add(
+          ofQueue.map((answer) =>
+            answer.traceparent === '' ? prioritized(answer) : { ...prioritized(answer), traceparent: answer.traceparent },
+          ),
+        ),
+      ),
+    async known(answers) {
+      const known = new Map<Dispatched, boolean>();
+      for (const apart of [false, true]) {
+        const ofQueue = answers.filter((answer) => answer.apart === apart);
+        if (ofQueue.length === 0) continue;
+        const areKnown = await producerOf({ apart }).known(ofQueue.map(jobOf));
+        for (const [index, answer] of ofQueue.entries()) known.set(answer, areKnown[index] ?? false);
+      }
+      return answers.map((answer) => known.get(answer) ?? false);
+    },
+    prioritize: (answers) => runByQueue('prioritizing jobs', answers, (producer, ofQueue) => producer.prioritize(ofQueue.map(prioritized))),
+    remove,
+    removePrevious: (answers) => remove(answers.map((answer) => ({ ...answer, dispatches: answer.dispatches - 1 }))),
+    async list(queue, cursor) {
+      const { payloads, next } = await producerOf(queue).list(cursor);
+      return {
+        jobs: payloads.map(({ answerId: id, dispatch: dispatches, ...tenant }) => ({ ...tenant, id, dispatches, ...queue })),
+        next,
+      };
     },
   };
 }

@@ -1,13 +1,11 @@
 import { type AnswerMessage, type ErrorCode, errorCodes } from '@agent-service/contracts';
 import { judgeStatement, type Sql } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
+import { type AnswerKey, byKey, firstOfEachKey, nameOf, type TenantKey, timeOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, type Outcome } from './deps.ts';
-import type { Dispatcher } from './dispatch.ts';
-import { timeOf } from './domain/message-id.ts';
-import { type AnswerKey, byKey, firstOfEachKey, nameOf, type TenantKey } from './keys.ts';
-import { toMessage } from './read.ts';
-import { endUncharged, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
-import { findPendingOfAgent, type ReadRow, readAnswers } from './store/read.ts';
+import { dispatchNext, findHeldUpTenants } from './store/dispatch.ts';
+import { type ChargedRow, endUncharged, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
+import { findPendingOfAgent, type QueryRecord, type ReadRow, readAnswers } from './store/read.ts';
 
 const batchItems = 500;
 const maxAnswersOfAgent = 500;
@@ -160,6 +158,30 @@ async function readOne(sql: Sql, key: AnswerKey): Promise<ReadRow | undefined> {
   return row;
 }
 
+interface MessageParts {
+  id: string;
+  conversationId: string;
+  agentId: string;
+  content: string;
+  contentType: string;
+  credits: number;
+  tier: string;
+  createdAt: number;
+  status: string;
+  failure: { code: string; message: string } | null;
+  queries: readonly QueryRecord[];
+}
+
+/** An answer as the message that callers get. */
+export const toMessage = ({ credits, tier, createdAt, queries, ...parts }: MessageParts): AnswerMessage => ({
+  ...parts,
+  role: 'assistant',
+  creditsConsumed: credits,
+  modelUsed: tier,
+  createdAt: new Date(createdAt).toISOString(),
+  queries: queries.map((query) => ({ ...query, tables: [...query.tables] })),
+});
+
 /** An answer that has just ended, with all that its listeners, the log and the metrics need. */
 export interface EndedAnswer extends AnswerKey {
   readonly message: AnswerMessage;
@@ -222,3 +244,48 @@ export function announceEnds({ process: { logger }, replies, notices, metrics, n
     });
   }
 }
+
+const maxTenants = 200;
+const maxRounds = 3;
+
+/** Dispatches waiting answers as others end. */
+export interface Dispatcher {
+  /** Called when answers of these tenants have ended. */
+  dispatchAfterEnds(ended: readonly Pick<ChargedRow, 'organizationId' | 'environment' | 'waiting' | 'inFlight'>[]): void;
+  /** Dispatches what was missed; returns how many tenants it found. */
+  dispatchMissed(): Promise<number>;
+}
+
+export function createDispatcher(deps: AnswersDeps): Dispatcher {
+  const { store, limits, jobs, background, now } = deps;
+  const batcher = createBatcher<TenantKey, void>({ run, maxItems: maxTenants, ...batchOptions<TenantKey>(deps) });
+
+  async function run(tenants: TenantKey[]): Promise<undefined[]> {
+    await dispatch(distinct(tenants));
+    return tenants.map(() => undefined);
+  }
+
+  /** A statement that waited for a line does not see the answers that were accepted while it waited: it runs once more for those. */
+  async function dispatch(tenants: readonly TenantKey[], round = 1): Promise<void> {
+    const rows = await dispatchNext(store.sql, tenants, limits.inFlight, now());
+    jobs.add(rows);
+    const missed = rows.filter((row) => row.missed > 0);
+    if (missed.length > 0 && round < maxRounds) await dispatch(distinct(missed), round + 1);
+  }
+
+  return {
+    dispatchAfterEnds(ended) {
+      const tenants = distinct(ended.filter(({ waiting, inFlight }) => waiting > 0 && inFlight < limits.inFlight));
+      if (tenants.length > 0) background.run('dispatching', () => Promise.all(tenants.map((tenant) => batcher.add(tenant))));
+    },
+    async dispatchMissed() {
+      const tenants = await findHeldUpTenants(store.sql, limits.inFlight, maxTenants);
+      await Promise.all(tenants.map((tenant) => batcher.add(tenant)));
+      return tenants.length;
+    },
+  };
+}
+
+const distinct = (tenants: readonly TenantKey[]): TenantKey[] => [
+  ...new Map(tenants.map((tenant) => [`${tenant.organizationId} ${tenant.environment}`, tenant])).values(),
+];

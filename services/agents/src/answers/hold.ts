@@ -1,7 +1,7 @@
 import { type ErrorCode, isErrorCode, ServiceError } from '@agent-service/contracts';
 import { callByTenant, tenantName } from '@agent-service/work';
+import type { AnswerKey } from '../shared/answer.ts';
 import { type AnswersDeps, callDetached } from './deps.ts';
-import type { AnswerKey } from './keys.ts';
 
 /** Of one try; the client's own limit for a hold is shorter. */
 const limitMs = 1_000;

@@ -1,17 +1,14 @@
 import { checkEnvironment } from '@agent-service/contracts';
 import { createMonthPartitions, type Partitions, type Store, startSweep } from '@agent-service/store';
 import { type HealthyFor, type RetryQueue, redispatchUnbegunWork, retryDue } from '@agent-service/work';
+import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from '../shared/answer.ts';
+import { redispatchOrFail } from './attempts.ts';
 import { type AnswersDeps, callDetached } from './deps.ts';
-import type { Dispatcher } from './dispatch.ts';
-import { doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from './domain/times.ts';
-import { type EndAnswers, failed } from './end.ts';
-import type { AnswerKey } from './keys.ts';
-import { redispatchOrFail } from './leases.ts';
+import { type Dispatcher, type EndAnswers, failed } from './end.ts';
 import type { Releases } from './settle.ts';
 import { removeExpiredKeys } from './store/accept.ts';
-import { type Settlement, takeDueSettlements } from './store/complete.ts';
-import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun, type UnbegunRow } from './store/due.ts';
-import { takeDueReleases } from './store/end.ts';
+import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun, type UnbegunRow } from './store/dispatch.ts';
+import { type Settlement, takeDueReleases, takeDueSettlements } from './store/end.ts';
 import { countAnswers } from './store/read.ts';
 
 const pageRows = 1_000;

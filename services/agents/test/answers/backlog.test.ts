@@ -3,9 +3,9 @@ import { createProcess, processSettings, readConfig } from '@agent-service/runti
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { leaseMs, unbegunMs } from '../../src/answers/domain/times.ts';
-import { createAnswerJobs } from '../../src/answers/jobs.ts';
+import { createAnswerJobs } from '../../src/answers/deps.ts';
 import { processDue, removeStaleJobs, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
+import { leaseMs, unbegunMs } from '../../src/shared/answer.ts';
 import { environment, until, type Wired, wired } from './support/wired.ts';
 
 const backlog = Number(process.env['BACKLOG_ANSWERS'] ?? 50_000);

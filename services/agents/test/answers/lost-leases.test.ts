@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { leaseMs, maxLostLeases, unbegunMs } from '../../src/answers/domain/times.ts';
 import { processDue, retryReleases } from '../../src/answers/sweeps.ts';
+import { leaseMs, maxLostLeases, unbegunMs } from '../../src/shared/answer.ts';
 import { environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
 
 let rig: Wired;

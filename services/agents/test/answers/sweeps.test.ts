@@ -1,11 +1,10 @@
 import { newId } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { timeOf } from '../../src/answers/domain/message-id.ts';
-import { doubtfulMs, keyRetentionMs, leaseMs, unbegunMs } from '../../src/answers/domain/times.ts';
-import { readInSteps } from '../../src/answers/read.ts';
 import { dispatchNext } from '../../src/answers/store/dispatch.ts';
+import { readInSteps } from '../../src/answers/store/read.ts';
 import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
+import { doubtfulMs, keyRetentionMs, leaseMs, timeOf, unbegunMs } from '../../src/shared/answer.ts';
 import { agentId, environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
 
 let rig: Wired;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { keyRetentionMs } from '../../shared/answer.ts';
 import { admit, type Situation } from './admission.ts';
-import { keyRetentionMs } from './times.ts';
 
 const now = 1_000_000_000;
 const limits = { inFlight: 2, waiting: 3 };

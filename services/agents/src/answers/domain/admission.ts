@@ -1,4 +1,4 @@
-import { keyRetentionMs } from './times.ts';
+import { keyRetentionMs } from '../../shared/answer.ts';
 
 /** What decides whether a message is accepted, before its credits are held. */
 export interface Situation {

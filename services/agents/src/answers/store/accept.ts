@@ -1,8 +1,6 @@
 import type { Sql } from '@agent-service/store';
+import { type AnswerKey, type TenantKey, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import type { Situation } from '../domain/admission.ts';
-import { userMessageIdOf } from '../domain/message-id.ts';
-import { unbegunMs } from '../domain/times.ts';
-import type { AnswerKey, TenantKey } from '../keys.ts';
 import {
   afterLines,
   at,

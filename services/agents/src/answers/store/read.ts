@@ -1,6 +1,18 @@
+import { ServiceError } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import type { AnswerKey, TenantKey } from '../keys.ts';
-import { at, type ItemColumns, itemsByKey, keyColumns, milliseconds, sameKey, select, statesFor, toParameter } from './sql.ts';
+import type { AnswerKey, TenantKey } from '../../shared/answer.ts';
+import {
+  type AnswerReading,
+  assistantMessage,
+  type ItemColumns,
+  itemsByKey,
+  milliseconds,
+  readingColumns,
+  sameKey,
+  select,
+  statesFor,
+  toParameter,
+} from './sql.ts';
 
 /** A query that an answer rests on, in the form of the contract. */
 export interface QueryRecord {
@@ -27,11 +39,6 @@ export interface ReadRow extends AnswerKey {
   queries: QueryRecord[] | null;
   createdAt: number;
 }
-
-/** An answer that is to be read, with the time in its id. */
-export type AnswerReading = AnswerKey & { readonly createdAt: number };
-
-export const readingColumns: ItemColumns<AnswerReading> = { ...keyColumns, created_at: ['float8', ({ createdAt }) => createdAt] };
 
 const numberedColumns: ItemColumns<AnswerReading & { n: number }> = { n: ['integer', ({ n }) => n], ...readingColumns };
 
@@ -74,10 +81,6 @@ const ended = select({
   createdAt: milliseconds('m.created_at'),
 });
 
-/** The assistant's message of item `i`, read by its whole key. */
-export const assistantMessage = `
-  select * from messages said where ${sameKey('said', 'i')} and said.created_at = ${at('i.created_at')} and said.role = 'assistant' limit 1`;
-
 // One snapshot of both tables: an answer that ends in the meantime is in one of them and never in none.
 const read = `
   with ${itemsByKey(numberedColumns)}
@@ -111,3 +114,28 @@ export async function countAnswers(sql: Sql): Promise<{ waiting: number; inFligh
 }
 
 export const readStatements = { read, pendingOfAgent, counts };
+
+/** Answers are read with their content, so few at a time. */
+const rowsAStep = 50;
+/** Less than the limit of a message between services. */
+const maxBytes = 6 * 1024 * 1024;
+
+/** Reads answers in steps, and collects what `keep` returns for each that exists. */
+export async function readInSteps<Kept>(sql: Sql, keys: readonly AnswerReading[], keep: (row: ReadRow) => Kept): Promise<Kept[]> {
+  const results: Kept[] = [];
+  for (let first = 0; first < keys.length; first += rowsAStep) {
+    const rows = await readAnswers(sql, keys.slice(first, first + rowsAStep));
+    for (const row of rows) results.push(keep({ ...row, n: row.n + first }));
+  }
+  return results;
+}
+
+/** Reads whole answers. Fails before more than one message can carry is in memory; the caller then asks for fewer. */
+export function readWhole(sql: Sql, keys: readonly AnswerReading[]): Promise<ReadRow[]> {
+  let bytes = 0;
+  return readInSteps(sql, keys, (row) => {
+    bytes += Buffer.byteLength(row.content) + Buffer.byteLength(JSON.stringify(row.queries ?? ''));
+    if (bytes > maxBytes && keys.length > 1) throw new ServiceError('internal', { message: 'The answers are too large for one message.' });
+    return row;
+  });
+}

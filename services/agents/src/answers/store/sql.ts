@@ -1,5 +1,4 @@
-import { type Event, type State, transitions } from '../domain/states.ts';
-import type { AnswerKey, AttemptKey, TenantKey } from '../keys.ts';
+import { type AnswerKey, type AttemptKey, type Event, type State, type TenantKey, transitions } from '../../shared/answer.ts';
 
 /** Milliseconds since 1970 (a parameter, or a column of items) as a timestamp of our columns. */
 export const at = (milliseconds: string): string =>
@@ -105,3 +104,12 @@ export const lockedLines = (condition = ''): string => `
 
 /** Makes a part of a statement wait until all lines are locked. */
 export const afterLines = '(select count(*) from lines) >= 0';
+
+/** An answer that is to be read, with the time in its id. */
+export type AnswerReading = AnswerKey & { readonly createdAt: number };
+
+export const readingColumns: ItemColumns<AnswerReading> = { ...keyColumns, created_at: ['float8', ({ createdAt }) => createdAt] };
+
+/** The assistant's message of item `i`, read by its whole key. */
+export const assistantMessage = `
+  select * from messages said where ${sameKey('said', 'i')} and said.created_at = ${at('i.created_at')} and said.role = 'assistant' limit 1`;

@@ -1,10 +1,7 @@
 import { acceptStatements } from './accept.ts';
-import { beginStatements } from './begin.ts';
-import { completeStatements } from './complete.ts';
-import { dispatchStatements } from './dispatch.ts';
-import { dueStatements } from './due.ts';
-import { endStatements } from './end.ts';
-import { leaseStatements } from './leases.ts';
+import { beginStatements, leaseStatements } from './attempts.ts';
+import { dispatchStatements, dueStatements } from './dispatch.ts';
+import { completeStatements, endStatements } from './end.ts';
 import { readStatements } from './read.ts';
 
 /** All statements of the module, by name. Each is prepared once on a connection. */

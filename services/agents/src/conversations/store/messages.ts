@@ -1,5 +1,5 @@
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
-import { timeOf } from '../../answers/domain/message-id.ts';
+import { timeOf } from '../../shared/answer.ts';
 import type { Tenant } from '../../shared/tenant.ts';
 
 export interface MessageRow {

@@ -4,14 +4,12 @@ import { createProcess, processSettings, readConfig } from '@agent-service/runti
 import { databaseSettings, migrate, openStore, type Sql } from '@agent-service/store';
 import { testDatabase } from '@agent-service/testkit';
 import { z } from 'zod';
-import { type Answers, composeAnswers } from '../../../src/answers/answers.ts';
-import { timeOf } from '../../../src/answers/domain/message-id.ts';
-import type { AnswerKey } from '../../../src/answers/keys.ts';
+import type { AnswersServiceDeps } from '../../../src/answers/deps.ts';
+import { type Answers, composeAnswers } from '../../../src/answers/index.ts';
 import type { Message } from '../../../src/answers/store/accept.ts';
 import type { ReadRow } from '../../../src/answers/store/read.ts';
-import type { SweepDeps } from '../../../src/answers/sweeps.ts';
-import { createMessagePartitions } from '../../../src/answers/sweeps.ts';
-import type { AgentsBase } from '../../../src/base.ts';
+import { createMessagePartitions, type SweepDeps } from '../../../src/answers/sweeps.ts';
+import { type AnswerKey, timeOf } from '../../../src/shared/answer.ts';
 import { migrations } from '../../../src/store/migrations/index.ts';
 import { type ScriptedLedger, scriptedLedger } from './ledger.ts';
 
@@ -24,7 +22,7 @@ export interface Wired {
   /** What the sweeps work with; none runs by itself. */
   readonly deps: SweepDeps;
   readonly sql: Sql;
-  readonly store: AgentsBase['store'];
+  readonly store: AnswersServiceDeps['store'];
   readonly ledger: ScriptedLedger;
   readonly clock: { now: number };
   /** Jobs that were added, in order. */
@@ -43,7 +41,7 @@ export interface Wired {
 }
 
 export interface WiredOptions {
-  limits?: Partial<AgentsBase['limits']>;
+  limits?: Partial<AnswersServiceDeps['limits']>;
   events?: boolean;
 }
 
@@ -95,7 +93,7 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
       now: () => clock.now,
     };
     await createMessagePartitions(store).ensure(clock.now);
-    return { store, ...composeAnswers(context, base as unknown as AgentsBase) };
+    return { store, ...composeAnswers(context, base as unknown as AnswersServiceDeps) };
   });
   const { store, answers, deps } = running.started;
   await addAgent(store.sql, agentId);

@@ -1,9 +1,9 @@
 import type { Sql } from '@agent-service/store';
-import { cutExchange } from '../domain/exchange.ts';
-import { leaseMs, maxLostLeases } from '../domain/times.ts';
-import type { AnswerKey } from '../keys.ts';
+import { type AnswerKey, type AttemptKey, leaseMs, maxLostLeases } from '../../shared/answer.ts';
+import { type RedispatchedRow, redispatched, selectRedispatched } from './dispatch.ts';
 import {
   at,
+  attemptColumns,
   type ItemColumns,
   inLockOrder,
   items,
@@ -180,3 +180,62 @@ export async function loadHistories(sql: Sql, keys: readonly HistoryKey[]): Prom
 }
 
 export const beginStatements = { begin, unended, history };
+
+/** The rows of these attempts. An attempt has a lease only until the deadline. */
+const leased = (event: 'renew' | 'return') => `
+  leased as materialized (
+    select a.organization_id, a.environment, a.id from items i join answers a on ${sameKey('a', 'i')}
+    where a.state in ${statesFor(event)} and a.attempt = i.attempt and a.deadline > ${at('$2')}
+    ${inLockOrder('a')} for update of a)`;
+
+const renew = `
+  with ${itemsByKey(attemptColumns)}, ${leased('renew')}
+  update answers a set due = least(${at(`$2 + ${leaseMs}`)}, a.deadline) from leased l where ${sameKey('a', 'l')}
+  returning a.organization_id as "organizationId", a.environment, a.id, a.attempt`;
+
+/** Renews leases, and returns those that it renewed; the others are lost. An expired lease is renewed while the answer has not been redispatched. */
+export const renewLeases = (sql: Sql, attempts: readonly AttemptKey[], now: number): Promise<AttemptKey[]> =>
+  sql<AttemptKey>(renew, [toParameter(attemptColumns, attempts), now]);
+
+// An attempt that its worker could return did not end its process: lost leases are counted in a row.
+const returnAttempts = `
+  with ${itemsByKey(attemptColumns)}, ${leased('return')}
+  update answers a set ${redispatched('return')}, lost_leases = 0 from leased l where ${sameKey('a', 'l')}
+  returning ${selectRedispatched('a')}`;
+
+/** Takes answers back from a worker that stops. */
+export const returnAnswers = (sql: Sql, attempts: readonly AttemptKey[], now: number): Promise<RedispatchedRow[]> =>
+  sql<RedispatchedRow>(returnAttempts, [toParameter(attemptColumns, attempts), now]);
+
+const loseLeases = `
+  with ${itemsByKey(attemptColumns)}, ${leased('return')}
+  update answers a set ${redispatched('return')}, lost_leases = a.lost_leases + 1 from leased l where ${sameKey('a', 'l')}
+  returning ${selectRedispatched('a')}`;
+
+/** Takes answers from a process that has died. */
+export const takeFromDead = (sql: Sql, attempts: readonly AttemptKey[], now: number): Promise<RedispatchedRow[]> =>
+  sql<RedispatchedRow>(loseLeases, [toParameter(attemptColumns, attempts), now]);
+
+export const leaseStatements = { renew, returnAttempts, loseLeases };
+
+const ellipsis = '…';
+const encoder = new TextEncoder();
+const bytesOf = (text: string): number => Buffer.byteLength(text);
+
+/** The text, or as many of its characters as fit before an ellipsis. */
+export function cut(text: string, maxBytes: number): string {
+  if (bytesOf(text) <= maxBytes) return text;
+  const room = Math.max(0, maxBytes - bytesOf(ellipsis));
+  // The encoder writes only whole characters.
+  const { read } = encoder.encodeInto(text, new Uint8Array(room));
+  return `${text.slice(0, read)}${ellipsis}`;
+}
+
+/** A message and its answer within the limit: the longer one gets the part of the other's half that is not needed. */
+export function cutExchange<Turn extends { readonly content: string }>(turns: readonly Turn[], maxBytes: number): Turn[] {
+  const half = Math.floor(maxBytes / Math.max(1, turns.length));
+  const used = turns.reduce((sum, { content }) => sum + Math.min(half, bytesOf(content)), 0);
+  const longer = turns.filter(({ content }) => bytesOf(content) > half).length;
+  const spare = Math.floor((maxBytes - used) / Math.max(1, longer));
+  return turns.map((turn) => ({ ...turn, content: cut(turn.content, half + (bytesOf(turn.content) > half ? spare : 0)) }));
+}

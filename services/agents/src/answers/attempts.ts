@@ -1,0 +1,144 @@
+import type { ErrorCode } from '@agent-service/contracts';
+import { judgeStatement } from '@agent-service/store';
+import { type Batcher, createBatcher } from '@agent-service/work';
+import {
+  type AnswerKey,
+  type AttemptKey,
+  byKey,
+  clockToleranceMs,
+  firstOfEachKey,
+  maxLostLeases,
+  nameOf,
+  timeOf,
+  userMessageIdOf,
+} from '../shared/answer.ts';
+import { type AnswersDeps, batchOptions } from './deps.ts';
+import { type EndAnswers, failed, failureOf } from './end.ts';
+import {
+  type BegunRow,
+  beginAnswers,
+  type Claim,
+  findUnended,
+  loadHistories,
+  renewLeases,
+  returnAnswers,
+  type Turn,
+  takeFromDead,
+} from './store/attempts.ts';
+import type { RedispatchedRow } from './store/dispatch.ts';
+
+const batchItems = 200;
+
+export type BeginOutcome =
+  | { readonly begun: BegunRow; readonly history: readonly Turn[] }
+  | { readonly refusal: { readonly code: ErrorCode } };
+
+/** Gives answers to workers: each gets one attempt, with everything that it needs. */
+export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<Claim, BeginOutcome> {
+  const { store, now } = deps;
+
+  async function run(claims: Claim[]): Promise<BeginOutcome[]> {
+    // A statement changes a row once: of two claims for one answer only the first runs.
+    const rows = await beginAnswers(store.sql, firstOfEachKey(claims), now());
+    const orphans = rows.filter(({ systemPrompt }) => systemPrompt === null);
+    const begun = byKey(rows.filter(({ systemPrompt }) => systemPrompt !== null));
+    const missing = claims.filter((claim) => begun.get(nameOf(claim))?.claim !== claim.claim);
+    const [histories, unended] = await Promise.all([loadHistoriesOf([...begun.values()]), findNames(missing), endOrphans(orphans)]);
+    return claims.map((claim) => {
+      const row = begun.get(nameOf(claim));
+      if (row?.claim === claim.claim) return { begun: row, history: histories.get(nameOf(row)) ?? [] };
+      return { refusal: { code: unended.has(nameOf(claim)) ? 'attempt_superseded' : 'not_found' } };
+    });
+  }
+
+  const findNames = async (keys: readonly AnswerKey[]): Promise<Set<string>> =>
+    new Set(keys.length === 0 ? [] : (await findUnended(store.sql, keys)).map(nameOf));
+
+  async function loadHistoriesOf(rows: readonly BegunRow[]): Promise<Map<string, Turn[]>> {
+    const continuing = rows.filter(({ continues }) => continues);
+    const histories = await loadHistories(store.sql, continuing.map(toHistoryKey));
+    return new Map(continuing.map((row, index) => [nameOf(row), histories[index] ?? []]));
+  }
+
+  /** The agent was deleted by a process that died before it ended these answers. */
+  async function endOrphans(rows: readonly BegunRow[]): Promise<void> {
+    await endAnswers.end(rows.map((row) => failed(row, failureOf('agent_deleted'))));
+  }
+
+  return createBatcher({ run, maxItems: batchItems, ...batchOptions<Claim>(deps) });
+}
+
+const toHistoryKey = ({ organizationId, environment, id, conversationId }: BegunRow) => ({
+  organizationId,
+  environment,
+  id,
+  conversationId,
+  userMessageId: userMessageIdOf(id),
+  since: startOfConversation(conversationId),
+});
+
+/** The id of a conversation has the time of its first answer; the clocks that made its messages may be a little behind it. */
+const startOfConversation = (id: string) => (timeOf(id.replace(/^conv_/, 'msg_')) ?? 0) - 2 * clockToleranceMs;
+
+const leasesABatch = 1_000;
+
+/** The leases of attempts. Each call is batched with those of other workers. */
+export interface Leases {
+  /** Returns the attempts that still have their leases. */
+  renew(attempts: readonly AttemptKey[]): Promise<AttemptKey[]>;
+  /** Takes attempts back from a worker that stops. */
+  return(attempts: readonly AttemptKey[]): Promise<void>;
+  /** Takes attempts from a process that has died. */
+  lose(attempts: readonly AttemptKey[]): Promise<void>;
+}
+
+export function createLeases(deps: AnswersDeps, endAnswers: EndAnswers): Leases {
+  const { store, metrics, jobs, now } = deps;
+  const createLeaseBatcher = <Outcome>(run: (attempts: AttemptKey[]) => Promise<Outcome[]>) =>
+    createBatcher<AttemptKey, Outcome>({ run, maxItems: leasesABatch, ...batchOptions<AttemptKey>(deps) });
+
+  const renewals = createLeaseBatcher(async (attempts) => {
+    const renewed = byKey(await renewLeases(store.sql, attempts, now()));
+    return attempts.map((attempt) => renewed.get(nameOf(attempt))?.attempt === attempt.attempt);
+  });
+  const returns = createLeaseBatcher(async (attempts) => {
+    const rows = await returnAnswers(store.sql, attempts, now());
+    if (rows.length > 0) metrics.redispatched('returned', rows.length);
+    jobs.add(rows);
+    return attempts.map(() => undefined);
+  });
+  const losses = createLeaseBatcher(async (attempts) => {
+    await redispatchOrFail(deps, endAnswers, await takeFromDead(store.sql, attempts, now()), 'died');
+    return attempts.map(() => undefined);
+  });
+
+  return {
+    async renew(attempts) {
+      const outcomes = await Promise.allSettled(attempts.map((attempt) => renewals.add(attempt)));
+      const away = outcomes.find((outcome) => outcome.status === 'rejected' && judgeStatement(outcome.reason) === 'all');
+      if (away?.status === 'rejected') throw away.reason;
+      // A lease whose row was locked is not lost: the worker renews it again.
+      return attempts.filter((_, index) => outcomes[index]?.status === 'rejected' || outcomes[index]?.value);
+    },
+    async return(attempts) {
+      await Promise.all(attempts.map((attempt) => returns.add(attempt)));
+    },
+    async lose(attempts) {
+      await Promise.all(attempts.map((attempt) => losses.add(attempt)));
+    },
+  };
+}
+
+/** Adds jobs for answers that have lost a lease, and fails those that have lost too many in a row. */
+export async function redispatchOrFail(
+  { metrics, jobs }: Pick<AnswersDeps, 'metrics' | 'jobs'>,
+  endAnswers: EndAnswers,
+  answers: readonly RedispatchedRow[],
+  reason: 'lease' | 'died',
+): Promise<void> {
+  const redispatched = answers.filter(({ lostLeases }) => lostLeases < maxLostLeases);
+  if (redispatched.length > 0) metrics.redispatched(reason, redispatched.length);
+  jobs.add(redispatched);
+  const abandoned = answers.filter(({ lostLeases }) => lostLeases >= maxLostLeases);
+  await endAnswers.end(abandoned.map((key) => failed(key, failureOf('answer_abandoned'))));
+}

@@ -1,0 +1,54 @@
+import type { ProcessContext } from '@agent-service/runtime';
+import { createSlowTenants, HealthyFor } from '@agent-service/work';
+import { Acceptance } from './accept.ts';
+import { createBegin, createLeases } from './attempts.ts';
+import { type AnswersDeps, type AnswersServiceDeps, createAnswerJobs, createAnswerMetrics, createBackground } from './deps.ts';
+import { createDispatcher, EndAnswers } from './end.ts';
+import type { Answers } from './rpc.ts';
+import { createComplete, createReleases, createSettlements, failAttempts } from './settle.ts';
+import { readWhole } from './store/read.ts';
+import { type SweepDeps, startAnswerSweeps } from './sweeps.ts';
+
+export type { AnswersServiceDeps } from './deps.ts';
+export { type Answers, answerMethods } from './rpc.ts';
+
+/** Batches of slow tenants that a process runs at once: as many of its database connections as they may keep busy. */
+const permitsOfSlowTenants = 3;
+
+export async function createAnswers(process: ProcessContext, base: AnswersServiceDeps): Promise<Answers> {
+  const { answers, deps } = composeAnswers(process, base);
+  await startAnswerSweeps(deps);
+  return answers;
+}
+
+/** Composes the module without its sweeps. */
+export function composeAnswers(process: ProcessContext, base: AnswersServiceDeps): { answers: Answers; deps: SweepDeps } {
+  const background = createBackground(process);
+  const deps: AnswersDeps = {
+    ...base,
+    process,
+    background,
+    metrics: createAnswerMetrics(process),
+    jobs: createAnswerJobs(base, background),
+    slowTenants: createSlowTenants({ permits: permitsOfSlowTenants }),
+  };
+  const dispatcher = createDispatcher(deps);
+  const releases = createReleases(deps);
+  const endAnswers = new EndAnswers(deps, dispatcher, (keys) => releases.queue.add(keys));
+  const settlements = createSettlements(deps, dispatcher, endAnswers);
+  const acceptance = new Acceptance(deps, releases);
+  const begins = createBegin(deps, endAnswers);
+  const completions = createComplete(deps, settlements);
+  const answers: Answers = {
+    accept: (message) => acceptance.accept(message),
+    begin: (claim) => begins.add(claim),
+    leases: createLeases(deps, endAnswers),
+    complete: (result) => completions.add(result),
+    fail: (attempts) => failAttempts(deps, endAnswers, attempts),
+    cancel: ({ sql }, key, owner) => endAnswers.cancel(sql, key, owner),
+    read: (keys) => readWhole(base.store.sql, keys),
+    failAnswersOfAgent: ({ sql }, { organizationId, environment }, agentId) =>
+      endAnswers.failAnswersOfAgent(sql, { organizationId, environment }, agentId),
+  };
+  return { answers, deps: { ...deps, dispatcher, endAnswers, settlements, releases, healthyFor: new HealthyFor() } };
+}

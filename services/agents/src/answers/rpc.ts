@@ -1,0 +1,298 @@
+import {
+  type AnswerMessage,
+  type Call,
+  callers,
+  checkEnvironment,
+  checkId,
+  checkItems,
+  type RpcOf,
+  ServiceError,
+  services,
+} from '@agent-service/contracts';
+import { once, type Sql } from '@agent-service/store';
+import { type AnswerKey, checkAttempt, checkKey, clockToleranceMs, keyMessage, nameOf, type TenantKey, timeOf } from '../shared/answer.ts';
+import type { StartOutcome } from './accept.ts';
+import type { BeginOutcome, Leases } from './attempts.ts';
+import type { AnswersServiceDeps } from './deps.ts';
+import { type Cancellation, toMessage } from './end.ts';
+import type { Refusal } from './hold.ts';
+import type { EndRefusal, FailedAttempt } from './settle.ts';
+import type { Message } from './store/accept.ts';
+import type { Claim } from './store/attempts.ts';
+import type { Result } from './store/end.ts';
+import type { ReadRow } from './store/read.ts';
+import type { AnswerReading } from './store/sql.ts';
+
+/** The life of answers, from acceptance until they are settled or released. */
+export interface Answers {
+  accept(message: Message): Promise<StartOutcome>;
+  begin(claim: Claim): Promise<BeginOutcome>;
+  readonly leases: Leases;
+  complete(result: Result): Promise<EndRefusal>;
+  fail(attempts: readonly FailedAttempt[]): Promise<EndRefusal[]>;
+  /** Cancels an answer of this user with this agent that has no result yet, within the transaction. */
+  cancel(transaction: { readonly sql: Sql }, key: AnswerKey, owner: { agentId: string; userId: string }): Promise<Cancellation | undefined>;
+  read(keys: readonly AnswerReading[]): Promise<ReadRow[]>;
+  /**
+   * Fails the pending answers of an agent within the transaction that deletes it, after the agent's row is locked. The function that
+   * it returns has to be called after the commit.
+   */
+  failAnswersOfAgent(transaction: { readonly sql: Sql }, tenant: TenantKey, agentId: string): Promise<() => void>;
+}
+
+interface MethodsDeps extends Pick<AnswersServiceDeps, 'store' | 'now'> {
+  readonly answers: Answers;
+}
+
+/** The methods of the contract that are about answers. */
+export const answerMethods = (deps: MethodsDeps) => ({
+  beginAnswer: beginAnswer(deps),
+  cancelAnswer: cancelAnswer(deps),
+  completeAnswer: completeAnswer(deps),
+  failAnswer: failAnswer(deps),
+  readAnswers: readAnswers(deps),
+  renewLeases: renewLeases(deps),
+  returnAnswers: returnAnswers(deps),
+  startAnswer: startAnswer(deps),
+});
+
+const maxTextLength = 128 * 1024;
+
+export const startAnswer = ({ answers, now }: MethodsDeps): RpcOf<'agents', 'startAnswer'> => ({
+  allow: services('gateway'),
+  async handle({ items }, call) {
+    checkItems(items);
+    const outcomes = await runEach(items, (item) => answers.accept(toReceivedMessage(item, now(), call)));
+    return { results: outcomes.map((outcome) => ('code' in outcome ? { refusal: refusalMessage(outcome) } : toStartResult(outcome))) };
+  },
+});
+
+type StartItem = Parameters<RpcOf<'agents', 'startAnswer'>['handle']>[0]['items'][number];
+
+const toStartResult = (outcome: StartOutcome) =>
+  'refusal' in outcome
+    ? { refusal: refusalMessage(outcome.refusal) }
+    : {
+        started: {
+          answerId: outcome.started.answerId,
+          conversationId: outcome.started.conversationId,
+          createdAt: new Date(outcome.started.createdAt).toISOString(),
+          deadlineMs: outcome.started.deadline,
+          model: outcome.started.tier,
+          attached: outcome.started.attached,
+        },
+      };
+
+/** When the caller gets a timeout: each message has its own time left beside that of the call. */
+const expiryOf = ({ timeLeftMs }: Pick<StartItem, 'timeLeftMs'>, call: Call) =>
+  Math.min(call.expiresAt, timeLeftMs > 0 ? performance.now() + timeLeftMs : Number.POSITIVE_INFINITY);
+
+function toReceivedMessage({ principal, ...item }: StartItem, now: number, call: Call): Message {
+  // The gateway has checked this before.
+  if (!principal?.scopes.includes('agents:chat')) throw new ServiceError('insufficient_scope');
+  const { signal } = call;
+  return {
+    organizationId: checkId(principal.organizationId, 'organization_id'),
+    environment: checkEnvironment(principal.environment),
+    userId: checkId(principal.userId, 'user_id'),
+    id: item.answerId,
+    acceptedAt: checkTime(item.answerId, now),
+    agentId: checkId(item.agentId, 'agent_id'),
+    conversationId: item.conversationId === '' ? '' : checkId(item.conversationId, 'conversation_id'),
+    text: checkText(item.message, 'message'),
+    contextJson: checkText(item.contextJson, 'context', 0),
+    replyChannel: checkText(item.replyChannel, 'reply_channel', 0),
+    stream: item.stream,
+    idempotencyScope: checkText(item.idempotencyScope, 'idempotency_scope', 0),
+    idempotencyFingerprint: checkText(item.idempotencyFingerprint, 'idempotency_fingerprint', 0),
+    requestId: checkText(item.requestId, 'request_id', 0),
+    traceparent: checkText(item.traceparent, 'traceparent', 0),
+    callerExpiresAt: expiryOf(item, call),
+    isCallerGone: () => signal.aborted,
+  };
+}
+
+/** The id has the time of the request, and the answer's deadline counts from then. */
+function checkTime(answerId: string, now: number): number {
+  const time = timeOf(answerId);
+  if (time === undefined)
+    throw new ServiceError('invalid_request', { message: 'answer_id must be the id of a message.', param: 'answer_id' });
+  // The clock of the gateway that made it, or ours, is wrong. The caller cannot do anything about it.
+  if (Math.abs(time - now) > clockToleranceMs) throw new ServiceError('unavailable');
+  return time;
+}
+
+/** A text that PostgreSQL cannot store would fail the whole batch. */
+function checkText(text: string, param: string, minLength = 1): string {
+  if (text.length >= minLength && text.length <= maxTextLength && !text.includes('\0') && text.isWellFormed()) return text;
+  throw new ServiceError('invalid_request', { message: `${param} is empty, too long or not plain text.`, param });
+}
+
+const readAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'readAnswers'> => ({
+  allow: services('gateway'),
+  async handle({ items }) {
+    checkItems(items);
+    const rows = await answers.read(items.map(checkKey).map((key) => ({ ...key, createdAt: timeOf(key.id) ?? 0 })));
+    const rowOf = new Map(rows.map((row) => [row.n, row]));
+    return {
+      results: items.map((_, n) => {
+        const row = rowOf.get(n);
+        return row ? { message: rowMessage(row), attempt: row.attempt } : {};
+      }),
+    };
+  },
+});
+
+const cancelAnswer = ({ answers, store }: MethodsDeps): RpcOf<'agents', 'cancelAnswer'> => ({
+  allow: callers({ scope: 'agents:chat' }),
+  async handle({ agentId, messageId }, call) {
+    const { organizationId, environment, userId } = call.tenant;
+    const onCommit: (() => void)[] = [];
+    const response = await once(store, call, async (transaction) => {
+      const cancellation = await answers.cancel(transaction, { organizationId, environment, id: messageId }, { agentId, userId });
+      if (!cancellation) throw new ServiceError('not_found');
+      onCommit.push(cancellation.onCommit);
+      return { message: rowMessage(cancellation.row) };
+    });
+    for (const follow of onCommit) follow();
+    return response;
+  },
+});
+
+const beginAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'beginAnswer'> => ({
+  allow: services('answer-worker'),
+  async handle({ items, workerChannel }) {
+    checkItems(items);
+    const outcomes = await runEach(items, async ({ answer, claim, apart, shared }) =>
+      answers.begin({
+        ...checkKey(answer),
+        claim: checkId(claim, 'claim'),
+        apart,
+        shared,
+        workerChannel: checkId(workerChannel, 'worker_channel'),
+      }),
+    );
+    return { results: outcomes.map((outcome) => ('code' in outcome ? { refusal: refusalMessage(outcome) } : toBeginResult(outcome))) };
+  },
+});
+
+function toBeginResult(outcome: BeginOutcome) {
+  if ('refusal' in outcome) return { refusal: refusalMessage(outcome.refusal) };
+  const { begun, history } = outcome;
+  return {
+    begun: {
+      attempt: begun.attempt,
+      deadlineMs: begun.deadline,
+      agentId: begun.agentId,
+      conversationId: begun.conversationId,
+      userId: begun.userId,
+      model: begun.tier,
+      systemPrompt: begun.systemPrompt ?? '',
+      dataScope: { tables: begun.tables ?? [], readOnly: begun.readOnly ?? true },
+      outputPreferences: { defaultFormat: begun.defaultFormat ?? '', chartEnabled: begun.chartEnabled ?? false },
+      message: begun.message,
+      contextJson: begun.contextJson,
+      history: [...history],
+      replyChannels: begun.replyChannels,
+      stream: begun.stream,
+      requestId: begun.requestId,
+      traceparent: begun.traceparent,
+      changedBefore: begun.changedBefore,
+      sourceVersion: begun.sourceVersion,
+    },
+  };
+}
+
+const renewLeases = ({ answers }: MethodsDeps): RpcOf<'agents', 'renewLeases'> => ({
+  allow: services('answer-worker'),
+  async handle({ answers: items }) {
+    checkItems(items);
+    const attempts = items.map(checkAttempt);
+    const renewed = new Map((await answers.leases.renew(attempts)).map((attempt) => [nameOf(attempt), attempt.attempt]));
+    const lost = attempts.filter((attempt) => renewed.get(nameOf(attempt)) !== attempt.attempt);
+    return { lost: lost.map((key) => ({ answer: keyMessage(key), attempt: key.attempt })) };
+  },
+});
+
+const returnAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'returnAnswers'> => ({
+  allow: services('answer-worker'),
+  async handle({ answers: items, processDied }) {
+    checkItems(items);
+    const attempts = items.map(checkAttempt);
+    await (processDied ? answers.leases.lose(attempts) : answers.leases.return(attempts));
+    return {};
+  },
+});
+
+export const completeAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'completeAnswer'> => ({
+  allow: services('answer-worker'),
+  async handle({ items }) {
+    checkItems(items);
+    const outcomes = await runEach(items, async (item) => answers.complete(toCompletedResult(item)));
+    return { results: outcomes.map((refusal) => (refusal ? { refusal: refusalMessage(refusal) } : {})) };
+  },
+});
+
+type CompleteItem = Parameters<RpcOf<'agents', 'completeAnswer'>['handle']>[0]['items'][number];
+
+function toCompletedResult({ answer, content, contentType, inputTokens, outputTokens, queries }: CompleteItem): Result {
+  return {
+    ...checkAttempt(answer),
+    content: toStorable(content),
+    contentType: contentType === 'text' ? 'text' : 'markdown',
+    inputTokens: Math.max(0, inputTokens),
+    outputTokens: Math.max(0, outputTokens),
+    queries: queries.map(({ statement, tables, rows, durationMs }) => ({
+      statement: toStorable(statement),
+      tables: tables.map(toStorable),
+      rows,
+      durationMs,
+    })),
+  };
+}
+
+/** Replaces what PostgreSQL cannot store. */
+const toStorable = (text: string) => text.toWellFormed().replaceAll('\0', '\ufffd');
+
+const failAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'failAnswer'> => ({
+  allow: services('answer-worker'),
+  async handle({ items }) {
+    checkItems(items);
+    const refusals = await answers.fail(items.map(({ answer, failure }) => ({ ...checkAttempt(answer), failure })));
+    return { results: refusals.map((refusal) => (refusal ? { refusal: refusalMessage(refusal) } : {})) };
+  },
+});
+
+/** Runs every item by itself, in order: one that fails does not fail the others. */
+function runEach<Item, Outcome>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<Outcome>,
+): Promise<(Outcome | Pick<Refusal, 'code'>)[]> {
+  return Promise.all(
+    items.map(async (item) => {
+      try {
+        return await run(item);
+      } catch (cause) {
+        return { code: ServiceError.from(cause).code };
+      }
+    }),
+  );
+}
+
+const refusalMessage = ({ code, required, available }: Refusal) => ({ code, required: required ?? 0, available: available ?? 0 });
+
+/** An answer that was read, as the message that callers get. */
+const rowMessage = ({ failureCode, failureMessage, queries, ...row }: ReadRow): AnswerMessage =>
+  toMessage({
+    id: row.id,
+    conversationId: row.conversationId,
+    agentId: row.agentId,
+    content: row.content,
+    contentType: row.contentType,
+    credits: row.credits,
+    tier: row.tier,
+    createdAt: row.createdAt,
+    status: row.status,
+    failure: failureCode === '' ? null : { code: failureCode, message: failureMessage },
+    queries: queries ?? [],
+  });
