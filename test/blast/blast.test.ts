@@ -1,16 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { summarize } from '@agent-service/testkit';
+import { summarize, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { faultyReplicas } from './faulty-replicas.ts';
 import { hostileCallers } from './hostile-callers.ts';
-import type { Misbehaviour } from './misbehaviour.ts';
 import { type SteadyResult, startSteadyTraffic } from './steady-traffic.ts';
 import { type BlastWorld, startBlastWorld, steadyContent } from './world.ts';
 
 /** BLAST=long: as long as the faults that were seen, and with the figures that are promised, on a machine of its own. */
 const isLong = process.env['BLAST'] === 'long';
-const durationMs = isLong ? 14_000 : 2_500;
+const durationMs = isLong ? 14_000 : 2_000;
 const perSecond = 15;
 const acceptedWithinMs = 1_500;
 const answeredWithinMs = 60_000;
@@ -55,7 +54,7 @@ async function untilAnswered(messageIds: readonly string[]): Promise<string[]> {
   }
 }
 
-const misbehaviours: readonly Misbehaviour[] = [...hostileCallers, ...faultyReplicas];
+const misbehaviours = [...hostileCallers, ...faultyReplicas].filter(({ coveredBy }) => isLong || coveredBy === undefined);
 
 describe.each(misbehaviours.map((one) => [one.name, one] as const))('%s', (_name, misbehaviour) => {
   test('and the other tenant does not notice', async () => {
@@ -72,9 +71,21 @@ describe.each(misbehaviours.map((one) => [one.name, one] as const))('%s', (_name
   }, 180_000);
 });
 
+/** The steady tenant's answers, waiting answers and holds that are not finished. */
+async function unfinished(client: Client): Promise<number> {
+  const { rows } = await client.query<{ left: string }>(
+    `select (select count(*) from agents.answers where organization_id = $1)
+          + (select coalesce(sum(waiting + in_flight), 0) from agents.answer_lines where organization_id = $1)
+          + (select count(*) from credits.holds where organization_id = $1 and state = 'open') as left`,
+    [world.steady.organizationId],
+  );
+  return Number(rows[0]?.left);
+}
+
 test('every message of the other tenant was charged once, and ledger and audit log are whole', async () => {
   const client = new Client({ connectionString: world.databaseUrl });
   await client.connect();
+  await until('no answer and no hold of the other tenant is left', async () => (await unfinished(client)) === 0, answeredWithinMs);
   const { rows } = await client.query<{ count: string; conversations: string }>(
     'select count(*), count(distinct conversation_id) as conversations from credits.usage_records where organization_id = $1',
     [world.steady.organizationId],

@@ -3,6 +3,8 @@ import type { BlastWorld } from './world.ts';
 /** One way in which a tenant, a replica, a clock or a statement goes wrong. */
 export interface Misbehaviour {
   readonly name: string;
+  /** The suite whose short form has the same fault, which the short form of this one therefore leaves out. */
+  readonly coveredBy?: string;
   /** Goes wrong for about this long, and leaves the system as it was. */
   run(world: BlastWorld, durationMs: number): Promise<void>;
 }

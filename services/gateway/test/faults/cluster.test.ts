@@ -5,7 +5,8 @@ import { expectNothingLost } from './expectations.ts';
 import { startLoad } from './load.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
-const callers = 30;
+/** FAULTS=long: as many callers as one processor serves. */
+const callers = process.env['FAULTS'] === 'long' ? 30 : 8;
 
 let cluster: TestRedisCluster;
 let world: FaultyWorld;

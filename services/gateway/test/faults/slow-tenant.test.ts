@@ -6,7 +6,7 @@ import { type Organization, startWorld, type World } from '../system/world.ts';
 
 /** FAULTS=long: 10 s of every fault, and the figure that is promised, 300 ms above calm, on a machine of its own. */
 const long = process.env['FAULTS'] === 'long';
-const faultMs = long ? 10_000 : 4_000;
+const faultMs = long ? 10_000 : 3_000;
 const everyMs = 1_000 / 15;
 const addedMs = 300;
 
