@@ -59,7 +59,8 @@ export function keepSubscribed(process: ProcessContext, redis: RedisConnections,
       const subscriber = redis.dedicated('subscriber');
       stop.signal.onabort = () => subscriber.disconnect();
       const reason = await receiveUntilEnd(subscriber);
-      subscriber.disconnect();
+      // A disconnect after the end starts a timer that nothing clears.
+      if (subscriber.status !== 'end') subscriber.disconnect();
       if (stop.signal.aborted) return;
       failures = isSubscribed ? 1 : failures + 1;
       isSubscribed = false;
