@@ -1,7 +1,7 @@
 import { type Catalog, type CatalogTable, resolveScope } from '@agent-service/business-data';
 import { passGates } from '@agent-service/business-data/gates/pass-gates';
 import { describe as describeTable, formatRows, listed } from '@agent-service/business-data/results';
-import { checkPropertyAsync } from '@agent-service/testkit/properties';
+import { anyCharacter, checkPropertyAsync } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Output } from '../src/answer/presentation.ts';
@@ -163,7 +163,7 @@ const spoken =
   );
 const word = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...spoken) },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
+  { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 12 }) },
 );
 const phrase = fc.constantFrom(
   ...`how many orders|how many customers ordered|how many distinct customers have orders|total of orders|median total of orders|average total of orders
@@ -207,7 +207,7 @@ test('whatever is asked, it answers, and nothing that it asks of the data is ref
 
 test('without tools it says so, whatever is asked', async () => {
   await checkPropertyAsync(
-    fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 300 }), async (message) => {
+    fc.asyncProperty(fc.string({ unit: anyCharacter, maxLength: 300 }), async (message) => {
       expect(await askBuiltIn(message, {})).toBe(
         `No business data is connected to this agent, so there is nothing to look up.\n\n${signature}`,
       );

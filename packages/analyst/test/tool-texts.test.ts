@@ -1,5 +1,5 @@
 import { formatRows } from '@agent-service/business-data/results';
-import { checkProperty } from '@agent-service/testkit/properties';
+import { anyCharacter, checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readDescription, readRows, readTableList, schemaOf } from '../src/tools.ts';
@@ -7,7 +7,7 @@ import { readDescription, readRows, readTableList, schemaOf } from '../src/tools
 // A text that says NULL can not be told from none; the tool writes both the same.
 const cell = fc.option(
   fc
-    .oneof(fc.string({ unit: 'binary', maxLength: 30 }), fc.constantFrom('|', ' | ', '\\', '\\n', '\n', '(1 row)', ''))
+    .oneof(fc.string({ unit: anyCharacter, maxLength: 30 }), fc.constantFrom('|', ' | ', '\\', '\\n', '\n', '(1 row)', ''))
     .filter((text) => text !== 'NULL'),
 );
 const rows = fc
@@ -36,7 +36,7 @@ test.each(['The data source does not answer.', '', 'no (tables', 'nothing here']
 
 test('any text is read without a failure', () => {
   const line = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.string({ unit: anyCharacter, maxLength: 20 }),
     fc.constantFrom('- "a', '- a: integer', '(a) refers to ', '"x"(a, ', 'a(b)', '\n'),
   );
   const text = fc.array(line, { maxLength: 8 }).map((lines) => lines.join(''));

@@ -1,4 +1,4 @@
-import { checkProperty } from '@agent-service/testkit/properties';
+import { anyCharacter, checkProperty } from '@agent-service/testkit/properties';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import { buildPrompt, cleanText, fitHistory, messageTokens, textCleaner } from '
 
 const turn = fc.record({
   role: fc.constantFrom('user' as const, 'assistant' as const),
-  content: fc.string({ unit: 'binary', maxLength: 60 }),
+  content: fc.string({ unit: anyCharacter, maxLength: 60 }),
 });
 const history = fc.array(turn, { maxLength: 30 });
 const tokensOf = (turns: readonly Turn[]) => turns.reduce((sum, { content }) => sum + messageTokens(content), 0);
@@ -48,7 +48,7 @@ function textOf(message: LanguageModelV4Message | undefined): string {
 }
 
 describe('the prompt', () => {
-  const text = fc.string({ unit: 'binary', maxLength: 200 });
+  const text = fc.string({ unit: anyCharacter, maxLength: 200 });
   const output = fc.constant({ format: 'markdown', charts: false } as const);
 
   test('always keeps instructions, data and the newest message, and apart from each other', () => {

@@ -11,7 +11,6 @@ export {
   type ReceiverScript,
   receiver,
 } from './http/receiver.ts';
-export { junk, mutatedValues, type Schema, validValues } from './http/schema-arbitrary.ts';
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
 export { testFolder } from './infrastructure/run-folder.ts';
 export { machineEnvironment } from './infrastructure/settings.ts';

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { anyCharacter } from '@agent-service/testkit/properties';
 import fc from 'fast-check';
 import { changeIn, detailOf, keysOf, maxKeysLength, maxQueries, maxStatementLength, type QueryRecord, withQuery } from './step-records.ts';
 
@@ -68,7 +69,7 @@ test('any input of a model has keys or none', () => {
 });
 
 const query = fc.record({
-  statement: fc.string({ unit: 'binary', maxLength: maxStatementLength + 100 }),
+  statement: fc.string({ unit: anyCharacter, maxLength: maxStatementLength + 100 }),
   tables: fc.array(fc.string()),
   rows: fc.nat(),
   durationMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
