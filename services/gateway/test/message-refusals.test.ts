@@ -1,0 +1,108 @@
+import type { ErrorCode } from '@agent-service/contracts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { expectError } from './support/envelope.ts';
+import { ask } from './support/http.ts';
+import { type MessageWorld, never, path, startMessageWorld, token } from './support/message-world.ts';
+import { until } from './support/until.ts';
+
+let world: MessageWorld;
+beforeAll(async () => {
+  world = await startMessageWorld();
+});
+afterAll(() => world?.stop());
+afterEach(() => world.reset());
+
+describe('a message that is refused', () => {
+  test.each<[ErrorCode, number]>([
+    ['not_found', 404],
+    ['agent_not_active', 409],
+    ['conversation_busy', 409],
+    ['idempotency_in_progress', 409],
+    ['idempotency_key_reused', 422],
+    ['invalid_request', 400],
+  ])('as %s is a %i', async (code, status) => {
+    world.peer.agents.start = () => ({ refusal: { code } });
+    expectError(await world.post(), status, code);
+  });
+
+  test.each(['credits_exhausted', 'user_limit_reached'] as const)(
+    'as %s is a 402 that says what was needed and what there is',
+    async (code) => {
+      world.peer.agents.start = () => ({ refusal: { code, required: 4, available: 3 } });
+      const answer = await world.post();
+      expectError(answer, 402, code);
+      expect(answer.body.error.details).toEqual({ required: 4, available: 3 });
+    },
+  );
+
+  test.each<[ErrorCode, number]>([
+    ['too_many_waiting', 429],
+    ['unavailable', 503],
+    ['deadline_exceeded', 503],
+  ])('as %s is a %i that says when to come back', async (code, status) => {
+    world.peer.agents.start = () => ({ refusal: { code } });
+    const answer = await world.post();
+    expectError(answer, status, code);
+    expect(answer.headers.get('retry-after')).toBe('1');
+  });
+
+  test('spoils no other of its batch', async () => {
+    world.answering();
+    const accept = world.peer.agents.start;
+    world.peer.agents.start = (item) => (item.message === 'bad' ? { refusal: { code: 'agent_not_active' } } : accept(item));
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => world.post({ message: index % 3 === 0 ? 'bad' : 'good' })));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map((_, index) => (index % 3 === 0 ? 409 : 200)));
+  });
+
+  test('with agents away is a 503 that says when to come back', async () => {
+    await world.peer.stopAgents();
+    try {
+      const answer = await world.post();
+      expectError(answer, 503, 'unavailable');
+      expect(answer.headers.get('retry-after')).toBe('1');
+    } finally {
+      await world.peer.startAgents();
+    }
+    await until(async () => (await ask(world.gateways[0].url, '/readyz')).status === 200);
+  });
+
+  const nested = (depth: number): object => (depth === 1 ? {} : { a: nested(depth - 1) });
+  const contextOf = (bytes: number) => ({ a: 'x'.repeat(bytes - '{"a":""}'.length) });
+  test.each([
+    ['message', {}],
+    ['message', { message: '' }],
+    ['message', { message: 'x'.repeat(32_001) }],
+    ['message', { message: 'a\0' }],
+    ['message', { message: ['a'] }],
+    ['message', { message: null }],
+    ['conversation_id', { message: 'x', conversation_id: '' }],
+    ['conversation_id', { message: 'x', conversation_id: null }],
+    ['context', { message: 'x', context: 'page' }],
+    ['context', { message: 'x', context: [] }],
+    ['context', { message: 'x', context: nested(6) }],
+    ['context', { message: 'x', context: { a: [[[[[]]]]] } }],
+    ['context', { message: 'x', context: contextOf(16_385) }],
+    ['context.a', { message: 'x', context: { a: '\ud800' } }],
+    ['stream', { message: 'x', stream: true }],
+  ])('for a bad %s is a 400: %#', async (param, json) => {
+    world.peer.agents.start = never;
+    const answer = await world.post(json);
+    expectError(answer, 400, 'invalid_request');
+    expect(answer.body.error.param).toBe(param);
+  });
+
+  test.each(['{"n":1e999}', '{"a":[{"b":-1e999}]}'])('for numbers that no JSON can hold is a 400: %s', async (context) => {
+    world.peer.agents.start = never;
+    const headers = { 'content-type': 'application/json' };
+    const body = `{"message":"x","context":${context}}`;
+    const answer = await ask(world.gateways[0].url, path, { method: 'POST', token, headers, body });
+    expectError(answer, 400, 'invalid_request');
+    expect(answer.body.error.param).toBe('context');
+  });
+
+  test('goes through at the limits', async () => {
+    world.answering();
+    expect((await world.post({ message: '\u{1F600}'.repeat(32_000), context: nested(5) })).status).toBe(200);
+    expect((await world.post({ message: 'x', context: contextOf(16_384) })).status).toBe(200);
+  });
+});
