@@ -1,5 +1,5 @@
-import { expect, test } from '@jest/globals';
 import { anyCharacter } from '@agent-service/testkit/properties';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { changeIn, detailOf, keysOf, maxKeysLength, maxQueries, maxStatementLength, type QueryRecord, withQuery } from './step-records.ts';
 
