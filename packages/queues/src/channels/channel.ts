@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ProcessContext } from '@agent-service/runtime';
+import { sleep } from '@agent-service/work';
+import type { Redis } from 'ioredis';
 import { queueMetrics } from '../jobs/metrics.ts';
+import { reconnectPause } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
 import { publishAll } from './publisher.ts';
 import { createGapDetector, type Parcel } from './sequence.ts';
-import { keepSubscribed } from './subscription.ts';
 
 interface Channel {
   readonly name: string;
@@ -52,4 +54,114 @@ export async function openChannel<Message>(
       return subscription.isSubscribed ? lastGapAt : process.clock.now();
     },
   };
+}
+
+interface Subscription {
+  /** Messages arrive now, as far as is known. */
+  readonly isSubscribed: boolean;
+  /** Waits for the first subscription, at most this long. */
+  first(limitMs: number): Promise<void>;
+}
+
+interface SubscriptionOptions {
+  readonly name: string;
+  readonly receive: (text: string) => void;
+  /** Sends an empty message to this channel. */
+  readonly beat: () => Promise<unknown>;
+  /** Called when messages may have been lost until now. */
+  readonly onGap: () => void;
+}
+
+const beatEveryMs = 1_000;
+const maxMissedBeats = 4;
+
+/**
+ * Stays subscribed. Each second the channel sends itself an empty message: this detects a connection that ended silently and a node
+ * that the others no longer reach, and another connection is opened.
+ */
+function keepSubscribed(process: ProcessContext, redis: RedisConnections, options: SubscriptionOptions): Subscription {
+  const stop = new AbortController();
+  const first = Promise.withResolvers<void>();
+  let isSubscribed = false;
+  let hasStarted = false;
+
+  /** Resolves with the reason of the connection's end. */
+  async function receiveUntilEnd(subscriber: Redis): Promise<unknown> {
+    const listener = listen(subscriber, options);
+    try {
+      await subscriber.connect();
+      await subscriber.subscribe(options.name);
+      // Messages until now may be lost: their receivers have to read them back.
+      if (hasStarted) options.onGap();
+      if (hasStarted) process.logger.info({ event: 'channel_back', channel: options.name });
+      isSubscribed = true;
+      first.resolve();
+      return await listener.ended;
+    } catch (cause) {
+      return listener.reason() ?? cause;
+    } finally {
+      listener.stop();
+    }
+  }
+
+  async function keep(): Promise<void> {
+    await redis.topology;
+    let failures = 0;
+    while (!stop.signal.aborted) {
+      const subscriber = redis.dedicated('subscriber');
+      stop.signal.onabort = () => subscriber.disconnect();
+      const reason = await receiveUntilEnd(subscriber);
+      // A disconnect after the end starts a timer that nothing clears.
+      if (subscriber.status !== 'end') subscriber.disconnect();
+      if (stop.signal.aborted) return;
+      failures = isSubscribed ? 1 : failures + 1;
+      isSubscribed = false;
+      options.onGap();
+      if (failures === 1) process.logger.warn({ event: 'channel_gap', channel: options.name, err: reason });
+      hasStarted = true;
+      await sleep(reconnectPause(failures), stop.signal);
+    }
+  }
+
+  keep().catch((cause: unknown) => process.logger.error({ event: 'channel_lost', channel: options.name, err: cause }));
+  process.onStop(`channel ${options.name}`, async () => stop.abort());
+  return {
+    get isSubscribed() {
+      return isSubscribed;
+    },
+    async first(limitMs) {
+      await Promise.race([first.promise, sleep(limitMs, stop.signal)]);
+      hasStarted = true;
+    },
+  };
+}
+
+interface Listener {
+  /** Resolves with the reason when the connection has ended or fallen silent. */
+  readonly ended: Promise<unknown>;
+  readonly reason: () => Error | undefined;
+  stop(): void;
+}
+
+function listen(subscriber: Redis, { name, receive, beat }: SubscriptionOptions): Listener {
+  const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
+  let reason: Error | undefined;
+  let missedBeats = 0;
+  subscriber.on('error', (cause: Error) => {
+    reason = cause;
+  });
+  subscriber.once('end', () => end(reason ?? new Error('the connection has ended')));
+  subscriber.on('message', (channel: string, text: string) => {
+    if (channel !== name) return;
+    missedBeats = 0;
+    if (text !== '') receive(text);
+  });
+  // Counted and not timed, so that a process that was stalled itself does not blame the connection.
+  const beats = setInterval(() => {
+    missedBeats += 1;
+    if (missedBeats > maxMissedBeats) end(new Error('the channel does not receive its own messages'));
+    // A message that could not be sent does not arrive either.
+    else beat().catch(() => undefined);
+  }, beatEveryMs);
+  return { ended, reason: () => reason, stop: () => clearInterval(beats) };
 }

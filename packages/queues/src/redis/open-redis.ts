@@ -1,7 +1,14 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Redis } from 'ioredis';
-import { createRedisClient, createSubscriber, type RedisClient, reconnectPause, type Topology, usualCommandLimitMs } from './clients.ts';
-import { reportOutages } from './outage.ts';
+import {
+  createRedisClient,
+  createSubscriber,
+  type RedisClient,
+  reconnectPause,
+  reportOutages,
+  type Topology,
+  usualCommandLimitMs,
+} from './clients.ts';
 import { parseNodes, type RedisConfig, type RedisNode } from './settings.ts';
 import { askTopology } from './topology.ts';
 
