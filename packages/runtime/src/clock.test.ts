@@ -4,7 +4,7 @@ import { createClock } from './clock.ts';
 
 const day = 86_400_000;
 
-test('a clock follows its peer however wrong the own one is, and knows how far that is off', () => {
+test('the clock follows its peer however wrong the clock of the computer is, and knows the difference', () => {
   for (const aheadMs of [0, 1_200, 20_000, 40 * day, -40 * day]) {
     let elapsed = 1_000;
     const peer = () => 1_700_000_000_000 + elapsed;
@@ -20,13 +20,13 @@ test('a clock follows its peer however wrong the own one is, and knows how far t
   }
 });
 
-test('a process without a clock to follow uses its own, and is ready', () => {
+test('a process that follows no clock uses its own and is ready', () => {
   const clock = createClock({ monotonic: () => 0, wall: () => 123.7 });
   clock.check();
   expect([clock.now(), clock.aheadMs]).toEqual([123, 0]);
 });
 
-test('measurements narrow the bounds, and one that contradicts them is a clock that was set', () => {
+test('samples narrow the bounds, and a sample that contradicts them means that a clock was set', () => {
   let elapsed = 0;
   const clock = createClock({ monotonic: () => elapsed, wall: () => elapsed });
   const { sample } = clock.follow();
@@ -34,7 +34,7 @@ test('measurements narrow the bounds, and one that contradicts them is a clock t
   sample(1_000_900, 890, 900);
   elapsed = 900;
   expect(Math.abs(clock.now() - 1_000_905)).toBeLessThanOrEqual(10);
-  // A slow answer says little and takes nothing away.
+  // A slow sample has wide bounds and does not widen those of the best one.
   sample(1_001_500, 1_000, 9_000);
   expect(Math.abs(clock.now() - 1_000_905)).toBeLessThanOrEqual(20);
   elapsed = 9_000;
@@ -42,7 +42,7 @@ test('measurements narrow the bounds, and one that contradicts them is a clock t
   expect(Math.abs(clock.now() - 5_000_000)).toBeLessThanOrEqual(1);
 });
 
-test('whatever the delays and the drift, the error stays within the bounds of the best measurement', () => {
+test('with any delays and drift, the error stays within the bounds of the best sample', () => {
   const delay = fc.integer({ min: 0, max: 2_000 });
   fc.assert(
     fc.property(fc.array(fc.tuple(delay, delay, fc.integer({ min: 1, max: 60_000 })), { minLength: 1, maxLength: 30 }), (steps) => {

@@ -1,10 +1,10 @@
 /** Clocks of computers run fast or slow by less than this. */
 const driftPerMs = 500e-6;
-/** A process whose own clock is further off is not ready: what reads the time of day itself, as a library does, would be wrong. */
+/** A process whose own clock is further off is not ready: libraries that read the time of day would be wrong. */
 const toleranceMs = 2_000;
 
 export interface ClockSampler {
-  /** The followed clock showed `peerMs` at some instant between these two of our monotonic clock. */
+  /** The followed clock showed `peerMs` at a moment between these two times of this process's monotonic clock. */
   sample(peerMs: number, beganAt: number, endedAt: number): void;
 }
 
@@ -15,18 +15,18 @@ export interface Clock {
    * with the monotonic clock, so a step of this computer's own clock does not reach it.
    */
   now(): number;
-  /** From now on the process is ready only while its own clock is near the followed one, which samples are taken of. */
+  /** From now on the process is ready only while its own clock is near the followed one. Returns what takes the samples. */
   follow(): ClockSampler;
-  /** Whether the followed clock has been read; before that, `now` is this computer's own. */
+  /** True after the first sample; before it, `now` is this computer's own clock. */
   readonly isMeasured: boolean;
   /** How far this computer's own clock is ahead of the followed one, in milliseconds; 0 while that is not known. */
   readonly aheadMs: number;
-  /** Throws where the own clock is too far from the followed one, or where that is not known yet. */
+  /** Throws if this computer's clock is too far from the followed one, or if that is not known yet. */
   check(): void;
 }
 
 interface Offset {
-  /** Bounds of what has to be added to the monotonic clock. */
+  /** Bounds of the difference between the followed clock and the monotonic clock. */
   readonly low: number;
   readonly high: number;
   readonly measuredAt: number;
@@ -74,7 +74,7 @@ export function createClock({ monotonic = () => performance.now(), wall = Date.n
 /** The clock of this process, which follows one of its database or of a service it calls. */
 export const processClock: Clock = createClock();
 
-/** What two measurements allow; undefined where they contradict each other because one of the clocks was set. */
+/** The bounds that both measurements allow; undefined if they contradict each other because one of the clocks was set. */
 function intersection(known: Offset, measured: Offset): Offset | undefined {
   const drift = Math.abs(measured.measuredAt - known.measuredAt) * driftPerMs;
   const low = Math.max(known.low - drift, measured.low);

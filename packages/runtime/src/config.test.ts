@@ -11,12 +11,12 @@ const schema = z.object({
 });
 const valid = { DATABASE_URL: 'postgres://localhost/x', TOKEN: 'x'.repeat(32) };
 
-test('defaults work, and an empty value counts as absent', () => {
+test('defaults are valid, and an empty value counts as absent', () => {
   expect(readConfig(schema, { ...valid, PORT: '', UNKNOWN: 'x' })).toEqual({ ...valid, PORT: 8080, POOL_MAX: 10, ENABLED: false });
   expect(readConfig(schema, { ...valid, PORT: '0', ENABLED: 'true' })).toMatchObject({ PORT: 0, ENABLED: true });
 });
 
-test('all faults are reported together, by the settings’ names and without their values', () => {
+test('all faults are reported together, with the settings’ names and without their values', () => {
   const env = { PORT: '99999', POOL_MAX: 'many', ENABLED: 'yes', DATABASE_URL: 'mysql://root:hunter2@localhost', TOKEN: 'short-secret' };
   const read = () => readConfig(schema, env);
   expect(read).toThrow(ConfigurationError);
@@ -25,6 +25,6 @@ test('all faults are reported together, by the settings’ names and without the
   expect(() => readConfig(schema, {})).toThrow(/DATABASE_URL: is required and not set/);
 });
 
-test.each(['1.5', '-1', '1e3', ' 5', '0x10', '51', 'NaN'])('what is malformed is an error and never the default: %s', (value) => {
+test.each(['1.5', '-1', '1e3', ' 5', '0x10', '51', 'NaN'])('a malformed value is an error and never the default: %s', (value) => {
   expect(() => readConfig(schema, { ...valid, POOL_MAX: value })).toThrow(/POOL_MAX/);
 });

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** The environment does not describe a working process; the message lists every fault with the setting's name. */
+/** The settings do not describe a working process; the message lists every fault with the setting's name. */
 export class ConfigurationError extends Error {
   override name = 'ConfigurationError';
 }
 
 /**
- * Parses the environment with a schema whose keys are the settings' own names.
- * An empty value counts as absent. All faults are reported together, never the values.
+ * Parses the environment with a schema that has the settings' names as its keys. An empty value counts as absent. All faults
+ * are reported together, without the values.
  */
 export function readConfig<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   const known = Object.keys(schema.shape).map((name) => [name, env[name]] as const);
@@ -27,7 +27,7 @@ const integer = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
-/** The kinds of settings there are. */
+/** The kinds of settings. */
 export const setting = {
   /** A whole number within bounds, with the default that works. */
   integer: (fallback: number, min: number, max: number) => integer(min, max).default(fallback),
@@ -52,3 +52,15 @@ export const setting = {
 function safeProtocol(value: string): string {
   return URL.canParse(value) ? new URL(value).protocol : '';
 }
+
+/** Settings of every process. */
+export const processSettings = {
+  HOST: setting.text().default('0.0.0.0'),
+  OPS_PORT: setting.port(9090),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting.url('http:', 'https:').optional(),
+  DRAIN_DELAY_MS: setting.integer(0, 0, 60_000),
+};
+
+const schema = z.object(processSettings);
+export type ProcessConfig = z.output<typeof schema>;

@@ -4,20 +4,20 @@ const checkLimitMs = 1_500;
 
 interface HealthReport {
   ready: boolean;
-  /** What is wrong, by name of the check; empty when all is well. */
+  /** The failure of each failed check, by the check's name. */
   faults: Record<string, string>;
 }
 
 export interface Health {
-  /** A check throws when what it looks at can not serve. */
+  /** A check throws if the process cannot serve. */
   addCheck(name: string, check: () => Promise<unknown>): void;
-  /** Started and not stopping. */
+  /** Call it when the process has started. */
   markReady(): void;
   markStopping(): void;
   report(): Promise<HealthReport>;
 }
 
-/** Liveness is the process answering at all; readiness is every check passing between start and stop. */
+/** A process is ready between its start and its stop while every check passes. */
 export function createHealth(): Health {
   const checks = new Map<string, () => Promise<unknown>>();
   let state: 'starting' | 'ready' | 'stopping' = 'starting';
@@ -35,7 +35,7 @@ export function createHealth(): Health {
     markStopping: () => void (state = 'stopping'),
     async report() {
       if (state !== 'ready') return { ready: false, faults: { process: state } };
-      // Probes that come while one is under way share it, so that probing can not become load.
+      // Probes that arrive during a check share its result, so that probing cannot become load.
       running ??= runChecks().finally(() => (running = undefined));
       return running;
     },

@@ -1,10 +1,9 @@
 export { type Clock, type ClockSampler, createClock, processClock } from './clock.ts';
-export { ConfigurationError, readConfig, setting } from './config.ts';
+export { ConfigurationError, type ProcessConfig, processSettings, readConfig, setting } from './config.ts';
 export { createHealth, type Health } from './health.ts';
 export { createLogger, type Logger } from './log.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
+export type { ProcessContext } from './process.ts';
 export { createProcess, type RunningProcess } from './process.ts';
-export type { ProcessContext } from './process-context.ts';
 export { runProcess } from './run-process.ts';
-export { type ProcessConfig, processSettings } from './settings.ts';
 export { inJobSpan, inRequestSpan, inSpan, inStepSpan, remoteContext, traceHeaders } from './tracing.ts';

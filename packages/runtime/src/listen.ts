@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Starts listening and answers with the port, which is a free one when 0 was asked for. */
+/** Starts listening and returns the port; port 0 takes a free one. */
 export function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -12,7 +12,7 @@ export function listen(server: Server, host: string, port: number): Promise<numb
   });
 }
 
-/** Stops taking connections, ends idle ones, and waits for requests under way. */
+/** Takes no more connections, closes idle ones, and waits for running requests. */
 export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve, reject) => {
     server.close((error) => (error ? reject(error) : resolve()));

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { withoutSecrets } from './log.ts';
 
-test('what stands under the name of a secret is never written, however deep, and the event itself is left alone', () => {
+test('a field with the name of a secret is redacted at any depth, and the event itself is not changed', () => {
   const event = { event: 'x', token: 'a', more: { password: 'b', deeper: { api_key: 'c', id: 1 } }, list: ['d'] };
   expect(withoutSecrets(event)).toEqual({
     event: 'x',
@@ -12,7 +12,7 @@ test('what stands under the name of a secret is never written, however deep, and
   expect(event.more.deeper.api_key).toBe('c');
 });
 
-test('an event without secrets is written as it is', () => {
+test('an event without secrets is written unchanged', () => {
   const event = { event: 'x', count: 1, err: new Error('token') };
   expect(withoutSecrets(event)).toBe(event);
 });

@@ -5,7 +5,7 @@ export type Logger = PinoLogger;
 const bufferBytes = 16_000;
 const flushEveryMs = 200;
 
-/** Names under which a secret could travel; whatever stands there is never written. */
+/** Names of fields that may hold a secret; their values are never written. */
 const secretNames = new Set([
   'authorization',
   'api_key',
@@ -26,8 +26,8 @@ process.on('exit', () => {
 });
 
 /**
- * One JSON line an event on standard output. Lines are buffered for at most 200 ms, because a write a line
- * is a measurable part of a short request; they are flushed at exit.
+ * Writes one JSON line for each event to standard output. Lines are buffered for at most 200 ms, because one write
+ * for each line is a measurable part of a short request; they are flushed at exit.
  */
 export function createLogger(name: string, level: string): Logger {
   const stream = destination({ dest: 1, sync: true, minLength: bufferBytes, periodicFlush: flushEveryMs });
@@ -38,7 +38,7 @@ export function createLogger(name: string, level: string): Logger {
 
 const isoTime = () => `,"time":"${new Date().toISOString()}"`;
 
-/** Our events are flat, so looking at each name is cheap; what is nested is looked through as well. Errors have a serializer of their own. */
+/** Replaces secrets at any depth. Most events are flat, so looking at each name is cheap. Errors have a serializer of their own. */
 export function withoutSecrets(event: Record<string, unknown>): Record<string, unknown> {
   let clean = event;
   for (const name in event) {

@@ -4,7 +4,7 @@ export interface Metrics {
   readonly registry: Registry;
   counter<Label extends string>(name: string, help: string, labels: readonly Label[]): Counter<Label>;
   gauge<Label extends string>(name: string, help: string, labels: readonly Label[]): Gauge<Label>;
-  /** Seconds, with buckets from one millisecond to a minute. */
+  /** A histogram in seconds, with buckets from 1 ms to 60 s. */
   seconds<Label extends string>(name: string, help: string, labels: readonly Label[]): Histogram<Label>;
 }
 

@@ -1,19 +1,30 @@
-import { withTimeout } from '@agent-service/work';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { sleep, withTimeout } from '@agent-service/work';
 import { type Clock, processClock } from './clock.ts';
-import { createHealth } from './health.ts';
+import type { ProcessConfig } from './config.ts';
+import { createHealth, type Health } from './health.ts';
 import { closeServer, listen } from './listen.ts';
 import { createLogger, type Logger } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { createOpsServer } from './ops-server.ts';
-import type { ProcessContext } from './process-context.ts';
-import type { ProcessConfig } from './settings.ts';
-import { startTracing } from './start-tracing.ts';
+
+/** The parts of a process that its service uses. */
+export interface ProcessContext {
+  readonly name: string;
+  readonly logger: Logger;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  /** Aborts when the process begins to stop. */
+  readonly stopping: AbortSignal;
+  /** Registers a part to stop. Parts are stopped in reverse order, each within its limit. */
+  onStop(part: string, stop: () => Promise<unknown>, limitMs?: number): void;
+}
 
 const stopLimitMs = 10_000;
 
 export interface RunningProcess<Started = unknown> extends ProcessContext {
   readonly opsPort: number;
-  /** What the service's own start answered with, as the port it serves on. */
+  /** The result of the service's own start, for example its port. */
   readonly started: Started;
   stop(): Promise<void>;
 }
@@ -26,7 +37,7 @@ interface Part {
 
 export type Start<Config, Started> = (context: ProcessContext, config: Config) => Promise<Started>;
 
-/** Boots a service inside this Node process: what `runProcess` does for a main file and tests do by hand. */
+/** Starts a service inside this Node process. Main files use `runProcess`; tests call this function. */
 export async function createProcess<Config extends ProcessConfig, Started>(
   name: string,
   config: Config,
@@ -53,7 +64,7 @@ export async function createProcess<Config extends ProcessConfig, Started>(
 
   async function stopParts(): Promise<void> {
     health.markStopping();
-    if (config.DRAIN_DELAY_MS > 0) await new Promise((resolve) => setTimeout(resolve, config.DRAIN_DELAY_MS));
+    if (config.DRAIN_DELAY_MS > 0) await sleep(config.DRAIN_DELAY_MS);
     abort.abort();
     for (const part of parts.reverse()) await stopPart(part, logger);
   }
@@ -73,7 +84,7 @@ export async function createProcess<Config extends ProcessConfig, Started>(
   }
 }
 
-/** Watched wherever readiness is asked for, which is every second in a service. */
+/** Measures the clock at each readiness check, which services run every second. */
 function checkOf(clock: Clock, metrics: Metrics): () => Promise<void> {
   const ahead = metrics.gauge('clock_ahead_seconds', "How far this computer's clock is ahead of the one that the process follows", []);
   return async () => {
@@ -88,4 +99,39 @@ async function stopPart(part: Part, logger: Logger): Promise<void> {
   } catch (cause) {
     logger.error({ event: 'stop_failed', part: part.name, err: cause });
   }
+}
+
+/** Exports spans by OTLP over HTTP. The SDK takes 250 ms to load, so it is loaded only if an endpoint is configured. */
+async function startTracing(process: ProcessContext, endpoint: string | undefined): Promise<void> {
+  if (!endpoint) return;
+  const { startExporter } = await import('./tracing-sdk.ts');
+  process.onStop('traces', startExporter(process.name, endpoint));
+}
+
+/** Serves /livez, /readyz and /metrics to operators and probes, on a port of its own. */
+function createOpsServer(health: Health, metrics: Metrics): Server {
+  return createServer((request, response) => {
+    answer(request, response, health, metrics).catch((cause: unknown) => {
+      send(response, 500, 'text/plain', cause instanceof Error ? cause.message : 'failed');
+    });
+  });
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, health: Health, metrics: Metrics): Promise<void> {
+  switch (request.url?.split('?')[0]) {
+    case '/livez':
+      return send(response, 200, 'application/json', '{"status":"alive"}');
+    case '/readyz': {
+      const report = await health.report();
+      return send(response, report.ready ? 200 : 503, 'application/json', JSON.stringify(report));
+    }
+    case '/metrics':
+      return send(response, 200, metrics.registry.contentType, await metrics.registry.metrics());
+    default:
+      return send(response, 404, 'text/plain', 'not found');
+  }
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
 }

@@ -1,4 +1,4 @@
 import { BullMQOtel } from 'bullmq-otel';
 
-/** What a queue and its workers take to carry the trace through a job. Apart, so that only who has queues loads it. */
+/** Carries the trace through a job, for queues and workers. A file of its own, so that only processes with queues load the library. */
 export const queueTelemetry = () => new BullMQOtel({ tracerName: 'agent-service' });

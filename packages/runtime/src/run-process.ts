@@ -1,10 +1,9 @@
-import { ConfigurationError } from './config.ts';
+import { ConfigurationError, type ProcessConfig } from './config.ts';
 import { createProcess, type RunningProcess, type Start } from './process.ts';
-import type { ProcessConfig } from './settings.ts';
 
 /**
- * The whole of a main file: read the settings, start, and stop gracefully on SIGTERM, SIGINT or when the
- * supervisor's channel closes. A fault nobody caught ends the process, because its state is then unknown.
+ * Reads the settings, starts the service, and stops it gracefully on SIGTERM, SIGINT or when the supervisor's channel
+ * closes. An uncaught error ends the process, because its state is then unknown.
  */
 export async function runProcess<Config extends ProcessConfig>(
   name: string,
@@ -13,7 +12,7 @@ export async function runProcess<Config extends ProcessConfig>(
 ): Promise<void> {
   let running: RunningProcess | undefined;
   const stop = async (reason: string) => {
-    // Before it has started, a process holds nothing that could be handed back.
+    // Before its start ends, a process has no work to return.
     if (!running) process.exit(0);
     running.logger.info({ event: 'stopping', reason });
     await running.stop();
@@ -21,18 +20,18 @@ export async function runProcess<Config extends ProcessConfig>(
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
-  process.on('disconnect', () => void stop('the supervisor is gone'));
+  process.on('disconnect', () => void stop('the supervisor has disconnected'));
   for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(fault, (cause: unknown) => {
       if (running) running.logger.fatal({ event: fault, err: cause });
-      else process.stderr.write(`${name} can not start. ${reasonOf(cause)}\n`);
+      else process.stderr.write(`${name} cannot start. ${reasonOf(cause)}\n`);
       process.exit(1);
     });
   }
   try {
     running = await createProcess(name, configure(process.env), start);
   } catch (cause) {
-    process.stderr.write(`${name} can not start. ${reasonOf(cause)}\n`);
+    process.stderr.write(`${name} cannot start. ${reasonOf(cause)}\n`);
     process.exit(1);
   }
 }

@@ -6,7 +6,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import { startRecording } from './tracing.ts';
 
-/** Installs the SDK for this process and answers with what flushes and stops it. */
+/** Installs the SDK for this process and returns the function that flushes and stops it. */
 export function startExporter(service: string, endpoint: string): () => Promise<void> {
   const url = `${endpoint.replace(/\/$/, '')}/v1/traces`;
   const provider = new TracerProvider({

@@ -5,18 +5,17 @@ const nothing: Readonly<Record<string, string>> = Object.freeze({});
 
 let recording = false;
 
-/** Until this is said, spans are not even made: most systems run without a collector, and every call would pay. */
+/** Before this call no spans are created: most systems run without a collector, and each call would cost time. */
 export function startRecording(): void {
   recording = true;
 }
 
-/** Whether this process exports traces; for libraries that bring a telemetry of their own. */
+/** True if this process exports traces; for libraries with a telemetry of their own. */
 export const isRecording = (): boolean => recording;
 
-/** Spans of our own. */
 const tracer = trace.getTracer(instrument);
 
-/** Runs the work inside a span and marks it failed when the work throws. */
+/** Runs the work inside a span, and marks the span as failed if the work throws. */
 export async function inSpan<T>(name: string, kind: SpanKind, parent: Context, work: (span?: Span) => Promise<T>): Promise<T> {
   if (!recording) return work();
   const span = tracer.startSpan(name, { kind }, parent);
@@ -30,7 +29,7 @@ export async function inSpan<T>(name: string, kind: SpanKind, parent: Context, w
   }
 }
 
-/** The W3C headers of the current span, for whoever is called next. */
+/** The W3C headers of the current span, to send with a call. */
 export function traceHeaders(): Readonly<Record<string, string>> {
   if (!recording) return nothing;
   const headers: Record<string, string> = {};
@@ -43,17 +42,17 @@ export function remoteContext(traceparent: string | undefined): Context {
   return recording && traceparent ? propagation.extract(context.active(), { traceparent }) : context.active();
 }
 
-/** Work on a request from outside, as a part of the trace that its caller began. */
+/** Runs the work on a request as a part of the trace that its caller began. */
 export function inRequestSpan<T>(name: string, traceparent: string | undefined, work: () => Promise<T>): Promise<T> {
   return recording ? inSpan(name, SpanKind.SERVER, remoteContext(traceparent), work) : work();
 }
 
-/** Work on a job that somebody else ordered, as a part of the trace in which it was ordered. */
+/** Runs the work on a job as a part of the trace in which the job was added. */
 export function inJobSpan<T>(name: string, traceparent: string | undefined, work: () => Promise<T>): Promise<T> {
   return recording ? inSpan(name, SpanKind.CONSUMER, remoteContext(traceparent), work) : work();
 }
 
-/** A step of the present work that waits for somebody outside. */
+/** Runs a step that waits for an external system, as a span of its own. */
 export function inStepSpan<T>(name: string, work: () => Promise<T>): Promise<T> {
   return recording ? inSpan(name, SpanKind.CLIENT, context.active(), work) : work();
 }

@@ -7,27 +7,27 @@ const get = async (port: number, path: string) => {
   return { status: answer.status, text: await answer.text() };
 };
 
-test('is ready when every check passes, says which does not, and shares probes that come together', async () => {
-  let broken = false;
-  let looked = 0;
+test('the process is ready if every check passes, names the failed check, and runs checks once for concurrent probes', async () => {
+  let isFailing = false;
+  let checks = 0;
   const running = await createProcess('test', settings, async ({ health }) => {
     health.addCheck('database', async () => {
-      looked += 1;
-      if (broken) throw new Error('is away');
+      checks += 1;
+      if (isFailing) throw new Error('is away');
     });
   });
   const ready = () => get(running.opsPort, '/readyz');
   expect(await ready()).toEqual({ status: 200, text: '{"ready":true,"faults":{}}' });
-  broken = true;
+  isFailing = true;
   expect(await ready()).toEqual({ status: 503, text: '{"ready":false,"faults":{"database":"is away"}}' });
   expect((await get(running.opsPort, '/livez')).status).toBe(200);
-  looked = 0;
+  checks = 0;
   await Promise.all(Array.from({ length: 20 }, () => running.health.report()));
-  expect(looked).toBe(1);
+  expect(checks).toBe(1);
   await running.stop();
 });
 
-test('shows its metrics', async () => {
+test('the process serves its metrics', async () => {
   const running = await createProcess('test', settings, async ({ metrics }) => {
     metrics.counter('things', 'Things', ['kind']).inc({ kind: 'a' });
   });
@@ -37,7 +37,7 @@ test('shows its metrics', async () => {
   await running.stop();
 });
 
-test('stops once, unready first, in reverse order; what hangs or fails does not keep the rest', async () => {
+test('the process becomes unready, then stops its parts once in reverse order; a part that hangs or fails does not stop the others', async () => {
   const order: string[] = [];
   let context: ProcessContext | undefined;
   const running = await createProcess('test', settings, async (process) => {
@@ -53,7 +53,7 @@ test('stops once, unready first, in reverse order; what hangs or fails does not 
   expect(context?.stopping.aborted).toBe(true);
 });
 
-test('a start that fails stops what it had started', async () => {
+test('a failed start stops the parts that it had started', async () => {
   const order: string[] = [];
   const start = createProcess('test', settings, async (process) => {
     process.onStop('database', async () => order.push('database'));

@@ -6,7 +6,7 @@ import { queueTelemetry } from '../src/queue-telemetry.ts';
 import { inSpan } from '../src/tracing.ts';
 import { startExporter } from '../src/tracing-sdk.ts';
 
-test('a trace goes on from who adds a job to who works on it', async () => {
+test('a job continues the trace of the request that added it', async () => {
   const collector = await spanCollector();
   const stop = startExporter('test', collector.url);
   const { hostname, port, password, username, pathname } = new URL((await testRedis()).url);
