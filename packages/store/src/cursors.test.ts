@@ -5,7 +5,7 @@ import { createCursors } from './cursors.ts';
 const cursors = createCursors('a-cursor-secret-that-is-long-enough');
 const page = fc.record({ after: fc.array(fc.oneof(fc.string(), fc.integer())), total: fc.option(fc.nat(), { nil: undefined }) });
 
-test('a cursor comes back as it went out, for the same list', () => {
+test('a cursor decodes to the page that it was made of, for the same list', () => {
   fc.assert(
     fc.property(fc.array(fc.string()), page, (binding, { after, total }) => {
       const expected = total === undefined ? { after } : { after, total };
@@ -14,7 +14,7 @@ test('a cursor comes back as it went out, for the same list', () => {
   );
 });
 
-test('another tenant, filter or secret refuses it', () => {
+test('a cursor is refused for another tenant, filter or secret', () => {
   const cursor = cursors.encode(['users', 'org_a', 'admin'], { after: ['2026-01-01', 'usr_1'] });
   for (const binding of [
     ['users', 'org_b', 'admin'],
@@ -27,7 +27,7 @@ test('another tenant, filter or secret refuses it', () => {
   expect(() => createCursors('another-cursor-secret-of-good-length').decode(['users', 'org_a', 'admin'], cursor)).toThrow();
 });
 
-test('any changed character refuses it, and so does garbage', () => {
+test('a cursor with a changed character is refused, and so is any other text', () => {
   const cursor = cursors.encode(['users'], { after: ['2026-01-01', 'usr_1'], total: 7 });
   fc.assert(
     fc.property(fc.nat(cursor.length - 1), fc.constantFrom(...'ABCabc019-_=+/ '), (at, letter) => {
@@ -38,6 +38,6 @@ test('any changed character refuses it, and so does garbage', () => {
   fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => expect(() => cursors.decode(['users'], text)).toThrow()));
 });
 
-test('no cursor is the first page', () => {
+test('an empty cursor means the first page', () => {
   expect(cursors.decode(['users'], '')).toBeUndefined();
 });

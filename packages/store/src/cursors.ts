@@ -6,19 +6,19 @@ const macBytes = 16;
 export interface Page {
   /** The sort key of the last row of the page before. */
   after: readonly (string | number)[];
-  /** A total that was counted on the first page and travels along. */
+  /** The total that was counted on the first page. */
   total?: number | undefined;
 }
 
 export interface Cursors {
   encode(binding: readonly unknown[], page: Page): string;
-  /** Undefined for the first page; `invalid_cursor` for what was altered or belongs to another list, tenant or filter. */
+  /** Returns undefined for the first page. Throws `invalid_cursor` for a cursor that was changed or belongs to another list, tenant or filter. */
   decode(binding: readonly unknown[], cursor: string): Page | undefined;
 }
 
 /**
- * Keyset cursors. The binding (list, tenant, filters) is part of the MAC and not of the cursor, so that a cursor
- * opens nothing but the list it was made for.
+ * Creates keyset cursors. The binding (list, tenant, filters) is part of the MAC and not of the cursor, so that a cursor is valid for
+ * its own list only.
  */
 export function createCursors(secret: string): Cursors {
   const mac = (binding: readonly unknown[], payload: string) =>
@@ -32,7 +32,7 @@ export function createCursors(secret: string): Cursors {
       if (cursor === '') return undefined;
       const bytes = Buffer.from(cursor, 'base64url');
       const payload = bytes.subarray(macBytes).toString();
-      // Re-encoding refuses spellings that decode to the same bytes.
+      // Encoding the bytes again refuses other spellings of the same bytes.
       const genuine =
         bytes.length > macBytes &&
         bytes.toString('base64url') === cursor &&

@@ -2,11 +2,11 @@ import { type AnyEntity, type EntityClass, type EntitySchema, MikroORM, p } from
 
 export { defineEntity, type EntityManager, type InferEntity, LockMode, p, type RequiredEntityData } from '@mikro-orm/postgresql';
 
-/** Milliseconds are exact enough, and what clocks, ids and cursors count in. */
+/** In milliseconds, as clocks, ids and cursors count. */
 export const timestamp = () => p.datetime(3);
 export const environment = () => p.enum(['live', 'test'] as const);
 
-/** An index with an expression, a condition or options, which its migration defines: entities name it only. */
+/** An index with an expression, a condition or options. Its migration defines it; the entity only names it. */
 export const migratedIndex = (name: string) => ({ name, expression: 'see the migrations' });
 
 interface SchemaUnderTest {
@@ -15,7 +15,7 @@ interface SchemaUnderTest {
   readonly entities: (EntityClass<AnyEntity> | EntitySchema)[];
 }
 
-/** The statements that would bring a migrated schema to what its entities describe: empty where both agree. Tables without entity are left out. */
+/** The statements that would change a migrated schema into the one that its entities describe; empty if both agree. Tables without an entity are left out. */
 export async function schemaDifference({ url, schema, entities }: SchemaUnderTest): Promise<string> {
   const orm = await MikroORM.init({
     clientUrl: url,

@@ -2,9 +2,9 @@ import { type Call, type IdempotencyKey, ServiceError } from '@agent-service/con
 import type { Sql } from './sql.ts';
 import type { Store, Transaction } from './store.ts';
 
-const keptHours = 24;
+const retentionHours = 24;
 
-/** What a service that keeps idempotency records adds to its first migration. */
+/** The table of idempotency records, for the first migration of a service. */
 export const idempotencyTable = `
   create table idempotency_records (
     scope text primary key,
@@ -15,15 +15,15 @@ export const idempotencyTable = `
   create index idempotency_records_created_at_index on idempotency_records (created_at);
 `;
 
-interface Kept<Response> {
+interface StoredResponse<Response> {
   fingerprint: string;
   response: Response;
 }
 
 /**
- * Runs an effect in one transaction, once for an Idempotency-Key: a repeat gets the kept response, a repeat with
- * another body is refused, one that comes while the first still runs is told so. A refusal keeps nothing, and neither does an
- * effect whose caller has been told meanwhile that it took too long.
+ * Runs an effect in one transaction, once for each Idempotency-Key. A repeated request gets the stored response, one with another body
+ * is refused with `idempotency_key_reused`, and one during the first with `idempotency_in_progress`. An effect that is refused, or that
+ * ends after its caller's deadline, is rolled back and stores nothing.
  */
 export function once<Response extends object>(
   store: Store,
@@ -31,14 +31,14 @@ export function once<Response extends object>(
   effect: (transaction: Transaction) => Promise<Response>,
 ): Promise<Response> {
   return store.transaction(async (transaction) => {
-    const response = await (call.requestedOnce ? kept(transaction, call, call.requestedOnce, effect) : effect(transaction));
-    // Waiting for a lock may have outlasted the caller.
+    const response = await (call.requestedOnce ? runOnce(transaction, call, call.requestedOnce, effect) : effect(transaction));
+    // A wait for a lock may have taken longer than the caller waits.
     call.checkDeadline();
     return response;
   });
 }
 
-async function kept<Response extends object>(
+async function runOnce<Response extends object>(
   transaction: Transaction,
   call: Call,
   key: IdempotencyKey,
@@ -66,20 +66,20 @@ async function reserve(sql: Sql, scope: string): Promise<void> {
   if (!row?.reserved) throw new ServiceError('idempotency_in_progress');
 }
 
-async function find<Response>(sql: Sql, scope: string): Promise<Kept<Response> | undefined> {
-  const [row] = await sql<Kept<Response>>(
-    `select fingerprint, response from idempotency_records where scope = $1 and created_at > now() - interval '${keptHours} hours'`,
+async function find<Response>(sql: Sql, scope: string): Promise<StoredResponse<Response> | undefined> {
+  const [row] = await sql<StoredResponse<Response>>(
+    `select fingerprint, response from idempotency_records where scope = $1 and created_at > now() - interval '${retentionHours} hours'`,
     [scope],
   );
   return row;
 }
 
-/** Removes a bounded number of records past their time; answers with how many. */
+/** Removes a bounded number of expired records; returns how many. */
 export async function sweepIdempotency(sql: Sql): Promise<number> {
   const rows = await sql(
-    // By their place: a join by key reads the whole table where it was planned while the table was small.
+    // By ctid: a join by key reads the whole table if it was planned while the table was small.
     `delete from idempotency_records where ctid = any(array(
-       select ctid from idempotency_records where created_at < now() - interval '${keptHours} hours'
+       select ctid from idempotency_records where created_at < now() - interval '${retentionHours} hours'
        order by created_at limit 1000 for update skip locked))
      returning 1`,
   );

@@ -1,7 +1,7 @@
 export { defineEntity, type InferEntity, LockMode, p } from '@mikro-orm/postgresql';
 export { type Cipher, createCipher, encryptionSettings, versionedKeys } from './cipher/cipher.ts';
-export { keyVersionIndex, type SealedPlace, sealedColumn } from './cipher/cipher-places.ts';
 export { openCipher } from './cipher/cipher-rotation.ts';
+export { keyVersionIndex, type SealedField, sealedColumn } from './cipher/sealed-fields.ts';
 export { type Cursors, createCursors, type Page } from './cursors.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { grantRuntimeRole, migrate, migration, type NamedMigration } from './migrations.ts';

@@ -13,7 +13,7 @@ export interface NamedMigration {
   readonly preparation?: readonly string[];
 }
 
-/** A step of a schema's history, as SQL. Steps only go forward. */
+/** One step of a schema's history, in SQL. Steps are never undone. */
 export function migration(name: string, ...statements: string[]): NamedMigration {
   class SqlMigration extends Migration {
     override up(): void {
@@ -23,10 +23,10 @@ export function migration(name: string, ...statements: string[]): NamedMigration
   return { name, class: SqlMigration };
 }
 
-/** Limits one statement of a step, and the time that a replica waits for the one that migrates. */
+/** The limit of one statement, and of the wait for a replica that migrates. */
 const statementLimitMs = 30 * 60_000;
 const lockPauseMs = 100;
-/** Other sessions queue behind a lock that a step waits for, so it waits briefly and often. */
+/** Other sessions queue behind a lock that a step waits for, so each wait is short and is repeated. */
 const defaultLockLimitMs = 1_000;
 const retryPausesMs = [500, 1_000, 2_000, 5_000];
 const maxLockFailures = 60;
@@ -42,8 +42,8 @@ interface MigrateOptions {
 }
 
 /**
- * Brings one service's schema to its newest step and returns the names of the steps taken. Replicas that start together wait for each
- * other: the session's advisory lock is the schema's. Each step commits by itself, and is repeated while it cannot get its locks.
+ * Runs the steps that a service's schema lacks, and returns their names. An advisory lock lets one replica migrate at a time. Each step
+ * commits by itself, and is repeated while it cannot get its locks.
  */
 export async function migrate({ url, schema, migrations, lockLimitMs = defaultLockLimitMs }: MigrateOptions): Promise<string[]> {
   const client = new Client({
@@ -64,8 +64,8 @@ export async function migrate({ url, schema, migrations, lockLimitMs = defaultLo
 }
 
 /**
- * Asks again and again for the lock: a session that waits inside a statement keeps its snapshot, and an index that the migrating replica
- * makes concurrently would wait for that, so that the two would deadlock.
+ * Polls for the lock. A session that waits in a statement keeps its snapshot; a concurrent index build of the migrating replica would
+ * wait for that snapshot, and the two would deadlock.
  */
 async function lockSchema(client: Client, schema: string): Promise<void> {
   const end = performance.now() + statementLimitMs;
@@ -112,7 +112,7 @@ async function runMigrations({ url, schema, migrations, lockLimitMs }: Required<
   }
 }
 
-/** A concurrent index waits for old transactions, and holds nobody up meanwhile. */
+/** A concurrent index build waits for old transactions without a limit, because it blocks no other session. */
 async function prepare(client: Client, statement: string, lockLimitMs: number): Promise<void> {
   await client.query(`set lock_timeout = ${/\bconcurrently\b/i.test(statement) ? 0 : lockLimitMs}`);
   await client.query(statement);
@@ -137,18 +137,18 @@ function codeOf(cause: unknown): string {
 const grantLimitMs = 30_000;
 
 interface RuntimeRoleOptions {
-  /** As the owner of the schema. */
+  /** The connection of the schema's owner. */
   readonly ownerUrl: string;
-  /** As the role that the service runs with. */
+  /** The connection of the role that the service runs with. */
   readonly runtimeUrl: string;
   readonly schema: string;
-  /** What the role may do with these tables, instead of reading and writing as with all others. */
+  /** The privileges of the role on these tables; on all others it may read and write. */
   readonly restricted: Readonly<Record<string, readonly ('select' | 'insert' | 'delete')[]>>;
 }
 
 /**
- * Lets a role that owns nothing work with the schema. A table that it may only read and add to stays as it is whatever
- * runs in the service, because only the owner can switch triggers off or grant more.
+ * Lets a role that owns nothing work with the schema. The service cannot change rows of a table that it may only read and insert
+ * into, because only the owner can disable triggers or grant privileges.
  */
 export async function grantRuntimeRole({ ownerUrl, runtimeUrl, schema, restricted }: RuntimeRoleOptions): Promise<void> {
   const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000, statement_timeout: grantLimitMs });
@@ -157,7 +157,7 @@ export async function grantRuntimeRole({ ownerUrl, runtimeUrl, schema, restricte
     const role = client.escapeIdentifier(decodeURIComponent(new URL(runtimeUrl).username));
     const own = client.escapeIdentifier(schema);
     await client.query('begin');
-    // Replicas that grant the same at the same time fail.
+    // Concurrent grants on the same tables would fail.
     await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`agent-service grants ${schema}`]);
     await client.query(`grant usage on schema ${own} to ${role}`);
     await client.query(`grant select, insert, update, delete on all tables in schema ${own} to ${role}`);

@@ -1,23 +1,23 @@
 import type { Sql } from './sql.ts';
 import type { Store } from './store.ts';
 
-/** The partitions of a table by time, one a month. */
+/** The partitions of a table by time, one for each month. */
 export interface Partitions {
-  /** Resolves when the months around this instant have theirs. Costs nothing once they are known. */
+  /** Creates the partitions of the months around this time. Costs nothing once they exist. */
   ensure(now: number): Promise<void>;
   /**
-   * Drops those that ended longer ago than this, each in a transaction that gives way to others, and answers with their names. The
-   * database's clock must agree: a process whose clock is ahead drops nothing early.
+   * Drops the partitions that ended longer ago than this, each in a transaction with a short lock timeout, and returns their names. The
+   * database's clock decides as well, so a process whose clock is ahead drops nothing early.
    */
-  drop(now: number, keptMs: number): Promise<string[]>;
+  drop(now: number, retentionMs: number): Promise<string[]>;
 }
 
-/** Which months besides that of the instant have to be there, in months from it. */
+/** The months before and after the present one that need a partition. */
 interface Around {
   readonly before: number;
-  /** At least one: by its turn every process has it, whatever their clocks say. */
+  /** At least one, so that the next month's partition exists before any process's clock reaches it. */
   readonly after: number;
-  /** How full new pages are made; less leaves room for rows that change. */
+  /** In percent; below 100 leaves room in each page for rows that are updated. */
   readonly fillfactor?: number;
 }
 
@@ -33,8 +33,8 @@ export function createMonthPartitions(store: Store, table: string, { before, aft
       const month = monthOf(now);
       for (let each = month - before; each <= month + after; each += 1) if (!known.has(each)) await make(each);
     },
-    async drop(now, keptMs) {
-      const old = await endedBefore(store.sql, table, now, keptMs);
+    async drop(now, retentionMs) {
+      const old = await endedBefore(store.sql, table, now, retentionMs);
       for (const name of old) await store.transaction(({ sql }) => dropPartition(sql, name));
       return old;
     },
@@ -43,19 +43,19 @@ export function createMonthPartitions(store: Store, table: string, { before, aft
 
 /** Months counted from year 0. */
 export const monthOf = (time: number): number => new Date(time).getUTCFullYear() * 12 + new Date(time).getUTCMonth();
-/** The first instant of a month, as text. */
+/** The beginning of a month, as text. */
 export const startOfMonth = (month: number): string => new Date(Date.UTC(Math.floor(month / 12), month % 12, 1)).toISOString();
 
 const bound = 'pg_get_expr(child.relpartbound, child.oid)';
 const children = `pg_inherits join pg_class child on child.oid = inhrelid where inhparent = $1::regclass`;
-/** The end of a partition, which is not part of it. */
+/** The exclusive end of a partition. */
 const end = `substring(${bound} from 'TO \\(''([^'']+)''\\)')::timestamptz`;
 
-/** Attached and not created in place, because that would wait for every writer and hold them all off meanwhile. */
+/** Creates the table first and attaches it, because `create table ... partition of` would block all writers while it waits for them. */
 async function makePartition(sql: Sql, table: string, month: number, fillfactor: number): Promise<void> {
   const name = `${table}_${startOfMonth(month).slice(0, 7).replace('-', '_')}`;
   await sql('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${name} partition`]);
-  // A table that became partitioned later has a first partition, for all that was there.
+  // A table that was partitioned later has a first partition with all older rows.
   const [existing] = await sql(
     `select 1 from ${children} and (inhrelid = to_regclass($2)
        or (${bound} like 'FOR VALUES FROM (MINVALUE)%' and ${end} > $3::timestamptz))`,
@@ -66,16 +66,16 @@ async function makePartition(sql: Sql, table: string, month: number, fillfactor:
   await sql(`alter table ${table} attach partition ${name} for values from ('${startOfMonth(month)}') to ('${startOfMonth(month + 1)}')`);
 }
 
-async function endedBefore(sql: Sql, table: string, now: number, keptMs: number): Promise<string[]> {
+async function endedBefore(sql: Sql, table: string, now: number, retentionMs: number): Promise<string[]> {
   const rows = await sql<{ name: string }>(
     `select inhrelid::regclass::text as name from ${children}
        and ${end} <= least($2::timestamptz, now()) - $3::float8 * interval '1 millisecond' order by 1`,
-    [table, new Date(now).toISOString(), keptMs],
+    [table, new Date(now).toISOString(), retentionMs],
   );
   return rows.map(({ name }) => name);
 }
 
-/** The lock of the whole table is asked for briefly: whoever uses the table waits behind it. */
+/** The lock timeout is short, because every session that uses the table waits behind this lock. */
 async function dropPartition(sql: Sql, name: string): Promise<void> {
   await sql(`set local lock_timeout = '500ms'`);
   await sql(`drop table if exists ${name}`);

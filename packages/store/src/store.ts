@@ -23,9 +23,9 @@ export type DatabaseConfig = z.output<typeof schema>;
 
 const connectLimitMs = 3_000;
 const statementLimitMs = 10_000;
-/** Shorter than any caller waits for an answer. */
+/** Shorter than the timeout of any caller. */
 const defaultLockLimitMs = 1_500;
-/** A frozen process keeps the locks of its transaction no longer than others wait for them. */
+/** A frozen process keeps its locks no longer than other sessions wait for them. */
 const idleInTransactionLimitMs = 1_000;
 
 /** One service's own schema. */
@@ -36,7 +36,7 @@ export interface Store {
   readonly sql: Sql;
   /** Reads entities outside a transaction. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
-  /** Commits when the work resolves. What must follow the commit comes after the call. */
+  /** Commits when the work resolves. Do what must follow the commit after this call. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
 }
 
@@ -54,7 +54,7 @@ const sessionOptions = (schema: string, lockLimitMs: number) =>
     `lock_timeout=${lockLimitMs}`,
     `idle_in_transaction_session_timeout=${idleInTransactionLimitMs}`,
     'timezone=UTC',
-    // Everything that is asked for often is in memory: an index is cheaper than its usual price, and compiling never pays.
+    // Data in frequent use is in memory, so an index costs less than the planner's default, and compiling takes longer than it saves.
     'random_page_cost=1.1',
     'jit=off',
   ]
@@ -86,14 +86,14 @@ export async function openStore(
   const pool = (await orm.em.getConnection().getNativeClient()) as Pool;
   const sql = createPoolSql(pool);
   const clock = process.clock.follow();
-  const look = () => sampleTime(sql, clock);
-  process.health.addCheck('database', look);
-  await look();
+  const check = () => sampleTime(sql, clock);
+  process.health.addCheck('database', check);
+  await check();
 
   return { orm, schema, sql, read: (work) => readEntities(orm, pool, work), transaction: (work) => inTransaction(orm, pool, work) };
 }
 
-/** Whether the database answers, and what its clock shows. */
+/** Throws if the database does not answer; samples its clock. */
 async function sampleTime(sql: Sql, clock: ClockSampler): Promise<void> {
   const beganAt = performance.now();
   const [row] = await sql<{ now: number }>('select extract(epoch from clock_timestamp())::float8 * 1000 as now');
@@ -107,8 +107,8 @@ export interface Transaction {
 }
 
 /**
- * Runs the work in a transaction on a connection of its own, which goes back to the pool or, when it can not even roll
- * back, out of it. The library's own transactions keep such a connection for ever, until the pool is empty.
+ * Runs the work in a transaction on a connection of its own. The connection returns to the pool, or is closed if it cannot roll back; the
+ * library's own transactions would never return such a connection, until the pool is empty.
  */
 async function inTransaction<T>(orm: MikroORM, pool: Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   const client = await connect(pool);
@@ -128,7 +128,7 @@ async function inTransaction<T>(orm: MikroORM, pool: Pool, work: (transaction: T
     client.release();
     return result;
   } catch (cause) {
-    await abandon(client);
+    await rollBack(client);
     throw translateFailure(cause);
   }
 }
@@ -141,12 +141,12 @@ async function connect(pool: Pool): Promise<PoolClient> {
   }
 }
 
-async function abandon(client: PoolClient): Promise<void> {
+async function rollBack(client: PoolClient): Promise<void> {
   try {
     await client.query('rollback');
     client.release();
   } catch {
-    // The connection is lost, and its transaction with it: whoever asked gets the first failure, not this one.
+    // The connection is lost, and its transaction with it. The caller gets the first failure, not this one.
     client.release(true);
   }
 }
@@ -160,7 +160,7 @@ async function readEntities<T>(orm: MikroORM, pool: Pool, work: (em: EntityManag
   }
 }
 
-/** An entity manager whose statements run on this very connection. */
+/** Creates an entity manager whose statements run on this connection. */
 function entitiesOn(orm: MikroORM, client: Pick<PoolClient, 'query'>): EntityManager {
   const em = orm.em.fork();
   const context = { executeQuery: ({ sql, parameters }: CompiledQuery) => client.query(sql, [...parameters]).then(resultOf) };

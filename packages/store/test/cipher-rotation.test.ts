@@ -9,7 +9,7 @@ import {
   migrate,
   migration,
   openStore,
-  type SealedPlace,
+  type SealedField,
   type Sql,
   type Store,
   sealedColumn,
@@ -18,10 +18,10 @@ import {
 const settings = { HOST: '127.0.0.1', OPS_PORT: 0, LOG_LEVEL: 'silent', DRAIN_DELAY_MS: 0 } as const;
 const contextOf = ({ tenant, id }: Readonly<Record<string, string>>) => `secrets ${tenant}/${id}`;
 const secrets = sealedColumn({ table: 'secrets', column: 'sealed', key: ['tenant', 'id'], contextOf });
-const kept: SealedPlace = { name: 'kept.response', table: 'kept', value: `(response ->> 'secret')` };
+const expiring: SealedField = { name: 'responses.response', table: 'responses', value: `(response ->> 'secret')` };
 const tables = `
   create table secrets (tenant text not null, id text not null, sealed text, primary key (tenant, id));
-  create table kept (id text primary key, response jsonb not null);`;
+  create table responses (id text primary key, response jsonb not null);`;
 
 let database: TestDatabase;
 let running: RunningProcess<Store>;
@@ -29,7 +29,7 @@ let sql: Sql;
 
 beforeAll(async () => {
   database = await testDatabase();
-  const migrations = [migration('0001', tables, keyVersionIndex(secrets), keyVersionIndex(kept))];
+  const migrations = [migration('0001', tables, keyVersionIndex(secrets), keyVersionIndex(expiring))];
   running = await createProcess('test', settings, async (process) => {
     await migrate({ url: database.url, schema: 'sealed', migrations });
     return openStore(process, { DATABASE_URL: database.url, DATABASE_POOL_MAX: 5 }, { schema: 'sealed', entities: [] });
@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   await sql('delete from secrets');
-  await sql('delete from kept');
+  await sql('delete from responses');
 });
 
 afterAll(async () => {
@@ -60,22 +60,22 @@ interface ReplicaOptions {
   ahead: number;
   now: () => number;
   run: Sql;
-  places: readonly SealedPlace[];
+  fields: readonly SealedField[];
 }
 
-/** One process's rotation, with what it tells. */
+/** The rotation of one process, with its log events and metrics. */
 function replica(configured: Map<number, Buffer>, options: Partial<ReplicaOptions> = {}) {
-  const { ahead = 0, now = () => 0, run = sql, places = [secrets] } = options;
+  const { ahead = 0, now = () => 0, run = sql, fields = [secrets] } = options;
   const events: Event[] = [];
   const logger = Object.fromEntries(
     ['info', 'warn', 'error'].map((level) => [level, (event: Event) => void events.push({ ...event, level })]),
   ) as unknown as Logger;
   const metrics = createMetrics('test');
   const config = { ENCRYPTION_KEYS: configured, ENCRYPTION_KEY_AHEAD_SECONDS: ahead };
-  const rotation = createRotation({ logger, metrics, stopping: new AbortController().signal }, { sql: run }, config, places, now);
+  const rotation = createRotation({ logger, metrics, stopping: new AbortController().signal }, { sql: run }, config, fields, now);
   const gauge = async (name: string) => {
-    const found = await metrics.registry.getSingleMetric(name)?.get();
-    return Object.fromEntries((found?.values ?? []).map(({ labels, value }) => [String(labels['place']), value]));
+    const metric = await metrics.registry.getSingleMetric(name)?.get();
+    return Object.fromEntries((metric?.values ?? []).map(({ labels, value }) => [String(labels['place']), value]));
   };
   return {
     ...rotation,
@@ -110,7 +110,7 @@ const versions = async () => [...new Set((await rows()).map(({ sealed }) => seal
 const clears = async (key: Map<number, Buffer>) =>
   (await rows()).map((row) => createCipher(key).decrypt(row.sealed, contextOf({ ...row })));
 
-test('what is under an older key is sealed anew under the newest, which then opens all by itself, and the log says so once', async () => {
+test('values under older keys are sealed again under the newest, which then opens all of them, and the log reports it once', async () => {
   await store(keys([1, a]), 230);
   await store(keys([2, b]), 30, 'org_2');
   const { turn, events, older, unopened } = replica(keys([1, a], [2, b], [3, c]));
@@ -128,7 +128,7 @@ test('what is under an older key is sealed anew under the newest, which then ope
   ]);
 });
 
-test('with one key only there is nothing to do and nothing to tell', async () => {
+test('with a single key nothing is sealed again and nothing is reported', async () => {
   await store(keys([1, a]), 3);
   const before = await rows();
   const { turn, events, older } = replica(keys([1, a]));
@@ -137,7 +137,7 @@ test('with one key only there is nothing to do and nothing to tell', async () =>
   expect([events, await older()]).toEqual([[], { 'secrets.sealed': 0 }]);
 });
 
-test('replicas may be at it together: each value is sealed anew once', async () => {
+test('replicas can run at the same time: each value is sealed again once', async () => {
   await store(keys([1, a]), 150);
   const replicas = [1, 2, 3].map(() => replica(keys([1, a], [2, b])));
   await Promise.all(replicas.map(({ turn }) => turn()));
@@ -146,12 +146,12 @@ test('replicas may be at it together: each value is sealed anew once', async () 
   expect(await clears(keys([2, b]))).toEqual(Array.from({ length: 150 }, (_, index) => clearOf(index)));
 });
 
-test('who changes or removes a value meanwhile wins', async () => {
+test('a value that is changed or removed during the rotation stays changed or removed', async () => {
   await store(keys([1, a]), 3);
   const written = sealOne(keys([2, b]), 'org', '00001', 'another secret');
   let isFirst = true;
-  /** Between reading and writing. */
-  const meanwhile: Sql = async (statement, values) => {
+  /** Changes values between the rotation's read and its write. */
+  const interrupting: Sql = async (statement, values) => {
     if (statement.startsWith('update') && isFirst) {
       isFirst = false;
       await sql(`update secrets set sealed = $1 where id = '00001'`, [written]);
@@ -159,7 +159,7 @@ test('who changes or removes a value meanwhile wins', async () => {
     }
     return await sql(statement, values);
   };
-  const { turn, events } = replica(keys([1, a], [2, b]), { run: meanwhile });
+  const { turn, events } = replica(keys([1, a], [2, b]), { run: interrupting });
   await turn();
   const [first, second, third] = await rows();
   expect(createCipher(keys([2, b])).decrypt(first?.sealed ?? '', contextOf({ tenant: 'org', id: '00000' }))).toBe(clearOf(0));
@@ -167,7 +167,7 @@ test('who changes or removes a value meanwhile wins', async () => {
   expect(events).toMatchObject([{ event: 'encryption_keys_unused', resealed: 1 }]);
 });
 
-test('what a replica of the old settings still seals under the old key is found by the next turn', async () => {
+test('a value that a replica with the old settings seals under the old key is found by the next turn', async () => {
   await store(keys([1, a]), 1);
   const { turn, events, older } = replica(keys([1, a], [2, b]));
   await turn();
@@ -177,7 +177,7 @@ test('what a replica of the old settings still seals under the old key is found 
   expect(events.map(({ event }) => event)).toEqual(['encryption_keys_unused']);
 });
 
-test('a value whose key is not configured is reported with the setting and the version, and keeps none from being sealed anew', async () => {
+test('a value whose key is not configured is reported with the setting and the version, and does not stop the others from being sealed again', async () => {
   await store(keys([1, a]), 2);
   await store(keys([7, c]), 3, 'orphans');
   const { turn, events, unopened, older } = replica(keys([1, a], [2, b]));
@@ -190,13 +190,13 @@ test('a value whose key is not configured is reported with the setting and the v
   ]);
   expect(String(faults[0]?.['err'])).toContain('ENCRYPTION_KEYS has no version 7');
   expect([await unopened(), await older()]).toEqual([{ 'secrets.sealed': 3 }, { 'secrets.sealed': 0 }]);
-  // The key is brought back.
-  const mended = replica(keys([2, b], [7, c]));
-  await mended.turn();
-  expect(await mended.unopened()).toEqual({ 'secrets.sealed': 0 });
+  // The operator adds the key again.
+  const repaired = replica(keys([2, b], [7, c]));
+  await repaired.turn();
+  expect(await repaired.unopened()).toEqual({ 'secrets.sealed': 0 });
 });
 
-test('another key under a known version is noticed, the newest one’s too', async () => {
+test('a different key under a known version is detected, also under the newest version', async () => {
   await store(keys([1, a]), 2);
   await store(keys([2, b]), 2, 'newest');
   const { turn, events, older, unopened } = replica(keys([1, c], [2, c]));
@@ -206,13 +206,13 @@ test('another key under a known version is noticed, the newest one’s too', asy
     { version: 2, values: 1 },
   ]);
   expect(String(events[0]?.['err'])).toContain('version 1 of ENCRYPTION_KEYS is not the key');
-  // Nothing is lost with a key that opens nothing.
+  // A key that opens nothing destroys nothing.
   expect([await older(), await unopened()]).toEqual([{ 'secrets.sealed': 0 }, { 'secrets.sealed': 3 }]);
   expect(await clears(keys([1, a], [2, b]))).toHaveLength(4);
 });
 
-test('what was never sealed is counted, and no part of it is told', async () => {
-  await sql(`insert into secrets values ('org', 'clear', 'hunter:2 in clear'), ('org', 'none', null), ('org', 'gone', '')`);
+test('a value that was never sealed is counted, and no part of it is reported', async () => {
+  await sql(`insert into secrets values ('org', 'clear', 'hunter:2 in clear'), ('org', 'none', null), ('org', 'empty', '')`);
   const { turn, events, unopened } = replica(keys([1, a], [2, b]));
   await turn();
   expect(await unopened()).toEqual({ 'secrets.sealed': 1 });
@@ -220,18 +220,18 @@ test('what was never sealed is counted, and no part of it is told', async () => 
   expect(`${JSON.stringify(events)}${String(events[0]?.['err'])}`).not.toContain('hunter');
 });
 
-test('what goes by itself is only waited for', async () => {
-  await sql('insert into kept values ($1, $2)', ['kept', JSON.stringify({ secret: sealOne(keys([1, a]), 'org', 'kept', 'x') })]);
-  const { turn, events, older } = replica(keys([1, a], [2, b]), { places: [secrets, kept] });
+test('values that expire are not sealed again', async () => {
+  await sql('insert into responses values ($1, $2)', ['one', JSON.stringify({ secret: sealOne(keys([1, a]), 'org', 'one', 'x') })]);
+  const { turn, events, older } = replica(keys([1, a], [2, b]), { fields: [secrets, expiring] });
   await turn();
-  expect([await older(), events]).toEqual([{ 'secrets.sealed': 0, 'kept.response': 1 }, []]);
-  await sql('delete from kept');
+  expect([await older(), events]).toEqual([{ 'secrets.sealed': 0, 'responses.response': 1 }, []]);
+  await sql('delete from responses');
   await turn();
-  expect(await older()).toEqual({ 'secrets.sealed': 0, 'kept.response': 0 });
+  expect(await older()).toEqual({ 'secrets.sealed': 0, 'responses.response': 0 });
   expect(events).toMatchObject([{ event: 'encryption_keys_unused' }]);
 });
 
-test('a new key only opens until every replica can have it; when one of them uses it, so do the others', async () => {
+test('a new key only opens values until every replica can have it; when one of them seals with it, so do the others', async () => {
   await store(keys([1, a]), 2);
   let time = 0;
   const early = replica(keys([1, a], [2, b]), { ahead: 600, now: () => time });
@@ -250,7 +250,7 @@ test('a new key only opens until every replica can have it; when one of them use
   expect(late.cipher.encrypt('x', 'y')).toMatch(/^2:/);
 });
 
-test('a process that is told to stop breaks off between two steps and says nothing of what it has not seen', async () => {
+test('a stopping process ends between two steps and reports nothing about values that it has not read', async () => {
   await store(keys([1, a]), 150);
   const stop = new AbortController();
   const stopAtOnce: Sql = async (statement, values) => {
@@ -265,20 +265,20 @@ test('a process that is told to stop breaks off between two steps and says nothi
   expect([await versions(), events]).toEqual([['2', '1'], []]);
 });
 
-test('no statement reads the table, however few of its values are concerned', async () => {
+test('no statement scans a whole table', async () => {
   await store(keys([2, b]), 4_000);
   await store(keys([1, a]), 2, 'old');
-  await sql(`insert into kept select id, jsonb_build_object('secret', sealed) from secrets where tenant = 'org'`);
+  await sql(`insert into responses select id, jsonb_build_object('secret', sealed) from secrets where tenant = 'org'`);
   await sql('analyze secrets');
-  await sql('analyze kept');
-  const seen = new Map<string, readonly unknown[]>();
+  await sql('analyze responses');
+  const statements = new Map<string, readonly unknown[]>();
   const watched: Sql = async (statement, values = []) => {
-    seen.set(statement, values);
+    statements.set(statement, values);
     return await sql(statement, values);
   };
-  await replica(keys([1, a], [2, b]), { run: watched, places: [secrets, kept] }).turn();
-  expect(seen.size).toBe(4);
-  for (const [statement, values] of seen) {
+  await replica(keys([1, a], [2, b]), { run: watched, fields: [secrets, expiring] }).turn();
+  expect(statements.size).toBe(4);
+  for (const [statement, values] of statements) {
     const plan = await sql<{ 'QUERY PLAN': string }>(`explain ${statement}`, values);
     expect(plan.map((line) => line['QUERY PLAN']).join('\n')).not.toMatch(/Seq Scan/);
   }

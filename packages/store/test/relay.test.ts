@@ -47,12 +47,12 @@ afterAll(async () => {
   await database.drop();
 });
 
-const leave = (topic: string, messages: Message[]) => store.transaction(({ sql }) => writeOutbox(sql, topic, messages));
-const made = (prefix: string, count: number, organizationId = 'org_a'): Message[] =>
+const write = (topic: string, messages: Message[]) => store.transaction(({ sql }) => writeOutbox(sql, topic, messages));
+const createMessages = (prefix: string, count: number, organizationId = 'org_a'): Message[] =>
   Array.from({ length: count }, (_, index) => ({ id: `${prefix}${String(index).padStart(5, '0')}`, payload: { organizationId } }));
-const left = async (topic: string) =>
+const waitingIds = async (topic: string) =>
   (await store.sql<{ id: string }>('select id from outbox where topic = $1 order by id', [topic])).map((row) => row.id);
-const dead = (topic: string) =>
+const deadLetters = (topic: string) =>
   store.sql<{ id: string; reason: string; attempts: number; bytes: number }>(
     'select id, reason, attempts, bytes from dead_letters where topic = $1 order by id',
     [topic],
@@ -71,49 +71,49 @@ async function relay(options: RelayOptions<Payload>): Promise<RunningProcess<Rel
 }
 
 const refused = () => new ServiceError('invalid_request');
-const away = () => new ServiceError('unavailable');
+const unavailable = () => new ServiceError('unavailable');
 
 test('messages of a transaction that fails are never sent', async () => {
   const work = store.transaction(async ({ sql }) => {
-    await writeOutbox(sql, 'never', made('n', 1));
+    await writeOutbox(sql, 'never', createMessages('n', 1));
     throw new Error('no');
   });
   await expect(work).rejects.toThrow('no');
-  expect(await left('never')).toEqual([]);
+  expect(await waitingIds('never')).toEqual([]);
 });
 
-test('what can not be delivered stays and is delivered later, in order, and then is gone', async () => {
+test('messages that cannot be delivered stay and are delivered later, in order, and then are removed', async () => {
   const received: string[] = [];
   let failures = 2;
   const process = await relay({
     topic: 'flaky',
     deliver: async (messages) => {
-      if (failures-- > 0) throw away();
+      if (failures-- > 0) throw unavailable();
       received.push(...idsOf(messages));
     },
   });
-  await leave('flaky', made('m', 450));
-  await until(async () => (await left('flaky')).length === 0);
-  expect(received).toEqual(idsOf(made('m', 450)));
+  await write('flaky', createMessages('m', 450));
+  await until(async () => (await waitingIds('flaky')).length === 0);
+  expect(received).toEqual(idsOf(createMessages('m', 450)));
   await process.stop();
 });
 
 test('two relays share a topic and no message is delivered by both while it is claimed', async () => {
   const received: string[] = [];
   const deliver = async (messages: Message[]) => void received.push(...idsOf(messages));
-  await leave('shared', made('s', 600));
+  await write('shared', createMessages('s', 600));
   const processes = [await relay({ topic: 'shared', deliver }), await relay({ topic: 'shared', deliver })];
-  await until(async () => (await left('shared')).length === 0);
-  expect(received.sort()).toEqual(idsOf(made('s', 600)));
+  await until(async () => (await waitingIds('shared')).length === 0);
+  expect(received.sort()).toEqual(idsOf(createMessages('s', 600)));
   for (const process of processes) await process.stop();
 });
 
-test('25 messages of 400 kB pass a receiver that takes 8 MB in a call', async () => {
+test('25 messages of 400 kB reach a receiver that takes 8 MB in a call', async () => {
   const received: string[] = [];
   const text = 'x'.repeat(400_000);
-  await leave(
+  await write(
     'large',
-    made('l', 25).map(({ id, payload }) => ({ id, payload: { ...payload, text } })),
+    createMessages('l', 25).map(({ id, payload }) => ({ id, payload: { ...payload, text } })),
   );
   const process = await relay({
     topic: 'large',
@@ -122,13 +122,13 @@ test('25 messages of 400 kB pass a receiver that takes 8 MB in a call', async ()
       received.push(...idsOf(messages));
     },
   });
-  await until(async () => (await left('large')).length === 0);
-  expect(received).toEqual(idsOf(made('l', 25)));
-  expect(await dead('large')).toEqual([]);
+  await until(async () => (await waitingIds('large')).length === 0);
+  expect(received).toEqual(idsOf(createMessages('l', 25)));
+  expect(await deadLetters('large')).toEqual([]);
   await process.stop();
 });
 
-test('a message that is refused alone is set aside, those around it arrive, and an operator can send it again', async () => {
+test('a message that is refused alone becomes a dead letter, those around it arrive, and an operator can retry it', async () => {
   const received: string[] = [];
   const poison = new Set(['p00000', 'p00077', 'p00249']);
   const process = await relay({
@@ -139,31 +139,31 @@ test('a message that is refused alone is set aside, those around it arrive, and 
       received.push(...idsOf(messages));
     },
   });
-  await leave('poison', made('p', 250));
+  await write('poison', createMessages('p', 250));
   process.started.nudge();
-  await until(async () => (await left('poison')).length === 0);
-  expect(received.sort()).toEqual(idsOf(made('p', 250)).filter((id) => !poison.has(id)));
+  await until(async () => (await waitingIds('poison')).length === 0);
+  expect(received.sort()).toEqual(idsOf(createMessages('p', 250)).filter((id) => !poison.has(id)));
   const reason = 'invalid_request: The request is not valid.';
-  expect(await dead('poison')).toEqual(
+  expect(await deadLetters('poison')).toEqual(
     [...poison].map((id) => ({ id, reason, attempts: 3, bytes: JSON.stringify({ organizationId: 'org_a' }).length + 1 })),
   );
 
   const methods = outboxMethods(store, () => process.started.nudge());
   const call = {} as Parameters<typeof methods.listDeadLetters.handle>[1];
-  const { deadLetters = [] } = await methods.listDeadLetters.handle({ limit: 0, afterId: 'p00000' }, call);
-  expect(deadLetters).toMatchObject([
+  const { deadLetters: listed = [] } = await methods.listDeadLetters.handle({ limit: 0, afterId: 'p00000' }, call);
+  expect(listed).toMatchObject([
     { id: 'p00077', topic: 'poison', organizationId: 'org_a', reason },
     { id: 'p00249', topic: 'poison' },
   ]);
   poison.clear();
   expect(await methods.retryDeadLetters.handle({ ids: ['p00000', 'p00077', 'unknown'] }, call)).toEqual({ retried: 2 });
   await until(() => received.includes('p00000') && received.includes('p00077'));
-  expect((await dead('poison')).map(({ id }) => id)).toEqual(['p00249']);
+  expect((await deadLetters('poison')).map(({ id }) => id)).toEqual(['p00249']);
   await process.stop();
 });
 
-test('a receiver that is away, overloaded or refuses everything costs no message', async () => {
-  let answer: Error | undefined = away();
+test('no message is lost while the receiver is unavailable, overloaded or refuses everything', async () => {
+  let answer: Error | undefined = unavailable();
   let calls = 0;
   const received = new Set<string>();
   const process = await relay({
@@ -174,16 +174,21 @@ test('a receiver that is away, overloaded or refuses everything costs no message
       for (const { id } of messages) received.add(id);
     },
   });
-  await leave('outage', [...made('oa', 100, 'org_a'), ...made('ob', 100, 'org_b')]);
-  for (const failure of [away(), new ServiceError('rate_limited'), new ServiceError('deadline_exceeded'), new ServiceError('internal')]) {
+  await write('outage', [...createMessages('oa', 100, 'org_a'), ...createMessages('ob', 100, 'org_b')]);
+  for (const failure of [
+    unavailable(),
+    new ServiceError('rate_limited'),
+    new ServiceError('deadline_exceeded'),
+    new ServiceError('internal'),
+  ]) {
     answer = failure;
     const before = calls;
     await until(() => calls > before + 2);
   }
   answer = undefined;
-  await until(async () => (await left('outage')).length === 0);
+  await until(async () => (await waitingIds('outage')).length === 0);
   expect(received.size).toBe(200);
-  expect(await dead('outage')).toEqual([]);
+  expect(await deadLetters('outage')).toEqual([]);
   await process.stop();
 });
 
@@ -192,7 +197,7 @@ const timeout = () => new ServiceError('deadline_exceeded');
 test.each([
   ['of other tenants', 'org_b'],
   ['of its own tenant', 'org_a'],
-])('a message whose delivery always times out alone is set aside, and messages %s arrive meanwhile', async (_, organizationId) => {
+])('a message whose delivery always times out becomes a dead letter, and messages %s arrive in the meantime', async (_, organizationId) => {
   const topic = `timeouts ${organizationId}`;
   const received = new Set<string>();
   const process = await relay({
@@ -203,21 +208,23 @@ test.each([
       for (const { id } of messages) received.add(id);
     },
   });
-  const others = made(`b${topic}`, 3, organizationId);
+  const others = createMessages(`b${topic}`, 3, organizationId);
   let further = 0;
-  await leave(topic, [...made(`a${topic}`, 1), ...others]);
+  await write(topic, [...createMessages(`a${topic}`, 1), ...others]);
   process.started.nudge();
   await until(() => received.size === others.length);
   await until(async () => {
-    await leave(topic, made(`c${further++}${topic}`, 1, 'org_c'));
+    await write(topic, createMessages(`c${further++}${topic}`, 1, 'org_c'));
     process.started.nudge();
-    return (await dead(topic)).length > 0;
+    return (await deadLetters(topic)).length > 0;
   });
-  expect(await dead(topic)).toMatchObject([{ id: `a${topic}00000`, attempts: 3, reason: expect.stringContaining('deadline_exceeded') }]);
+  expect(await deadLetters(topic)).toMatchObject([
+    { id: `a${topic}00000`, attempts: 3, reason: expect.stringContaining('deadline_exceeded') },
+  ]);
   await process.stop();
 });
 
-test('while the receiver times out for every message, none of them counts an attempt', async () => {
+test('while the receiver times out for every message, no attempt is counted', async () => {
   let calls = 0;
   const process = await relay({
     topic: 'all time out',
@@ -227,33 +234,33 @@ test('while the receiver times out for every message, none of them counts an att
       return Promise.reject(timeout());
     },
   });
-  await leave('all time out', [...made('ta', 2, 'org_a'), ...made('tb', 1, 'org_b')]);
+  await write('all time out', [...createMessages('ta', 2, 'org_a'), ...createMessages('tb', 1, 'org_b')]);
   process.started.nudge();
   await until(() => calls >= 7);
   await process.stop();
   const rows = await store.sql<{ attempts: number }>("select attempts from outbox where topic = 'all time out'");
   expect(rows.map(({ attempts }) => attempts)).toEqual([0, 0, 0]);
-  expect(await dead('all time out')).toEqual([]);
+  expect(await deadLetters('all time out')).toEqual([]);
 });
 
-test("one tenant's flood waits its turn: another tenant's message is in the next batch", async () => {
+test("a tenant's backlog does not delay other tenants: their messages are in the next batches", async () => {
   const batches: string[][] = [];
   const process = await relay({
     topic: 'flood',
     deliver: async (messages) => {
       batches.push(messages.map(({ payload }) => payload.organizationId));
-      if (batches.length === 2) await leave('flood', made('b', 5, 'org_b'));
+      if (batches.length === 2) await write('flood', createMessages('b', 5, 'org_b'));
     },
   });
-  await leave('flood', made('a', 5_000));
+  await write('flood', createMessages('a', 5_000));
   process.started.nudge();
   await until(() => batches.flat().includes('org_b'));
   expect(batches.findIndex((tenants) => tenants.includes('org_b'))).toBeLessThanOrEqual(3);
-  await until(async () => (await left('flood')).length === 0);
+  await until(async () => (await waitingIds('flood')).length === 0);
   await process.stop();
 });
 
-test('a tenant whose messages time out gets a lane of its own, and those of other tenants pass meanwhile', async () => {
+test('a tenant whose messages time out gets a lane of its own, and those of other tenants arrive in the meantime', async () => {
   let isSlow = true;
   const received: string[] = [];
   const process = await relay({
@@ -263,53 +270,53 @@ test('a tenant whose messages time out gets a lane of its own, and those of othe
       received.push(...idsOf(messages));
     },
   });
-  await leave('lanes', [
-    ...made('x', 50, 'org_slow'),
-    ...Array.from({ length: 60 }, (_, index) => made(`y${index}_`, 3, `org_${index}`)).flat(),
+  await write('lanes', [
+    ...createMessages('x', 50, 'org_slow'),
+    ...Array.from({ length: 60 }, (_, index) => createMessages(`y${index}_`, 3, `org_${index}`)).flat(),
   ]);
   process.started.nudge();
   await until(() => received.length === 180);
-  await leave('lanes', made('z', 10, 'org_fresh'));
+  await write('lanes', createMessages('z', 10, 'org_new'));
   process.started.nudge();
   await until(() => received.length === 190);
   // Removed only after they were received.
-  await until(async () => (await left('lanes')).every((id) => id.startsWith('x')));
-  expect((await left('lanes')).length).toBe(50);
+  await until(async () => (await waitingIds('lanes')).every((id) => id.startsWith('x')));
+  expect((await waitingIds('lanes')).length).toBe(50);
   isSlow = false;
-  await until(async () => (await left('lanes')).length === 0);
+  await until(async () => (await waitingIds('lanes')).length === 0);
   expect(new Set(received).size).toBe(240);
-  expect(await dead('lanes')).toEqual([]);
+  expect(await deadLetters('lanes')).toEqual([]);
   await process.stop();
 });
 
-test('what a frozen replica has claimed is delivered by another one', async () => {
+test('messages that a frozen replica has claimed are delivered by another replica', async () => {
   const frozen = Promise.withResolvers<void>();
-  const taken = Promise.withResolvers<void>();
-  await leave('frozen', made('f', 20));
+  const delivering = Promise.withResolvers<void>();
+  await write('frozen', createMessages('f', 20));
   const first = await relay({
     topic: 'frozen',
     deliver: () => {
-      taken.resolve();
+      delivering.resolve();
       return frozen.promise;
     },
   });
-  await taken.promise;
+  await delivering.promise;
   const received: string[] = [];
   const second = await relay({ topic: 'frozen', claimMs: 500, deliver: async (messages) => void received.push(...idsOf(messages)) });
   await store.sql("update outbox set claimed_until = now() + interval '200 ms' where topic = 'frozen'");
-  await until(async () => (await left('frozen')).length === 0);
-  expect(received).toEqual(idsOf(made('f', 20)));
+  await until(async () => (await waitingIds('frozen')).length === 0);
+  expect(received).toEqual(idsOf(createMessages('f', 20)));
   frozen.resolve();
   await first.stop();
   await second.stop();
 });
 
-test('metrics tell how many messages wait and how many were set aside', async () => {
-  await leave('measured', [...made('w', 3), { id: 'q', payload: { organizationId: 'org_a' } }]);
+test('metrics count the waiting messages and the dead letters', async () => {
+  await write('measured', [...createMessages('w', 3), { id: 'q', payload: { organizationId: 'org_a' } }]);
   await store.sql(`insert into dead_letters (id, topic, organization_id, payload, bytes, attempts, reason, created_at, dead_at)
     values ('d', 'measured', 'org_a', '{}', 2, 4, 'r', now(), now() - interval '90 seconds')`);
   const process = await createProcess('measured', settings, async (context) => {
-    startRelay<Payload>(context, store, { topic: 'measured', deliver: () => Promise.reject(away()) });
+    startRelay<Payload>(context, store, { topic: 'measured', deliver: () => Promise.reject(unavailable()) });
     return context.metrics.registry;
   });
   const text = () => process.started.metrics();

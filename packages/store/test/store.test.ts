@@ -34,14 +34,14 @@ afterAll(async () => {
 });
 
 describe('migrations', () => {
-  test('replicas that start together take each step once', async () => {
+  test('replicas that start at the same time run each step once', async () => {
     expect(await store.sql('select name from migrations order by id')).toEqual([{ name: '0001' }, { name: '0002' }]);
     expect(await migrate({ url: database.url, schema: 'things', migrations: steps })).toEqual([]);
   });
 
-  test('a step that fails leaves nothing behind', async () => {
-    const broken = migration('0003', 'create table left_over (id text)', 'select 1 / 0');
-    await expect(migrate({ url: database.url, schema: 'things', migrations: [...steps, broken] })).rejects.toThrow('division by zero');
+  test('a failed step changes nothing', async () => {
+    const failing = migration('0003', 'create table left_over (id text)', 'select 1 / 0');
+    await expect(migrate({ url: database.url, schema: 'things', migrations: [...steps, failing] })).rejects.toThrow('division by zero');
     expect(await store.sql("select 1 from pg_tables where tablename = 'left_over'")).toEqual([]);
   });
 });
@@ -50,7 +50,7 @@ describe('a step on a table that other sessions use', () => {
   const rows = 300_000;
   const schema = 'large';
   const first = migration('0001', 'create table entries (id integer primary key, at timestamptz not null default now())');
-  // As the tables of months are made: the old table becomes a partition, and nothing is copied.
+  // As tables are partitioned by month: the old table becomes a partition, and nothing is copied.
   const attach: NamedMigration = {
     ...migration(
       '0002',
@@ -65,7 +65,7 @@ describe('a step on a table that other sessions use', () => {
     ],
   };
 
-  test('waits for its lock briefly and often, so that writers pass meanwhile, and copies no row', async () => {
+  test('waits for its lock briefly and often, so that writers are not blocked, and copies no row', async () => {
     const url = database.url;
     await migrate({ url, schema, migrations: [first] });
     await store.sql(`insert into ${schema}.entries (id) select generate_series(1, ${rows})`);
@@ -88,16 +88,16 @@ describe('a step on a table that other sessions use', () => {
     expect(indexes).toEqual([{ name: 'large.entries_old_key' }]);
   });
 
-  test('fails with its own error, and not for its lock, when it is wrong', async () => {
-    const broken = { ...migration('0003', 'select 1'), preparation: ['select 1 / 0'] };
-    await expect(migrate({ url: database.url, schema, migrations: [first, attach, broken] })).rejects.toThrow('division by zero');
+  test('fails with its own error and is not repeated for a lock', async () => {
+    const failing = { ...migration('0003', 'select 1'), preparation: ['select 1 / 0'] };
+    await expect(migrate({ url: database.url, schema, migrations: [first, attach, failing] })).rejects.toThrow('division by zero');
   });
 });
 
 describe('a failed statement of the pool', () => {
   const backend = async () => (await store.sql<{ pid: number }>('select pg_backend_pid() as pid'))[0]?.pid;
 
-  test('leaves its connection usable when it failed by its own fault', async () => {
+  test('returns its connection to the pool if it failed by its own fault', async () => {
     await store.sql('insert into things (id) values ($1)', ['there']);
     const failing: [string, unknown[]][] = [
       ['insert into things (id) values ($1)', ['there']],
@@ -118,7 +118,7 @@ describe('a failed statement of the pool', () => {
     await store.sql('delete from things');
   });
 
-  test('takes its connection along when that is lost', async () => {
+  test('removes its connection from the pool if that is lost', async () => {
     const before = await backend();
     await expect(store.sql('select pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({ code: 'unavailable' });
     expect(await backend()).not.toBe(before);
@@ -128,16 +128,16 @@ describe('a failed statement of the pool', () => {
 });
 
 describe('transactions', () => {
-  test('what throws leaves no trace', async () => {
+  test('work that throws is rolled back', async () => {
     const work = store.transaction(async ({ sql }) => {
-      await sql('insert into things (id) values ($1)', ['gone']);
-      throw new Error('changed my mind');
+      await sql('insert into things (id) values ($1)', ['undone']);
+      throw new Error('rolled back');
     });
-    await expect(work).rejects.toThrow('changed my mind');
-    expect(await store.sql('select 1 from things where id = $1', ['gone'])).toEqual([]);
+    await expect(work).rejects.toThrow('rolled back');
+    expect(await store.sql('select 1 from things where id = $1', ['undone'])).toEqual([]);
   });
 
-  test('of a process that stops halfway ends by itself, so that its locks keep others waiting for a second only', async () => {
+  test('a transaction of a frozen process is ended by the database, so that its locks block others for one second only', async () => {
     const resume = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
     const stuck = store.transaction(async ({ sql }) => {
@@ -154,7 +154,7 @@ describe('transactions', () => {
     await store.sql('delete from things');
   });
 
-  test('an effect whose caller was told that it took too long never happens', async () => {
+  test("an effect that ends after its caller's deadline is rolled back", async () => {
     const late = { checkDeadline: () => expired.throwIfAborted() } as unknown as Call;
     const expired = AbortSignal.abort(new ServiceError('deadline_exceeded'));
     const effect = once(store, late, async ({ sql }) => ({ rows: await sql('insert into things (id) values ($1)', ['late']) }));
@@ -162,7 +162,7 @@ describe('transactions', () => {
     expect(await store.sql('select 1 from things where id = $1', ['late'])).toEqual([]);
   });
 
-  test('a statement that takes too long is an unavailable, not a hang', async () => {
+  test('a statement that takes too long fails with unavailable', async () => {
     const work = store.transaction(async ({ sql }) => {
       await sql('set local statement_timeout = 50');
       await sql('select pg_sleep(20)');
@@ -170,7 +170,7 @@ describe('transactions', () => {
     await expect(work).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('lost connections are an unavailable each and never used up: there are always new ones', async () => {
+  test('each lost connection fails with unavailable and is replaced, so that the pool never runs out', async () => {
     for (let round = 0; round < 12; round += 1) {
       const work = store.transaction(({ sql }) => sql('select pg_terminate_backend(pg_backend_pid())'));
       await expect(work).rejects.toMatchObject({ code: 'unavailable' });

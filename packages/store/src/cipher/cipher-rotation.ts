@@ -3,40 +3,40 @@ import type { Sql } from '../sql.ts';
 import type { Store } from '../store.ts';
 import { startSweep } from '../sweep.ts';
 import { type Cipher, createCipher, type EncryptionConfig, sealingVersion } from './cipher.ts';
-import { isColumn, replaceSealed, rowsUnder, type SealedColumn, type SealedPlace, type SealedRow, stockOf } from './cipher-places.ts';
+import { isColumn, replaceSealed, rowsUnder, type SealedColumn, type SealedField, type SealedRow, stockOf } from './sealed-fields.ts';
 
 const everyMs = 60_000;
 const rowsAtOnce = 100;
 const settingName = 'ENCRYPTION_KEYS';
 
 /**
- * The cipher of one service over all places where it keeps sealed values. Values under an older key are sealed under the newest one
- * while the service runs, so that no key is needed for ever.
+ * The cipher of one service over all its sealed fields. Values under an older key are sealed again under the newest one while the service
+ * runs, so that older keys can be removed.
  */
 export async function openCipher(
   process: ProcessContext,
   store: Store,
   config: EncryptionConfig,
-  places: readonly SealedPlace[],
+  fields: readonly SealedField[],
 ): Promise<Cipher> {
-  const rotation = createRotation(process, store, config, places);
+  const rotation = createRotation(process, store, config, fields);
   await rotation.inspect();
   startSweep(process, 'encryption keys', everyMs, () => rotation.turn().then(() => 0));
   return rotation.cipher;
 }
 
 interface Stock {
-  readonly place: SealedPlace;
-  /** Undefined where the stored text names none. */
+  readonly field: SealedField;
+  /** Undefined if the stored text names none. */
   readonly version: number | undefined;
   readonly values: number;
 }
 
 interface Rotation {
   readonly cipher: Cipher;
-  /** Counts the values under each key, and decides which key seals. */
+  /** Counts the values under each key, and selects the key that seals. */
   inspect(): Promise<readonly Stock[]>;
-  /** Seals values under older keys again, under the key that seals, and reports. */
+  /** Seals values under older keys again and reports. */
   turn(): Promise<void>;
 }
 
@@ -44,19 +44,19 @@ export function createRotation(
   process: Pick<ProcessContext, 'logger' | 'metrics' | 'stopping'>,
   { sql }: Pick<Store, 'sql'>,
   { ENCRYPTION_KEYS: keys, ENCRYPTION_KEY_AHEAD_SECONDS: aheadSeconds }: EncryptionConfig,
-  places: readonly SealedPlace[],
+  fields: readonly SealedField[],
   now: () => number = () => performance.now(),
 ): Rotation {
   const configured = [...keys.keys()];
   const newest = Math.max(...configured);
   const settlesAt = now() + aheadSeconds * 1_000;
-  const report = createKeyReport(process, { places: places.map(({ name }) => name), configured });
+  const report = createKeyReport(process, { fields: fields.map(({ name }) => name), configured });
   let sealing = newest;
   const cipher = createCipher(keys, () => sealing);
 
   async function inspect(): Promise<readonly Stock[]> {
     const stock: Stock[] = [];
-    for (const place of places) stock.push(...(await stockOf(sql, place, newest)).map((found) => ({ place, ...found })));
+    for (const field of fields) stock.push(...(await stockOf(sql, field, newest)).map((version) => ({ field, ...version })));
     const stored = stock.flatMap(({ version }) => version ?? []);
     sealing = sealingVersion({ configured, stored, isSettled: now() >= settlesAt });
     return stock;
@@ -64,17 +64,17 @@ export function createRotation(
 
   const isOlder = ({ version }: Stock) => version !== undefined && version < newest;
 
-  async function walk({ place, version }: Stock): Promise<Walked> {
-    if (version === undefined || !keys.has(version) || !isColumn(place)) return { resealed: 0, unopened: 0 };
-    const where = { sql, cipher, place, version };
+  async function walk({ field, version }: Stock): Promise<Walked> {
+    if (version === undefined || !keys.has(version) || !isColumn(field)) return { resealed: 0, unopened: 0 };
+    const where = { sql, cipher, field, version };
     return await (version < sealing ? resealVersion(where, process.stopping) : sampleVersion(where));
   }
 
-  function findingOf({ place, version, values }: Stock, walked: Walked | undefined): Finding {
+  function findingOf({ field, version, values }: Stock, walked: Walked | undefined): Finding {
     const isKnown = version !== undefined && keys.has(version);
     const { unopened, cause } = isKnown ? { unopened: 0, ...walked } : { unopened: values, cause: undefined };
     const older = isKnown && version < newest ? Math.max(0, values - unopened) : 0;
-    return { place: place.name, version, older, unopened, cause };
+    return { field: field.name, version, older, unopened, cause };
   }
 
   return {
@@ -85,7 +85,7 @@ export function createRotation(
       const walks = new Map<string, Walked>();
       for (const stock of before) walks.set(keyOf(stock), await walk(stock));
       const resealed = [...walks.values()].reduce((total, walked) => total + walked.resealed, 0);
-      // Another replica may have sealed values that this one did not.
+      // Another replica may have sealed other values meanwhile.
       const after = before.some(isOlder) ? await inspect() : before;
       // A walk that was aborted has no result.
       if (process.stopping.aborted) return;
@@ -94,29 +94,29 @@ export function createRotation(
   };
 }
 
-const keyOf = ({ place, version }: Stock) => `${place.name} ${version}`;
+const keyOf = ({ field, version }: Stock) => `${field.name} ${version}`;
 
 interface Walk {
   readonly sql: Sql;
   readonly cipher: Cipher;
-  readonly place: SealedColumn;
+  readonly field: SealedColumn;
   readonly version: number;
 }
 
 interface Walked {
   readonly resealed: number;
-  /** Values that did not open, and why the last of them did not. */
+  /** Values that could not be opened; `cause` is of the last one. */
   readonly unopened: number;
   readonly cause?: unknown;
 }
 
 /** Seals the column's values under this version again, in bounded steps, each value by its own statement. */
-async function resealVersion({ sql, cipher, place, version }: Walk, stopping: AbortSignal): Promise<Walked> {
+async function resealVersion({ sql, cipher, field, version }: Walk, stopping: AbortSignal): Promise<Walked> {
   let walked: Walked = { resealed: 0, unopened: 0 };
   let after: readonly string[] = [];
   while (!stopping.aborted) {
-    const rows = await rowsUnder(sql, place, { version, after, limit: rowsAtOnce });
-    for (const row of rows) walked = await resealRow({ sql, cipher, place, version }, row, walked);
+    const rows = await rowsUnder(sql, field, { version, after, limit: rowsAtOnce });
+    for (const row of rows) walked = await resealRow({ sql, cipher, field, version }, row, walked);
     const last = rows.at(-1);
     if (last === undefined || rows.length < rowsAtOnce) break;
     after = last.key;
@@ -124,16 +124,16 @@ async function resealVersion({ sql, cipher, place, version }: Walk, stopping: Ab
   return walked;
 }
 
-async function resealRow({ sql, cipher, place }: Walk, row: SealedRow, walked: Walked): Promise<Walked> {
+async function resealRow({ sql, cipher, field }: Walk, row: SealedRow, walked: Walked): Promise<Walked> {
   const { clear, cause } = open(cipher, row);
   if (clear === undefined) return { ...walked, unopened: walked.unopened + 1, cause };
-  const isOurs = await replaceSealed(sql, place, row, cipher.encrypt(clear, row.context));
+  const isOurs = await replaceSealed(sql, field, row, cipher.encrypt(clear, row.context));
   return { ...walked, resealed: walked.resealed + (isOurs ? 1 : 0) };
 }
 
-/** Tries whether the key opens one of the values: a wrong key opens none. */
-async function sampleVersion({ sql, cipher, place, version }: Walk): Promise<Walked> {
-  const [row] = await rowsUnder(sql, place, { version, after: [], limit: 1 });
+/** Opens one of the values to test the key: a wrong key opens none. */
+async function sampleVersion({ sql, cipher, field, version }: Walk): Promise<Walked> {
+  const [row] = await rowsUnder(sql, field, { version, after: [], limit: 1 });
   const { clear, cause } = row ? open(cipher, row) : { clear: '', cause: undefined };
   return clear === undefined ? { resealed: 0, unopened: 1, cause } : { resealed: 0, unopened: 0 };
 }
@@ -146,10 +146,10 @@ function open(cipher: Cipher, { sealed, context }: SealedRow): { clear?: string;
   }
 }
 
-/** The values under one version in one place. */
+/** The values under one version in one field. */
 interface Finding {
-  readonly place: string;
-  /** Undefined where the stored text names none. */
+  readonly field: string;
+  /** Undefined if the stored text names none. */
   readonly version: number | undefined;
   /** How many values wait to be sealed under the newest key. */
   readonly older: number;
@@ -166,14 +166,14 @@ interface Turn {
 }
 
 interface KeyReportOptions {
-  readonly places: readonly string[];
+  readonly fields: readonly string[];
   readonly configured: readonly number[];
 }
 
 /** Reports to operators how many values need older keys: always by metrics, and by the log when it changes. */
 function createKeyReport(
   { metrics, logger }: Pick<ProcessContext, 'metrics' | 'logger'>,
-  { places, configured }: KeyReportOptions,
+  { fields, configured }: KeyReportOptions,
 ): (turn: Turn) => void {
   const older = metrics.gauge('sealed_values_under_older_keys', 'Values that wait to be sealed under the newest key', ['place']);
   const unopened = metrics.gauge('sealed_values_unopened', 'Values that none of the configured keys opens', ['place']);
@@ -184,20 +184,27 @@ function createKeyReport(
   let resealed = 0;
 
   function measure(findings: readonly Finding[]): void {
-    for (const place of places) {
-      const here = findings.filter((finding) => finding.place === place);
-      older.set({ place }, sum(here.map((finding) => finding.older)));
-      unopened.set({ place }, sum(here.map((finding) => finding.unopened)));
+    for (const field of fields) {
+      const here = findings.filter((finding) => finding.field === field);
+      older.set({ place: field }, sum(here.map((finding) => finding.older)));
+      unopened.set({ place: field }, sum(here.map((finding) => finding.unopened)));
     }
   }
 
   function logUnopened(findings: readonly Finding[]): void {
     const now = new Map<string, number>();
-    for (const { place, version = 'none', unopened: values, cause } of findings) {
+    for (const { field, version = 'none', unopened: values, cause } of findings) {
       if (values === 0) continue;
-      now.set(`${place} ${version}`, values);
-      if (logged.get(`${place} ${version}`) !== values)
-        logger.error({ event: 'sealed_values_unopened', setting: settingName, place, version, values, err: cause ?? missing(version) });
+      now.set(`${field} ${version}`, values);
+      if (logged.get(`${field} ${version}`) !== values)
+        logger.error({
+          event: 'sealed_values_unopened',
+          setting: settingName,
+          place: field,
+          version,
+          values,
+          err: cause ?? missing(version),
+        });
     }
     logged = now;
   }

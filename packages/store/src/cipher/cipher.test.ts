@@ -13,7 +13,7 @@ const rotated = createCipher(
   ]),
 );
 
-test('what was sealed opens again, under the newest key and every older one', () => {
+test('a sealed value opens again, under the newest key and every older one', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (clear, context) => {
       expect(old.decrypt(old.encrypt(clear, context), context)).toBe(clear);
@@ -23,7 +23,7 @@ test('what was sealed opens again, under the newest key and every older one', ()
   );
 });
 
-test('another place, another key or a changed byte opens nothing', () => {
+test('a value does not open with another context, another key or a changed byte', () => {
   const sealed = old.encrypt('secret', 'row 1');
   expect(() => old.decrypt(sealed, 'row 2')).toThrow();
   expect(() => createCipher(new Map([[1, randomBytes(32)]])).decrypt(sealed, 'row 1')).toThrow();
@@ -36,7 +36,7 @@ test('another place, another key or a changed byte opens nothing', () => {
   }
 });
 
-test('what does not open is told by version and setting, and what is no sealed value by neither', () => {
+test('the error names the version and the setting, and shows nothing of a value that was never sealed', () => {
   const sealed = old.encrypt('secret', 'row 1');
   expect(() => old.decrypt(sealed, 'row 2')).toThrow('version 1 of ENCRYPTION_KEYS is not the key');
   for (const clear of ['', 'hunter2', 'hunter:2', '::', '123456:x']) {
@@ -47,7 +47,7 @@ test('what does not open is told by version and setting, and what is no sealed v
   expect(() => old.decrypt('1:', 'row 1')).toThrow('version 1');
 });
 
-test('the setting names what is wrong with it and never the key', () => {
+test('the error of a malformed setting does not contain the key', () => {
   const schema = z.object(encryptionSettings);
   expect(schema.parse({ ENCRYPTION_KEYS: `1:${first.toString('base64')}` }).ENCRYPTION_KEYS.get(1)).toEqual(first);
   expect(schema.parse({ ENCRYPTION_KEYS: `1:${first.toString('base64url')}` }).ENCRYPTION_KEYS.get(1)).toEqual(first);
@@ -59,20 +59,20 @@ test('the setting names what is wrong with it and never the key', () => {
   }
 });
 
-test('a new key waits until all replicas can have it, and no longer than until one of them uses it', () => {
-  const around = { configured: [1, 2, 3], isSettled: false };
-  expect(sealingVersion({ ...around, stored: [1] })).toBe(1);
-  expect(sealingVersion({ ...around, stored: [1, 2] })).toBe(2);
-  expect(sealingVersion({ ...around, stored: [1, 3] })).toBe(3);
-  expect(sealingVersion({ ...around, stored: [1], isSettled: true })).toBe(3);
+test('a new key seals when all replicas can have it, or as soon as one of them seals with it', () => {
+  const settings = { configured: [1, 2, 3], isSettled: false };
+  expect(sealingVersion({ ...settings, stored: [1] })).toBe(1);
+  expect(sealingVersion({ ...settings, stored: [1, 2] })).toBe(2);
+  expect(sealingVersion({ ...settings, stored: [1, 3] })).toBe(3);
+  expect(sealingVersion({ ...settings, stored: [1], isSettled: true })).toBe(3);
 });
 
-test('where nothing is stored, or nothing that opens here, the newest seals at once', () => {
+test('the newest key seals at once if no value is stored that this process can open', () => {
   expect(sealingVersion({ configured: [1, 2], stored: [], isSettled: false })).toBe(2);
   expect(sealingVersion({ configured: [1, 2], stored: [7], isSettled: false })).toBe(2);
 });
 
-test('what seals is always configured', () => {
+test('the version that seals is always configured', () => {
   const versions = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 5 });
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1 }), versions, fc.boolean(), (configured, stored, isSettled) => {

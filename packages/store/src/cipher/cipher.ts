@@ -16,10 +16,10 @@ export const versionedKeys = z
   .refine((entries) => new Set(entries.map(([version]) => Number(version))).size === entries.length, 'must have each version once')
   .transform((entries) => new Map(entries.map(([version, key]) => [Number(version), Buffer.from(key as string, 'base64')])));
 
-/** Settings of every service that keeps sealed values. */
+/** Settings of every service that stores sealed values. */
 export const encryptionSettings = {
   ENCRYPTION_KEYS: versionedKeys,
-  /** How long a process only opens with a new key before it seals with it, so that by then every replica has the key. */
+  /** How long a process opens values with a new key before it seals with it, so that every replica has the key by then. */
   ENCRYPTION_KEY_AHEAD_SECONDS: setting.integer(600, 0, 86_400),
 };
 
@@ -69,7 +69,7 @@ function open(key: Buffer, sealed: Buffer, context: string): string {
 }
 
 function keyOf(keys: ReadonlyMap<number, Buffer>, version: string): Buffer {
-  // The stored text may come from elsewhere, so the error repeats it only where it is a version.
+  // The stored text may not be a sealed value, so the error repeats it only if it is a version.
   if (!/^\d{1,5}$/.test(version)) throw new Error('what is stored was not sealed under any of ENCRYPTION_KEYS');
   const key = keys.get(Number(version));
   if (!key) throw new Error(`ENCRYPTION_KEYS has no version ${version}`);
@@ -81,7 +81,7 @@ interface KeyVersions {
   readonly configured: readonly number[];
   /** Versions under which values are stored. */
   readonly stored: readonly number[];
-  /** Whether every replica has had time to get the keys that this one has. */
+  /** True if every replica has had time to receive the keys that this one has. */
   readonly isSettled: boolean;
 }
 

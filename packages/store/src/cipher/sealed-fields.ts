@@ -1,16 +1,16 @@
 import type { Sql } from '../sql.ts';
 
-/** Where sealed values lie. */
-export interface SealedPlace {
-  /** As operators read it: table and column. */
+/** A column or JSON field with sealed values. */
+export interface SealedField {
+  /** The name that operators see: table and column. */
   readonly name: string;
   readonly table: string;
-  /** The sealed value, in SQL; null and '' are none. */
+  /** The SQL expression of the sealed value; null and '' mean no value. */
   readonly value: string;
 }
 
-/** A column whose values stay until they are sealed anew. Those of another place go by themselves, and are only counted. */
-export interface SealedColumn extends SealedPlace {
+/** A column whose values are sealed again under newer keys. Values of other fields expire, so they are only counted. */
+export interface SealedColumn extends SealedField {
   /** The table's primary key, all of it text. */
   readonly key: readonly string[];
   /** The context that the value of this row was sealed with. */
@@ -23,7 +23,7 @@ export interface SealedRow {
   readonly sealed: string;
 }
 
-export const isColumn = (place: SealedPlace): place is SealedColumn => 'contextOf' in place;
+export const isColumn = (field: SealedField): field is SealedColumn => 'contextOf' in field;
 
 export function sealedColumn({
   table,
@@ -33,24 +33,24 @@ export function sealedColumn({
   return { name: `${table}.${column}`, table, value: column, ...rest };
 }
 
-/** What stands before the colon. Of something that is no sealed value no more than this is looked at. */
+/** The text before the colon, at most six characters, so that no more is read of a value that is not sealed. */
 const versionIn = (value: string) => `split_part(left(${value}, 6), ':', 1)`;
 
-/** The index by which values are found by their key's version: what it costs to look does not grow with the table. */
-export function keyVersionIndex({ name, table, value, key = [] }: SealedPlace & { readonly key?: readonly string[] }): string {
+/** The index that finds values by their key's version, so that the cost of a search does not grow with the table. */
+export function keyVersionIndex({ name, table, value, key = [] }: SealedField & { readonly key?: readonly string[] }): string {
   const columns = [`(${versionIn(value)})`, ...key].join(', ');
   return `create index ${name.replaceAll('.', '_')}_key_version_index on ${table} (${columns}) where ${value} <> '';`;
 }
 
 interface VersionStock {
-  /** Undefined where what is stored names none. */
+  /** Undefined if the stored text names none. */
   readonly version: number | undefined;
-  /** How many values are sealed under it; the newest one's are not counted. */
+  /** The number of values under this version; 0 for the newest version, whose values are not counted. */
   readonly values: number;
 }
 
-/** Which versions there are, each found by one step into the index. */
-export async function stockOf(sql: Sql, { table, value }: SealedPlace, newest: number): Promise<VersionStock[]> {
+/** Returns the versions in use, each found by one step along the index. */
+export async function stockOf(sql: Sql, { table, value }: SealedField, newest: number): Promise<VersionStock[]> {
   const version = versionIn(value);
   const rows = await sql<{ version: string; values: string }>(
     `with recursive found as (
@@ -69,14 +69,14 @@ export async function stockOf(sql: Sql, { table, value }: SealedPlace, newest: n
 
 export interface Page {
   readonly version: number;
-  /** The key of the last row that was looked at; empty for none. */
+  /** The key of the last row of the page before; empty for the first page. */
   readonly after: readonly string[];
   readonly limit: number;
 }
 
-/** The next rows under one version, by key. */
-export async function rowsUnder(sql: Sql, place: SealedColumn, { version, after, limit }: Page): Promise<SealedRow[]> {
-  const { table, value, key } = place;
+/** Returns the next rows under one version, by key. */
+export async function rowsUnder(sql: Sql, field: SealedColumn, { version, after, limit }: Page): Promise<SealedRow[]> {
+  const { table, value, key } = field;
   const placeholders = key.map((_, index) => `$${index + 3}`).join(', ');
   const rows = await sql<Record<string, string>>(
     `select ${key.join(', ')}, ${value} as sealed_value from ${table}
@@ -86,12 +86,12 @@ export async function rowsUnder(sql: Sql, place: SealedColumn, { version, after,
   );
   return rows.map((row) => ({
     key: key.map((name) => row[name] ?? ''),
-    context: place.contextOf(row),
+    context: field.contextOf(row),
     sealed: row['sealed_value'] ?? '',
   }));
 }
 
-/** Whoever has changed the value meanwhile keeps theirs: then it answers false. */
+/** Replaces the value unless it has changed since it was read; returns false if it has. */
 export async function replaceSealed(sql: Sql, { table, value, key }: SealedColumn, row: SealedRow, sealed: string): Promise<boolean> {
   const isRow = key.map((name, index) => `${name} = $${index + 3}`).join(' and ');
   const rows = await sql(`update ${table} set ${value} = $1 where ${value} = $2 and ${isRow} returning 1`, [

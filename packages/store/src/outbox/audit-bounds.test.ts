@@ -6,13 +6,13 @@ const columns = Array.from({ length: 100 }, (_, index) => `a_column_of_this_tabl
 const wide = Array.from({ length: 195 }, (_, index) => `table_${index}(${columns})`);
 
 describe('the changes of an audit entry', () => {
-  test('stay as they are within the limit', () => {
+  test('are unchanged within the limit', () => {
     const changes = { name: 'Sales', tables: ['orders'], read_only: true };
     expect(boundChanges(changes)).toBe(JSON.stringify(changes));
     expect(boundChangesJson(JSON.stringify(changes))).toBe(JSON.stringify(changes));
   });
 
-  test('a scope of 195 tables with all columns is cut with a marker that says how much it was', () => {
+  test('a scope of 195 tables with all columns is cut, with a marker of its size', () => {
     const text = boundChanges({ name: 'Wide', 'data_scope.tables': wide, read_only: true });
     const { 'data_scope.tables': tables, ...rest } = JSON.parse(text);
     expect(rest).toEqual({ name: 'Wide', read_only: true });
@@ -22,7 +22,7 @@ describe('the changes of an audit entry', () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(longestChanges);
   });
 
-  test('texts, nested objects and many fields are cut as well', () => {
+  test('texts, nested objects and objects of many fields are cut as well', () => {
     const text = JSON.parse(boundChanges({ change: 'ä'.repeat(50_000), table: 'orders' }));
     expect(text).toMatchObject({ table: 'orders', change: { truncated: true, characters: 50_000, bytes: 100_002 } });
     expect(text.change.shown).toMatch(/^ä{1000,}$/);
@@ -34,7 +34,7 @@ describe('the changes of an audit entry', () => {
     });
   });
 
-  test('whatever they hold, they end within the limit and are JSON', () => {
+  test('any changes become JSON within the limit', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 20 }),

@@ -1,9 +1,9 @@
-/** How much an entry's changes may take, as JSON in bytes: pages of entries and batches of them stay within what a call carries. */
+/** In bytes of JSON, so that a page or batch of entries fits into one call. */
 export const longestChanges = 16_384;
 
-/** Room for the marker of a cut value beside what is shown of it. */
+/** Room for the marker beside the beginning of a cut value. */
 const markerBytes = 96;
-/** A field below this is not worth a marker. */
+/** Fields with a smaller share are replaced as a whole. */
 const smallestShare = 200;
 const deepest = 8;
 
@@ -11,7 +11,7 @@ const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(valu
 
 /**
  * The JSON of an entry's changes within the limit. A value that is too large is replaced by
- * `{ truncated: true, bytes, items | keys | characters, shown }`: how much there was, and its beginning.
+ * `{ truncated: true, bytes, items | keys | characters, shown }`: its size and its beginning.
  */
 export function boundChanges(changes: Readonly<Record<string, unknown>>, limit = longestChanges): string {
   const whole = JSON.stringify(changes);
@@ -19,14 +19,14 @@ export function boundChanges(changes: Readonly<Record<string, unknown>>, limit =
   return JSON.stringify(cutFields(changes, limit, 0));
 }
 
-/** As `boundChanges`, for changes that are JSON already; those within the limit are not touched. */
+/** As `boundChanges`, for changes that are JSON already; JSON within the limit is returned unchanged. */
 export function boundChangesJson(changesJson: string, limit = longestChanges): string {
   if (Buffer.byteLength(changesJson) <= limit) return changesJson;
   const changes: unknown = JSON.parse(changesJson);
   return JSON.stringify(cut(changes, limit, 0));
 }
 
-/** Small fields stay whole; the large ones share what is left. */
+/** Keeps small fields whole; large fields share the remaining bytes. */
 function cutFields(fields: Readonly<Record<string, unknown>>, limit: number, depth: number): Record<string, unknown> {
   const sizes = Object.entries(fields).map(([name, value]) => ({ name, value, size: sizeOf(value) + sizeOf(name) + 2 }));
   const bounded = new Map<string, unknown>();
@@ -55,26 +55,26 @@ function cut(value: unknown, limit: number, depth: number): unknown {
   return isDeep ? marked(value, { keys }, undefined) : cutFields(value as Record<string, unknown>, limit, depth);
 }
 
-const marked = (value: unknown, count: Readonly<Record<string, number>>, shown: unknown) => ({
+const marked = (value: unknown, count: Readonly<Record<string, number>>, beginning: unknown) => ({
   truncated: true,
   bytes: sizeOf(value),
   ...count,
-  ...(shown !== undefined && { shown }),
+  ...(beginning !== undefined && { shown: beginning }),
 });
 
-/** As many whole items as there is room for. */
+/** The first items, as many as fit. */
 function leading(items: readonly unknown[], room: number): unknown[] {
-  const shown: unknown[] = [];
+  const beginning: unknown[] = [];
   let left = room - 2;
   for (const item of items) {
     left -= sizeOf(item) + 1;
     if (left < 0) break;
-    shown.push(item);
+    beginning.push(item);
   }
-  return shown;
+  return beginning;
 }
 
-/** The beginning of a text that takes no more than so many bytes as JSON; no character is cut in half. */
+/** The beginning of a text, in at most this many bytes of JSON; no character is cut in half. */
 function cutText(text: string, room: number): string {
   let end = Math.max(0, Math.min(text.length, room));
   while (end > 0 && sizeOf(text.slice(0, end)) > room) end = Math.floor(end * 0.8);

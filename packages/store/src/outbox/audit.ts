@@ -7,15 +7,15 @@ import { type OutboxMessage, writeOutbox } from './outbox.ts';
 import { type Relay, startRelay } from './relay.ts';
 
 interface AuditEvent {
-  /** What was done, as `user.created`. */
+  /** For example `user.created`. */
   action: string;
   target: { type: string; id: string };
   organizationId: string;
-  /** Empty for what belongs to the organization as a whole. */
+  /** Empty for an action on the organization as a whole. */
   environment: 'live' | 'test' | '';
-  /** What changed, with secrets and prompts already masked. */
+  /** The changed values; the caller masks secrets and prompts. */
   changes?: Record<string, unknown>;
-  /** Who did it, where the call itself does not say (a token is asked for before anyone is authenticated). */
+  /** Needed only if the call has no principal, as the request for a token. */
   actor?: Actor;
 }
 
@@ -25,7 +25,7 @@ interface Actor {
   keyId: string;
 }
 
-/** An entry as `writeAudit` leaves it in the outbox; whoever relays it to identity reads it by this type. */
+/** An audit entry in the outbox: `writeAudit` writes it, and the relay to identity reads it. */
 export interface AuditPayload {
   id: string;
   createdAt: string;
@@ -50,7 +50,7 @@ interface AuditEntry extends AuditEvent {
   at: number;
 }
 
-/** An entry for the outbox, of whatever happened outside of a call that tells who acts. */
+/** Builds an audit entry for an action outside of a call. */
 export function auditMessage({ actor, target, changes = {}, at, ...rest }: AuditEntry): OutboxMessage<AuditPayload> {
   const id = newId('aud');
   const payload: AuditPayload = {
@@ -71,7 +71,7 @@ export function auditMessage({ actor, target, changes = {}, at, ...rest }: Audit
   return { id, payload };
 }
 
-/** Leaves an audit entry in the same transaction as the effect; identity appends it to the organization's chain. */
+/** Writes an audit entry in the transaction of its effect; identity appends it to the organization's chain. */
 export async function writeAudit(sql: Sql, call: Call, event: AuditEvent): Promise<void> {
   const actor = event.actor ?? actorOf(call.caller);
   const entry = auditMessage({ ...event, actor, outcome: 'success', requestId: call.requestId, at: processClock.now() });
@@ -83,7 +83,7 @@ function actorOf({ service, principal }: Caller): Actor {
   return { type: service === operatorService ? 'operator' : 'service', id: service, keyId: '' };
 }
 
-/** Carries audit entries to identity, which appends each id once. */
+/** Sends audit entries to identity, which appends each id once. */
 export function relayAudit(process: ProcessContext, store: Store, identity: Pick<Client<'identity'>, 'appendAuditEntries'>): Relay {
   return startRelay<AuditPayload>(process, store, {
     topic: 'audit',

@@ -7,18 +7,18 @@ import { type Relay, startRelay } from './relay.ts';
 
 const topic = 'events';
 
-/** An event as it lies in the outbox. */
+/** An event in the outbox. */
 interface EventPayload {
   id: string;
   type: EventType;
   organizationId: string;
-  /** Empty for what belongs to the organization as a whole. */
+  /** Empty for an event of the organization as a whole. */
   environment: 'live' | 'test' | '';
   createdAt: string;
   data: Record<string, unknown>;
 }
 
-/** Leaves events for the webhooks in the transaction that caused them. */
+/** Writes events for the webhooks in the transaction that caused them. */
 export async function writeEvents(sql: Sql, events: readonly Omit<EventPayload, 'id'>[]): Promise<void> {
   const messages = events.map((event) => {
     const id = newId('evt');
@@ -27,7 +27,7 @@ export async function writeEvents(sql: Sql, events: readonly Omit<EventPayload, 
   await writeOutbox(sql, topic, messages);
 }
 
-/** Carries events to the webhooks, which take each id once. Nudge it when events were committed: receivers wait for them. */
+/** Sends events to the webhooks service, which takes each id once. Nudge the relay after the commit, so that receivers do not wait. */
 function relayEvents(process: ProcessContext, store: Store, webhooks: Pick<Client<'webhooks'>, 'receiveEvents'>): Relay {
   return startRelay<EventPayload>(process, store, {
     topic,
@@ -39,7 +39,7 @@ function relayEvents(process: ProcessContext, store: Store, webhooks: Pick<Clien
   });
 }
 
-/** The relay of the service with this name, or undefined where webhooks are off and no events are recorded. */
+/** The relay of the service with this name; undefined if webhooks are off, when no events are recorded. */
 export function openEventRelay(process: ProcessContext, store: Store, config: WebhooksClientConfig, as: string): Relay | undefined {
   const webhooks = openWebhooksClient(process, config, as);
   return webhooks && relayEvents(process, store, webhooks);

@@ -2,7 +2,7 @@ import { type Implementation, operators, ServiceError } from '@agent-service/con
 import { isoTime, type Sql } from '../sql.ts';
 import type { Store } from '../store.ts';
 
-/** What a service that has effects elsewhere adds to its first migration. */
+/** The outbox, for the first migration of a service with effects in other services. */
 export const outboxTable = `
   create table outbox (
     id text primary key,
@@ -14,7 +14,7 @@ export const outboxTable = `
   create index outbox_topic_id_index on outbox (topic, id);
 `;
 
-/** The step after it: what a relay needs to share itself fairly between tenants, cut batches by size and set messages aside. */
+/** The step after it: columns by which a relay shares its time between tenants and cuts batches by size, and the dead letters. */
 export const deadLettersTable = `
   alter table outbox
     add column attempts integer not null default 0,
@@ -37,12 +37,12 @@ export const deadLettersTable = `
 `;
 
 export interface OutboxMessage<Payload = unknown> {
-  /** The effect's own id: whoever receives it twice knows it. */
+  /** The effect's own id, by which its receiver recognizes a repeated message. */
   id: string;
   payload: Payload;
 }
 
-/** Leaves messages in the same transaction as the work; the relay of the topic carries them on. */
+/** Writes messages in the transaction of their cause; the relay of the topic sends them. */
 export async function writeOutbox(sql: Sql, topic: string, messages: readonly OutboxMessage[]): Promise<void> {
   if (messages.length === 0) return;
   await sql(
@@ -69,7 +69,7 @@ const columns = `id, topic, organization_id as "organizationId", reason, attempt
 
 type OutboxMethods = Pick<Implementation<'agents'>, 'listDeadLetters' | 'retryDeadLetters'>;
 
-/** What operators may do with messages that were set aside, for every service that has an outbox. */
+/** The RPCs by which operators list and retry dead letters, for every service with an outbox. */
 export const outboxMethods = ({ sql }: Pick<Store, 'sql'>, onRetry: () => void): OutboxMethods => ({
   listDeadLetters: {
     allow: operators,

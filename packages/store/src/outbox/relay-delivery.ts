@@ -6,11 +6,11 @@ import type { Sql } from '../sql.ts';
 import type { OutboxMessage } from './outbox.ts';
 import { type ClaimedMessage, holdMessages, postponeMessage, removeMessages, setMessageAside } from './relay-store.ts';
 
-/** After so many unclear refusals in a row it is the receiver that is broken, and not message after message. */
+/** After so many unclear refusals in a row the receiver is assumed to be at fault, and not each message. */
 const unclearInARow = 16;
 const maxLoneFailures = 1_000;
 
-/** Tells a message that the receiver cannot take from a receiver that is away: the receiver takes other messages meanwhile. */
+/** Tells a message that the receiver refuses from a receiver that is unavailable: the receiver accepts other messages in the meantime. */
 interface ReceiverState {
   /** Deliveries that succeeded. */
   successes: number;
@@ -33,14 +33,14 @@ export interface DeliveryDeps<Payload> {
 }
 
 export interface Delivery<Payload> {
-  /** Still claimed: not delivered, because the receiver was away, busy or broken. */
+  /** Still claimed, because the receiver was unavailable or failing. */
   readonly rest: ClaimedMessage<Payload>[];
-  /** Set where the receiver was away, busy or broken; `rest` is empty then if a message that failed alone was postponed. */
+  /** Set if the receiver was unavailable or failing; `rest` is empty then if a message that failed alone was postponed. */
   readonly cause?: unknown;
   readonly delivered: number;
 }
 
-/** Delivers a batch. One that is refused is halved until the message at fault is alone, and the others go on. */
+/** Delivers a batch. A refused batch is split in two until the message at fault is alone, and the others are delivered. */
 export async function deliverBatch<Payload>(
   deps: DeliveryDeps<Payload>,
   claimed: readonly ClaimedMessage<Payload>[],
@@ -92,8 +92,8 @@ async function attempt<Payload>(
 }
 
 /**
- * Counts an attempt of a message that failed alone. If the receiver seems to be away, it counts only where the receiver took other messages
- * during the attempt, or since the message last failed alone. Returns what is still to be delivered.
+ * Counts an attempt of a message that failed alone. If the receiver seems to be unavailable, it counts only if the receiver took other
+ * messages during the attempt, or since the message last failed alone. Returns the messages that remain to be delivered.
  */
 async function refuseLone<Payload>(
   deps: DeliveryDeps<Payload>,
@@ -133,12 +133,12 @@ async function refuseMessage<Payload>(
 
 export const idsOf = (messages: readonly { id: string }[]): string[] => messages.map((message) => message.id);
 
-/** Why a delivery failed: the receiver is away or busy, the message is at fault, or it can be either. */
+/** The reason for a failed delivery: the receiver is unavailable or busy, the message is at fault, or it can be either. */
 type Fault = 'passing' | 'message' | 'unclear';
 
 const passingCodes = new Set(['unavailable', 'deadline_exceeded', 'cancelled', 'rate_limited', 'service_forbidden']);
 
-/** What gRPC itself refuses before a handler runs. */
+/** Status codes with which gRPC itself refuses a call before a handler runs. */
 const grpc = { resourceExhausted: 8, unimplemented: 12, unauthenticated: 16 } as const;
 
 export function faultOf(cause: unknown): Fault {
@@ -146,14 +146,14 @@ export function faultOf(cause: unknown): Fault {
   if (passingCodes.has(cause.code)) return 'passing';
   if (cause.code !== 'internal') return 'message';
   const { code, details = '' } = (cause.cause ?? {}) as { code?: unknown; details?: string };
-  // A message beyond the receiver's limit never fits; any other exhaustion is load.
+  // A message beyond the receiver's limit never fits; any other exhausted resource is load.
   if (code === grpc.resourceExhausted) return /larger than max/.test(details) ? 'message' : 'passing';
   return code === grpc.unimplemented || code === grpc.unauthenticated ? 'passing' : 'unclear';
 }
 
 const longestReason = 300;
 
-/** For operators: the kind of failure, and nothing of the message's content. */
+/** For operators: the kind of failure, without the message's content. */
 export function reasonOf(cause: unknown): string {
   if (cause instanceof ServiceError) {
     const { details } = (cause.cause ?? {}) as { details?: unknown };

@@ -13,31 +13,31 @@ export interface ClaimOptions {
   readonly claimMs: number;
   readonly maxMessages: number;
   readonly maxBytes: number;
-  /** One tenant, or all but these from the one after `after` on. */
+  /** One tenant; or all tenants after `after` except these. */
   readonly tenants: { readonly only: string } | { readonly after: string; readonly except: readonly string[] };
 }
 
 export interface Claim<Payload> {
   /** A first message of each tenant, then a second of each, and so on. */
   readonly messages: ClaimedMessage<Payload>[];
-  /** The last tenant that was looked at, or empty when the next claim begins with the first one. */
+  /** The last tenant of this claim; empty if the next claim begins with the first tenant. */
   readonly after: string;
-  /** Whether messages may be left that could be claimed now. */
+  /** True if more messages may be ready to be claimed now. */
   readonly hasMore: boolean;
 }
 
 interface ClaimRow<Payload> extends ClaimedMessage<Payload> {
-  place: number;
+  position: number;
   turn: number;
   quota: number;
   tenants: number;
   last: string;
-  found: number;
+  available: number;
 }
 
 const due = '(claimed_until is null or claimed_until < now())';
 
-/** Steps from tenant to tenant along the index, so that its cost does not grow with what one tenant has waiting. */
+/** Steps from tenant to tenant along the index, so that the cost does not grow with one tenant's waiting messages. */
 const waitingTenants = `
   (select organization_id from outbox where topic = $1 and organization_id > $5 and organization_id <> all($6) and ${due}
    order by topic, organization_id limit 1)
@@ -57,13 +57,13 @@ const claimText = (tenants: string) => `
       select id, organization_id, bytes from outbox where topic = $1 and organization_id = chosen.organization_id and ${due}
       order by id limit (select quota from share) for update skip locked) as message),
   turns as (select *, row_number() over (partition by organization_id order by id)::int as turn from locked),
-  places as (
-    select *, row_number() over line::int as place, sum(bytes) over line as total from turns window line as (order by turn, organization_id))
+  positions as (
+    select *, row_number() over line::int as position, sum(bytes) over line as total from turns window line as (order by turn, organization_id))
   update outbox set claimed_until = now() + $4::float8 * interval '1 millisecond'
-  from places, share
-  where outbox.id = places.id and places.place <= $2 and (places.place = 1 or places.total <= $3)
-  returning outbox.id, outbox.payload, outbox.organization_id as "organizationId", outbox.attempts, places.place, places.turn,
-    share.quota, share.tenants, share.last, (select count(*)::int from locked) as found`;
+  from positions, share
+  where outbox.id = positions.id and positions.position <= $2 and (positions.position = 1 or positions.total <= $3)
+  returning outbox.id, outbox.payload, outbox.organization_id as "organizationId", outbox.attempts, positions.position, positions.turn,
+    share.quota, share.tenants, share.last, (select count(*)::int from locked) as available`;
 
 const claimAny = claimText(waitingTenants);
 const claimOne = claimText('select $5::text');
@@ -74,10 +74,10 @@ export async function claimMessages<Payload>(sql: Sql, options: ClaimOptions): P
   const rows = await ('only' in tenants
     ? sql<ClaimRow<Payload>>(claimOne, [...limits, tenants.only])
     : sql<ClaimRow<Payload>>(claimAny, [...limits, tenants.after, tenants.except]));
-  rows.sort((a, b) => a.place - b.place);
+  rows.sort((a, b) => a.position - b.position);
   const [first] = rows;
   if (!first) return { messages: [], after: '', hasMore: 'after' in tenants && tenants.after !== '' };
-  const isCut = first.found > rows.length || rows.some(({ turn }) => turn >= first.quota);
+  const isCut = first.available > rows.length || rows.some(({ turn }) => turn >= first.quota);
   const isFull = first.tenants >= mostTenants;
   const messages = rows.map(({ id, payload, organizationId, attempts }) => ({ id, payload, organizationId, attempts }));
   return { messages, after: isFull ? first.last : '', hasMore: isCut || isFull || ('after' in tenants && tenants.after !== '') };
@@ -87,13 +87,13 @@ export async function removeMessages(sql: Sql, ids: readonly string[]): Promise<
   await sql('delete from outbox where id = any($1)', [ids]);
 }
 
-/** Nobody else may claim them for so long from now; 0 gives them back. */
+/** Keeps the messages claimed for so long from now; 0 releases them. */
 export async function holdMessages(sql: Sql, ids: readonly string[], ms: number): Promise<void> {
   if (ids.length === 0) return;
   await sql("update outbox set claimed_until = now() + $2::float8 * interval '1 millisecond' where id = any($1)", [ids, ms]);
 }
 
-/** Counts an attempt of a message that was refused alone, and keeps it back for a while. */
+/** Counts an attempt of a message that was refused alone, and postpones the next one. */
 export async function postponeMessage(sql: Sql, id: string, attempts: number, ms: number): Promise<void> {
   await sql(
     "update outbox set attempts = greatest(attempts, $2), claimed_until = now() + $3::float8 * interval '1 millisecond' where id = $1",
@@ -101,7 +101,7 @@ export async function postponeMessage(sql: Sql, id: string, attempts: number, ms
   );
 }
 
-/** Moves the message to the dead letters; answers with its size, or undefined when another relay has delivered or moved it. */
+/** Moves the message to the dead letters. Returns its size; undefined if another relay has delivered or moved it. */
 export async function setMessageAside(sql: Sql, id: string, attempts: number, reason: string): Promise<number | undefined> {
   const [row] = await sql<{ bytes: number }>(
     `with removed as (delete from outbox where id = $1 returning *)

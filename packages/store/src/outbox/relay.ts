@@ -6,21 +6,21 @@ import type { OutboxMessage } from './outbox.ts';
 import { createReceiverState, type Delivery, type DeliveryDeps, deliverBatch, faultOf, idsOf } from './relay-delivery.ts';
 import { type ClaimedMessage, type ClaimOptions, claimMessages, holdMessages } from './relay-store.ts';
 
-/** A quarter of what gRPC carries in one message: a payload may grow on its way. */
+/** A quarter of the largest gRPC message, because a payload may grow when it is encoded. */
 const batchBytes = 2 * 1024 * 1024;
 const batchMessages = 200;
-/** Longer than a delivery takes: another replica goes on with what a frozen one has claimed. */
+/** Longer than a delivery takes. Another replica then claims the messages of a frozen one. */
 const claimMs = 10_000;
 const idleMs = 1_000;
 const longestPauseMs = 10_000;
 const longestLanePauseMs = 30_000;
-/** In how many parts a batch is delivered that failed as a whole, to find the tenant that it failed for. */
+/** The number of parts of a batch that failed as a whole, to find the tenant for which it failed. */
 const partsAtOnce = 8;
 const mostLanes = 16;
 const suspectsAtOnce = 8;
 
 export interface Relay {
-  /** There is something new: do not wait for the next look. */
+  /** Looks for new messages at once. */
   nudge(): void;
 }
 
@@ -35,9 +35,9 @@ export interface RelayOptions<Payload> {
 type Batch<Payload> = ClaimedMessage<Payload>[];
 
 /**
- * Carries a topic's messages from the outbox to their receiver at least once, oldest first for each tenant, the tenants in
- * turn. It never stops: a message that is refused alone is set aside, and a tenant whose messages time out while those of
- * other tenants pass gets a lane of its own. A claim ends by itself, so a relay that dies or freezes loses none.
+ * Sends a topic's messages to their receiver at least once, oldest first for each tenant, the tenants in turn. It never stops: a message
+ * that is refused alone is set aside, and a tenant whose messages time out while those of other tenants pass gets a lane of its own. A
+ * claim expires, so a relay that dies or freezes loses no message.
  */
 export function startRelay<Payload>(process: ProcessContext, store: Store, options: RelayOptions<Payload>): Relay {
   const relay = new OutboxRelay(process, store, options);
@@ -74,13 +74,13 @@ class OutboxRelay<Payload> {
     await Promise.all(this.#lanes.values());
   }
 
-  /** Delivers one batch; answers how long to wait before the next. */
+  /** Delivers one batch; returns how long to wait before the next. */
   async #round(): Promise<number> {
     const claim = await this.#claim({ after: this.#after, except: [...this.#lanes.keys()] }, this.#maxMessages);
     this.#after = claim.after;
     if (claim.messages.length > 0) {
       const suspects = claim.messages.filter(({ attempts }) => attempts > 0);
-      const { rest, cause, delivered } = await this.#deliverApart(claim.messages.filter(({ attempts }) => attempts === 0));
+      const { rest, cause, delivered } = await this.#deliverInParts(claim.messages.filter(({ attempts }) => attempts === 0));
       const pauseMs = cause !== undefined && delivered === 0 ? this.#backOff(cause, claim.messages.length) : 0;
       await this.#returnMessages(rest, pauseMs);
       await this.#deliverSuspects(suspects);
@@ -91,7 +91,7 @@ class OutboxRelay<Payload> {
     return claim.hasMore ? 0 : idleMs;
   }
 
-  /** Each alone, so that a message which failed alone before makes no batch fail. */
+  /** Delivers each message alone, so that one that has failed before fails no batch. */
   async #deliverSuspects(suspects: Batch<Payload>): Promise<void> {
     for (let start = 0; start < suspects.length; start += suspectsAtOnce) {
       await holdMessages(this.#deps.sql, idsOf(suspects.slice(start)), this.#deps.claimMs);
@@ -102,7 +102,7 @@ class OutboxRelay<Payload> {
     }
   }
 
-  /** A message that failed alone comes after those behind it: it stays claimed for longer than the pause before the next delivery. */
+  /** A message that failed alone stays claimed for longer than the next pause, so that the messages behind it are delivered first. */
   async #returnMessages(messages: Batch<Payload>, pauseMs: number): Promise<void> {
     await holdMessages(this.#deps.sql, idsOf(messages), messages.length === 1 ? 2 * pauseMs : 0);
   }
@@ -112,7 +112,7 @@ class OutboxRelay<Payload> {
     return claimMessages<Payload>(sql, { topic, claimMs, maxMessages, maxBytes: batchBytes, tenants });
   }
 
-  /** Halves the next batch too: a heavy one that takes too long would take too long again. */
+  /** Makes the next batch smaller as well, because a batch that takes too long would do so again. */
   #backOff(cause: unknown, messages: number): number {
     this.#failures += 1;
     this.#maxMessages = Math.max(1, Math.floor(messages / 2));
@@ -120,8 +120,8 @@ class OutboxRelay<Payload> {
     return Math.min(longestPauseMs, 100 * 2 ** Math.min(this.#failures, 10));
   }
 
-  /** A batch that fails for the time being is delivered in parts by tenant; where some pass, the tenants of the others get lanes. */
-  async #deliverApart(batch: Batch<Payload>): Promise<Delivery<Payload>> {
+  /** Delivers a batch in parts by tenant if it failed as a whole; if some parts pass, the tenants of the others get lanes. */
+  async #deliverInParts(batch: Batch<Payload>): Promise<Delivery<Payload>> {
     const whole = await deliverBatch(this.#deps, batch);
     const isAway = whole.cause !== undefined && faultOf(whole.cause) === 'passing';
     const tenants = [...Map.groupBy(whole.rest, (message) => message.organizationId).values()];
@@ -135,7 +135,7 @@ class OutboxRelay<Payload> {
     return { rest: further.flat(), cause: whole.cause, delivered };
   }
 
-  /** Others passed meanwhile, so these are slow by themselves. Answers with what is left. */
+  /** Finds the slow tenants: messages of other tenants passed in the meantime. Returns the messages that remain. */
   async #isolate(messages: Batch<Payload>): Promise<Batch<Payload>> {
     const tenants = [...Map.groupBy(messages, (message) => message.organizationId).entries()];
     if (tenants.length === 1) return this.#openLane(tenants[0]?.[0] ?? '', messages);
@@ -156,7 +156,7 @@ class OutboxRelay<Payload> {
     return messages;
   }
 
-  /** Delivers the tenant's messages in ever smaller batches, until a delivery passes or none is due. */
+  /** Delivers the tenant's messages in smaller and smaller batches, until a delivery passes or none is due. */
   async #runLane(organizationId: string): Promise<void> {
     let size = batchMessages;
     for (let failures = 1; !this.#process.stopping.aborted; failures += 1) {
@@ -173,7 +173,7 @@ class OutboxRelay<Payload> {
     }
   }
 
-  /** Ends early when the process stops, and when nudged if that is asked for. */
+  /** Ends early when the process stops and, with `untilNudged`, when the relay is nudged. */
   async #sleep(ms: number, untilNudged: boolean): Promise<void> {
     const timer = new AbortController();
     const slept = sleep(ms, AbortSignal.any([timer.signal, this.#process.stopping]));
@@ -184,7 +184,7 @@ class OutboxRelay<Payload> {
 
 const lanePause = (failures: number) => Math.min(longestLanePauseMs, 500 * 2 ** Math.min(failures, 10));
 
-/** Shuffled, so that tenants that fail together are apart the next time. */
+/** In random order, so that tenants that fail together are in different parts the next time. */
 function partition<Item>(items: readonly Item[]): Item[][] {
   const shuffled = items.map((item) => ({ item, order: Math.random() })).sort((a, b) => a.order - b.order);
   const parts = Array.from({ length: Math.min(partsAtOnce, items.length) }, (): Item[] => []);
@@ -195,7 +195,7 @@ function partition<Item>(items: readonly Item[]): Item[][] {
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
 const everyMs = 15_000;
-/** Counting stops here, so that its cost does not grow with a backlog. */
+/** Counting stops at this number, so that its cost does not grow with a backlog. */
 const mostCounted = 10_000;
 
 interface Measured {
@@ -212,7 +212,7 @@ const statement = `
     coalesce((select extract(epoch from now() - dead_at)::float8 from dead_letters where topic = $1 order by topic, dead_at limit 1), 0)
       as "deadSeconds"`;
 
-/** Tells by metrics how much a topic has waiting and set aside (at most 10,000 are counted), and how old the oldest is. */
+/** Measures how many messages of a topic wait or are dead letters (at most 10,000 are counted), and the age of the oldest. */
 function measureOutbox(process: ProcessContext, { sql }: Pick<Store, 'sql'>, topic: string): void {
   const gauge = (name: string, help: string) => gaugeOf(process, name, help);
   const waiting = gauge('outbox_messages', 'Messages that wait to be delivered');
@@ -231,7 +231,7 @@ function measureOutbox(process: ProcessContext, { sql }: Pick<Store, 'sql'>, top
 
 type Gauge = ReturnType<ProcessContext['metrics']['gauge']>;
 
-/** A process may have a relay for each of several topics: they share their metrics. */
+/** The relays of a process share their metrics. */
 function gaugeOf({ metrics }: ProcessContext, name: string, help: string): Gauge {
   return (metrics.registry.getSingleMetric(name) as Gauge | undefined) ?? metrics.gauge(name, help, ['topic']);
 }

@@ -1,4 +1,4 @@
-import { type SealedPlace, sealedColumn } from '@agent-service/store';
+import { type SealedField, sealedColumn } from '@agent-service/store';
 import type { Tenant } from '../domain/events.ts';
 
 /** The context that a webhook's secrets are sealed with, so that they cannot be opened for another webhook. */
@@ -15,7 +15,7 @@ const ofWebhooks = (column: string) =>
   });
 
 /** Outcomes that are stored under an Idempotency-Key are removed after a day and not sealed again. */
-const storedOutcomes: SealedPlace = {
+const storedOutcomes: SealedField = {
   name: 'idempotency_records.response',
   table: 'idempotency_records',
   value: `(coalesce(response ->> 'sealedSecret', response ->> 'sealed'))`,
