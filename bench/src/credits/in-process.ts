@@ -5,7 +5,6 @@ import { readCreditsConfig } from '../../../services/credits/src/config.ts';
 import type { Operation } from '../../../services/credits/src/domain/operations.ts';
 import { createLedgerQueue } from '../../../services/credits/src/ledger/ledger-queue.ts';
 import { createLedgers } from '../../../services/credits/src/ledger/ledgers.ts';
-import { createPartitions } from '../../../services/credits/src/store/partitions.ts';
 import type { Pair } from '../pairs.ts';
 
 const tenant = { organizationId: 'org_hot', environment: 'live' } as const;
@@ -29,7 +28,7 @@ export async function startInProcess(databaseUrl: string, summary: string): Prom
   });
   const running = await createProcess('credits', config, async (process) => {
     const store = await openStore(process, config, { schema: 'credits', entities: [] });
-    const ledgers = createLedgers({ store, partitions: createPartitions(store), now: Date.now, events: false });
+    const ledgers = createLedgers({ store, now: Date.now, events: false });
     return createLedgerQueue({
       commit: ledgers.commit,
       maxItems: 500,

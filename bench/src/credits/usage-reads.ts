@@ -3,10 +3,8 @@ import { createProcess } from '@agent-service/runtime';
 import { createCursors, migrate, openStore } from '@agent-service/store';
 import { readCreditsConfig } from '../../../services/credits/src/config.ts';
 import type { CreditsContext } from '../../../services/credits/src/context.ts';
-import { aggregateUsage } from '../../../services/credits/src/rpc/aggregate-usage.ts';
-import { listUsage } from '../../../services/credits/src/rpc/list-usage.ts';
-import { summarizeUsage } from '../../../services/credits/src/rpc/summarize-usage.ts';
-import { bindingOf } from '../../../services/credits/src/rpc/usage-request.ts';
+import { bindingOf, listUsage, summarizeUsage } from '../../../services/credits/src/rpc/usage.ts';
+import { aggregateUsage } from '../../../services/credits/src/rpc/usage-groups.ts';
 import { migrations } from '../../../services/credits/src/store/migrations/index.ts';
 
 const secret = 'a-service-secret-for-the-benchmark-alone';

@@ -9,7 +9,6 @@ import { createLedgers } from './ledger/ledgers.ts';
 import { readPrices } from './prices.ts';
 import { implementation } from './rpc/index.ts';
 import { migrations } from './store/migrations/index.ts';
-import { createPartitions } from './store/partitions.ts';
 import { startSweeps } from './sweeps.ts';
 
 const schema = 'credits';
@@ -27,9 +26,8 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
   const prices = await readPrices(config.MODELS_FILE);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
   const store = await openStore(process, config, { schema, entities: [], lockLimitMs });
-  const partitions = createPartitions(store);
   const eventRelay = openEventRelay(process, store, config, 'credits');
-  const ledgers = createLedgers({ store, partitions, now, events: config.WEBHOOKS_ENABLED, onEvents: () => eventRelay?.nudge() });
+  const ledgers = createLedgers({ store, now, events: config.WEBHOOKS_ENABLED, onEvents: () => eventRelay?.nudge() });
   await ledgers.prepare();
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'credits', config });
   process.onStop('identity client', async () => identity.close());

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Tenant } from '../src/domain/accounts.ts';
 import type { Operation, Usage } from '../src/domain/operations.ts';
-import { createMonthTurner } from '../src/ledger/turn-months.ts';
-import { removeEndedHolds, removeOldOperations } from '../src/store/sweeps.ts';
+import { removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
+import { createMonthTurner } from '../src/sweeps.ts';
 import { proveAll } from './faults.ts';
 import { type Wired, wired } from './wired.ts';
 

@@ -1,9 +1,8 @@
 import { migrate } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { listOverdueHolds, listUnturned, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { listOverdueHolds } from '../src/store/overdue-holds.ts';
-import { listUnturned, removeEndedHolds, removeOldOperations } from '../src/store/sweeps.ts';
 
 const rows = 100_000;
 const schema = 'credits';

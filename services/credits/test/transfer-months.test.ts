@@ -7,7 +7,6 @@ import { readCreditsConfig } from '../src/config.ts';
 import type { Usage } from '../src/domain/operations.ts';
 import { createLedgers } from '../src/ledger/ledgers.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { createPartitions } from '../src/store/partitions.ts';
 import { settingsFor } from './booted.ts';
 import { proveAll } from './faults.ts';
 import { wired } from './wired.ts';
@@ -24,7 +23,7 @@ test('a table of transfers with rows becomes a partition, and the next month has
     return { store };
   });
   const { store } = running.started;
-  const ledgersNow = () => createLedgers({ store, partitions: createPartitions(store), now: () => now, events: false });
+  const ledgersNow = () => createLedgers({ store, now: () => now, events: false });
   await store.sql('create table usage_records_here partition of usage_records default');
   const partitions = { ensure: async () => undefined };
   await createLedgers({ store, partitions, now: () => now, events: false }).commit(tenant, [

@@ -4,7 +4,6 @@ import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { readCreditsConfig } from '../src/config.ts';
 import { createLedgers, type Ledgers } from '../src/ledger/ledgers.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { createPartitions } from '../src/store/partitions.ts';
 import { settingsFor } from './booted.ts';
 
 export interface Wired {
@@ -33,7 +32,7 @@ export async function wired(now: number): Promise<Wired> {
   await migrate({ url: database.url, schema: 'credits', migrations });
   const running = await createProcess('credits', config, async (process) => {
     const store = await openStore(process, config, { schema: 'credits', entities: [] });
-    const ledgers = () => createLedgers({ store, partitions: createPartitions(store), now: () => clock.now, elapsed, events: true });
+    const ledgers = () => createLedgers({ store, now: () => clock.now, elapsed, events: true });
     return { store, logger: process.logger, ledgers: ledgers(), others: ledgers() };
   });
   return {

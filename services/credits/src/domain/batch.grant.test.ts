@@ -30,10 +30,10 @@ test('a repeated grant brings nothing more, and with another amount it is a conf
 test('amounts that are no bounded integers move nothing and are not remembered', () => {
   const ledger = new LedgerInMemory(JANUARY);
   for (const amount of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, MAX_GRANT + 1]) {
-    expect(ledger.one(JANUARY, a.grant('p', amount))).toEqual(refusal('invalid_operation'));
+    expect(ledger.one(JANUARY, a.grant('p', amount))).toEqual(refusal('invalid_request'));
   }
-  expect(ledger.one(JANUARY, a.hold('m', 'u', -4))).toEqual(refusal('invalid_operation'));
-  expect(ledger.one(JANUARY, a.limit('l', 'u', 2_000_000_001))).toEqual(refusal('invalid_operation'));
+  expect(ledger.one(JANUARY, a.hold('m', 'u', -4))).toEqual(refusal('invalid_request'));
+  expect(ledger.one(JANUARY, a.limit('l', 'u', 2_000_000_001))).toEqual(refusal('invalid_request'));
   expect(ledger.one(JANUARY, a.grant('p', 5))).toMatchObject({ ok: true });
 });
 

@@ -32,7 +32,7 @@ test('a setting out of bounds is refused and changes nothing', () => {
     { lowBalanceThreshold: 1.5 },
     { defaultMonthlyLimit: 2_000_000_001 },
   ];
-  for (const changes of bad) expect(ledger.one(JANUARY, { kind: 'settings', id: 's', changes })).toEqual(refusal('invalid_operation'));
+  for (const changes of bad) expect(ledger.one(JANUARY, { kind: 'settings', id: 's', changes })).toEqual(refusal('invalid_request'));
   expect(ledger.remembered.size).toBe(0);
 });
 

@@ -40,7 +40,7 @@ export function runBatch(state: LedgerState, now: number, operations: readonly O
 }
 
 function run(work: Workspace, operation: Operation): Result {
-  if (!isValid(operation)) return refuse('invalid_operation');
+  if (!isValid(operation)) return refuse('invalid_request');
   const before = standing(work.ledger);
   const result = decide(work, operation);
   const after = standing(work.ledger);

@@ -107,7 +107,7 @@ export type RefusalCode =
   | 'hold_released'
   | 'hold_settled'
   /** An amount is no integer, below zero or beyond its bound. */
-  | 'invalid_operation'
+  | 'invalid_request'
   /** The tenant would have been issued more credits than can be counted exactly. */
   | 'issue_limit_reached';
 

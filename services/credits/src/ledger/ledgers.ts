@@ -1,15 +1,12 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { Partitions, Sql, Store } from '@agent-service/store';
+import { createMonthPartitions, type Partitions, type Sql, type Store, writeEvents } from '@agent-service/store';
 import { LRUCache } from 'lru-cache';
-import { type Ledger, nameOf, OPENING_CREDITS, OPENING_GRANT, type Tenant } from '../domain/accounts.ts';
+import { type Ledger, nameOf, OPENING_CREDITS, OPENING_GRANT, type Tenant, type UserAccount } from '../domain/accounts.ts';
 import { runBatch } from '../domain/batch.ts';
 import type { Operation, Result } from '../domain/operations.ts';
-import type { Outcome } from '../domain/state.ts';
-import { writeEvents } from '../store/events.ts';
-import { addLedger, findLedger, lockLedger } from '../store/ledger-rows.ts';
-import { type Loaded, loadState } from '../store/load.ts';
+import type { CreditEvent, Hold, Outcome } from '../domain/state.ts';
+import { addLedger, findLedger, type Loaded, loadState, lockLedger } from '../store/load.ts';
 import { saveOutcome } from '../store/save.ts';
-import { createKnownLedgers } from './known-ledgers.ts';
 
 export interface Applied {
   result: Result;
@@ -32,7 +29,7 @@ export interface Ledgers {
 
 export interface LedgersOptions {
   store: Store;
-  partitions: Pick<Partitions, 'ensure'>;
+  partitions?: Pick<Partitions, 'ensure'>;
   now: () => number;
   /** Milliseconds of a clock that nobody sets. */
   elapsed?: () => number;
@@ -46,7 +43,8 @@ export interface LedgersOptions {
 const contendedMs = 1_000;
 const mostContended = 10_000;
 
-export function createLedgers({ store, partitions, now, elapsed = () => performance.now(), events, onEvents }: LedgersOptions): Ledgers {
+export function createLedgers(options: LedgersOptions): Ledgers {
+  const { store, partitions = createPartitions(store), now, elapsed = () => performance.now(), events, onEvents } = options;
   const prepare = () => partitions.ensure(now());
   const known = createKnownLedgers();
   const contended = new LRUCache<string, true>({ max: mostContended, ttl: contendedMs, ttlResolution: 0, perf: { now: elapsed } });
@@ -93,7 +91,7 @@ export function createLedgers({ store, partitions, now, elapsed = () => performa
     const loaded = await loadLocked(sql, tenant, operations);
     const outcome = runBatch(loaded.state, now(), operations);
     await save(sql, tenant, loaded, outcome);
-    if (events) await writeEvents(sql, tenant, outcome.events);
+    if (events) await writeEvents(sql, payloadsOf(tenant, outcome.events));
     return { outcome, ledger: outcome.ledger ?? loaded.state.ledger };
   }
 
@@ -142,4 +140,113 @@ export function createLedgers({ store, partitions, now, elapsed = () => performa
       return await store.transaction(async ({ sql }) => (await loadLocked(sql, tenant, [])).state.ledger);
     },
   };
+}
+
+/** What subscribers of the event get in its `data`. */
+function dataOf(event: CreditEvent, { organizationId }: Tenant): Record<string, unknown> {
+  const { balance } = event;
+  switch (event.type) {
+    case 'credits.low_balance':
+      return { organization_id: organizationId, balance, threshold: event.threshold };
+    case 'credits.depleted':
+      return { organization_id: organizationId, balance, depleted_at: new Date(event.at).toISOString() };
+    case 'credits.replenished':
+      return { organization_id: organizationId, amount: event.amount, balance, source: event.source };
+  }
+}
+
+/** The events as subscribers get them. */
+const payloadsOf = (tenant: Tenant, events: readonly CreditEvent[]) =>
+  events.map((event) => ({ type: event.type, ...tenant, createdAt: new Date(event.at).toISOString(), data: dataOf(event, tenant) }));
+
+const tables = ['usage_records', 'transfers'];
+
+/** A tenant's time never runs backwards, so nothing is recorded in a month that is past. */
+function createPartitions(store: Store): Pick<Partitions, 'ensure'> {
+  const all = tables.map((table) => createMonthPartitions(store, table, { before: 0, after: 1 }));
+  return {
+    async ensure(now) {
+      for (const partitions of all) await partitions.ensure(now);
+    },
+  };
+}
+
+const mostTenants = 1_000;
+/** Users and open holds of all tenants together. */
+const mostRows = 50_000;
+
+/**
+ * What this process saw of ledgers when it last wrote them. It may be out of date at any time: whoever writes on the ground of it
+ * does so under its stamp, and forgets it where that is another by now.
+ */
+interface KnownLedgers {
+  /** What the operations touch, where all of it is known. A hold that nobody has seen here counts as a new one. */
+  find(tenant: Tenant, operations: readonly Operation[]): Loaded | undefined;
+  /** Takes note of what was saved, and under which stamp, on the ground of what had been loaded or found. */
+  saved(tenant: Tenant, before: Loaded, outcome: Outcome, stamp: string): void;
+  forget(tenant: Tenant): void;
+}
+
+interface Known {
+  readonly stamp: string;
+  readonly ledger: Readonly<Ledger>;
+  readonly users: Map<string, Readonly<UserAccount>>;
+  /** Open ones only: an ended hold comes back too seldom. */
+  readonly holds: Map<string, Readonly<Hold>>;
+}
+
+function createKnownLedgers(): KnownLedgers {
+  const all = new LRUCache<string, Known>({
+    max: mostTenants,
+    maxSize: mostRows,
+    sizeCalculation: ({ users, holds }) => 1 + users.size + holds.size,
+  });
+
+  return {
+    find(tenant, operations) {
+      const known = all.get(nameOf(tenant));
+      if (!known || !isEnough(known, operations)) return undefined;
+      const { stamp, ledger, users, holds } = known;
+      return { state: { ledger, users, holds, remembered: none }, stamp };
+    },
+    saved(tenant, before, outcome, stamp) {
+      const name = nameOf(tenant);
+      const kept = all.peek(name);
+      // Another batch of this process was noted meanwhile, and stamps do not say which was the later one.
+      if (kept && kept.stamp !== before.stamp) return void all.delete(name);
+      const rows = kept ?? { users: new Map(), holds: new Map() };
+      if (rows.users !== before.state.users) note(rows, [...before.state.users.values()], [...before.state.holds.values()]);
+      note(rows, outcome.users, outcome.holds);
+      all.set(name, { stamp, ledger: outcome.ledger ?? before.state.ledger, users: rows.users, holds: rows.holds });
+    },
+    forget: (tenant) => void all.delete(nameOf(tenant)),
+  };
+}
+
+const none: ReadonlyMap<string, never> = new Map<string, never>();
+
+function note({ users, holds }: Pick<Known, 'users' | 'holds'>, someUsers: readonly UserAccount[], someHolds: readonly Hold[]): void {
+  for (const user of someUsers) users.set(user.userId, user);
+  for (const hold of someHolds) {
+    if (hold.state === 'open') holds.set(hold.id, hold);
+    else holds.delete(hold.id);
+  }
+}
+
+const isEnough = (known: Known, operations: readonly Operation[]): boolean => operations.every((operation) => knows(known, operation));
+
+function knows({ users, holds }: Known, operation: Operation): boolean {
+  switch (operation.kind) {
+    case 'hold':
+    case 'turn':
+    case 'read':
+      return users.has(operation.userId);
+    case 'settle':
+    case 'release':
+      return holds.has(operation.id);
+    case 'grant':
+    case 'allocate':
+    case 'settings':
+      return false;
+  }
 }

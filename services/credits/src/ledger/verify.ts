@@ -2,8 +2,7 @@ import type { Sql, Store } from '@agent-service/store';
 import type { Tenant } from '../domain/accounts.ts';
 import { type Month, monthOf } from '../domain/calendar.ts';
 import type { Discrepancy } from '../domain/equations.ts';
-import { findLedger } from '../store/ledger-rows.ts';
-import { nextTenant } from '../store/tenants.ts';
+import { findLedger } from '../store/load.ts';
 import { verifyBooks } from '../store/verify/books.ts';
 import { compareMonth, keepMonth, type MonthSums, provenMonths, sumMonth } from '../store/verify/proven-months.ts';
 import { ledgerMonths, verifyMonth } from '../store/verify/rollups.ts';
@@ -86,4 +85,15 @@ function inSnapshot<T>(store: Store, work: (sql: Sql) => Promise<T>): Promise<T>
     await sql('set local enable_nestloop = off');
     return await work(sql);
   });
+}
+
+/** The tenant with a ledger that follows the given one, of one organization or, where that is empty, of all. */
+async function nextTenant(sql: Sql, organizationId: string, after: Tenant | undefined): Promise<Tenant | undefined> {
+  const [row] = await sql<Tenant>(
+    `select organization_id as "organizationId", environment from ledgers
+     where (organization_id, environment) > ($2, $3) and ($1 = '' or organization_id = $1)
+     order by organization_id, environment limit 1`,
+    [organizationId, after?.organizationId ?? '', after?.environment ?? ''],
+  );
+  return row;
 }

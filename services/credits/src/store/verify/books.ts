@@ -2,8 +2,7 @@ import type { Sql } from '@agent-service/store';
 import type { Ledger, Tenant } from '../../domain/accounts.ts';
 import type { Month } from '../../domain/calendar.ts';
 import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerBooks, type UserBooks } from '../../domain/equations.ts';
-import { findLedger } from '../ledger-rows.ts';
-import { toUser, type UserRow, userColumns } from '../load.ts';
+import { findLedger, toUser, type UserRow, userColumns } from '../load.ts';
 import { type MonthSums, sumMonth } from './proven-months.ts';
 
 const usersAtOnce = 1_000;

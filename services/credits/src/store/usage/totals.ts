@@ -1,5 +1,39 @@
-import { parameters, type Sql } from '@agent-service/store';
-import { type Days, inScope, rollupOf, type UsageScope } from './usage-scope.ts';
+import { type Parameters, parameters, type Sql } from '@agent-service/store';
+import type { Tenant } from '../../domain/accounts.ts';
+import type { TierDay } from '../../domain/usage.ts';
+
+/** Whose usage is asked for; '' stands for everyone and every agent. */
+export interface UsageScope {
+  readonly tenant: Tenant;
+  readonly userId: string;
+  readonly agentId: string;
+}
+
+/** Days as they are compared in statements, both included; infinity and -infinity are open. */
+export interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What users and agents are grouped by. */
+export type UsageKey = 'user_id' | 'agent_id';
+
+/** The condition that keeps rows to the scope, written once a statement so that its parts share their parameters. */
+export function inScope({ tenant, userId, agentId }: UsageScope, { add }: Parameters): (alias: string) => string {
+  const columns: [string, string][] = [
+    ['organization_id', add(tenant.organizationId)],
+    ['environment', add(tenant.environment)],
+  ];
+  if (userId !== '') columns.push(['user_id', add(userId)]);
+  if (agentId !== '') columns.push(['agent_id', add(agentId)]);
+  return (alias) => columns.map(([column, place]) => `${alias}.${column} = ${place}`).join(' and ');
+}
+
+/** The rollup whose rows, by tier and day, are about just this. */
+export function rollupOf({ userId, agentId }: Pick<UsageScope, 'userId' | 'agentId'>): string {
+  if (userId !== '') return agentId === '' ? 'usage_by_user' : 'usage_by_user_agent';
+  return agentId === '' ? 'usage_by_tier' : 'usage_by_agent';
+}
 
 /** `tiers`, the tiers that the scope ever used: one look-up a tier, however many rows there are. For `with recursive`. */
 export function tiersOf(scope: UsageScope, scoped: (alias: string) => string): string {
@@ -66,4 +100,15 @@ export async function tierTotals(sql: Sql, scope: UsageScope, days: Days): Promi
     given.values,
   );
   return rows.map(({ tier, credits, queries }) => ({ tier, credits: Number(credits), queries: Number(queries) }));
+}
+
+/** What the scope used day by day and by tier: at most as many rows as the range has days, times the tiers. */
+export async function usageDays(sql: Sql, scope: UsageScope, days: Days): Promise<TierDay[]> {
+  const given = parameters();
+  const rows = await sql<Record<keyof TierDay, string>>(
+    `select kept.day::text as day, kept.tier, kept.credits, kept.queries from ${rollupOf(scope)} as kept
+     where ${inScope(scope, given)('kept')} and kept.day between ${given.add(days.from)}::date and ${given.add(days.to)}::date`,
+    given.values,
+  );
+  return rows.map(({ day, tier, credits, queries }) => ({ day, tier, credits: Number(credits), queries: Number(queries) }));
 }

@@ -1,6 +1,6 @@
 import { parameters, type Sql } from '@agent-service/store';
-import { addDays, type Day, firstOfMonth, type Grain, lastOfMonth, mondayOf } from '../domain/calendar.ts';
-import { type Days, inScope, rollupOf, type UsageKey, type UsageScope } from './usage-scope.ts';
+import { addDays, type Day, firstOfMonth, type Grain, lastOfMonth, mondayOf } from '../../domain/calendar.ts';
+import { type Days, inScope, rollupOf, type UsageKey, type UsageScope } from './totals.ts';
 
 /** The period of this grain with the day, both ends included. */
 function periodAround(day: Day, grain: Grain): Days {

@@ -1,7 +1,30 @@
-import type { Sql } from '@agent-service/store';
+import type { Page, Sql } from '@agent-service/store';
 import type { Tenant } from '../domain/accounts.ts';
 import type { Month } from '../domain/calendar.ts';
-import { ENDED_HOLD_KEPT_MS } from '../domain/holds.ts';
+import { ENDED_HOLD_KEPT_MS, HOLD_GRACE_MS } from '../domain/holds.ts';
+
+export interface OverdueHoldRow {
+  organizationId: string;
+  environment: string;
+  holdId: string;
+  userId: string;
+  amount: number;
+  deadlineMs: number;
+}
+
+const overdueKey = 'deadline, organization_id, environment, id';
+
+/** Open holds of all tenants whose deadline and grace have passed, oldest deadline first. */
+export async function listOverdueHolds(sql: Sql, now: number, after: Page['after'] | undefined, limit: number): Promise<OverdueHoldRow[]> {
+  const seek = after ? `and (${overdueKey}) > (to_timestamp($3::float8 / 1000), $4, $5, $6)` : '';
+  const rows = await sql<Omit<OverdueHoldRow, 'deadlineMs'> & { deadlineMs: string }>(
+    `select organization_id as "organizationId", environment, id as "holdId", user_id as "userId", amount,
+       extract(epoch from deadline) * 1000 as "deadlineMs"
+     from holds where ended_at is null and deadline <= to_timestamp($1::float8 / 1000) ${seek} order by ${overdueKey} limit $2`,
+    [now - HOLD_GRACE_MS, limit, ...(after ?? [])],
+  );
+  return rows.map((row) => ({ ...row, deadlineMs: Number(row.deadlineMs) }));
+}
 
 const removedAtOnce = 1_000;
 
@@ -35,15 +58,15 @@ export interface UnturnedAccount extends Tenant {
   month: Month;
 }
 
-const key = 'month, organization_id, environment, user_id';
+const unturnedKey = 'month, organization_id, environment, user_id';
 
 /** Accounts that no operation has met since an earlier month, behind the given one. */
 export function listUnturned(sql: Sql, month: Month, after: UnturnedAccount | undefined, limit: number): Promise<UnturnedAccount[]> {
-  const seek = after ? `and (${key}) > ($3, $4, $5, $6)` : '';
+  const seek = after ? `and (${unturnedKey}) > ($3, $4, $5, $6)` : '';
   const values = after ? [after.month, after.organizationId, after.environment, after.userId] : [];
   return sql<UnturnedAccount>(
     `select organization_id as "organizationId", environment, user_id as "userId", month
-     from user_accounts where month < $1 ${seek} order by ${key} limit $2`,
+     from user_accounts where month < $1 ${seek} order by ${unturnedKey} limit $2`,
     [month, limit, ...values],
   );
 }

@@ -1,7 +1,6 @@
 import { type Parameters, parameters, type Sql } from '@agent-service/store';
-import { type RecordRange, type Span, splitRange } from '../domain/usage.ts';
-import { inScope, type UsageScope } from './usage-scope.ts';
-import { tierTotals } from './usage-totals.ts';
+import { type RecordRange, type Span, splitRange } from '../../domain/usage.ts';
+import { inScope, tierTotals, type UsageScope } from './totals.ts';
 
 export interface UsageRow {
   id: string;

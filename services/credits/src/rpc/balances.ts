@@ -1,0 +1,132 @@
+import { type Call, callers, checkId, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { once, writeAudit } from '@agent-service/store';
+import type { CreditsContext } from '../context.ts';
+import { type Ledger, organizationBalance, type Settings, type Tenant, type UserBalance } from '../domain/accounts.ts';
+import { runBatch } from '../domain/batch.ts';
+import type { Allocation, ReadOperation, Refusal, Result } from '../domain/operations.ts';
+import { findUsers } from '../store/load.ts';
+
+export const getBalance = ({ ledgers }: CreditsContext): RpcOf<'credits', 'getBalance'> => ({
+  allow: callers({ scope: 'credits:read' }),
+  async handle(_request, call) {
+    const { organizationId, environment } = call.tenant;
+    const ledger = await ledgers.find({ organizationId, environment });
+    return { balance: toOrganizationBalance(organizationId, ledger) };
+  },
+});
+
+export const getUserBalance = (context: CreditsContext): RpcOf<'credits', 'getUserBalance'> => ({
+  allow: callers({ scope: 'credits:read' }),
+  async handle({ userId }, call) {
+    const { organizationId, environment } = call.tenant;
+    const read: ReadOperation = { kind: 'read', userId: checkId(userId, 'user_id') };
+    const result = await decide(context, { organizationId, environment }, read, call);
+    return { balance: toUserBalance(expect(result, 'read').user) };
+  },
+});
+
+/** A read that changes nothing is answered from what stands, without the ledger's lock; the first of a month turns the account. */
+async function decide({ store, ledgers, queue, now }: CreditsContext, tenant: Tenant, read: ReadOperation, call: Call): Promise<Result> {
+  const ledger = await ledgers.find(tenant);
+  const users = await findUsers(store.sql, tenant, new Set([read.userId]));
+  const { results, ledger: changed } = runBatch({ ledger, users, holds: new Map(), remembered: new Map() }, now(), [read]);
+  const [result] = results;
+  return result && changed === null ? result : await queue.submit(tenant, read, call.expiresAt - performance.now());
+}
+
+/** Sets a user's monthly limit and earmarks the credits for it. */
+export const setAllocation = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'credits', 'setAllocation'> => ({
+  allow: callers({ scope: 'credits:write' }),
+  async handle({ userId, monthlyLimit, rolloverEnabled }, call) {
+    const { organizationId, environment } = call.tenant;
+    checkId(userId, 'user_id');
+    await ledgers.prepare();
+    const response = await once(store, call, async ({ sql }) => {
+      // An id of this very request: whether the caller repeats himself is the idempotency record's to know.
+      const { result } = await ledgers.apply(
+        sql,
+        { organizationId, environment },
+        { kind: 'allocate', id: newId('trf'), userId, monthlyLimit, rollover: rolloverEnabled },
+      );
+      const { allocation } = expect(result, 'allocate');
+      await writeAudit(sql, call, {
+        action: 'credits.allocated',
+        organizationId,
+        environment,
+        target: { type: 'user', id: userId },
+        changes: { monthly_limit: monthlyLimit, rollover_enabled: rolloverEnabled },
+      });
+      return { allocation: toUserAllocation(allocation) };
+    });
+    auditRelay.nudge();
+    return response;
+  },
+});
+
+type Request = Parameters<RpcOf<'credits', 'updateSettings'>['handle']>[0];
+
+export const updateSettings = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'credits', 'updateSettings'> => ({
+  allow: callers({ scope: 'credits:write', admin: true }),
+  async handle(request, call) {
+    const { organizationId, environment } = call.tenant;
+    const changes = changesOf(request);
+    await ledgers.prepare();
+    const response = await once(store, call, async ({ sql }) => {
+      const { result, ledger } = await ledgers.apply(sql, { organizationId, environment }, { kind: 'settings', id: newId('trf'), changes });
+      expect(result, 'settings');
+      await writeAudit(sql, call, {
+        action: 'credits.settings_updated',
+        organizationId,
+        environment,
+        target: { type: 'organization', id: organizationId },
+        changes: { ...changes },
+      });
+      return { balance: toOrganizationBalance(organizationId, ledger) };
+    });
+    auditRelay.nudge();
+    return response;
+  },
+});
+
+function changesOf(request: Request): Partial<Settings> {
+  const { autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold, clearLowBalanceThreshold, defaultMonthlyLimit } =
+    request;
+  const low = clearLowBalanceThreshold ? null : lowBalanceThreshold;
+  const given = Object.entries({ autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold: low, defaultMonthlyLimit });
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as Partial<Settings>;
+}
+
+const isoTime = (at: number) => new Date(at).toISOString();
+
+export function toOrganizationBalance(organizationId: string, ledger: Ledger) {
+  const { lowBalanceThreshold, updatedAt, ...balance } = organizationBalance(ledger);
+  return {
+    organizationId,
+    ...balance,
+    ...(lowBalanceThreshold !== null && { lowBalanceThreshold }),
+    updatedAt: isoTime(updatedAt),
+  };
+}
+
+const toUserBalance = (balance: UserBalance) => ({ ...balance, updatedAt: isoTime(balance.updatedAt) });
+
+const toUserAllocation = (allocation: Allocation) => ({
+  ...allocation,
+  effectiveFrom: isoTime(allocation.effectiveFrom),
+  updatedAt: isoTime(allocation.updatedAt),
+});
+
+/** The refusal of a call's only operation, as the error of the call. */
+function refusalError(refusal: Refusal): ServiceError {
+  return new ServiceError(refusal.code, { details: { ...refusal.shortage } });
+}
+
+/** The success of this kind, or the refusal thrown. */
+export function expect<Kind extends (Result & { ok: true })['kind']>(
+  result: Result,
+  kind: Kind,
+): Extract<Result, { ok: true; kind: Kind }> {
+  if (!result.ok) throw refusalError(result);
+  if (result.kind !== kind) throw new Error(`a ${kind} was answered with a ${result.kind}`);
+  return result as Extract<Result, { ok: true; kind: Kind }>;
+}

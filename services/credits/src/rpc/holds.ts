@@ -1,0 +1,178 @@
+import { type Call, checkId, checkItems, checkTenant, type ErrorCode, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import type { CreditsContext } from '../context.ts';
+import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
+import type { Operation, Refusal, Result, SettleOperation } from '../domain/operations.ts';
+import type { LedgerQueue } from '../ledger/ledger-queue.ts';
+import { listOverdueHolds as selectOverdueHolds } from '../store/due.ts';
+
+/** A ledger that does not answer within this refuses: nobody spends on a guess. */
+const holdLimitMs = 800;
+
+export const hold = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'hold'> => ({
+  allow: services('agents'),
+  async handle({ items }, call) {
+    const outcomes = await decideItems(call, {
+      queue,
+      items,
+      limitMs: holdLimitMs,
+      tenantOf: ({ tenant }) => tenant,
+      operationOf: ({ holdId, userId, amount, tier, deadlineMs }) => ({
+        kind: 'hold',
+        id: checkId(holdId, 'hold_id'),
+        userId: checkId(userId, 'user_id'),
+        amount: amount ?? checkTier(prices, tier).ceiling,
+        deadline: Number(deadlineMs),
+      }),
+    });
+    return {
+      results: outcomes.map((outcome) =>
+        'code' in outcome ? { refusal: outcome } : { held: outcome.kind === 'hold' ? outcome.amount : 0 },
+      ),
+    };
+  },
+});
+
+/** A settle or release is repeated until it is decided, so it may wait longer than a hold. */
+const endLimitMs = 5_000;
+const longestText = 2_000;
+const longestSummary = 120;
+
+export const settle = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'settle'> => ({
+  allow: services('agents'),
+  async handle({ items }, call) {
+    const outcomes = await decideItems(call, {
+      queue,
+      items,
+      limitMs: endLimitMs,
+      tenantOf: ({ tenant }) => tenant,
+      operationOf: (item) => toOperation(prices, item),
+    });
+    return {
+      results: outcomes.map((outcome) =>
+        'code' in outcome ? { refusal: outcome } : { charged: outcome.kind === 'settle' ? outcome.charge : 0 },
+      ),
+    };
+  },
+});
+
+type SettleItem = Parameters<RpcOf<'credits', 'settle'>['handle']>[0]['items'][number];
+
+function toOperation(prices: PriceBook, item: SettleItem): SettleOperation {
+  const price = checkTier(prices, item.tier);
+  const inputTokens = checkCount(item.inputTokens, 'input_tokens');
+  const outputTokens = checkCount(item.outputTokens, 'output_tokens');
+  return {
+    kind: 'settle',
+    id: checkId(item.holdId, 'hold_id'),
+    amount: item.amount ?? chargeOf(price, { input: inputTokens, output: outputTokens }),
+    usage: {
+      agentId: checkId(item.agentId, 'agent_id'),
+      agentName: checkText(item.agentName, 'agent_name'),
+      conversationId: checkId(item.conversationId, 'conversation_id'),
+      tier: item.tier,
+      inputTokens,
+      outputTokens,
+      querySummary: checkText(summaryOf(item.querySummary), 'query_summary'),
+    },
+  };
+}
+
+/** Characters are code points, so that none is cut in two; as many of them never take more than twice as many units. */
+const summaryOf = (text: string) => [...text.slice(0, 2 * longestSummary)].slice(0, longestSummary).join('');
+
+function checkCount(count: number, param: string): number {
+  if (count >= 0) return count;
+  throw new ServiceError('invalid_request', { message: `${param} must not be negative.`, param });
+}
+
+function checkText(text: string, param: string): string {
+  if (text.length <= longestText && !text.includes('\0')) return text;
+  throw new ServiceError('invalid_request', { message: `${param} must have at most ${longestText} characters and no NUL.`, param });
+}
+
+export const release = ({ queue }: CreditsContext): RpcOf<'credits', 'release'> => ({
+  allow: services('agents'),
+  async handle({ items }, call) {
+    const outcomes = await decideItems(call, {
+      queue,
+      items,
+      limitMs: endLimitMs,
+      tenantOf: ({ tenant }) => tenant,
+      operationOf: ({ holdId }) => ({ kind: 'release', id: checkId(holdId, 'hold_id') }),
+    });
+    return {
+      results: outcomes.map((outcome) =>
+        'code' in outcome ? { refusal: outcome } : { released: outcome.kind === 'release' ? outcome.released : 0 },
+      ),
+    };
+  },
+});
+
+const defaultOverdue = 100;
+const maxOverdue = 1_000;
+const binding = ['overdue holds'];
+
+export const listOverdueHolds = ({ store, cursors, now }: CreditsContext): RpcOf<'credits', 'listOverdueHolds'> => ({
+  allow: services('agents'),
+  async handle({ page }) {
+    const limit = Math.min(page?.limit || defaultOverdue, maxOverdue);
+    const start = cursors.decode(binding, page?.cursor ?? '');
+    const rows = await selectOverdueHolds(store.sql, now(), start?.after, limit + 1);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return {
+      holds: rows.slice(0, limit).map(({ organizationId, environment, holdId, userId, amount, deadlineMs }) => ({
+        tenant: { organizationId, environment },
+        holdId,
+        userId,
+        amount,
+        deadlineMs,
+      })),
+      nextCursor: last ? cursors.encode(binding, { after: [last.deadlineMs, last.organizationId, last.environment, last.holdId] }) : '',
+    };
+  },
+});
+
+function checkTier(prices: PriceBook, tier: string): TierPrice {
+  const price = priceOf(prices, tier);
+  if (price) return price;
+  throw new ServiceError('invalid_request', { message: `tier must be one of ${Object.keys(prices).join(', ')}.`, param: 'tier' });
+}
+
+interface ItemHandling<Item> {
+  queue: LedgerQueue;
+  items: readonly Item[];
+  tenantOf: (item: Item) => { organizationId: string; environment: string } | null;
+  operationOf: (item: Item) => Operation;
+  /** How long a caller is kept waiting, within the call's own deadline. */
+  limitMs: number;
+}
+
+/** Decides every item by itself and answers in their order: one that fails, or one tenant that can not be reached, spoils no other. */
+async function decideItems<Item>(
+  call: Call,
+  { queue, items, tenantOf, operationOf, limitMs }: ItemHandling<Item>,
+): Promise<(Extract<Result, { ok: true }> | RefusalMessage)[]> {
+  checkItems(items);
+  const limit = Math.min(limitMs, call.expiresAt - performance.now());
+  return await Promise.all(
+    items.map(async (item) => {
+      try {
+        const result = await queue.submit(checkTenant(tenantOf(item)), operationOf(item), limit);
+        return result.ok ? result : toRefusal(result);
+      } catch (cause) {
+        return toFailure(cause);
+      }
+    }),
+  );
+}
+
+/** A refusal as it travels: in an item's result, where the other items of the call may have been granted. */
+interface RefusalMessage {
+  code: ErrorCode;
+  shortage: Refusal['shortage'];
+}
+
+const toRefusal = (refusal: Refusal): RefusalMessage => ({ code: refusal.code, shortage: refusal.shortage });
+
+/** What an item gets whose operation was not decided at all. */
+const toFailure = (cause: unknown): RefusalMessage => ({ code: ServiceError.from(cause).code, shortage: null });

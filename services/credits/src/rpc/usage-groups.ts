@@ -1,0 +1,167 @@
+import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { isoTime, type Sql } from '@agent-service/store';
+import type { CreditsContext } from '../context.ts';
+import type { Grain } from '../domain/calendar.ts';
+import { dayRange, usageByPeriod } from '../domain/usage.ts';
+import { agentNames, breakdowns, lastUses, type RankedAfter, rankUsage } from '../store/usage/groups.ts';
+import { type Days, type UsageScope, usageDays } from '../store/usage/totals.ts';
+import { agentsOfUsers, uniqueUsers, usersOfAgents } from '../store/usage/users.ts';
+import { bindingOf, boundsOf, limitOf, scopeOf, valid } from './usage.ts';
+
+interface AggregateOptions {
+  scope: UsageScope;
+  days: Days;
+  limit: number;
+  /** The sort key of the last entry of the page before; empty for the first page. */
+  after: readonly (string | number)[];
+}
+
+interface PeriodMessage {
+  date: string;
+  week?: string;
+  month?: string;
+  totalCredits: number;
+  queryCount: number;
+  uniqueUsers: number;
+  breakdownByModel: Record<string, number>;
+}
+
+interface UserMessage {
+  userId: string;
+  totalCredits: number;
+  queryCount: number;
+  uniqueAgents: number;
+  breakdownByModel: Record<string, number>;
+  lastUsedAt: string;
+}
+
+interface AgentMessage {
+  agentId: string;
+  name: string;
+  totalCredits: number;
+  queryCount: number;
+  uniqueUsers: number;
+  breakdownByModel: Record<string, number>;
+}
+
+/** One page of groups, with the totals of the whole range. */
+interface Aggregation {
+  periods?: PeriodMessage[];
+  users?: UserMessage[];
+  agents?: AgentMessage[];
+  totalCredits: number;
+  totalQueries: number;
+  /** How many groups there are. */
+  total: number;
+  /** The sort key of the last entry, where a further page follows. */
+  last: (string | number)[] | undefined;
+}
+
+type Aggregate = (sql: Sql, options: AggregateOptions) => Promise<Aggregation>;
+
+/** The range's periods with usage, earliest first. */
+const aggregatePeriods =
+  (grain: Grain): Aggregate =>
+  async (sql, { scope, days, limit, after: [after] }) => {
+    const all = usageByPeriod(await usageDays(sql, scope, days), grain);
+    const rest = after === undefined ? all : all.filter(({ period }) => period.date > String(after));
+    const page = rest.slice(0, limit);
+    const dates = page.map(({ period }) => period.date);
+    const users = await uniqueUsers(sql, scope, grain, days, dates);
+    const last = page.at(-1);
+    return {
+      periods: page.map(({ period, credits, queries, breakdown }) => ({
+        ...period,
+        totalCredits: credits,
+        queryCount: queries,
+        uniqueUsers: users.get(period.date) ?? 0,
+        breakdownByModel: breakdown,
+      })),
+      totalCredits: all.reduce((sum, { credits }) => sum + credits, 0),
+      totalQueries: all.reduce((sum, { queries }) => sum + queries, 0),
+      total: all.length,
+      last: last && rest.length > limit ? [last.period.date] : undefined,
+    };
+  };
+
+/** The users of the range, who used the most first. */
+const aggregateUsers: Aggregate = async (sql, { scope, days, limit, after }) => {
+  const ranking = await rankUsage(sql, scope, 'user_id', days, limit, after.length > 0 ? (after as unknown as RankedAfter) : undefined);
+  const page = ranking.rows.slice(0, limit);
+  const ids = page.map(({ id }) => id);
+  const [models, agents, times] = await Promise.all([
+    breakdowns(sql, scope, 'user_id', page, days),
+    agentsOfUsers(sql, scope, ids, days),
+    lastUses(sql, scope, page),
+  ]);
+  const last = page.at(-1);
+  return {
+    users: page.map(({ id, credits, queries, lastDay }) => ({
+      userId: id,
+      totalCredits: credits,
+      queryCount: queries,
+      uniqueAgents: agents.get(id) ?? 0,
+      breakdownByModel: models.get(id) ?? {},
+      lastUsedAt: isoTime(times.get(id) ?? lastDay),
+    })),
+    totalCredits: ranking.credits,
+    totalQueries: ranking.queries,
+    total: ranking.total,
+    last: last && ranking.rows.length > limit ? [last.credits, last.id] : undefined,
+  };
+};
+
+/** The agents of the range, the most used first; one that was deleted keeps its name. */
+const aggregateAgents: Aggregate = async (sql, { scope, days, limit, after }) => {
+  const ranking = await rankUsage(sql, scope, 'agent_id', days, limit, after.length > 0 ? (after as unknown as RankedAfter) : undefined);
+  const page = ranking.rows.slice(0, limit);
+  const ids = page.map(({ id }) => id);
+  const [models, users, names] = await Promise.all([
+    breakdowns(sql, scope, 'agent_id', page, days),
+    usersOfAgents(sql, scope, ids, days),
+    agentNames(sql, scope, ids),
+  ]);
+  const last = page.at(-1);
+  return {
+    agents: page.map(({ id, credits, queries }) => ({
+      agentId: id,
+      name: names.get(id) ?? '',
+      totalCredits: credits,
+      queryCount: queries,
+      uniqueUsers: users.get(id) ?? 0,
+      breakdownByModel: models.get(id) ?? {},
+    })),
+    totalCredits: ranking.credits,
+    totalQueries: ranking.queries,
+    total: ranking.total,
+    last: last && ranking.rows.length > limit ? [last.credits, last.id] : undefined,
+  };
+};
+
+const aggregates: Readonly<Record<string, Aggregate>> = {
+  day: aggregatePeriods('day'),
+  week: aggregatePeriods('week'),
+  month: aggregatePeriods('month'),
+  user: aggregateUsers,
+  agent: aggregateAgents,
+};
+
+export const aggregateUsage = ({ store, cursors, now }: CreditsContext): RpcOf<'credits', 'aggregateUsage'> => ({
+  allow: callers({ scope: 'credits:read' }),
+  async handle({ page, filter, groupBy }, call) {
+    const aggregate = aggregates[groupBy];
+    if (!aggregate)
+      throw new ServiceError('invalid_request', { message: 'group_by must be day, week, month, user or agent.', param: 'group_by' });
+    const scope = scopeOf(call.tenant, filter);
+    const binding = [groupBy, ...bindingOf('usage', scope, filter)];
+    const start = cursors.decode(binding, page?.cursor ?? '');
+    // The range travels in the cursor: the pages of one list are of one range, even if the day or the month turns meanwhile.
+    const [from, to, ...after] = start?.after ?? [];
+    const days = start ? { from: String(from), to: String(to) } : daysOf(valid(dayRange(boundsOf(filter), now())));
+    const { last, total, ...found }: Aggregation = await aggregate(store.sql, { scope, days, limit: limitOf(page), after });
+    const nextCursor = last ? cursors.encode(binding, { after: [days.from, days.to, ...last] }) : '';
+    return { ...found, dateRange: days, page: { total, nextCursor } };
+  },
+});
+
+const daysOf = ({ from, to }: { from: string; to: string }) => ({ from, to });

@@ -1,0 +1,107 @@
+import { callers, type Principal, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { isoTime } from '@agent-service/store';
+import type { CreditsContext } from '../context.ts';
+import { billingPeriod, dayOf } from '../domain/calendar.ts';
+import { type Bounds, type RangeFault, recordRange } from '../domain/usage.ts';
+import { agentNames, rankUsage } from '../store/usage/groups.ts';
+import { countUsage, listRecords, type RecordAfter, type UsageRow } from '../store/usage/records.ts';
+import { tierTotals, type UsageScope } from '../store/usage/totals.ts';
+import { uniqueUsers } from '../store/usage/users.ts';
+
+export const listUsage = ({ store, cursors }: CreditsContext): RpcOf<'credits', 'listUsage'> => ({
+  allow: callers({ scope: 'credits:read' }),
+  async handle({ page, filter }, call) {
+    const scope = scopeOf(call.tenant, filter);
+    const range = valid(recordRange(boundsOf(filter)));
+    const limit = limitOf(page);
+    const binding = bindingOf('usage', scope, filter);
+    const start = cursors.decode(binding, page?.cursor ?? '');
+    const [rows, total] = await Promise.all([
+      listRecords(store.sql, scope, range, limit, start?.after as RecordAfter | undefined),
+      countUsage(store.sql, scope, range),
+    ]);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.at), last.id] }) : '';
+    return { records: rows.slice(0, limit).map(toRecord), page: { total, nextCursor } };
+  },
+});
+
+const toRecord = ({ credits, tier, at, ...row }: UsageRow) => ({ ...row, creditsConsumed: credits, model: tier, timestamp: isoTime(at) });
+
+const mostUsed = 10;
+
+/** The current billing period of the tenant. */
+export const summarizeUsage = ({ store: { sql }, now }: CreditsContext): RpcOf<'credits', 'summarizeUsage'> => ({
+  allow: callers({ scope: 'credits:read' }),
+  async handle(_request, call) {
+    const scope = scopeOf(call.tenant, null);
+    const { start, end } = billingPeriod(now());
+    const days = { from: dayOf(start), to: dayOf(end - 1) };
+    const [tiers, users, agents] = await Promise.all([
+      tierTotals(sql, scope, days),
+      uniqueUsers(sql, scope, 'month', days, [days.from]),
+      rankUsage(sql, scope, 'agent_id', days, mostUsed),
+    ]);
+    const top = agents.rows.slice(0, mostUsed);
+    const names = await agentNames(
+      sql,
+      scope,
+      top.map(({ id }) => id),
+    );
+    return {
+      summary: {
+        periodStart: new Date(start).toISOString(),
+        periodEnd: new Date(end).toISOString(),
+        totalCreditsUsed: tiers.reduce((sum, { credits }) => sum + credits, 0),
+        totalQueries: tiers.reduce((sum, { queries }) => sum + queries, 0),
+        activeUsers: users.get(days.from) ?? 0,
+        mostUsedAgents: top.map(({ id, credits, queries }) => ({
+          agentId: id,
+          name: names.get(id) ?? '',
+          creditsUsed: credits,
+          queryCount: queries,
+        })),
+        modelDistribution: Object.fromEntries(tiers.map(({ tier, credits, queries }) => [tier, { credits, queries }])),
+      },
+    };
+  },
+});
+
+interface FilterMessage {
+  userId: string;
+  agentId: string;
+  dateFrom: string;
+  dateTo: string;
+}
+
+const defaultLimit = 50;
+const maxLimit = 200;
+
+export function scopeOf({ organizationId, environment }: Principal, filter: FilterMessage | null): UsageScope {
+  return { tenant: { organizationId, environment }, userId: filter?.userId ?? '', agentId: filter?.agentId ?? '' };
+}
+
+/** Proto strings are never absent: an empty bound is one that was not given. */
+export const boundsOf = (filter: FilterMessage | null): Bounds => ({
+  dateFrom: filter?.dateFrom || undefined,
+  dateTo: filter?.dateTo || undefined,
+});
+
+/** What a cursor of the list is bound to, so that it opens no other. */
+export const bindingOf = (list: string, { tenant, userId, agentId }: UsageScope, filter: FilterMessage | null): readonly unknown[] => [
+  list,
+  tenant.organizationId,
+  tenant.environment,
+  userId,
+  agentId,
+  filter?.dateFrom ?? '',
+  filter?.dateTo ?? '',
+];
+
+export const limitOf = (page: { limit: number } | null): number => Math.min(page?.limit || defaultLimit, maxLimit);
+
+/** The range, or the fault in the caller's bound thrown. */
+export function valid<Range extends { ok: true }>(range: Range | RangeFault): Range {
+  if (!range.ok) throw new ServiceError('invalid_request', { message: range.message, param: range.param });
+  return range;
+}
