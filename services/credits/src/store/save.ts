@@ -1,47 +1,326 @@
-import type { Sql } from '@agent-service/store';
-import type { Tenant } from '../domain/accounts.ts';
-import type { Outcome, Remembered } from '../domain/state.ts';
+import { newId } from '@agent-service/contracts';
+import {
+  arrayRows,
+  assign,
+  columnValues,
+  insertInto,
+  jsonRows,
+  type RowColumns,
+  type Sql,
+  toArrays,
+  toJson,
+  toValues,
+} from '@agent-service/store';
+import type { Ledger, Tenant, UserAccount } from '../domain/accounts.ts';
+import { dayOf } from '../domain/calendar.ts';
+import type { Hold, Outcome, Remembered, Transfer, UsageRecord } from '../domain/state.ts';
 import type { Loaded } from './load.ts';
-import { type Part, type PartKind, statementOf } from './parts.ts';
-import { endedHoldsOf, newHoldsOf } from './save-holds.ts';
-import { guardOf, transfersOf, usersOf } from './save-ledger.ts';
-import { usageOf } from './save-usage.ts';
 
 /**
- * Writes what a batch did in one statement, whatever its size, if the ledger is still as it was loaded. Answers with the ledger's
- * stamp from then on; undefined where nothing was written since somebody else has. Where many rows are the rule they go as one
- * array a column: the database takes these in half the time of JSON.
+ * Writes the outcome of a batch in one statement, whatever its size, if the ledger still has the stamp under which it was loaded. Returns
+ * the ledger's new stamp; undefined if another process has written the ledger meanwhile, and then nothing is written.
  */
 export async function saveOutcome(sql: Sql, tenant: Tenant, { state, stamp }: Loaded, outcome: Outcome): Promise<string | undefined> {
   const parts = partsOf(state.holds, outcome);
   if (outcome.ledger === null && parts.length === 0) return stamp;
-  const all = [guardOf(outcome.ledger), ...parts];
+  const all = [outcome.ledger === null ? touchLedger.of([]) : updateLedger.of([outcome.ledger]), ...parts];
   const values = [tenant.organizationId, tenant.environment, stamp, ...all.flatMap((part) => part.values)];
   const [saved] = await sql<{ stamp: string }>(statementOf(all.map(({ kind }) => kind)), values);
   return saved?.stamp;
 }
 
-function partsOf(before: ReadonlyMap<string, unknown>, outcome: Outcome): Part[] {
-  const { ledger, users, transfers, holds, usage, remembered } = outcome;
-  const fresh = holds.filter(({ id }) => !before.has(id));
-  const known = holds.filter(({ id }) => before.has(id));
+function partsOf(before: ReadonlyMap<string, unknown>, { ledger, users, transfers, holds, usage, remembered }: Outcome): Part[] {
+  const newHolds = holds.filter(({ id }) => !before.has(id));
+  const knownHolds = holds.filter(({ id }) => before.has(id));
   const parts: Part[] = [];
-  if (ledger !== null && users.length > 0) parts.push(usersOf(outcome));
-  if (ledger !== null && transfers.length > 0) parts.push(transfersOf(outcome, ledger.updatedAt));
-  if (fresh.length > 0) parts.push(newHoldsOf(fresh));
-  if (known.length > 0) parts.push(endedHoldsOf(known));
-  if (usage.length > 0) parts.push(usageOf(usage));
-  if (remembered.length > 0) parts.push(rememberedOf(remembered));
+  if (ledger !== null && users.length > 0) parts.push(saveUsers.of(users));
+  if (ledger !== null && transfers.length > 0) parts.push(addTransfers.of(transfers));
+  if (newHolds.length > 0) parts.push(addHolds.of(newHolds));
+  if (knownHolds.length > 0) parts.push(endHolds.of(knownHolds));
+  if (usage.length > 0) parts.push(addUsage.of(usage));
+  if (remembered.length > 0) parts.push(addOperations.of(remembered));
   return parts;
 }
 
-const rememberedKind: PartKind = {
-  name: 'remembered',
-  size: 1,
-  text: (slot) => `remembered as (
-    insert into operations (organization_id, environment, id, fingerprint, result, at)
-    select $1, $2, id, fingerprint, result, to_timestamp(at / 1000)
-    from guard, jsonb_to_recordset(${slot(1)}::jsonb) as operation(id text, fingerprint bigint, result jsonb, at float8))`,
+/** One of the writes that are put together to a statement. */
+interface PartKind {
+  readonly name: string;
+  readonly parameters: number;
+  /** The SQL of the part; `slot(n)` is the placeholder of its parameter n, from 0. */
+  readonly text: (slot: Slot) => string;
+}
+
+type Slot = (n: number) => string;
+
+interface Part {
+  readonly kind: PartKind;
+  readonly values: readonly unknown[];
+}
+
+/** The tenant and the stamp, which all parts share. */
+const tenantColumns = { organization_id: '$1', environment: '$2' };
+const sharedParameters = 3;
+
+const texts = new Map<string, string>();
+
+/** The statement of these parts, of which the first is the guard. It returns a row if the guard did. */
+function statementOf(kinds: readonly PartKind[]): string {
+  const key = kinds.map(({ name }) => name).join(' ');
+  const text = texts.get(key) ?? composeStatement(kinds);
+  texts.set(key, text);
+  return text;
+}
+
+function composeStatement(kinds: readonly PartKind[]): string {
+  let next = sharedParameters + 1;
+  const parts = kinds.map(({ parameters, text }) => {
+    const first = next;
+    next += parameters;
+    return text((n) => `$${first + n}`);
+  });
+  return `with ${parts.join(', ')} select stamp from guard`;
+}
+
+interface PartOptions<Row, Key extends string> {
+  readonly name: string;
+  /** Values that all rows share, taken from the first: a batch happens at one instant. */
+  readonly common?: Readonly<Record<Key, RowColumns<Row>[string]>>;
+  readonly columns?: RowColumns<Row>;
+  /** Many rows go as an array for each column, a few as one JSON parameter. */
+  readonly as?: 'arrays' | 'json';
+  /** Every row must come `from guard`, so that nothing is written without it. */
+  readonly text: (common: Readonly<Record<Key, string>>, rows: string) => string;
+}
+
+function definePart<Row, Key extends string>(options: PartOptions<Row, Key>): { of(rows: readonly Row[]): Part } {
+  const { name, common = {} as Record<Key, never>, columns = {}, as = 'arrays', text } = options;
+  const shared = Object.keys(common).length;
+  const names = Object.keys(columns);
+  const relation = (slot: Slot): string => {
+    if (as === 'json') return jsonRows(columns, slot(shared), 'item');
+    const placeholders = names.map((_, index) => slot(shared + index));
+    return arrayRows(columns, placeholders, 'item');
+  };
+  const kind: PartKind = {
+    name,
+    parameters: shared + (as === 'json' ? 1 : names.length),
+    text: (slot) =>
+      text(
+        columnValues(common, (_, index) => slot(index)),
+        relation(slot),
+      ),
+  };
+  const valuesOf = (rows: readonly Row[]) => (as === 'json' ? [toJson(columns, rows)] : toArrays(columns, rows));
+  return { of: (rows) => ({ kind, values: [...(rows[0] ? toValues(common, rows[0]) : []), ...valuesOf(rows)] }) };
+}
+
+/** Lets the rest of the statement happen only if the ledger still has the stamp under which it was read. */
+const updateGuard = (changes: Readonly<Record<string, string>>): string => `guard as (
+    update ledgers set ${assign({ stamp: 'gen_random_uuid()', ...changes })}
+    where organization_id = $1 and environment = $2 and stamp = $3::uuid returning stamp)`;
+
+/** A batch that leaves the ledger's figures as they were and writes other rows changes its stamp. */
+const touchLedger = definePart<never, never>({ name: 'touch', text: () => updateGuard({}) });
+
+const ledgerColumns: RowColumns<Ledger> = {
+  unallocated: ['bigint', ({ pool }) => pool],
+  allocated: ['bigint', ({ allocated }) => allocated],
+  spent: ['bigint', ({ spent }) => spent],
+  issued: ['bigint', ({ issued }) => issued],
+  last_purchase: ['bigint', ({ lastPurchase }) => lastPurchase],
+  auto_replenish: ['boolean', ({ settings }) => settings.autoReplenish],
+  replenish_threshold: ['integer', ({ settings }) => settings.replenishThreshold],
+  replenish_amount: ['integer', ({ settings }) => settings.replenishAmount],
+  low_balance_threshold: ['integer', ({ settings }) => settings.lowBalanceThreshold],
+  default_monthly_limit: ['integer', ({ settings }) => settings.defaultMonthlyLimit],
+  updated_at: ['time', ({ updatedAt }) => updatedAt],
 };
 
-const rememberedOf = (remembered: readonly Remembered[]): Part => ({ kind: rememberedKind, values: [JSON.stringify(remembered)] });
+const updateLedger = definePart({ name: 'ledger', common: ledgerColumns, text: updateGuard });
+
+const userColumns: RowColumns<UserAccount> = {
+  user_id: ['text', ({ userId }) => userId],
+  balance: ['bigint', ({ balance }) => balance],
+  held: ['bigint', ({ held }) => held],
+  monthly_limit: ['integer', ({ monthlyLimit }) => monthlyLimit],
+  carried: ['integer', ({ carried }) => carried],
+  used: ['bigint', ({ used }) => used],
+  rollover: ['boolean', ({ rollover }) => rollover],
+  month: ['integer', ({ month }) => month],
+  effective_from: ['time', ({ effectiveFrom }) => effectiveFrom],
+  updated_at: ['time', ({ updatedAt }) => updatedAt],
+};
+
+/** The named columns as an insert that meets its own row proposed them. */
+const excluded = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `excluded.${name}`]));
+
+const saveUsers = definePart({
+  name: 'users',
+  columns: userColumns,
+  as: 'json',
+  text: (_, rows) => `users as (
+    ${insertInto('user_accounts', { ...tenantColumns, ...columnValues(userColumns) })} from guard, ${rows}
+    on conflict (organization_id, environment, user_id) do update set ${assign(excluded(Object.keys(userColumns).filter((name) => name !== 'user_id')))})`,
+});
+
+const transferColumns: RowColumns<Transfer> = {
+  id: ['text', ({ id }) => id],
+  code: ['text', ({ code }) => code],
+  user_id: ['text', ({ userId }) => userId],
+  amount: ['bigint', ({ amount }) => amount],
+};
+
+const addTransfers = definePart({
+  name: 'transfers',
+  common: { at: ['time', ({ at }: Transfer) => at] },
+  columns: transferColumns,
+  text: (common, rows) =>
+    `transferred as (${insertInto('transfers', { ...tenantColumns, ...columnValues(transferColumns), ...common })} from guard, ${rows})`,
+});
+
+const holdColumns: RowColumns<Hold> = {
+  id: ['text', ({ id }) => id],
+  user_id: ['text', ({ userId }) => userId],
+  amount: ['integer', ({ amount }) => amount],
+  deadline: ['time', ({ deadline }) => deadline],
+  state: ['text', ({ state }) => state],
+  charge: ['integer', ({ charge }) => charge],
+  settled_as: ['bigint', ({ settledAs }) => settledAs],
+  refusal: ['jsonb', ({ refusal }) => (refusal === null ? null : JSON.stringify(refusal))],
+};
+/** Holds begin and end at the instant of their batch. */
+const holdTime = { at: ['time', ({ createdAt, endedAt }: Hold) => endedAt ?? createdAt] } as const;
+
+const insertHolds = ({ at }: { at: string }, rows: string): string =>
+  `${insertInto('holds', {
+    ...tenantColumns,
+    ...columnValues(holdColumns),
+    created_at: at,
+    ended_at: `case when state <> 'open' then ${at} end`,
+  })} from guard, ${rows}`;
+
+const addHolds = definePart({
+  name: 'holds',
+  common: holdTime,
+  columns: holdColumns,
+  text: (common, rows) => `held as (${insertHolds(common, rows)})`,
+});
+
+// An insert that always meets its row uses the key: for an update joined with arrays the planner may read all holds of the tenant.
+const endHolds = definePart({
+  name: 'ended',
+  common: holdTime,
+  columns: holdColumns,
+  text: (common, rows) => `ended as (${insertHolds(common, rows)}
+    on conflict (organization_id, environment, id) do update set ${assign(excluded(['state', 'charge', 'settled_as', 'ended_at']))})`,
+});
+
+const operationColumns: RowColumns<Remembered> = {
+  id: ['text', ({ id }) => id],
+  fingerprint: ['bigint', ({ fingerprint }) => fingerprint],
+  result: ['jsonb', ({ result }) => result],
+  at: ['time', ({ at }) => at],
+};
+
+const addOperations = definePart({
+  name: 'operations',
+  columns: operationColumns,
+  as: 'json',
+  text: (_, rows) =>
+    `remembered as (${insertInto('operations', { ...tenantColumns, ...columnValues(operationColumns) })} from guard, ${rows})`,
+});
+
+const usageColumns: RowColumns<UsageRecord> = {
+  id: ['text', () => newId('use')],
+  hold_id: ['text', ({ holdId }) => holdId],
+  user_id: ['text', ({ userId }) => userId],
+  agent_id: ['text', ({ agentId }) => agentId],
+  agent_name: ['text', ({ agentName }) => agentName],
+  conversation_id: ['text', ({ conversationId }) => conversationId],
+  tier: ['text', ({ tier }) => tier],
+  credits: ['integer', ({ credits }) => credits],
+  input_tokens: ['integer', ({ inputTokens }) => inputTokens],
+  output_tokens: ['integer', ({ outputTokens }) => outputTokens],
+  query_summary: ['text', ({ querySummary }) => querySummary],
+};
+
+/** Usage records with their rollups, in the statement that charges. */
+const addUsage = definePart({
+  name: 'usage',
+  common: { day: ['date', ({ at }: UsageRecord) => dayOf(at)], at: ['time', ({ at }: UsageRecord) => at] },
+  columns: usageColumns,
+  text: ({ day, at }, rows) =>
+    [
+      `used as (select item.* from guard, ${rows})`,
+      `records as (${insertInto('usage_records', { ...tenantColumns, at, ...columnValues(usageColumns) })} from used)`,
+      ...Object.entries(rollups).map(([table, keys]) => addToRollup(table, keys, `${day}::date`)),
+      countUsers(`${day}::date`, `${day}::timestamp`),
+      nameAgents(`${day}::date`),
+    ].join(', '),
+});
+
+/** The rollups and their keys beside the day. */
+export const rollups: Readonly<Record<string, readonly string[]>> = {
+  usage_by_tier: ['tier'],
+  usage_by_user: ['user_id', 'tier'],
+  usage_by_agent: ['agent_id', 'tier'],
+  usage_by_user_agent: ['user_id', 'agent_id', 'tier'],
+  usage_user_days: ['user_id'],
+};
+
+/** Adds to the day's row of each key, or inserts it with the running totals of the key's last earlier day. */
+function addToRollup(table: string, keys: readonly string[], day: string): string {
+  const columns = keys.join(', ');
+  return `${table} as (
+    insert into ${table} as kept (organization_id, environment, ${columns}, day, credits, queries, credits_total, queries_total)
+    select $1, $2, ${keys.map((key) => `today.${key}`).join(', ')}, ${day}, today.credits, today.queries,
+      today.credits + coalesce(before.credits_total, 0), today.queries + coalesce(before.queries_total, 0)
+    from (select ${columns}, sum(credits) as credits, count(*) as queries from used group by ${columns}) as today
+    left join lateral (
+      select credits_total, queries_total from ${table} as earlier
+      where organization_id = $1 and environment = $2 and ${keys.map((key) => `earlier.${key} = today.${key}`).join(' and ')}
+        and day < ${day} order by day desc limit 1
+    ) as before on true
+    on conflict (organization_id, environment, ${columns}, day) do update set
+      credits = kept.credits + excluded.credits, queries = kept.queries + excluded.queries,
+      credits_total = kept.credits_total + excluded.credits, queries_total = kept.queries_total + excluded.queries
+  )`;
+}
+
+/** Counts users in their first use of a day, week or month, of one agent and of any ('' as the agent). */
+const countUsers = (day: string, midnight: string) => `newcomers as (
+    select '' as agent_id, today.user_id, known.last_day
+    from (select distinct user_id from used) as today
+    left join usage_users as known on known.organization_id = $1 and known.environment = $2 and known.user_id = today.user_id
+    where known.last_day is distinct from ${day}
+    union all
+    select today.agent_id, today.user_id, known.last_day
+    from (select distinct user_id, agent_id from used) as today
+    left join usage_user_agents as known on known.organization_id = $1 and known.environment = $2
+      and known.user_id = today.user_id and known.agent_id = today.agent_id
+    where known.last_day is distinct from ${day}
+  ), counted as (
+    insert into usage_unique_users as kept (organization_id, environment, agent_id, grain, period, users)
+    select $1, $2, agent_id, grain, date_trunc(grain, ${midnight})::date, count(*)
+    from newcomers, unnest(array['day', 'week', 'month']) as grain
+    where last_day is null or last_day < date_trunc(grain, ${midnight})
+    group by agent_id, grain
+    on conflict (organization_id, environment, agent_id, grain, period) do update set users = kept.users + excluded.users
+  ), users_of_day as (
+    insert into usage_users as kept (organization_id, environment, user_id, first_day, last_day, credits_total, queries_total)
+    select $1, $2, user_id, ${day}, ${day}, sum(credits), count(*) from used group by user_id
+    on conflict (organization_id, environment, user_id) do update set last_day = excluded.last_day,
+      credits_total = kept.credits_total + excluded.credits_total, queries_total = kept.queries_total + excluded.queries_total
+  ), pairs_of_day as (
+    insert into usage_user_agents as kept (organization_id, environment, user_id, agent_id, first_day, last_day)
+    select $1, $2, user_id, agent_id, ${day}, ${day} from newcomers where agent_id <> ''
+    on conflict (organization_id, environment, user_id, agent_id) do update set last_day = excluded.last_day
+  )`;
+
+/** Keeps the name that an agent had in its last use. */
+const nameAgents = (day: string) => `agents_of_day as (
+    insert into usage_agents as kept (organization_id, environment, agent_id, name, first_day, last_day)
+    select distinct on (agent_id) $1, $2, agent_id, agent_name, ${day}, ${day} from used order by agent_id, id desc
+    on conflict (organization_id, environment, agent_id) do update set name = excluded.name, last_day = excluded.last_day
+    where (kept.name, kept.last_day) <> (excluded.name, excluded.last_day)
+  )`;

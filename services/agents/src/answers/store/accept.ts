@@ -1,4 +1,4 @@
-import type { Sql } from '@agent-service/store';
+import { insertInto, type Sql } from '@agent-service/store';
 import { type AnswerKey, type TenantKey, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import type { Situation } from '../domain/admission.ts';
 import {
@@ -6,7 +6,6 @@ import {
   at,
   type ItemColumns,
   inLockOrder,
-  insertInto,
   items,
   itemsByKey,
   keyColumns,

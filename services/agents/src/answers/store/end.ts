@@ -1,4 +1,4 @@
-import type { Sql } from '@agent-service/store';
+import { insertInto, type Sql } from '@agent-service/store';
 import { type AnswerKey, type AttemptKey, pendingMs, unusedHoldMs } from '../../shared/answer.ts';
 import type { QueryRecord } from './read.ts';
 import {
@@ -10,7 +10,6 @@ import {
   type ItemColumns,
   inLockOrder,
   inState,
-  insertInto,
   items,
   itemsByKey,
   keyColumns,

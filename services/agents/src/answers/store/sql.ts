@@ -74,10 +74,6 @@ export const itemsByKey = <Item>(columns: ItemColumns<Item> | string): string =>
     select * from json_to_recordset($1::json) as item(${recordType(columns)})
     where (organization_id, environment) is not distinct from (organization_id, environment)`);
 
-/** An insert whose columns stand beside their values. */
-export const insertInto = (table: string, values: Readonly<Record<string, string>>): string =>
-  `insert into ${table} (${Object.keys(values).join(', ')}) select ${Object.values(values).join(', ')}`;
-
 /** The columns of a row under the names that the code uses. */
 export const select = (columns: Readonly<Record<string, string>>): string =>
   Object.entries(columns)

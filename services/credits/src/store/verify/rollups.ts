@@ -2,18 +2,10 @@ import type { Sql } from '@agent-service/store';
 import type { Tenant } from '../../domain/accounts.ts';
 import { type Month, monthLabel, startOfMonth } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
+import { rollups } from '../save.ts';
 
 const faultsAtMost = 100;
 const dayMs = 86_400_000;
-
-/** The rollups by the keys that they have beside the day. */
-const rollups: Readonly<Record<string, readonly string[]>> = {
-  usage_by_tier: ['tier'],
-  usage_by_user: ['user_id', 'tier'],
-  usage_by_agent: ['agent_id', 'tier'],
-  usage_by_user_agent: ['user_id', 'agent_id', 'tier'],
-  usage_user_days: ['user_id'],
-};
 
 interface FaultRow {
   account: string;
