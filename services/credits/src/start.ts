@@ -8,6 +8,7 @@ import { createLedgerQueue } from './ledger/ledger-queue.ts';
 import { createLedgers } from './ledger/ledgers.ts';
 import { readPrices } from './prices.ts';
 import { implementation } from './rpc/index.ts';
+import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
 import { startSweeps } from './sweeps.ts';
 
@@ -25,7 +26,7 @@ const lockLimitMs = 700;
 export async function start(process: ProcessContext, config: CreditsConfig, now: () => number = process.clock.now): Promise<number> {
   const prices = await readPrices(config.MODELS_FILE);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
-  const store = await openStore(process, config, { schema, entities: [], lockLimitMs });
+  const store = await openStore(process, config, { schema, entities, lockLimitMs });
   const eventRelay = openEventRelay(process, store, config, 'credits');
   const ledgers = createLedgers({ store, now, events: config.WEBHOOKS_ENABLED, onEvents: () => eventRelay?.nudge() });
   await ledgers.prepare();

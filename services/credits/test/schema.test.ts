@@ -1,0 +1,33 @@
+import { migrate } from '@agent-service/store';
+import { schemaDifference } from '@agent-service/store/entities';
+import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { entities } from '../src/store/entities.ts';
+import { migrations } from '../src/store/migrations/index.ts';
+import { query } from './books.ts';
+
+const schema = 'credits';
+/** Tables that packages/store creates in every service. */
+const withoutEntity = ['dead_letters', 'idempotency_records', 'migrations', 'outbox'];
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  await migrate({ url: database.url, schema, migrations });
+}, 60_000);
+afterAll(() => database?.drop());
+
+test('entities describe the schema that the migrations make', async () => {
+  expect(await schemaDifference({ url: database.url, schema, entities })).toBe('');
+});
+
+test('every table has an entity or a reason', async () => {
+  const rows = await query<{ name: string }>(
+    database.url,
+    `select relname as name from pg_class where relnamespace = $1::regnamespace and relkind in ('r', 'p') and not relispartition`,
+    [schema],
+  );
+  const described = entities.map(({ meta }) => meta.tableName);
+  const others = rows.map(({ name }) => name).filter((name) => !described.includes(name));
+  expect(others.sort()).toEqual(withoutEntity);
+});
