@@ -38,13 +38,13 @@ export function traceHeaders(): Readonly<Record<string, string>> {
 }
 
 /** The context that a caller's W3C headers describe. */
-export function remoteContext(traceparent: string | undefined): Context {
+function remoteContext(traceparent: string | undefined): Context {
   return recording && traceparent ? propagation.extract(context.active(), { traceparent }) : context.active();
 }
 
-/** Runs the work on a request as a part of the trace that its caller began. */
-export function inRequestSpan<T>(name: string, traceparent: string | undefined, work: () => Promise<T>): Promise<T> {
-  return recording ? inSpan(name, SpanKind.SERVER, remoteContext(traceparent), work) : work();
+/** Runs the work on a received request as a part of its caller's trace. The header is read only where traces are recorded. */
+export function inRequestSpan<T>(name: string, readTraceparent: () => string | undefined, work: () => Promise<T>): Promise<T> {
+  return recording ? inSpan(name, SpanKind.SERVER, remoteContext(readTraceparent()), work) : work();
 }
 
 /** Runs the work on a job as a part of the trace in which the job was added. */

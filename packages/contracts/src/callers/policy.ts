@@ -24,7 +24,11 @@ export const services = (...names: string[]): Policy => ({ services: names });
 export function enforce(policy: Policy, caller: Caller): void {
   if (!policy.services.includes(caller.service)) throw new ServiceError('service_forbidden');
   if (caller.service === operatorService) return;
-  const scopes = policy.scope === undefined ? [] : [policy.scope].flat();
-  if (scopes.length > 0 && !scopes.some((scope) => caller.principal?.scopes.includes(scope))) throw new ServiceError('insufficient_scope');
+  if (policy.scope !== undefined && !hasOneOf(policy.scope, caller)) throw new ServiceError('insufficient_scope');
   if (policy.admin && !caller.principal?.admin) throw new ServiceError('admin_required');
+}
+
+function hasOneOf(scope: string | readonly string[], { principal }: Caller): boolean {
+  if (typeof scope === 'string') return principal?.scopes.includes(scope) ?? false;
+  return scope.length === 0 || scope.some((each) => principal?.scopes.includes(each));
 }

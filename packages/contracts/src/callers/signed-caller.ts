@@ -45,7 +45,7 @@ interface SignedCall {
 }
 
 /** Who calls, as metadata. */
-interface SignedCaller {
+export interface SignedCaller {
   readonly caller: string;
   /** The gateway's signed statement of the principal, which the receiver forwards with one further call. */
   readonly voucher: string;

@@ -43,7 +43,8 @@ export class DuplicateBudget {
 
 /** Sends a call to one replica, once. */
 export async function callOnce({ replicas, send, signal }: Call): Promise<object> {
-  const replica = await pickReplica(replicas);
+  if (!replicas.isStarted) await replicas.start();
+  const replica = pickReplica(replicas);
   if (signal?.aborted) throw new ServiceError('cancelled');
   return await new Promise((resolve, reject) => {
     const abort = () => sent.cancel();
@@ -61,15 +62,16 @@ export async function callOnce({ replicas, send, signal }: Call): Promise<object
  * answer counts and cancels the rest.
  */
 export async function callRepeatedly(call: Call): Promise<object> {
-  const replica = await pickReplica(call.replicas);
+  if (!call.replicas.isStarted) await call.replicas.start();
+  const replica = pickReplica(call.replicas);
   if (call.signal?.aborted) throw new ServiceError('cancelled');
   return await new Promise((resolve, reject) => {
     new RepeatedCall(call, (error, response) => (error ? reject(error) : resolve(response as object))).start(replica);
   });
 }
 
-async function pickReplica(replicas: ReplicaSet): Promise<Replica> {
-  const replica = await replicas.pick();
+function pickReplica(replicas: ReplicaSet): Replica {
+  const replica = replicas.pick();
   if (!replica) throw new ServiceError('unavailable', { cause: new Error('every replica has as many calls in flight as it may') });
   return replica;
 }
@@ -88,12 +90,12 @@ class RepeatedCall {
   readonly #abort = () => this.#end(new ServiceError('cancelled'));
   #attempts = 0;
   #timer: NodeJS.Timeout | undefined;
+  #isListening = false;
   #ended = false;
 
   constructor(call: Call, done: Done) {
     this.#call = call;
     this.#done = done;
-    call.signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
   start(replica: Replica): void {
@@ -120,6 +122,8 @@ class RepeatedCall {
   #unanswered(attempt: Attempt, afterMs: number): void {
     const { replica, sentAt } = attempt;
     const isHeard = replica.heardAt >= sentAt;
+    if (!this.#isListening) this.#listen();
+    if (this.#ended) return;
     if (afterMs === suspectAfterMs) {
       if (!isHeard) void this.#call.replicas.check(replica);
       this.#wait(attempt, silentAfterMs);
@@ -130,6 +134,14 @@ class RepeatedCall {
       // Another replica may come back while this one is waited for.
       if (!this.#startAnother('answering', () => this.#call.budget.spend())) this.#wait(attempt, afterMs + slowAfterMs);
     }
+  }
+
+  /** Only once the call is late: most calls end before, and a listener would cost each of them. */
+  #listen(): void {
+    this.#isListening = true;
+    const { signal } = this.#call;
+    if (signal?.aborted) this.#abort();
+    else signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
   #failed(error: ServiceError): void {
@@ -162,7 +174,7 @@ class RepeatedCall {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#timer);
-    this.#call.signal?.removeEventListener('abort', this.#abort);
+    if (this.#isListening) this.#call.signal?.removeEventListener('abort', this.#abort);
     for (const attempt of this.#open) attempt.cancel();
     if (!error) this.#call.budget.earn();
     this.#done(error, response);

@@ -4,9 +4,17 @@ import type { Caller, Principal } from '../callers/principal.ts';
 import type { Messages, MethodsOf, ServiceName } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { CallContext, IdempotencyKey } from './call-context.ts';
-import { headers, readIdempotency, text } from './wire.ts';
 
 const longestMs = 30_000;
+
+interface ReceivedCall {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly voucher: string | undefined;
+  /** How long the call was under way before this process read it. */
+  readonly ageMs: number;
+  readonly requestedOnce: IdempotencyKey | undefined;
+}
 
 /** One call as a handler sees it. */
 export class Call implements CallContext {
@@ -21,13 +29,12 @@ export class Call implements CallContext {
   readonly #grpc: ServerUnaryCall<unknown, unknown>;
   #abort: AbortController | undefined;
 
-  /** `ageMs` is how long the call was under way before this process read it. */
-  constructor(grpc: ServerUnaryCall<unknown, unknown>, caller: Caller, requestId: string, ageMs: number) {
+  constructor(grpc: ServerUnaryCall<unknown, unknown>, { caller, requestId, voucher, ageMs, requestedOnce }: ReceivedCall) {
     this.#grpc = grpc;
     this.caller = caller;
     this.requestId = requestId;
-    this.voucher = text(grpc.metadata, headers.voucher);
-    this.requestedOnce = readIdempotency(grpc.metadata);
+    this.voucher = voucher;
+    this.requestedOnce = requestedOnce;
     const leftMs = Number(grpc.getDeadline()) - Date.now() - ageMs;
     this.expiresAt = performance.now() + Math.min(leftMs, longestMs);
   }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type ClockSampler, ConfigurationError, inSpan, type ProcessContext, setting, traceHeaders } from '@agent-service/runtime';
-import { type ClientUnaryCall, type ServiceError as GrpcError, Metadata, type MethodDefinition, status } from '@grpc/grpc-js';
-import { context, SpanKind } from '@opentelemetry/api';
+import { type ClockSampler, ConfigurationError, inStepSpan, type ProcessContext, setting, traceHeaders } from '@agent-service/runtime';
+import { type ServiceError as GrpcError, Metadata, type MethodDefinition, status } from '@grpc/grpc-js';
 import { openServiceKeys } from '../callers/service-keys.ts';
 import { CallSigner } from '../callers/signed-caller.ts';
 import type { CallOptions, Client } from '../catalogue.ts';
@@ -13,6 +12,7 @@ import { checkReplica } from './health.ts';
 import { type Replica, ReplicaSet, readTarget } from './replicas.ts';
 import type { ClientConfig } from './settings.ts';
 import { channelOptions, clientCredentials } from './transport.ts';
+import { startUnaryCall } from './unary-call.ts';
 import { challengeOf, fromGrpcError, hasAnswered, headers, idempotencyText, text, writeIdempotency } from './wire.ts';
 
 interface ClientOptions {
@@ -25,7 +25,10 @@ interface ClientOptions {
   clock?: ClockSampler;
 }
 
-type Method = MethodDefinition<object, object>;
+interface Method extends Pick<MethodDefinition<object, object>, 'path' | 'requestSerialize' | 'responseDeserialize'> {
+  readonly isRead: boolean;
+  readonly isRepeatable: boolean;
+}
 
 /** State that all calls of a client share. */
 interface Calling {
@@ -39,7 +42,7 @@ interface Calling {
 /** The typed client of a service: promises, inherited deadline, request id, trace and signed caller. */
 export function createClient<Name extends ServiceName>(name: Name, { address, as, config, clock }: ClientOptions): Client<Name> {
   const { service } = loadService(name);
-  const methods = Object.entries(service) as [string, Method][];
+  const methods = Object.entries(service) as [string, MethodDefinition<object, object>][];
   const replicas: ReplicaSet = new ReplicaSet({
     addresses: readTarget(address),
     credentials: clientCredentials(config, address),
@@ -50,7 +53,9 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
   const signer = new CallSigner(openServiceKeys(config, as), as, name);
   const calling: Calling = { replicas, budget: new DuplicateBudget(), signer, name: randomUUID() };
 
-  const call = (methodName: string, method: Method) => {
+  const call = (methodName: string, definition: MethodDefinition<object, object>) => {
+    const { path, requestSerialize, responseDeserialize } = definition;
+    const method = { path, requestSerialize, responseDeserialize, isRead: isRead(definition), isRepeatable: isRepeatable(definition) };
     const longestMs = timeoutOf(name, methodName);
     return (request: object, { timeoutMs = longestMs }: CallOptions = {}) => unary(calling, method, request, timeoutMs);
   };
@@ -65,7 +70,8 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
 /** A service serves where one of its replicas says so. */
 async function checkHealth(replicas: ReplicaSet, name: string, clock: ClockSampler | undefined): Promise<void> {
   const checked: Replica[] = [];
-  for (let replica = await replicas.pick(); replica; replica = await replicas.pick(checked)) {
+  if (!replicas.isStarted) await replicas.start();
+  for (let replica = replicas.pick(); replica; replica = replicas.pick(checked)) {
     await checkReplica(replicas, replica, clock);
     if (replica.state === 'serving') return;
     checked.push(replica);
@@ -77,7 +83,7 @@ function unary(calling: Calling, method: Method, request: object, timeoutMs: num
   const inherited = currentCall();
   const expiresAt = Math.min(performance.now() + timeoutMs, inherited?.expiresAt ?? Number.POSITIVE_INFINITY);
   if (expiresAt <= performance.now()) return Promise.reject(new ServiceError('deadline_exceeded'));
-  return inSpan(method.path, SpanKind.CLIENT, context.active(), () => {
+  return inStepSpan(method.path, () => {
     const sending: Sending = {
       method,
       body: method.requestSerialize(request),
@@ -92,7 +98,7 @@ function unary(calling: Calling, method: Method, request: object, timeoutMs: num
       signal: inherited?.signal,
       send: (replica, done) => send(calling, replica, sending, done),
     };
-    return isRepeatable(method) ? callRepeatedly(call) : callOnce(call);
+    return method.isRepeatable ? callRepeatedly(call) : callOnce(call);
   });
 }
 
@@ -107,24 +113,27 @@ interface Sending {
 function outgoing({ signer, name }: Calling, { challenge }: Replica, { method, body, inherited, requestId }: Sending): Metadata {
   const metadata = new Metadata();
   metadata.set(headers.requestId, requestId);
-  for (const [header, value] of Object.entries(traceHeaders())) metadata.set(header, value);
-  if (!isRead(method)) {
+  const trace = traceHeaders();
+  for (const header in trace) metadata.set(header, trace[header] as string);
+  if (!method.isRead) {
     metadata.set(headers.sent, `${name} ${Math.round(performance.now())}`);
     if (inherited?.idempotency) writeIdempotency(metadata, inherited.idempotency);
   }
-  const call = { path: method.path, challenge, requestId, idempotency: idempotencyText(metadata), body };
+  const call = { path: method.path, challenge, requestId, idempotency: method.isRead ? '' : idempotencyText(metadata), body };
   const { caller, voucher } = signer.sign(call, inherited?.principal, inherited?.voucher);
   metadata.set(headers.caller, caller);
   if (voucher) metadata.set(headers.voucher, voucher);
   return metadata;
 }
 
-const asIs = (bytes: Buffer): Buffer => bytes;
+function noteReplay(inherited: CallContext | undefined, trailers: Metadata): void {
+  if (inherited?.onReplayed && text(trailers, headers.replayed)) inherited.onReplayed();
+}
 
 function send(calling: Calling, replica: Replica, sending: Sending, done: Done) {
   const { method, body, expiresAt, inherited } = sending;
   let mayRepeat = true;
-  const answered = (error: GrpcError | null, response?: object) => {
+  const answered = (error: GrpcError | null, response: object | undefined, trailers: Metadata) => {
     const challenge = error && mayRepeat ? challengeOf(error) : undefined;
     if (challenge !== undefined) {
       // It did nothing: the replica started a moment ago, or was not heard of for a while.
@@ -137,26 +146,27 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
     if (!error || hasAnswered(error)) calling.replicas.noteAnswer(replica);
     else if (error.code === status.UNAVAILABLE) replica.state = 'away';
     if (error) done(fromGrpcError(error));
-    else done(null, response);
+    else {
+      noteReplay(inherited, trailers);
+      done(null, response);
+    }
   };
   /** Undefined where the replica was closed meanwhile, because it is no longer among the addresses. */
-  const request = (): ClientUnaryCall | undefined => {
+  const request = (): { cancel(): void } | undefined => {
+    const deadline = Date.now() + (expiresAt - performance.now());
     try {
-      return requestOnce();
+      return startUnaryCall(
+        replica.channel,
+        method,
+        { body, metadata: outgoing(calling, replica, sending), deadline },
+        { onEnd: answered },
+      );
     } catch (cause) {
       replica.inFlight -= 1;
       replica.state = 'away';
       queueMicrotask(() => done(new ServiceError('unavailable', { cause })));
       return undefined;
     }
-  };
-  const requestOnce = (): ClientUnaryCall => {
-    // The library counts from the time of day, and sends what is left of it.
-    const deadline = Date.now() + (expiresAt - performance.now());
-    const metadata = outgoing(calling, replica, sending);
-    const sent = replica.channel.makeUnaryRequest(method.path, asIs, method.responseDeserialize, body, metadata, { deadline }, answered);
-    if (inherited?.onReplayed) sent.on('status', ({ metadata: trailer }) => text(trailer, headers.replayed) && inherited.onReplayed?.());
-    return sent;
   };
   replica.inFlight += 1;
   let call = request();

@@ -15,6 +15,7 @@ import { loadSync } from '@grpc/proto-loader';
 import { HealthImplementation, protoPath } from 'grpc-health-check';
 import type { Challenges } from '../callers/challenges.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
+import { startUnaryCall } from './unary-call.ts';
 import { headers, text } from './wire.ts';
 
 const description = loadSync(protoPath, { enums: String, defaults: true });
@@ -27,10 +28,9 @@ const checkLimitMs = 500;
 
 /** Asks one replica whether it serves, and notes what it says or that it says nothing. */
 export function checkReplica(replicas: ReplicaSet, replica: Replica, clock: ClockSampler | undefined): Promise<void> {
-  const { path, requestSerialize, responseDeserialize } = healthMethod;
   const beganAt = performance.now();
   return new Promise((resolve) => {
-    const done = (error: GrpcError | null, response?: object) => {
+    const onEnd = (error: GrpcError | null, response?: object) => {
       if (error) replica.state = stateAfter(error);
       else {
         replicas.noteAnswer(replica);
@@ -38,13 +38,17 @@ export function checkReplica(replicas: ReplicaSet, replica: Replica, clock: Cloc
       }
       resolve();
     };
-    const options = { deadline: Date.now() + checkLimitMs };
-    const call = replica.channel.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service: '' }, options, done);
-    call.on('metadata', (metadata) => {
+    const onHeaders = (metadata: Metadata) => {
       replica.challenge = text(metadata, headers.challenge) ?? replica.challenge;
       const peerMs = Number(text(metadata, headers.time));
       if (Number.isFinite(peerMs)) clock?.sample(peerMs, beganAt, performance.now());
-    });
+    };
+    const request = {
+      body: healthMethod.requestSerialize({ service: '' }),
+      metadata: new Metadata(),
+      deadline: Date.now() + checkLimitMs,
+    };
+    startUnaryCall(replica.channel, healthMethod, request, { onHeaders, onEnd });
   });
 }
 

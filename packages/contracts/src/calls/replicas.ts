@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { withTimeout } from '@agent-service/work';
-import { type ChannelCredentials, type ChannelOptions, connectivityState, Client as GrpcClient } from '@grpc/grpc-js';
+import { Channel, type ChannelCredentials, type ChannelInterface, type ChannelOptions, connectivityState } from '@grpc/grpc-js';
 import { ServiceError } from '../errors/service-error.ts';
 
 const lookEveryMs = 500;
@@ -14,7 +14,7 @@ const mostInFlight = 1_000;
 /** One process that serves a service, over a connection of its own. */
 export interface Replica {
   readonly target: string;
-  readonly channel: GrpcClient;
+  readonly channel: ChannelInterface;
   /** Calls that it has not answered yet: its own, so that a silent replica takes no other's place. */
   inFlight: number;
   /** When it last answered anything, by the monotonic clock. */
@@ -53,9 +53,19 @@ export class ReplicaSet {
     this.#settings = settings;
   }
 
-  /** The replica that a call should go to; undefined where all of them have been tried. Rejects when none is known. */
-  async pick(tried: readonly Replica[] = []): Promise<Replica | undefined> {
-    if (!this.#isStarted) await (this.#starting ??= this.#start().finally(() => (this.#starting = undefined)));
+  /** True once the replicas are known: picking one needs no wait. */
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
+  /** Resolves the addresses, for all calls that wait for it. Rejects when none is known. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
+    return this.#starting;
+  }
+
+  /** The replica that a call should go to; undefined where all of them have been tried or have as many calls as they may. */
+  pick(tried: readonly Replica[] = []): Replica | undefined {
     return this.#best(tried, 0);
   }
 
@@ -117,7 +127,7 @@ export class ReplicaSet {
   #open(target: string): Replica {
     const { credentials, options, addresses } = this.#settings;
     const named = addresses.hostName ? { 'grpc.ssl_target_name_override': addresses.hostName } : {};
-    const channel = new GrpcClient(target, credentials, { ...options, ...named });
+    const channel = new Channel(target, credentials, { ...options, ...named });
     return { target, channel, inFlight: 0, heardAt: 0, checkedAt: 0, state: 'serving', isChecking: false, challenge: '' };
   }
 
@@ -151,7 +161,7 @@ const connectedRank = 4;
 /** A replica that does not serve is still better than none: it says itself what is wrong. */
 function rankOf({ state, channel }: Replica): number {
   if (state !== 'serving') return ranks[state];
-  return channel.getChannel().getConnectivityState(false) === connectivityState.READY ? connectedRank : ranks.serving;
+  return channel.getConnectivityState(false) === connectivityState.READY ? connectedRank : ranks.serving;
 }
 
 /** Where the replicas of a service are. */

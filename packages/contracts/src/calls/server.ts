@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { inSpan, type Logger, type Metrics, type ProcessContext, remoteContext } from '@agent-service/runtime';
+import { inRequestSpan, type Logger, type Metrics, type ProcessContext } from '@agent-service/runtime';
 import { Metadata, Server, type ServerUnaryCall, type ServiceDefinition, type sendUnaryData } from '@grpc/grpc-js';
-import { SpanKind } from '@opentelemetry/api';
 import { Challenges } from '../callers/challenges.ts';
 import { enforce } from '../callers/policy.ts';
 import type { Caller } from '../callers/principal.ts';
 import { openServiceKeys } from '../callers/service-keys.ts';
-import { CallVerifier } from '../callers/signed-caller.ts';
+import { CallVerifier, type SignedCaller } from '../callers/signed-caller.ts';
 import { isRead, isRepeatable, loadService, type ServiceName, uncapitalize } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { Implementation, Rpc } from './call.ts';
@@ -16,7 +15,7 @@ import { withCall } from './call-context.ts';
 import { serveHealth } from './health.ts';
 import type { ServerConfig } from './settings.ts';
 import { serverCredentials, serverOptions } from './transport.ts';
-import { headers, idempotencyText, staleCallError, text, toGrpcError } from './wire.ts';
+import { headers, idempotencyText, readIdempotency, staleCallError, text, toGrpcError } from './wire.ts';
 
 const drainLimitMs = 8_000;
 
@@ -35,6 +34,7 @@ interface Observer {
 interface Method {
   name: string;
   path: string;
+  isRead: boolean;
   isRepeatable: boolean;
   rpc: Rpc<object, object>;
   /** Reads appear in the log event of their request, so here they are logged at debug level only. */
@@ -67,11 +67,16 @@ export async function serve<Name extends ServiceName>(
   const handlers = Object.entries(service).map(([name, definition]) => {
     const rpc = rpcs[uncapitalize(name)];
     if (!rpc) throw new Error(`${name} is not implemented`);
-    const { path } = definition;
-    return [
+    const level = isRead(definition) ? 'debug' : 'info';
+    const method: Method = {
       name,
-      handler({ name, path, rpc, isRepeatable: isRepeatable(definition), logLevel: isRead(definition) ? 'debug' : 'info' }, gate, observer),
-    ];
+      path: definition.path,
+      isRead: isRead(definition),
+      isRepeatable: isRepeatable(definition),
+      rpc,
+      logLevel: level,
+    };
+    return [name, handler(method, gate, observer)];
   });
   server.addService(keepBytes(service), Object.fromEntries(handlers));
   serveHealth(process, server, gate.challenges);
@@ -103,15 +108,19 @@ function handler(method: Method, gate: Gate, observer: Observer) {
 }
 
 async function answer(method: Method, grpc: ServerUnaryCall<Received, object>, requestId: string, gate: Gate) {
-  const { name, rpc } = method;
-  const caller = callerOf(method, grpc, gate);
+  const { name, isRead, rpc } = method;
+  const signed = { caller: text(grpc.metadata, headers.caller) ?? '', voucher: text(grpc.metadata, headers.voucher) ?? '' };
+  const caller = callerOf(method, grpc, { ...signed, requestId }, gate);
   enforce(rpc.allow, caller);
-  const call = new Call(grpc, caller, requestId, gate.ages.ageOf(text(grpc.metadata, headers.sent)));
+  // Reads carry neither the time of sending nor an idempotency key.
+  const ageMs = isRead ? 0 : gate.ages.ageOf(text(grpc.metadata, headers.sent));
+  const requestedOnce = isRead ? undefined : readIdempotency(grpc.metadata);
+  const call = new Call(grpc, { caller, requestId, voucher: signed.voucher || undefined, ageMs, requestedOnce });
   // A call that was read after its caller had given up, as after a pause of this process, must not begin.
   if (grpc.cancelled) throw new ServiceError('cancelled');
   call.checkDeadline();
-  const parent = remoteContext(text(grpc.metadata, headers.traceparent));
-  const response = await withCall(call, () => inSpan(name, SpanKind.SERVER, parent, () => rpc.handle(grpc.request.message, call)));
+  const readTraceparent = () => text(grpc.metadata, headers.traceparent);
+  const response = await withCall(call, () => inRequestSpan(name, readTraceparent, () => rpc.handle(grpc.request.message, call)));
   return { response, call };
 }
 
@@ -119,13 +128,13 @@ async function answer(method: Method, grpc: ServerUnaryCall<Received, object>, r
 class StaleCall extends Error {}
 
 function callerOf(
-  { path, isRepeatable }: Method,
+  { path, isRead, isRepeatable }: Method,
   { metadata, request }: ServerUnaryCall<Received, object>,
+  signed: SignedCaller & { readonly requestId: string },
   { verifier, challenges }: Gate,
 ): Caller {
-  const signed = { caller: text(metadata, headers.caller) ?? '', voucher: text(metadata, headers.voucher) ?? '' };
-  const requestId = text(metadata, headers.requestId) ?? '';
-  const verified = verifier.verify(signed, { path, requestId, idempotency: idempotencyText(metadata), body: request.bytes });
+  const idempotency = isRead ? '' : idempotencyText(metadata);
+  const verified = verifier.verify(signed, { path, requestId: signed.requestId, idempotency, body: request.bytes });
   if (!verified) throw new ServiceError('service_forbidden', { message: 'The call is not signed by a known service.' });
   if (!challenges.isGood(verified.challenge)) throw new StaleCall();
   if (!isRepeatable && !challenges.acceptOnce(verified.challenge, verified.signature))

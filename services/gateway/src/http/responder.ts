@@ -49,7 +49,13 @@ async function endOf(stream: Stream, { response }: Exchange): Promise<StreamEnd>
 async function resultOf(exchange: Exchange, work: Work, onError: ErrorWriter): Promise<Result> {
   const { method, headers } = exchange.request;
   try {
-    return { reply: await inRequestSpan(`${method} ${exchange.route}`, text(headers['traceparent']), async () => work(exchange)) };
+    return {
+      reply: await inRequestSpan(
+        `${method} ${exchange.route}`,
+        () => text(headers['traceparent']),
+        async () => work(exchange),
+      ),
+    };
   } catch (cause) {
     const error = publicError(cause);
     return { reply: onError(exchange, error), error };
