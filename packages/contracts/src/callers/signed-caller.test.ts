@@ -157,3 +157,14 @@ test('it is HMAC-SHA-256, for keys and messages of any length', () => {
     ),
   );
 });
+
+test('messages around the size of the kept buffer, in any order, have the right codes', () => {
+  const mac = new Mac('a key');
+  const texts = ['é'.repeat(1_365), 'é'.repeat(1_366), '€'.repeat(1_365), '€'.repeat(3_000), 'x'.repeat(4_096), 'x'.repeat(5_000), '', 'x'];
+  const sizes = [0, 1, 4_096, 9_000];
+  for (const text of texts)
+    for (const size of sizes) {
+      const body = Buffer.alloc(size, 7);
+      expect(mac.of(text, body)).toBe(createHmac('sha256', 'a key').update(text).update(body).digest('base64url'));
+    }
+});

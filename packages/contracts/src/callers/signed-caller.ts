@@ -186,31 +186,47 @@ function isSame(expected: string, received: string): boolean {
 const blockBytes = 64;
 const hashBytes = 32;
 
+/** Usual messages fit; a longer one gets a buffer of its own. */
+const usualBytes = 4_096;
+/** An UTF-16 code unit is at most three bytes. */
+const bytesPerUnit = 3;
+
 /**
  * HMAC-SHA-256 (RFC 2104) under one key. `createHmac` makes a native object for every message, which costs the garbage collector more
- * than the hash itself; two one-shot hashes make none.
+ * than the hash itself. Two one-shot hashes over buffers that are kept make none.
  */
 export class Mac {
+  /** The inner block and the message; written again before each use, and nothing runs between. */
   readonly #inner: Buffer;
+  /** The outer block and the inner hash. */
   readonly #outer: Buffer;
 
   constructor(key: string) {
     const bytes = Buffer.from(key);
     const block = Buffer.alloc(blockBytes);
     (bytes.length > blockBytes ? hash('sha256', bytes, 'buffer') : bytes).copy(block);
-    this.#inner = block.map((byte) => byte ^ 0x36) as Buffer;
+    this.#inner = Buffer.alloc(blockBytes + usualBytes);
+    this.#inner.set(block.map((byte) => byte ^ 0x36));
     this.#outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(hashBytes)]);
   }
 
   /** The code of the text followed by the bytes, in base64url. */
   of(text: string, body?: Uint8Array): string {
-    const textBytes = Buffer.byteLength(text);
-    const message = Buffer.allocUnsafe(blockBytes + textBytes + (body?.length ?? 0));
-    message.set(this.#inner);
-    message.write(text, blockBytes);
-    if (body) message.set(body, blockBytes + textBytes);
-    // The block is written again before each use, and nothing runs between.
-    this.#outer.set(hash('sha256', message, 'buffer'), blockBytes);
+    const longest = bytesPerUnit * text.length + (body?.length ?? 0);
+    const message = longest > usualBytes ? this.#withRoomFor(longest) : this.#inner;
+    let end = blockBytes + message.write(text, blockBytes);
+    if (body) {
+      message.set(body, end);
+      end += body.length;
+    }
+    // A binary string costs less than a buffer.
+    this.#outer.write(hash('sha256', message.subarray(0, end), 'binary'), blockBytes, 'binary');
     return hash('sha256', this.#outer, 'base64url');
+  }
+
+  #withRoomFor(bytes: number): Buffer {
+    const message = Buffer.allocUnsafe(blockBytes + bytes);
+    this.#inner.copy(message, 0, 0, blockBytes);
+    return message;
   }
 }
