@@ -18,7 +18,7 @@ module.exports = {
         pathNot: [
           '/src/domain/',
           '/src/[^/]+/domain/',
-          '/src/shared/tenant.ts$',
+          '/src/shared/answer.ts$',
           '^packages/contracts/src/agents/fields.ts$',
           '^crypto$',
           '^node:crypto$',

@@ -12,12 +12,18 @@ import {
   startSweep,
   sweepIdempotency,
 } from '@agent-service/store';
-import { agentMethods, startAgentSweep } from './agents/index.ts';
+import {
+  AgentCategoryCountEntity,
+  AgentCountEntity,
+  AgentEntity,
+  agentMethods,
+  DeletedAgentEntity,
+  startAgentSweep,
+} from './agents/index.ts';
 import { type AnswersServiceDeps, answerMethods, createAnswers } from './answers/index.ts';
 import type { AgentsConfig } from './config.ts';
-import { conversationMethods } from './conversations/index.ts';
-import { createSources, dataSourceMethods, sealedUrls, startStepSweeps } from './data-sources/index.ts';
-import { entities } from './store/entities.ts';
+import { ConversationCountEntity, ConversationEntity, conversationMethods, MessageEntity } from './conversations/index.ts';
+import { AnswerStepEntity, createSources, DataSourceEntity, dataSourceMethods, sealedUrls, startStepSweeps } from './data-sources/index.ts';
 import { migrations } from './store/migrations/index.ts';
 
 const schema = 'agents';
@@ -69,3 +75,16 @@ async function createBase(process: ProcessContext, config: AgentsConfig, now: ()
     now,
   };
 }
+
+/** Every table of the schema that has an entity; test/schema.test.ts compares them with the migrations. */
+export const entities = [
+  AgentCategoryCountEntity,
+  AgentCountEntity,
+  AgentEntity,
+  AnswerStepEntity,
+  ConversationCountEntity,
+  ConversationEntity,
+  DataSourceEntity,
+  DeletedAgentEntity,
+  MessageEntity,
+];

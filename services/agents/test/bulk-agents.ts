@@ -1,6 +1,6 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Pool } from 'pg';
-import { fold, gramsOf } from '../src/agents/domain/search.ts';
-import type { Tenant } from '../src/shared/tenant.ts';
+import { fold, gramsOf } from '../src/agents/domain/agent.ts';
 
 export interface BulkAgent {
   name: string;

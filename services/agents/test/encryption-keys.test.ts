@@ -2,7 +2,7 @@ import { createCipher } from '@agent-service/store';
 import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Pool } from 'pg';
-import { urlContext } from '../src/data-sources/store/sealed-urls.ts';
+import { urlContext } from '../src/data-sources/store/data-sources.ts';
 import { type Booted, boot } from './booted.ts';
 
 const key = (version: number) => `${version}:${Buffer.alloc(32, version).toString('base64')}`;

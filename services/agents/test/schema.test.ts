@@ -3,7 +3,7 @@ import { schemaDifference } from '@agent-service/store/entities';
 import { testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { entities } from '../src/store/entities.ts';
+import { entities } from '../src/start.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 
 const schema = 'agents';

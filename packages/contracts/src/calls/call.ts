@@ -1,6 +1,6 @@
 import type { ServerUnaryCall } from '@grpc/grpc-js';
 import type { Policy } from '../callers/policy.ts';
-import type { Caller, Principal } from '../callers/principal.ts';
+import type { Caller, Environment, Principal } from '../callers/principal.ts';
 import type { Messages, MethodsOf, ServiceName } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { CallContext, IdempotencyKey } from './call-context.ts';
@@ -63,6 +63,15 @@ export class Call implements CallContext {
     return this.#abort.signal;
   }
 }
+
+/** One environment of one organization. */
+export interface Tenant {
+  readonly organizationId: string;
+  readonly environment: Environment;
+}
+
+/** The tenant of a call, without its user and credential. */
+export const tenantOf = ({ tenant: { organizationId, environment } }: Pick<Call, 'tenant'>): Tenant => ({ organizationId, environment });
 
 /** One method on the server's side: who may call it, and what it does. */
 export interface Rpc<In, Out> {

@@ -1,15 +1,11 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { startSweep } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
-import type { AgentsDeps } from './rpc/agent-effects.ts';
-import { createAgent } from './rpc/create-agent.ts';
-import { deleteAgent } from './rpc/delete-agent.ts';
-import { getAgent, listAgents } from './rpc/read-agents.ts';
+import { type AgentsDeps, createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './rpc/agents.ts';
 import { activateTemplateAgent, deactivateTemplateAgent, listTemplateAgents } from './rpc/template-agents.ts';
-import { updateAgent } from './rpc/update-agent.ts';
 import { removeDeletedAgents } from './store/deleted-agents.ts';
 
-export { AgentCategoryCountEntity, AgentCountEntity, AgentEntity, DeletedAgentEntity } from './store/entities.ts';
+export { AgentCategoryCountEntity, AgentCountEntity, AgentEntity, DeletedAgentEntity } from './store/agents.ts';
 
 export const agentMethods = (deps: AgentsDeps) => ({
   activateTemplateAgent: activateTemplateAgent(deps),

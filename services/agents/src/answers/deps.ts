@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type Client, withCall } from '@agent-service/contracts';
+import { type Client, type Tenant, withCall } from '@agent-service/contracts';
 import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { judgeStatement } from '@agent-service/store';
 import type { SlowTenants, TenantLanes } from '@agent-service/work';
-import type { TenantKey } from '../shared/answer.ts';
 import type { ServiceDeps } from '../shared/deps.ts';
 import type { JobKey } from './store/dispatch.ts';
 
@@ -46,7 +45,7 @@ export interface AnswersDeps
 const shards = 4;
 
 /** The options of every batcher of this module: they keep tenants apart. */
-export const batchOptions = <Item extends TenantKey>({ slowTenants }: Pick<AnswersDeps, 'slowTenants'>) => ({
+export const batchOptions = <Item extends Tenant>({ slowTenants }: Pick<AnswersDeps, 'slowTenants'>) => ({
   judge: judgeStatement,
   tenants: { of: (item: Item) => item, lanes: shards, slow: slowTenants } satisfies TenantLanes<Item>,
 });

@@ -1,7 +1,7 @@
-import { type AnswerMessage, type ErrorCode, errorCodes } from '@agent-service/contracts';
+import { type AnswerMessage, type ErrorCode, errorCodes, type Tenant } from '@agent-service/contracts';
 import { judgeStatement, type Sql } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
-import { type AnswerKey, byKey, firstOfEachKey, nameOf, type TenantKey, timeOf } from '../shared/answer.ts';
+import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, type Outcome } from './deps.ts';
 import { dispatchNext, findHeldUpTenants } from './store/dispatch.ts';
 import { type ChargedRow, endUncharged, type UnchargedEnd, type UnchargedRow } from './store/end.ts';
@@ -95,7 +95,7 @@ export class EndAnswers {
    * Fails pending answers of an agent in the transaction that deletes it, up to a limit. The function that it returns has to be called
    * after the commit: it announces the ends, releases the holds and fails the rest.
    */
-  async failAnswersOfAgent(sql: Sql, tenant: TenantKey, agentId: string): Promise<() => void> {
+  async failAnswersOfAgent(sql: Sql, tenant: Tenant, agentId: string): Promise<() => void> {
     const onCommit = await this.#endWithin(sql, await this.#endsOfAgent(sql, tenant, agentId));
     return () => {
       onCommit();
@@ -104,7 +104,7 @@ export class EndAnswers {
   }
 
   /** An answer that is left after this is ended by the attempt to begin it. */
-  async #failRestOfAgent(tenant: TenantKey, agentId: string): Promise<void> {
+  async #failRestOfAgent(tenant: Tenant, agentId: string): Promise<void> {
     for (;;) {
       const ends = await this.#endsOfAgent(this.#deps.store.sql, tenant, agentId);
       const rows = await this.end(ends);
@@ -112,7 +112,7 @@ export class EndAnswers {
     }
   }
 
-  async #endsOfAgent(sql: Sql, tenant: TenantKey, agentId: string): Promise<UnchargedEnd[]> {
+  async #endsOfAgent(sql: Sql, tenant: Tenant, agentId: string): Promise<UnchargedEnd[]> {
     const keys = await findPendingOfAgent(sql, tenant, agentId, maxAnswersOfAgent);
     return keys.map((key) => failed(key, failureOf('agent_deleted')));
   }
@@ -258,15 +258,15 @@ export interface Dispatcher {
 
 export function createDispatcher(deps: AnswersDeps): Dispatcher {
   const { store, limits, jobs, background, now } = deps;
-  const batcher = createBatcher<TenantKey, void>({ run, maxItems: maxTenants, ...batchOptions<TenantKey>(deps) });
+  const batcher = createBatcher<Tenant, void>({ run, maxItems: maxTenants, ...batchOptions<Tenant>(deps) });
 
-  async function run(tenants: TenantKey[]): Promise<undefined[]> {
+  async function run(tenants: Tenant[]): Promise<undefined[]> {
     await dispatch(distinct(tenants));
     return tenants.map(() => undefined);
   }
 
   /** A statement that waited for a line does not see the answers that were accepted while it waited: it runs once more for those. */
-  async function dispatch(tenants: readonly TenantKey[], round = 1): Promise<void> {
+  async function dispatch(tenants: readonly Tenant[], round = 1): Promise<void> {
     const rows = await dispatchNext(store.sql, tenants, limits.inFlight, now());
     jobs.add(rows);
     const missed = rows.filter((row) => row.missed > 0);
@@ -286,6 +286,6 @@ export function createDispatcher(deps: AnswersDeps): Dispatcher {
   };
 }
 
-const distinct = (tenants: readonly TenantKey[]): TenantKey[] => [
+const distinct = (tenants: readonly Tenant[]): Tenant[] => [
   ...new Map(tenants.map((tenant) => [`${tenant.organizationId} ${tenant.environment}`, tenant])).values(),
 ];

@@ -8,9 +8,10 @@ import {
   type RpcOf,
   ServiceError,
   services,
+  type Tenant,
 } from '@agent-service/contracts';
 import { once, type Sql } from '@agent-service/store';
-import { type AnswerKey, checkAttempt, checkKey, clockToleranceMs, keyMessage, nameOf, type TenantKey, timeOf } from '../shared/answer.ts';
+import { type AnswerKey, checkAttempt, checkKey, clockToleranceMs, keyMessage, nameOf, timeOf } from '../shared/answer.ts';
 import type { StartOutcome } from './accept.ts';
 import type { BeginOutcome, Leases } from './attempts.ts';
 import type { AnswersServiceDeps } from './deps.ts';
@@ -37,7 +38,7 @@ export interface Answers {
    * Fails the pending answers of an agent within the transaction that deletes it, after the agent's row is locked. The function that
    * it returns has to be called after the commit.
    */
-  failAnswersOfAgent(transaction: { readonly sql: Sql }, tenant: TenantKey, agentId: string): Promise<() => void>;
+  failAnswersOfAgent(transaction: { readonly sql: Sql }, tenant: Tenant, agentId: string): Promise<() => void>;
 }
 
 interface MethodsDeps extends Pick<AnswersServiceDeps, 'store' | 'now'> {

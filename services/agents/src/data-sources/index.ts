@@ -7,10 +7,8 @@ import { authorizeStep, finishStep } from './step-methods.ts';
 import { reportOrphanedClaims } from './store/step-audit.ts';
 import { removeOldClaims } from './store/steps.ts';
 
-export { checkScope, findMissingTables, type MissingTables } from './scope-checks.ts';
-export { createSources, type Sources } from './sources.ts';
-export { AnswerStepEntity, DataSourceEntity } from './store/entities.ts';
-export { sealedUrls } from './store/sealed-urls.ts';
+export { checkScope, createSources, findMissingTables, type MissingTables, type Sources } from './sources.ts';
+export { AnswerStepEntity, DataSourceEntity, sealedUrls } from './store/data-sources.ts';
 
 export const dataSourceMethods = (deps: DataSourcesDeps) => ({
   authorizeStep: authorizeStep(deps),

@@ -8,9 +8,8 @@ import {
 } from '@agent-service/business-data';
 import { checkTenant, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
-import { addressOf } from './address.ts';
-import { type DataSourcesDeps, toOperatorError } from './sources.ts';
-import { attemptOf } from './step-methods.ts';
+import { checkAttempt } from '../shared/answer.ts';
+import { addressOf, type DataSourcesDeps, toOperatorError } from './sources.ts';
 import {
   type DataSourceRow,
   findDataSource,
@@ -135,9 +134,9 @@ export const removeDataSource = ({ store, sources, auditRelay, now }: DataSource
 export const getDataSource = ({ store, sources }: DataSourcesDeps): RpcOf<'agents', 'getDataSource'> => ({
   allow: services('answer-worker'),
   async handle(request) {
-    const { tenant, attempt } = attemptOf(request.answer);
+    const attempt = checkAttempt(request.answer);
     if (!(await loadStepScope(store.sql, attempt, false))) throw new ServiceError('attempt_superseded');
-    const row = await findDataSource(store, tenant);
+    const row = await findDataSource(store, attempt);
     if (!row) throw new ServiceError('not_found', { message: 'No data source is connected.' });
     const { url, ca, allowSuperuser } = sources.open(row);
     return { url, caCertificate: ca, version: row.version, allowSuperuser };

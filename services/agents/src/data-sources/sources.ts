@@ -5,18 +5,16 @@ import {
   type DataSourceConnection,
   dropScopedRoles,
   openDataSources,
+  resolveScope,
   toDataSourceSettings,
 } from '@agent-service/business-data';
-import { ServiceError } from '@agent-service/contracts';
+import { formatTableScope, invalidFields, parseTableScope, ServiceError, type Tenant } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Cipher, Store } from '@agent-service/store';
 import { tenantName, withTimeout } from '@agent-service/work';
 import { z } from 'zod';
 import type { ServiceDeps } from '../shared/deps.ts';
-import type { Tenant } from '../shared/tenant.ts';
-import { compareAddresses } from './address.ts';
-import { type DataSourceRow, findDataSource } from './store/data-sources.ts';
-import { urlContext } from './store/sealed-urls.ts';
+import { type DataSourceRow, findDataSource, urlContext } from './store/data-sources.ts';
 
 /** The organizations' own databases, of which this service reads the catalogs. */
 export interface Sources {
@@ -136,4 +134,64 @@ function tlsMessageOf(cause: unknown): string | undefined {
   if (message === 'The server does not support SSL connections')
     return 'The data source does not speak TLS, which its sslmode or the given authority demands.';
   return tlsMessages[String(code)];
+}
+
+type Catalogs = Pick<Sources, 'catalogOf'>;
+
+/** Refuses tables and columns that the tenant's connected database does not have. */
+export async function checkScope(sources: Catalogs, tenant: Tenant, tables: readonly string[] | undefined): Promise<void> {
+  if (tables === undefined || tables.length === 0) return;
+  const catalog = await sources.catalogOf(tenant);
+  // Agents stay editable while the database is away, since each query checks the scope again.
+  if (!catalog || catalog === 'unreadable') return;
+  const { unknown } = resolveScope(catalog, { tables, readOnly: true });
+  if (unknown.length > 0)
+    throw invalidFields(unknown.map(({ index, reason }) => ({ param: `data_scope.tables[${index}]`, message: reason })));
+}
+
+/** Tables of a scope that the tenant's connected database does not have. */
+export interface MissingTables {
+  /** Tables that are missing, or some of whose columns are. */
+  readonly tables: readonly string[];
+  /** A sentence for each missing table or column. */
+  readonly reasons: readonly string[];
+}
+
+/** Compares a scope with the tenant's connected database: without one nothing is missing, and an unreadable one is an error. */
+export async function findMissingTables(sources: Catalogs, tenant: Tenant, entries: readonly string[]): Promise<MissingTables> {
+  const catalog = await sources.catalogOf(tenant);
+  if (catalog === 'unreadable')
+    throw new ServiceError('unavailable', { message: 'The data source cannot be read at the moment. Try again.' });
+  if (!catalog) return { tables: [], reasons: [] };
+  const { unknown } = resolveScope(catalog, { tables: entries, readOnly: true });
+  return {
+    tables: [...new Set(unknown.map(({ index }) => tableOf(entries[index] ?? '')))],
+    reasons: [...new Set(unknown.map(({ reason }) => reason))],
+  };
+}
+
+function tableOf(entry: string): string {
+  const scope = parseTableScope(entry);
+  return scope ? formatTableScope({ ...scope, columns: null }) : entry;
+}
+
+const defaultPort = 5432;
+
+/** The server and the account that the URL names. */
+export function addressOf({ url }: Pick<DataSourceConnection, 'url'>) {
+  const { hostname, port, pathname, username, searchParams } = new URL(url);
+  return {
+    host: searchParams.get('host') ?? hostname,
+    port: Number(port || defaultPort),
+    database: decodeURIComponent(pathname.slice(1)),
+    user: decodeURIComponent(username),
+  };
+}
+
+export type AddressDifference = 'none' | 'port' | 'server';
+
+export function compareAddresses(one: DataSourceConnection, other: DataSourceConnection): AddressDifference {
+  const [a, b] = [addressOf(one), addressOf(other)];
+  if (a.host !== b.host || a.database !== b.database || a.user !== b.user) return 'server';
+  return a.port === b.port ? 'none' : 'port';
 }

@@ -1,8 +1,8 @@
-import { checkTenant, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { checkAttempt } from '../shared/answer.ts';
 import type { ServiceDeps } from '../shared/deps.ts';
-import type { Tenant } from '../shared/tenant.ts';
 import { findEarlierClaims, findLostClaim, reportLostClaims, writeStepEntry } from './store/step-audit.ts';
-import { type Attempt, claimStep, finishClaim, loadStepScope, type StepChange, type StepScope } from './store/steps.ts';
+import { claimStep, finishClaim, loadStepScope, type StepChange, type StepScope } from './store/steps.ts';
 
 type StepDeps = Pick<ServiceDeps, 'store' | 'auditRelay' | 'now'>;
 type AuthorizeRequest = Parameters<RpcOf<'agents', 'authorizeStep'>['handle']>[0];
@@ -11,7 +11,7 @@ type AuthorizeRequest = Parameters<RpcOf<'agents', 'authorizeStep'>['handle']>[0
 export const authorizeStep = ({ store, auditRelay, now }: StepDeps): RpcOf<'agents', 'authorizeStep'> => ({
   allow: services('answer-worker'),
   async handle({ answer, step, kind, description, change }, call) {
-    const { attempt } = attemptOf(answer);
+    const attempt = checkAttempt(answer);
     if (kind !== 'change') return toResponse(await loadStepScope(store.sql, attempt, false));
     const scope = await store.transaction(async ({ sql }) => {
       const changeScope = requireChangeAllowed(await loadStepScope(sql, attempt, true));
@@ -31,7 +31,7 @@ export const authorizeStep = ({ store, auditRelay, now }: StepDeps): RpcOf<'agen
 export const finishStep = ({ store, auditRelay, now }: StepDeps): RpcOf<'agents', 'finishStep'> => ({
   allow: services('answer-worker'),
   async handle({ answer, step, rows, undone, unknown }) {
-    const { attempt } = attemptOf(answer);
+    const attempt = checkAttempt(answer);
     if (unknown) await reportLostClaims(store.sql, await findLostClaim(store.sql, { ...attempt, step }), now());
     else
       await store.transaction(async ({ sql }) => {
@@ -42,13 +42,6 @@ export const finishStep = ({ store, auditRelay, now }: StepDeps): RpcOf<'agents'
     return {};
   },
 });
-
-/** The attempt that a worker names. */
-export function attemptOf(message: AuthorizeRequest['answer']): { tenant: Tenant; attempt: Attempt } {
-  const { organizationId = '', environment = '', answerId = '' } = message?.answer ?? {};
-  const tenant = checkTenant({ organizationId, environment });
-  return { tenant, attempt: { ...tenant, answerId, attempt: message?.attempt ?? 0 } };
-}
 
 function requireChangeAllowed(scope: StepScope | undefined): StepScope {
   if (!scope) throw new ServiceError('attempt_superseded');

@@ -1,12 +1,7 @@
-import { checkId, checkTenant, type Environment, ServiceError } from '@agent-service/contracts';
-
-export interface TenantKey {
-  readonly organizationId: string;
-  readonly environment: Environment;
-}
+import { checkId, checkTenant, ServiceError, type Tenant } from '@agent-service/contracts';
 
 /** The id of an answer, which is also the id of its message and of its hold. */
-export interface AnswerKey extends TenantKey {
+export interface AnswerKey extends Tenant {
   readonly id: string;
 }
 
@@ -137,3 +132,39 @@ export const clockToleranceMs = 60_000;
 export const keyRetentionMs = 24 * 3_600_000;
 /** After this process or its database was away for a while, workers get this long to renew their leases. */
 export const healthyMs = 6_000;
+
+/** The columns of a row under the names that the code uses. */
+export const select = (columns: Readonly<Record<string, string>>): string =>
+  Object.entries(columns)
+    .map(([name, expression]) => `${expression} as "${name}"`)
+    .join(', ');
+
+/** Columns of an ended message, which is a row of `messages`. */
+export const endedColumns = (alias: string) => ({
+  id: `${alias}.id`,
+  conversationId: `${alias}.conversation_id`,
+  agentId: `${alias}.agent_id`,
+  content: `${alias}.content`,
+  contentType: `${alias}.content_type`,
+  credits: `${alias}.credits`,
+  tier: `${alias}.tier`,
+  status: `${alias}.status`,
+  failureCode: `${alias}.failure_code`,
+  failureMessage: `${alias}.failure_message`,
+  queries: `${alias}.queries`,
+});
+
+/** The same columns of an answer that has not ended, which is a row of `answers`. */
+export const pendingColumns = (alias: string): ReturnType<typeof endedColumns> => ({
+  id: `${alias}.id`,
+  conversationId: `${alias}.conversation_id`,
+  agentId: `${alias}.agent_id`,
+  content: `''`,
+  contentType: `'markdown'`,
+  credits: '0',
+  tier: `${alias}.tier`,
+  status: `case when ${alias}.state in ('waiting', 'dispatched') then 'queued' else 'running' end`,
+  failureCode: `''`,
+  failureMessage: `''`,
+  queries: 'null::jsonb',
+});

@@ -1,7 +1,19 @@
+import type { Tenant } from '@agent-service/contracts';
 import { type AgentStatus, agentStatuses } from '@agent-service/contracts/agents/fields';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type ChangeOutcome, changeAgent } from './agent.ts';
+import {
+  allFields,
+  type ChangeOutcome,
+  type Counted,
+  changeAgent,
+  countChanges,
+  fold,
+  gramsNeeded,
+  gramsOf,
+  toAuditChanges,
+  toEventData,
+} from './agent.ts';
 import { agents, changes } from './testing/agents.ts';
 
 const changed = (outcome: ChangeOutcome) => {
@@ -62,4 +74,132 @@ test('the same change a second time changes nothing', () => {
       expect(changed(changeAgent(once.agent, named, 20)).fields).toEqual([]);
     }),
   );
+});
+
+const counted: fc.Arbitrary<Counted> = fc.record({
+  status: fc.constantFrom(...agentStatuses),
+  category: fc.constantFrom('', 'sales', 'finance', 'hr'),
+});
+const counterKey = ({ status, category }: Counted) => `${status} ${category}`;
+
+test('after any history the counters are what counting the agents gives', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(5), fc.option(counted, { nil: undefined })), { maxLength: 60 }), (steps) => {
+      const agents = new Map<number, Counted>();
+      const counters = new Map<string, number>();
+      for (const [id, after] of steps) {
+        for (const { by, ...at } of countChanges(agents.get(id), after))
+          counters.set(counterKey(at), (counters.get(counterKey(at)) ?? 0) + by);
+        if (after) agents.set(id, after);
+        else agents.delete(id);
+        expect(Math.min(0, ...counters.values())).toBe(0);
+      }
+      const recounted = new Map<string, number>();
+      for (const agent of agents.values()) recounted.set(counterKey(agent), (recounted.get(counterKey(agent)) ?? 0) + 1);
+      expect(new Map([...counters].filter(([, count]) => count !== 0))).toEqual(recounted);
+    }),
+  );
+});
+
+test('an agent that stays where it is counted moves nothing', () => {
+  fc.assert(fc.property(counted, (at) => expect(countChanges(at, { ...at })).toEqual([])));
+});
+
+const secret = 'a prompt that only the model may see';
+
+test('no audit entry and no event holds a prompt', () => {
+  fc.assert(
+    fc.property(agents, (plain) => {
+      const agent = { ...plain, systemPrompt: secret, suggestedPrompts: [secret] };
+      const events = [
+        { type: 'agent.created', agent },
+        { type: 'agent.updated', agent, fields: allFields },
+        { type: 'agent.deleted', agent, deletedAt: 1 },
+      ] as const;
+      for (const event of events) expect(JSON.stringify([toAuditChanges(event), toEventData(event)])).not.toContain(secret);
+      expect(toAuditChanges({ type: 'agent.updated', agent, fields: ['systemPrompt'] })).toEqual({ system_prompt: '***' });
+    }),
+  );
+});
+
+test('an update names the fields of the API, each once', () => {
+  fc.assert(
+    fc.property(agents, (agent) => {
+      const changed = (fields: readonly (typeof allFields)[number][]) => toEventData({ type: 'agent.updated', agent, fields });
+      expect(changed(['tables', 'readOnly', 'name'])['changed_fields']).toEqual(['data_scope', 'name']);
+      const data = changed(['chartEnabled', 'status']);
+      expect(data['changed_fields']).toEqual(['output_preferences', 'status']);
+      expect(Object.keys(data['agent'] as object)).toEqual([
+        'id',
+        'name',
+        'description',
+        'category',
+        'status',
+        'model',
+        'created_at',
+        'updated_at',
+      ]);
+    }),
+  );
+});
+
+const tenant: Tenant = { organizationId: 'org_a', environment: 'live' };
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 60 }),
+  fc
+    .array(fc.constantFrom('a', 'b', 'ß', 'ẞ', 'ς', 'Σ', 'İ', '%', '_', '\\', ' ', '東', '京', '😀'), { maxLength: 60 })
+    .map((letters) => letters.join('')),
+);
+const isIn = (needed: readonly number[], grams: readonly number[]) => needed.every((gram) => grams.includes(gram));
+
+test('the index finds every text that the search is part of', () => {
+  fc.assert(
+    fc.property(text, text, fc.nat(80), fc.integer({ min: 1, max: 80 }), (name, description, from, length) => {
+      const [one, other] = [fold(name), fold(description)];
+      const search = [...other].slice(from, from + length).join('');
+      fc.pre(search !== '');
+      expect(isIn(gramsNeeded(tenant, search), gramsOf(tenant, one, other))).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('case makes no difference, in whatever position a letter stands', () => {
+  fc.assert(
+    fc.property(text, (input) => {
+      expect(fold(input.toUpperCase())).toBe(fold(input));
+      expect(fold(fold(input))).toBe(fold(input));
+    }),
+  );
+  expect(fold('STRAẞE')).toBe(fold('Straße'));
+  expect(fold('STRASSE')).toBe(fold('straße'));
+  expect(fold('ΟΔΟΣ')).toBe(fold('οδος'));
+  expect(fold('ΟΔΟΣ').startsWith(fold('Οδ'))).toBe(true);
+  for (const greek of ['ῢ', 'ΐ', 'ΰ']) expect(fold(greek.toUpperCase())).toBe(fold(greek));
+});
+
+test('a search of one or two characters needs a gram like any other', () => {
+  for (const search of ['京', '東京', 'x', '%_']) expect(gramsNeeded(tenant, search)).toHaveLength(1);
+});
+
+test('what a search needs has a limit, and it is never nothing', () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 1, maxLength: 2_000 }), (search) => {
+      const needed = gramsNeeded(tenant, search);
+      expect(needed.length).toBeGreaterThanOrEqual(1);
+      expect(needed.length).toBeLessThanOrEqual(12);
+      expect(needed.every((gram) => Number.isInteger(gram) && Math.abs(gram) <= 2 ** 31)).toBe(true);
+    }),
+  );
+});
+
+test("another tenant's agents with the same words share no grams", () => {
+  const words = fold('Quarterly revenue by region and product');
+  const grams = new Set(gramsOf(tenant, words));
+  for (const other of [
+    { organizationId: 'org_b', environment: 'live' },
+    { organizationId: 'org_a', environment: 'test' },
+  ] as const) {
+    expect(gramsOf(other, words).filter((gram) => grams.has(gram))).toEqual([]);
+  }
 });

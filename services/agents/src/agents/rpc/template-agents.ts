@@ -1,14 +1,12 @@
-import { type Call, newId, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, newId, type RpcOf, ServiceError, services, tenantOf } from '@agent-service/contracts';
 import { changesFromMessage, definitionFromMessage } from '@agent-service/contracts/agents/definition';
 import type { AgentDefinition, DefinitionChanges } from '@agent-service/contracts/agents/fields';
 import { once, type Sql, type Transaction, writeAudit } from '@agent-service/store';
 import { findMissingTables, type MissingTables } from '../../data-sources/index.ts';
 import type { ServiceDeps } from '../../shared/deps.ts';
-import { tenantOf } from '../../shared/tenant.ts';
 import { type Agent, type AgentChanges, changeAgent, createDraft } from '../domain/agent.ts';
 import { insertAgent, lockTemplateAgent, listTemplateAgents as selectTemplateAgents, updateAgent } from '../store/agents.ts';
-import { type AgentsDeps, nudgeRelays, recordEffects } from './agent-effects.ts';
-import { toAgentMessage } from './agent-message.ts';
+import { type AgentsDeps, nudgeRelays, recordEffects, toAgentMessage } from './agents.ts';
 
 interface Activation {
   readonly templateId: string;

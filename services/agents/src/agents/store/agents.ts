@@ -1,10 +1,104 @@
-import { fieldEntries } from '@agent-service/contracts/agents/fields';
-import type { Store } from '@agent-service/store';
-import { type EntityManager, type InferEntity, LockMode, type RequiredEntityData } from '@agent-service/store/entities';
-import type { Tenant } from '../../shared/tenant.ts';
-import type { Agent } from '../domain/agent.ts';
-import { fold, gramsOf } from '../domain/search.ts';
-import { AgentEntity, DeletedAgentEntity } from './entities.ts';
+import type { Tenant } from '@agent-service/contracts';
+import { type AgentDefinition, type FieldEntry, fieldEntries, tiers } from '@agent-service/contracts/agents/fields';
+import type { Parameters, Sql, Store } from '@agent-service/store';
+import {
+  defineEntity,
+  type EntityManager,
+  environment,
+  type InferEntity,
+  LockMode,
+  migratedIndex,
+  p,
+  type RequiredEntityData,
+  timestamp,
+} from '@agent-service/store/entities';
+import { z } from 'zod';
+import { type Agent, type CountChange, fold, gramsOf } from '../domain/agent.ts';
+
+function columnOf({ key, input, isList }: FieldEntry) {
+  if (key === 'model') return p.enum([...tiers]);
+  if (isList) return p.array<string>();
+  return input instanceof z.ZodBoolean ? p.boolean() : p.text();
+}
+
+interface Columns {
+  text: ReturnType<typeof p.text>;
+  boolean: ReturnType<typeof p.boolean>;
+  list: ReturnType<typeof p.array<string>>;
+}
+type ColumnOf<Value> = Value extends boolean ? Columns['boolean'] : Value extends readonly string[] ? Columns['list'] : Columns['text'];
+
+/** A column for each field of a definition, under the field's own name. */
+const definitionColumns = Object.fromEntries(fieldEntries.map((entry) => [entry.key, columnOf(entry)])) as unknown as {
+  [Key in keyof AgentDefinition]: ColumnOf<AgentDefinition[Key]>;
+};
+
+export const AgentEntity = defineEntity({
+  name: 'Agent',
+  tableName: 'agents',
+  indexes: [
+    'agents_listed_index',
+    'agents_status_index',
+    'agents_category_index',
+    'agents_category_status_index',
+    'agents_grams_index',
+    'agents_activated_template_index',
+  ].map(migratedIndex),
+  checks: [
+    { name: 'agents_version_check', property: 'version', expression: 'version > 0' },
+    { name: 'agents_activated_template_id_check', property: 'activatedTemplateId', expression: "activated_template_id <> ''" },
+  ],
+  properties: {
+    organizationId: p.text().primary(),
+    environment: environment().primary(),
+    id: p.text().primary(),
+    ...definitionColumns,
+    status: p.enum(['draft', 'active', 'inactive'] as const),
+    createdBy: p.text(),
+    sourceTemplateId: p.text().default(''),
+    /** Set on the agent that a template was activated as; copies of a template have sourceTemplateId alone. */
+    activatedTemplateId: p.text().nullable(),
+    version: p.integer(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+    foldedName: p.text().lazy(),
+    foldedDescription: p.text().lazy(),
+    grams: p.array<number>().columnType('integer[]').lazy(),
+  },
+});
+
+const counterKey = () => ({ organizationId: p.text().primary(), environment: p.text().primary() });
+const counter = () => p.bigint('number');
+const checkOf = (table: string) => ({ name: `${table}_count_check`, property: 'count' as const, expression: 'count >= 0' });
+
+/** Totals of the lists of agents. All agents of a status are one row, so that no total is a sum over categories. */
+export const AgentCountEntity = defineEntity({
+  name: 'AgentCount',
+  tableName: 'agent_counts',
+  checks: [checkOf('agent_counts')],
+  properties: { ...counterKey(), status: p.text().primary(), count: counter() },
+});
+
+export const AgentCategoryCountEntity = defineEntity({
+  name: 'AgentCategoryCount',
+  tableName: 'agent_category_counts',
+  checks: [checkOf('agent_category_counts')],
+  properties: { ...counterKey(), category: p.text().primary(), status: p.text().primary(), count: counter() },
+});
+
+/** An agent that callers no longer see, while its conversations are being removed. */
+export const DeletedAgentEntity = defineEntity({
+  name: 'DeletedAgent',
+  tableName: 'deleted_agents',
+  indexes: [{ name: 'deleted_agents_due_index', properties: ['due'] }],
+  properties: {
+    organizationId: p.text().primary(),
+    environment: p.text().primary(),
+    id: p.text().primary(),
+    deletedAt: timestamp(),
+    due: timestamp().defaultRaw('now()'),
+  },
+});
 
 type AgentRow = InferEntity<typeof AgentEntity>;
 
@@ -97,4 +191,48 @@ export async function updateAgent(em: EntityManager, tenant: Tenant, agent: Agen
 export async function deleteAgent(em: EntityManager, tenant: Tenant, id: string, at: number): Promise<void> {
   await em.nativeDelete(AgentEntity, keyOf(tenant, id));
   await em.insert(DeletedAgentEntity, { ...keyOf(tenant, id), deletedAt: new Date(at) });
+}
+
+// Counters are taken in the order of their keys, so that of two changes one waits and none is refused. A counter that goes down is
+// there already; what is proposed for it only has to be a number that could stand there.
+const move = (table: string, key: string) => `
+  with change as materialized (
+    select ${key}, sum("by") as "by" from json_to_recordset($3::json) as item(category text, status text, "by" integer)
+    group by ${key} having sum("by") <> 0)
+  insert into ${table} as counted (organization_id, environment, ${key}, count)
+  select $1, $2, ${key}, greatest("by", 0) from change order by ${key}
+  on conflict (organization_id, environment, ${key}) do update
+    set count = counted.count + (select change."by" from change where (${prefixed('change', key)}) = (${prefixed('excluded', key)}))`;
+
+const prefixed = (name: string, key: string) => key.replaceAll(/\w+/g, (column) => `${name}.${column}`);
+
+const moveStatuses = move('agent_counts', 'status');
+const moveCategories = move('agent_category_counts', 'category, status');
+
+// Categories come and go with their names.
+const forgetEmpty = `
+  delete from agent_category_counts where organization_id = $1 and environment = $2 and count = 0
+    and (category, status) in (select category, status from json_to_recordset($3::json) as item(category text, status text))`;
+
+/** Moves the counters in the transaction that moves the agents. */
+export async function moveCounts(sql: Sql, { organizationId, environment }: Tenant, changes: readonly CountChange[]): Promise<void> {
+  if (changes.length === 0) return;
+  const values = [organizationId, environment, JSON.stringify(changes)];
+  await sql(moveStatuses, values);
+  await sql(moveCategories, values);
+  if (changes.some((change) => change.by < 0)) await sql(forgetEmpty, values);
+}
+
+export interface CountFilter {
+  readonly category: string | undefined;
+  readonly status: string;
+}
+
+/** The total of a list as a part of its own statement: a sum over three counters at most. */
+export function totalOf({ category, status }: CountFilter, tenant: string, { add }: Parameters): string {
+  const where = [tenant];
+  if (category !== undefined) where.push(`category = ${add(category)}`);
+  if (status !== '') where.push(`status = ${add(status)}`);
+  const table = category === undefined ? 'agent_counts' : 'agent_category_counts';
+  return `(select coalesce(sum(count), 0)::bigint from ${table} where ${where.join(' and ')})`;
 }

@@ -1,8 +1,7 @@
+import type { Tenant } from '@agent-service/contracts';
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
-import type { Tenant } from '../../shared/tenant.ts';
-import type { AgentSummary } from '../domain/agent.ts';
-import { fold, gramsNeeded } from '../domain/search.ts';
-import { totalOf } from './agent-counts.ts';
+import { type AgentSummary, fold, gramsNeeded } from '../domain/agent.ts';
+import { totalOf } from './agents.ts';
 
 export interface AgentFilter {
   readonly tenant: Tenant;

@@ -1,5 +1,6 @@
+import type { Tenant } from '@agent-service/contracts';
 import { insertInto, type Sql } from '@agent-service/store';
-import { type AnswerKey, type TenantKey, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
+import { type AnswerKey, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import type { Situation } from '../domain/admission.ts';
 import {
   afterLines,
@@ -13,7 +14,6 @@ import {
   milliseconds,
   sameKey,
   sameTenant,
-  select,
   tenantColumns,
   toParameter,
 } from './sql.ts';
@@ -103,7 +103,7 @@ const situations = `
     where ${sameTenant('m', 'i')} and m.id = i.user_message_id and m.created_at = ${at('i.user_message_at')} limit 1) said on true
   order by i.n`;
 
-type Keyed = TenantKey & { readonly n: number; readonly idempotencyScope: string };
+type Keyed = Tenant & { readonly n: number; readonly idempotencyScope: string };
 
 const scopeColumns: ItemColumns<Keyed> = {
   n: ['integer', ({ n }) => n],
@@ -164,7 +164,7 @@ const newLines = `
   order by 1, 2 on conflict do nothing`;
 
 /** Gives tenants that have sent no message yet their line. */
-export async function openLines(sql: Sql, tenants: readonly TenantKey[]): Promise<void> {
+export async function openLines(sql: Sql, tenants: readonly Tenant[]): Promise<void> {
   if (tenants.length > 0) await sql(newLines, [toParameter(tenantColumns, tenants)]);
 }
 

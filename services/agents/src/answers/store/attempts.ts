@@ -1,5 +1,5 @@
 import type { Sql } from '@agent-service/store';
-import { type AnswerKey, type AttemptKey, leaseMs, maxLostLeases } from '../../shared/answer.ts';
+import { type AnswerKey, type AttemptKey, leaseMs, maxLostLeases, select } from '../../shared/answer.ts';
 import { type RedispatchedRow, redispatched, selectRedispatched } from './dispatch.ts';
 import {
   at,
@@ -12,7 +12,6 @@ import {
   milliseconds,
   sameKey,
   sameTenant,
-  select,
   selectKey,
   stateAfter,
   statesFor,

@@ -1,5 +1,6 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { type AnswerKey, maxLostLeases, maxUnbegunMs, pendingMs, type TenantKey, unbegunMs } from '../../shared/answer.ts';
+import { type AnswerKey, maxLostLeases, maxUnbegunMs, pendingMs, select, unbegunMs } from '../../shared/answer.ts';
 import {
   afterLines,
   at,
@@ -13,7 +14,6 @@ import {
   milliseconds,
   sameKey,
   sameTenant,
-  select,
   selectKey,
   stateAfter,
   statesFor,
@@ -87,7 +87,7 @@ const dispatch = `
   from dispatched d join lines line on ${sameTenant('line', 'd')} join counts on ${sameTenant('counts', 'd')}`;
 
 /** Dispatches the oldest waiting answers of these tenants, up to the limit of answers in flight. */
-export const dispatchNext = (sql: Sql, tenants: readonly TenantKey[], inFlight: number, now: number): Promise<DispatchedRow[]> =>
+export const dispatchNext = (sql: Sql, tenants: readonly Tenant[], inFlight: number, now: number): Promise<DispatchedRow[]> =>
   sql<DispatchedRow>(dispatch, [toParameter(tenantColumns, tenants), now, inFlight]);
 
 const heldUpTenants = `
@@ -95,8 +95,8 @@ const heldUpTenants = `
   order by organization_id, environment limit $2`;
 
 /** Tenants with waiting answers that could be in flight. */
-export const findHeldUpTenants = (sql: Sql, inFlight: number, limit: number): Promise<TenantKey[]> =>
-  sql<TenantKey>(heldUpTenants, [inFlight, limit]);
+export const findHeldUpTenants = (sql: Sql, inFlight: number, limit: number): Promise<Tenant[]> =>
+  sql<Tenant>(heldUpTenants, [inFlight, limit]);
 
 export const dispatchStatements = { dispatch, heldUpTenants };
 

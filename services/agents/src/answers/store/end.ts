@@ -1,5 +1,5 @@
 import { insertInto, type Sql } from '@agent-service/store';
-import { type AnswerKey, type AttemptKey, pendingMs, unusedHoldMs } from '../../shared/answer.ts';
+import { type AnswerKey, type AttemptKey, pendingMs, select, unusedHoldMs } from '../../shared/answer.ts';
 import type { QueryRecord } from './read.ts';
 import {
   type AnswerReading,
@@ -18,7 +18,6 @@ import {
   readingColumns,
   sameKey,
   sameTenant,
-  select,
   selectKey,
   stateAfter,
   statesFor,

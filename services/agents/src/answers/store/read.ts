@@ -1,6 +1,6 @@
-import { ServiceError } from '@agent-service/contracts';
+import { ServiceError, type Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import type { AnswerKey, TenantKey } from '../../shared/answer.ts';
+import { type AnswerKey, endedColumns, pendingColumns, select } from '../../shared/answer.ts';
 import {
   type AnswerReading,
   assistantMessage,
@@ -9,7 +9,6 @@ import {
   milliseconds,
   readingColumns,
   sameKey,
-  select,
   statesFor,
   toParameter,
 } from './sql.ts';
@@ -42,44 +41,15 @@ export interface ReadRow extends AnswerKey {
 
 const numberedColumns: ItemColumns<AnswerReading & { n: number }> = { n: ['integer', ({ n }) => n], ...readingColumns };
 
-const pending = select({
-  n: 'i.n',
-  organizationId: 'a.organization_id',
-  environment: 'a.environment',
-  id: 'a.id',
-  conversationId: 'a.conversation_id',
-  agentId: 'a.agent_id',
-  userId: 'a.user_id',
-  content: `''`,
-  contentType: `'markdown'`,
-  tier: 'a.tier',
-  credits: '0',
-  status: `case when a.state in ('waiting', 'dispatched') then 'queued' else 'running' end`,
-  attempt: 'a.attempt',
-  failureCode: `''`,
-  failureMessage: `''`,
-  queries: 'null::jsonb',
-  createdAt: milliseconds('a.accepted_at'),
+const keyOf = (alias: string) => ({ n: 'i.n', organizationId: `${alias}.organization_id`, environment: `${alias}.environment` });
+const workOf = (alias: string, createdAt: string) => ({
+  userId: `${alias}.user_id`,
+  attempt: `${alias}.attempt`,
+  createdAt: milliseconds(createdAt),
 });
-const ended = select({
-  n: 'i.n',
-  organizationId: 'm.organization_id',
-  environment: 'm.environment',
-  id: 'm.id',
-  conversationId: 'm.conversation_id',
-  agentId: 'm.agent_id',
-  userId: 'm.user_id',
-  content: 'm.content',
-  contentType: 'm.content_type',
-  tier: 'm.tier',
-  credits: 'm.credits',
-  status: 'm.status',
-  attempt: 'm.attempt',
-  failureCode: 'm.failure_code',
-  failureMessage: 'm.failure_message',
-  queries: 'm.queries',
-  createdAt: milliseconds('m.created_at'),
-});
+
+const pending = select({ ...keyOf('a'), ...pendingColumns('a'), ...workOf('a', 'a.accepted_at') });
+const ended = select({ ...keyOf('m'), ...endedColumns('m'), ...workOf('m', 'm.created_at') });
 
 // One snapshot of both tables: an answer that ends in the meantime is in one of them and never in none.
 const read = `
@@ -102,7 +72,7 @@ const pendingOfAgent = `
   where organization_id = $1 and environment = $2 and agent_id = $3 and state in ${statesFor('end')} order by id limit $4`;
 
 /** Answers of an agent that have no result yet, up to a limit. */
-export const findPendingOfAgent = (sql: Sql, { organizationId, environment }: TenantKey, agentId: string, limit: number) =>
+export const findPendingOfAgent = (sql: Sql, { organizationId, environment }: Tenant, agentId: string, limit: number) =>
   sql<AnswerKey>(pendingOfAgent, [organizationId, environment, agentId, limit]);
 
 const counts = `select coalesce(sum(waiting), 0)::integer as waiting, coalesce(sum(in_flight), 0)::integer as "inFlight" from answer_lines`;

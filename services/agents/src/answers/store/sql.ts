@@ -1,4 +1,5 @@
-import { type AnswerKey, type AttemptKey, type Event, type State, type TenantKey, transitions } from '../../shared/answer.ts';
+import type { Tenant } from '@agent-service/contracts';
+import { type AnswerKey, type AttemptKey, type Event, type State, select, transitions } from '../../shared/answer.ts';
 
 /** Milliseconds since 1970 (a parameter, or a column of items) as a timestamp of our columns. */
 export const at = (milliseconds: string): string =>
@@ -23,7 +24,7 @@ export type ItemColumns<Item> = Readonly<Record<string, readonly [type: ColumnTy
 
 type ColumnType = 'text' | 'integer' | 'float8' | 'boolean' | 'jsonb';
 
-export const tenantColumns: ItemColumns<TenantKey> = {
+export const tenantColumns: ItemColumns<Tenant> = {
   organization_id: ['text', ({ organizationId }) => organizationId],
   environment: ['text', ({ environment }) => environment],
 };
@@ -73,12 +74,6 @@ export const itemsByKey = <Item>(columns: ItemColumns<Item> | string): string =>
   limited(`
     select * from json_to_recordset($1::json) as item(${recordType(columns)})
     where (organization_id, environment) is not distinct from (organization_id, environment)`);
-
-/** The columns of a row under the names that the code uses. */
-export const select = (columns: Readonly<Record<string, string>>): string =>
-  Object.entries(columns)
-    .map(([name, expression]) => `${expression} as "${name}"`)
-    .join(', ');
 
 export const selectKey = (alias: string): string =>
   select({ organizationId: `${alias}.organization_id`, environment: `${alias}.environment`, id: `${alias}.id` });

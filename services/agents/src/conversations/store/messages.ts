@@ -1,6 +1,6 @@
+import type { Tenant } from '@agent-service/contracts';
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
-import { timeOf } from '../../shared/answer.ts';
-import type { Tenant } from '../../shared/tenant.ts';
+import { endedColumns, pendingColumns, select, timeOf } from '../../shared/answer.ts';
 
 export interface MessageRow {
   id: string;
@@ -32,12 +32,8 @@ export interface MessageList {
 
 // Finished messages and unfinished answers are two tables with one shape. Every statement here reads both in one snapshot, so that an
 // answer that ends in the meantime is in exactly one of them.
-const finished = `select m.id, m.conversation_id as "conversationId", m.agent_id as "agentId", m.role, m.content, m.content_type as "contentType",
-    m.credits, m.tier, m.status, m.failure_code as "failureCode", m.failure_message as "failureMessage", m.queries, m.created_at as "createdAt"
-  from messages m`;
-const pending = `select a.id, a.conversation_id, a.agent_id, 'assistant', '', 'markdown', 0, a.tier,
-    case when a.state in ('waiting', 'dispatched') then 'queued' else 'running' end, '', '', null::jsonb, a.accepted_at
-  from answers a`;
+const finished = `select ${select({ ...endedColumns('m'), role: 'm.role', createdAt: 'm.created_at' })} from messages m`;
+const pending = `select ${select({ ...pendingColumns('a'), role: `'assistant'`, createdAt: 'a.accepted_at' })} from answers a`;
 
 const one = `
   with living as (select 1 from agents where organization_id = $1 and environment = $2 and id = $3)

@@ -1,7 +1,71 @@
-import type { Store } from '@agent-service/store';
-import { type EntityManager, type InferEntity, LockMode } from '@agent-service/store/entities';
-import type { Tenant } from '../../shared/tenant.ts';
-import { DataSourceEntity } from './entities.ts';
+import type { Tenant } from '@agent-service/contracts';
+import { type Store, sealedColumn } from '@agent-service/store';
+import {
+  defineEntity,
+  type EntityManager,
+  environment,
+  type InferEntity,
+  LockMode,
+  migratedIndex,
+  p,
+  timestamp,
+} from '@agent-service/store/entities';
+
+/** A tenant's connected database with its sealed URL. A removed one keeps its row without a URL, so that versions only go up. */
+export const DataSourceEntity = defineEntity({
+  name: 'DataSource',
+  tableName: 'data_sources',
+  indexes: [migratedIndex('data_sources_url_sealed_key_version_index')],
+  checks: [{ name: 'data_sources_version_check', property: 'version', expression: 'version > 0' }],
+  properties: {
+    organizationId: p.text().primary(),
+    environment: environment().primary(),
+    urlSealed: p.text().nullable(),
+    version: p.integer(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
+  },
+});
+
+/** A change of business data that an attempt has claimed. */
+export const AnswerStepEntity = defineEntity({
+  name: 'AnswerStep',
+  tableName: 'answer_steps',
+  indexes: [{ name: 'answer_steps_claimed_at_index', properties: ['claimedAt'] }, migratedIndex('answer_steps_untold_index')],
+  properties: {
+    organizationId: p.text().primary(),
+    environment: environment().primary(),
+    answerId: p.text().primary(),
+    step: p.integer().primary(),
+    attempt: p.integer().primary(),
+    description: p.text(),
+    claimedAt: timestamp(),
+    finishedAt: timestamp().nullable(),
+    rows: p.integer().nullable(),
+    undone: p.boolean().default(false),
+    userId: p.text().default(''),
+    agentId: p.text().default(''),
+    conversationId: p.text().default(''),
+    requestId: p.text().default(''),
+    tableName: p.text().default(''),
+    operation: p.text().default(''),
+    askedRows: p.integer().default(0),
+    keysJson: p.text().default(''),
+    lostAt: timestamp().nullable(),
+  },
+});
+
+/** Bound to the sealed URL, so that a URL copied to another tenant does not open. */
+export const urlContext = ({ organizationId, environment }: Tenant): string => `data_sources ${organizationId} ${environment} url`;
+
+/** The URLs of data sources, with their passwords. Sealing one with a newer key does not change the data source's version. */
+export const sealedUrls = sealedColumn({
+  table: 'data_sources',
+  column: 'url_sealed',
+  key: ['organization_id', 'environment'],
+  contextOf: ({ organization_id: organizationId = '', environment }) =>
+    urlContext({ organizationId, environment: environment as Tenant['environment'] }),
+});
 
 /** A connected data source. */
 export type DataSourceRow = InferEntity<typeof DataSourceEntity> & { urlSealed: string };

@@ -1,6 +1,7 @@
 import { auditMessage, type OutboxMessage, type Sql, writeOutbox } from '@agent-service/store';
 import type { AuditPayload } from '@agent-service/store/outbox/audit';
-import { type Attempt, type ClaimedStep, claimColumns } from './steps.ts';
+import type { AttemptKey } from '../../shared/answer.ts';
+import { type ClaimedStep, claimColumns } from './steps.ts';
 
 /** The audit log reports that a change was claimed, and later its outcome. */
 export type StepEvent =
@@ -70,18 +71,12 @@ const ofAnswer = 's.organization_id = $1 and s.environment = $2 and s.answer_id 
 /** The claim of a step whose worker does not know the outcome. */
 export const findLostClaim = (
   sql: Sql,
-  { organizationId, environment, answerId, attempt, step }: Attempt & { readonly step: number },
+  { organizationId, environment, id, attempt, step }: AttemptKey & { readonly step: number },
 ): Promise<ClaimedStep[]> =>
-  sql<ClaimedStep>(`${unreported} and ${ofAnswer} and s.attempt = $4 and s.step = $5`, [
-    organizationId,
-    environment,
-    answerId,
-    attempt,
-    step,
-  ]);
+  sql<ClaimedStep>(`${unreported} and ${ofAnswer} and s.attempt = $4 and s.step = $5`, [organizationId, environment, id, attempt, step]);
 
-export const findEarlierClaims = (sql: Sql, { organizationId, environment, answerId, attempt }: Attempt): Promise<ClaimedStep[]> =>
-  sql<ClaimedStep>(`${unreported} and ${ofAnswer} and s.attempt < $4`, [organizationId, environment, answerId, attempt]);
+export const findEarlierClaims = (sql: Sql, { organizationId, environment, id, attempt }: AttemptKey): Promise<ClaimedStep[]> =>
+  sql<ClaimedStep>(`${unreported} and ${ofAnswer} and s.attempt < $4`, [organizationId, environment, id, attempt]);
 
 /** Claims whose attempt has ended or was superseded. */
 const findOrphanedClaims = (sql: Sql): Promise<ClaimedStep[]> =>

@@ -1,11 +1,5 @@
 import type { Sql } from '@agent-service/store';
-
-export interface Attempt {
-  readonly organizationId: string;
-  readonly environment: string;
-  readonly answerId: string;
-  readonly attempt: number;
-}
+import type { AttemptKey } from '../../shared/answer.ts';
 
 /** A change of business data, as its worker describes it. */
 export interface StepChange {
@@ -56,15 +50,10 @@ const loadScope = `
 /** Undefined where a newer attempt exists, or the answer or agent does not. Locks the answer before a change. */
 export async function loadStepScope(
   sql: Sql,
-  { organizationId, environment, answerId, attempt }: Attempt,
+  { organizationId, environment, id, attempt }: AttemptKey,
   forChange: boolean,
 ): Promise<StepScope | undefined> {
-  const [row] = await sql<StepScope>(forChange ? `${loadScope} for update of a` : loadScope, [
-    organizationId,
-    environment,
-    answerId,
-    attempt,
-  ]);
+  const [row] = await sql<StepScope>(forChange ? `${loadScope} for update of a` : loadScope, [organizationId, environment, id, attempt]);
   return row;
 }
 
@@ -86,14 +75,14 @@ const claim = `
  */
 export async function claimStep(
   sql: Sql,
-  { organizationId, environment, answerId, attempt }: Attempt,
+  { organizationId, environment, id, attempt }: AttemptKey,
   { step, description, table, operation, askedRows, keysJson }: StepChange & { readonly step: number },
   at: number,
 ): Promise<(ClaimedStep & { readonly isNew: boolean }) | undefined> {
   const [row] = await sql<ClaimedStep & { isNew: boolean }>(claim, [
     organizationId,
     environment,
-    answerId,
+    id,
     attempt,
     step,
     description,
@@ -106,7 +95,7 @@ export async function claimStep(
   return row;
 }
 
-export interface FinishedStep extends Attempt {
+export interface FinishedStep extends AttemptKey {
   readonly step: number;
   readonly rows: number;
   readonly undone: boolean;
@@ -118,10 +107,10 @@ const unfinished =
 /** The claim; undefined where the step was finished before. */
 export async function finishClaim(
   sql: Sql,
-  { organizationId, environment, answerId, attempt, step, rows, undone }: FinishedStep,
+  { organizationId, environment, id, attempt, step, rows, undone }: FinishedStep,
   at: number,
 ): Promise<ClaimedStep | undefined> {
-  const key = [organizationId, environment, answerId, attempt, step];
+  const key = [organizationId, environment, id, attempt, step];
   // An undone change leaves no claim, so that another attempt may make it.
   const [row] = undone
     ? await sql<ClaimedStep>(`delete from answer_steps s where ${unfinished} returning ${claimColumns}`, key)
