@@ -35,12 +35,20 @@ const acceptable = /^[A-Za-z0-9._-]{1,128}$/;
 export const requestIdOf = (header: string | undefined): string =>
   header !== undefined && acceptable.test(header) ? header : randomUUID();
 
-/** Aborted when the client goes away before it has its answer, or has gone already. */
+const disconnection = Symbol('disconnection');
+
+function abortUnlessAnswered(this: Response & { [disconnection]?: AbortController }): void {
+  if (!this.writableEnded) this[disconnection]?.abort();
+}
+
+/** Aborted when the client disconnects before it has its answer, or has disconnected already. */
 export function abortedWithClient({ response, abandoned }: Pick<Exchange, 'response' | 'abandoned'>): AbortSignal {
+  const watched: Response & { [disconnection]?: AbortController } = response;
+  const known = watched[disconnection];
+  if (known) return known.signal;
   const abort = new AbortController();
+  watched[disconnection] = abort;
   if (abandoned) abort.abort();
-  response.once('close', () => {
-    if (!response.writableEnded) abort.abort();
-  });
+  else response.on('close', abortUnlessAnswered);
   return abort.signal;
 }

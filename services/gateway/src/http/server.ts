@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, ServiceError } from '@agent-service/contracts';
@@ -45,13 +45,21 @@ export function createHttpServer(listener: RequestListener): Server {
 
 const unanswered = Symbol('unanswered requests');
 
+type CountingSocket = Socket & { [unanswered]?: number };
+
+/** One function for all responses: a closure for each costs more than the count. */
+function countAnswered(this: ServerResponse): void {
+  const socket: CountingSocket = this.req.socket;
+  socket[unanswered] = (socket[unanswered] ?? 1) - 1;
+}
+
 /**
  * Closes a connection with too many unanswered requests. One read of 64 kB can hold 3,000 of them, which Node emits at once; no other
  * request would run until all of them were begun.
  */
 function boundPipelining(listener: RequestListener): RequestListener {
   return (request, response) => {
-    const socket = request.socket as Socket & { [unanswered]?: number };
+    const socket: CountingSocket = request.socket;
     if (socket.destroyed) return;
     const count = (socket[unanswered] ?? 0) + 1;
     if (count > maxPipelined) {
@@ -59,9 +67,7 @@ function boundPipelining(listener: RequestListener): RequestListener {
       return;
     }
     socket[unanswered] = count;
-    response.once('close', () => {
-      socket[unanswered] = (socket[unanswered] ?? 1) - 1;
-    });
+    response.on('close', countAnswered);
     listener(request, response);
   };
 }

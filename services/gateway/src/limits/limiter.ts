@@ -45,12 +45,19 @@ const policyTexts = new WeakMap<Policy, string>();
 
 /** The limits as headers, names and values in turn: the IETF draft's for every limit, and X-RateLimit-* for the nearest. */
 export function limitHeaders({ states }: Decision, nowMs: number = processClock.now()): string[] {
-  const nearest = states.reduce((least, state) => (remaining(state) < remaining(least) ? state : least));
+  let nearest = states[0] as LimitState;
+  let [policies, rests, separator] = ['', '', ''];
+  for (const state of states) {
+    if (remaining(state) < remaining(nearest)) nearest = state;
+    policies += separator + policyText(state.policy);
+    rests += `${separator}"${state.policy.name}";r=${remaining(state)};t=${seconds(state.resetMs)}`;
+    separator = ', ';
+  }
   return [
     'RateLimit-Policy',
-    states.map(({ policy }) => policyText(policy)).join(', '),
+    policies,
     'RateLimit',
-    states.map((state) => `"${state.policy.name}";r=${remaining(state)};t=${seconds(state.resetMs)}`).join(', '),
+    rests,
     'X-RateLimit-Limit',
     String(nearest.policy.limit),
     'X-RateLimit-Remaining',

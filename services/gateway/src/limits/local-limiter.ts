@@ -68,10 +68,8 @@ export function createLocalLimiter(now: () => number = () => performance.now()):
     },
     learn(rules, states) {
       const nowMs = now();
-      keep(
-        rules,
-        states.map(({ count, resetMs }) => ({ count, endsAtMs: nowMs + resetMs })),
-      );
+      for (const [index, { count, resetMs }] of states.entries())
+        if (count > 0) counters.set((rules[index] as Rule).key, { count, endsAtMs: nowMs + resetMs });
     },
   };
 }

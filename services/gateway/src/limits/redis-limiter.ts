@@ -47,14 +47,21 @@ export function createRedisLimiter(redis: LimiterRedis): Limiter {
 }
 
 async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule[])[]): Promise<Decision[]> {
-  const counters = new Map(requests.flat().map((rule) => [rule.key, rule]));
-  const keys = [...counters.keys()];
-  const limits = [...counters.values()].map(({ policy }) => policy.limit);
-  const indexes = new Map(keys.map((key, index) => [key, index + 1]));
-  const checks = requests.flatMap((rules) => [
-    rules.length,
-    ...rules.map(({ key, onlyChecked }) => (indexes.get(key) as number) * (onlyChecked ? -1 : 1)),
-  ]);
+  const keys: string[] = [];
+  const limits: number[] = [];
+  const checks: number[] = [];
+  const places = new Map<string, number>();
+  for (const rules of requests) {
+    checks.push(rules.length);
+    for (const { key, policy, onlyChecked } of rules) {
+      const place = places.get(key) ?? keys.push(key);
+      if (place > limits.length) {
+        limits.push(policy.limit);
+        places.set(key, place);
+      }
+      checks.push(onlyChecked ? -place : place);
+    }
+  }
   const answer = await take(keys, [windowMs, ...limits, ...checks]);
   let at = 0;
   const next = () => answer[at++] as number;

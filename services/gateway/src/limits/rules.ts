@@ -38,6 +38,8 @@ const pair = (name: string, limit: number): Pair => ({
 });
 
 export function createRules(limits: Limits): Rules {
+  // The authenticator keeps the principal object of a credential, so that most requests find their rules here.
+  const ofPrincipals = new WeakMap<Principal, Partial<Record<Cost, Rule[]>>>();
   const policies = {
     read: pair('reads', limits.readsPerMinute),
     write: pair('writes', limits.writesPerMinute),
@@ -47,15 +49,21 @@ export function createRules(limits: Limits): Rules {
   const byClaim: Policy = { name: 'tokens-claim', limit: limits.tokensPerMinute };
   const byCredential: Policy = { name: 'tokens-credential', limit: limits.tokensPerMinute };
   const failures: Policy = { name: 'failed-authentications', limit: limits.failedAuthenticationsPerMinute };
+  const rulesOf = (cost: Exclude<Cost, 'token'>, { organizationId, credentialId }: Principal): Rule[] => {
+    const { own, organization } = policies[cost];
+    const prefix = `limit:{${organizationId}}:${cost}`;
+    return [
+      { key: `${prefix}:${credentialId}`, policy: own },
+      { key: prefix, policy: organization },
+    ];
+  };
   const issued = (credential: string) => ({ key: `limit:{tokens}:credential:${digest(credential)}`, policy: byCredential });
   return {
-    forPrincipal(cost, { organizationId, credentialId }) {
-      const { own, organization } = policies[cost];
-      const prefix = `limit:{${organizationId}}:${cost}`;
-      return [
-        { key: `${prefix}:${credentialId}`, policy: own },
-        { key: prefix, policy: organization },
-      ];
+    forPrincipal(cost, principal) {
+      const known = ofPrincipals.get(principal) ?? {};
+      ofPrincipals.set(principal, known);
+      known[cost] ??= rulesOf(cost, principal);
+      return known[cost];
     },
     forTokenRequest: (address) => [{ key: `limit:{tokens}:address:${address}`, policy: byAddress }],
     forClaim: (address, credential) => [

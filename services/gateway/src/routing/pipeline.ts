@@ -9,7 +9,7 @@ import type { HeldBytes } from '../http/held-bytes.ts';
 import { idempotencyKey } from '../http/idempotency.ts';
 import type { Reply } from '../http/reply.ts';
 import type { FailedAuthentications } from '../limits/failed-authentications.ts';
-import type { Limiter, Rule } from '../limits/limiter.ts';
+import type { Decision, Limiter, Rule } from '../limits/limiter.ts';
 import type { Rules } from '../limits/rules.ts';
 import { readInput } from './input.ts';
 import { type Backends, bodyLimitsOf, isIdempotent, type Route, type RouteInput, RouteReply, successStatus } from './route.ts';
@@ -109,11 +109,15 @@ async function preparedBody(route: Route, { request }: Exchange): Promise<unknow
 
 /** Counts the request where these rules say, and keeps how things stand for the answer's headers. */
 async function count(exchange: Exchange, { limiter }: PipelineDeps, rules: readonly Rule[]): Promise<void> {
-  const { allowed, states } = await limiter.take(rules);
+  const decision = await limiter.take(rules);
+  exchange.limits = exchange.limits ? merged(exchange.limits, decision) : decision;
+  if (!decision.allowed) throw new ServiceError('rate_limited');
+}
+
+/** The later decision, with what the earlier one says of other limits. */
+function merged({ states: before }: Decision, { allowed, states }: Decision): Decision {
   const names = new Set(states.map(({ policy }) => policy.name));
-  const before = exchange.limits?.states.filter(({ policy }) => !names.has(policy.name)) ?? [];
-  exchange.limits = { allowed, states: [...before, ...states] };
-  if (!allowed) throw new ServiceError('rate_limited');
+  return { allowed, states: [...before.filter(({ policy }) => !names.has(policy.name)), ...states] };
 }
 
 async function runHandler(route: Route, { backends }: PipelineDeps, exchange: Exchange, body: unknown): Promise<Reply> {
