@@ -21,7 +21,15 @@ export { serve } from './calls/server.ts';
 export { type ClientConfig, clientSettings, type ServerConfig, serverSettings } from './calls/settings.ts';
 export { type CallOptions, type Client, type ServiceName, serviceNames } from './catalogue.ts';
 export { checkEnvironment, checkId, checkItems, checkTenant } from './checks.ts';
-export { type ErrorCode, type ErrorType, errorCodes, isErrorCode } from './errors/error-codes.ts';
+export {
+  type ErrorCode,
+  type ErrorType,
+  errorCodes,
+  isErrorCode,
+  isPublicErrorCode,
+  type PublicErrorCode,
+  publicErrorCodes,
+} from './errors/error-codes.ts';
 export { type FieldError, invalidFields, judgeCall, required, ServiceError } from './errors/service-error.ts';
 export { type EventType, eventTypes, isEventType } from './event-types.ts';
 export type { Message__Output as AnswerMessage } from './gen/agentservice/v1/Message.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { ServiceError } from '@agent-service/contracts';
+import { type ErrorCode, errorCodes, isPublicErrorCode, ServiceError } from '@agent-service/contracts';
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { everyRoute } from '../src/routes/index.ts';
@@ -281,11 +281,16 @@ describe('what services answer', () => {
     expect(answer.text).not.toContain('secret');
   });
 
-  test('a service that refuses the gateway is our fault', async () => {
+  test.each(Object.keys(errorCodes) as ErrorCode[])('the code %s has its own status, or is internal if it is not public', async (code) => {
     peer.script.createUser = async () => {
-      throw new ServiceError('service_forbidden');
+      throw new ServiceError(code);
     };
-    expectError(await post('/v1/users', { json: valid }), 500, 'internal');
+    const answer = await post('/v1/users', { json: valid });
+    if (isPublicErrorCode(code)) {
+      expectError(answer, errorCodes[code].http, code);
+      expect(answer.body.error).toMatchObject({ type: errorCodes[code].type, message: errorCodes[code].message });
+    } else if (code === 'cancelled') expectError(answer, 503, 'unavailable');
+    else expectError(answer, 500, 'internal');
   });
 
   test('a service that is away is 503 with Retry-After', async () => {

@@ -34,8 +34,8 @@ const conflict = (message: string, http = 409): CodeDefinition => ({ type: 'conf
 const short = (message: string, http = 402): CodeDefinition => ({ type: 'credits', http, grpc: status.FAILED_PRECONDITION, message });
 const limited = (message: string): CodeDefinition => ({ type: 'rate_limit', http: 429, grpc: status.RESOURCE_EXHAUSTED, message });
 
-/** Every way in which a request can fail, in one closed table. */
-export const errorCodes = define({
+/** Every code that an HTTP answer can have. docs/errors.md lists the same codes for callers; a test compares the two. */
+export const publicErrorCodes = define({
   invalid_request: invalid('The request is not valid.'),
   invalid_json: invalid('The body is not valid JSON.'),
   invalid_cursor: invalid('The cursor is not valid here. Take it unchanged from meta.next_cursor and keep the same filters.'),
@@ -56,7 +56,6 @@ export const errorCodes = define({
   insufficient_scope: forbidden('The token lacks the scope that this endpoint needs.'),
   admin_required: forbidden('This endpoint needs a token made from an administrator key.'),
   own_role_or_status: forbidden('Your own role and status can only be changed by another administrator.'),
-  service_forbidden: forbidden('The calling service may not use this method.'),
 
   not_found: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'There is no such resource.' },
   method_not_allowed: {
@@ -74,20 +73,14 @@ export const errorCodes = define({
   credits_exhausted: short('The organization has no credits left for this. See details.'),
   user_limit_reached: short("The user's monthly limit does not allow this. See details."),
   insufficient_unallocated_credits: short('The organization has fewer unallocated credits than this allocation needs. See details.', 409),
-  issue_limit_reached: conflict('The organization would have been issued more credits than can be counted.'),
-  idempotency_conflict: conflict('The id was used before with other contents.'),
-  hold_not_found: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'There is no such hold, or it ended too long ago.' },
-  hold_released: conflict('The hold has been released.'),
-  hold_settled: conflict('The hold has been settled.'),
 
   agent_not_active: conflict('The agent is not active. Activate it before sending messages.'),
-  invalid_status_transition: conflict('The agent can not change to this status.'),
+  invalid_status_transition: conflict('The agent cannot change to this status.'),
   conversation_busy: conflict('The previous message of this conversation is still being answered.'),
   answer_cancelled: conflict('The answer was cancelled.'),
   agent_deleted: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'The agent was deleted.' },
-  attempt_superseded: conflict('Another attempt at this answer has taken its place.'),
   change_unfinished: conflict('A change of business data was begun and its outcome is not known: it may have been written.'),
-  data_source_unavailable: conflict('The data source can not be used. See the message.'),
+  data_source_unavailable: conflict('The data source cannot be used. See the message.'),
   precondition_failed: conflict('The resource has changed since it was read. Read it again and repeat with its new ETag.', 412),
 
   template_already_activated: conflict('The template is activated already. See details.'),
@@ -119,12 +112,11 @@ export const errorCodes = define({
   too_many_waiting: limited('Too many messages of the organization wait for their answers. Wait for the time in Retry-After.'),
   rate_limited: limited('Too many requests. Wait for the time in Retry-After.'),
 
-  cancelled: { type: 'internal', http: 499, grpc: status.CANCELLED, message: 'The caller went away.' },
   unavailable: {
     type: 'internal',
     http: 503,
     grpc: status.UNAVAILABLE,
-    message: 'A part of the service can not be reached. Try again in a moment.',
+    message: 'A part of the service cannot be reached. Try again in a moment.',
   },
   deadline_exceeded: {
     type: 'internal',
@@ -135,6 +127,26 @@ export const errorCodes = define({
   internal: { type: 'internal', http: 500, grpc: status.INTERNAL, message: 'Something went wrong on our side.' },
 });
 
+/** Codes of calls between services and of the operator's calls. The gateway answers with none of them. */
+const internalErrorCodes = define({
+  service_forbidden: forbidden('The calling service may not use this method.'),
+  cancelled: { type: 'internal', http: 499, grpc: status.CANCELLED, message: 'The caller went away.' },
+
+  idempotency_conflict: conflict('The id was used before with other contents.'),
+  issue_limit_reached: conflict('The organization would have been issued more credits than can be counted.'),
+  hold_not_found: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'There is no such hold, or it ended too long ago.' },
+  hold_released: conflict('The hold has been released.'),
+  hold_settled: conflict('The hold has been settled.'),
+
+  attempt_superseded: conflict('Another attempt at this answer has taken its place.'),
+});
+
+/** Every code of a `ServiceError`. */
+export const errorCodes = { ...publicErrorCodes, ...internalErrorCodes };
+
+export type PublicErrorCode = keyof typeof publicErrorCodes;
 export type ErrorCode = keyof typeof errorCodes;
 
+export const isPublicErrorCode = (code: unknown): code is PublicErrorCode =>
+  typeof code === 'string' && Object.hasOwn(publicErrorCodes, code);
 export const isErrorCode = (code: unknown): code is ErrorCode => typeof code === 'string' && Object.hasOwn(errorCodes, code);

@@ -18,16 +18,16 @@ interface Failure {
 }
 
 /**
- * The one error that crosses service boundaries. Every other thrown value becomes `internal`. An error has at most 8 kB
- * on the wire: a larger one would end the connection and every call on it.
+ * The one error that crosses service boundaries. Every other thrown value becomes `internal`. An error has at most 8 kB in a gRPC
+ * trailer, because a larger one would end the connection and every call on it.
  */
-export class ServiceError extends Error {
+export class ServiceError<Code extends ErrorCode = ErrorCode> extends Error {
   override name = 'ServiceError';
-  readonly code: ErrorCode;
+  readonly code: Code;
   readonly param: string | null;
   readonly details: Record<string, unknown>;
 
-  constructor(code: ErrorCode, failure: Failure = {}) {
+  constructor(code: Code, failure: Failure = {}) {
     const { message, param, details } = boundError(failure.message ?? errorCodes[code].message, failure.param, failure.details);
     super(message, { cause: failure.cause });
     this.code = code;

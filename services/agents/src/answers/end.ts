@@ -1,4 +1,4 @@
-import { type AnswerMessage, type ErrorCode, errorCodes, type Tenant } from '@agent-service/contracts';
+import { type AnswerMessage, type PublicErrorCode, publicErrorCodes, type Tenant } from '@agent-service/contracts';
 import { judgeStatement, type Sql } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf } from '../shared/answer.ts';
@@ -15,7 +15,7 @@ export interface Failure {
   readonly message: string;
 }
 
-export const failureOf = (code: ErrorCode): Failure => ({ code, message: errorCodes[code].message });
+export const failureOf = (code: PublicErrorCode): Failure => ({ code, message: publicErrorCodes[code].message });
 
 const uncharged = 'No credits were charged.';
 

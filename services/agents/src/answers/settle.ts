@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes, isErrorCode, newId } from '@agent-service/contracts';
+import { type ErrorCode, isPublicErrorCode, newId, type PublicErrorCode, publicErrorCodes } from '@agent-service/contracts';
 import { type Batcher, callByTenant, createBatcher, RetryQueue, tenantName } from '@agent-service/work';
 import { type AnswerKey, type AttemptKey, byKey, nameOf, timeOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, callDetached } from './deps.ts';
@@ -99,9 +99,9 @@ export async function failAttempts(deps: AnswersDeps, endAnswers: EndAnswers, at
 const maxMessageLength = 2_000;
 
 function toReadable(failure: Failure | null): Failure {
-  const code: ErrorCode = isErrorCode(failure?.code) ? failure.code : 'internal';
+  const code: PublicErrorCode = isPublicErrorCode(failure?.code) ? failure.code : 'internal';
   const message = failure?.message ? failure.message.slice(0, maxMessageLength).toWellFormed().replaceAll('\0', '') : '';
-  return { code, message: message === '' ? errorCodes[code].message : message };
+  return { code, message: message === '' ? publicErrorCodes[code].message : message };
 }
 
 const limitMs = 6_000;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { AnswerMessage, ServiceError } from '@agent-service/contracts';
+import type { AnswerMessage } from '@agent-service/contracts';
 import { Progress, type Reply } from '@agent-service/queues';
-import { errorBody } from '../http/error-reply.ts';
+import { errorBody, type PublicError } from '../http/error-reply.ts';
 import type { StreamEnd } from '../http/reply.ts';
 import { toMessage } from '../schemas/conversation.ts';
 import { type Accepted, failureOf, goesOn, notThereYet, removed } from './failures.ts';
@@ -31,7 +31,7 @@ export class AnswerStream implements Waiter {
   #accepted: Accepted = { messageId: '', conversationId: '' };
   #writtenAt = 0;
   #bytes = 0;
-  #error: ServiceError | undefined;
+  #error: PublicError | undefined;
 
   constructor(options: AnswerStreamOptions) {
     this.#options = { maxUnreadBytes, ...options };
@@ -117,7 +117,7 @@ export class AnswerStream implements Waiter {
     this.#finish();
   }
 
-  #fail(error: ServiceError): void {
+  #fail(error: PublicError): void {
     if (!this.#isOpen) return;
     this.#error = error;
     this.#write('failed', errorBody(error, this.#options.requestId));

@@ -1,4 +1,5 @@
-import { type AnswerMessage, errorCodes, isErrorCode, ServiceError } from '@agent-service/contracts';
+import { type AnswerMessage, isPublicErrorCode, publicErrorCodes, ServiceError } from '@agent-service/contracts';
+import type { PublicError } from '../http/error-reply.ts';
 
 /** An answer that a caller can come back to. */
 export interface Accepted {
@@ -9,12 +10,12 @@ export interface Accepted {
 const detailsOf = ({ messageId, conversationId }: Accepted) => ({ message_id: messageId, conversation_id: conversationId });
 
 /** The error that this answer ended with; undefined if it completed. */
-export function failureOf({ id, conversationId, status, failure }: AnswerMessage): ServiceError | undefined {
+export function failureOf({ id, conversationId, status, failure }: AnswerMessage): PublicError | undefined {
   if (status === 'completed') return undefined;
   const details = detailsOf({ messageId: id, conversationId });
   if (status === 'cancelled') return new ServiceError('answer_cancelled', { details });
   if (failure?.code === 'answer_timeout') return tooLate(failure.message, details);
-  if (failure && isErrorCode(failure.code)) return new ServiceError(failure.code, { message: failure.message || undefined, details });
+  if (failure && isPublicErrorCode(failure.code)) return new ServiceError(failure.code, { message: failure.message || undefined, details });
   return new ServiceError('internal', { details, cause: new Error(`an answer failed with ${failure?.code}`) });
 }
 
@@ -25,8 +26,8 @@ export const goesOn = (accepted: Accepted) => ({ ...detailsOf(accepted), status:
 export const notThereYet = (accepted: Accepted) => new ServiceError('answer_timeout', { details: goesOn(accepted) });
 
 /** The code's own message promises an answer, which does not come any more after the deadline. */
-function tooLate(message: string, details: object): ServiceError {
-  const text = message === '' || message === errorCodes.answer_timeout.message ? tooLateMessage : message;
+function tooLate(message: string, details: object): PublicError {
+  const text = message === '' || message === publicErrorCodes.answer_timeout.message ? tooLateMessage : message;
   return new ServiceError('answer_timeout', { message: text, details: { ...details, status: 'failed' } });
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Client, isErrorCode, judgeCall, ServiceError, withCall } from '@agent-service/contracts';
+import { type Client, isPublicErrorCode, judgeCall, ServiceError, withCall } from '@agent-service/contracts';
 import { createBatcher } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
@@ -87,7 +87,8 @@ const tenantOf = ({ item: { principal } }: Start) => ({
 function outcome({ started, refusal }: Result): StartedAnswer | Error {
   if (started) return started;
   const code = refusal?.code;
-  if (!refusal || !isErrorCode(code)) return new ServiceError('internal', { cause: new Error(`agents refused a message with ${code}`) });
+  if (!refusal || !isPublicErrorCode(code))
+    return new ServiceError('internal', { cause: new Error(`agents refused a message with ${code}`) });
   const [required, available] = [Number(refusal.required), Number(refusal.available)];
   return new ServiceError(code, { details: code === 'credits_exhausted' || code === 'user_limit_reached' ? { required, available } : {} });
 }

@@ -1,16 +1,19 @@
-import { type ErrorCode, ServiceError } from '@agent-service/contracts';
+import { isPublicErrorCode, type PublicErrorCode, ServiceError } from '@agent-service/contracts';
 import { retryAfterSeconds } from '../limits/limiter.ts';
 import type { Exchange } from './exchange.ts';
 import type { Reply } from './reply.ts';
 
 const unavailableRetryAfter = '1';
 
+/** An error whose code callers may see. */
+export type PublicError = ServiceError<PublicErrorCode>;
+
 /** The body of every failure. */
-export function errorBody({ code, definition, message, param, details }: ServiceError, requestId: string): string {
+export function errorBody({ code, definition, message, param, details }: PublicError, requestId: string): string {
   return JSON.stringify({ error: { type: definition.type, code, message, param, details }, meta: { request_id: requestId } });
 }
 
-export function errorReply(exchange: Exchange, error: ServiceError): Reply {
+export function errorReply(exchange: Exchange, error: PublicError): Reply {
   return {
     status: error.definition.http,
     body: errorBody(error, exchange.requestId),
@@ -34,13 +37,14 @@ function retryAfterOf({ limits }: Exchange, { definition }: ServiceError): strin
   return definition.http === 503 ? unavailableRetryAfter : undefined;
 }
 
-/** The failure as the caller may see it: what is between us and our own services is our fault and not the caller's. */
-export function publicError(cause: unknown): ServiceError {
+/** The error that the caller sees. Internal codes become `internal`: a failure between services is not the caller's fault. */
+export function publicError(cause: unknown): PublicError {
   const error = ServiceError.from(cause);
-  if (error.code === 'service_forbidden') return new ServiceError('internal', { cause: error });
   if (error.code === 'cancelled') return new ServiceError('unavailable', { cause: error });
-  return error;
+  return isPublic(error) ? error : new ServiceError('internal', { cause: error });
 }
+
+const isPublic = (error: ServiceError): error is PublicError => isPublicErrorCode(error.code);
 
 const realm = 'realm="agent-service"';
 
@@ -57,7 +61,7 @@ export function bearerChallenge({ code, definition, details }: ServiceError): st
   return `Bearer ${realm}, error="insufficient_scope", error_description="${definition.message}"${scope}`;
 }
 
-const names: Partial<Record<ErrorCode, string>> = {
+const names: Partial<Record<PublicErrorCode, string>> = {
   invalid_client: 'invalid_client',
   invalid_scope: 'invalid_scope',
   invalid_grant_type: 'unsupported_grant_type',
@@ -68,7 +72,7 @@ const names: Partial<Record<ErrorCode, string>> = {
 };
 
 /** A failure of the OAuth token endpoint as its clients read it (RFC 6749, section 5.2). */
-export function oauthErrorReply(exchange: Exchange, error: ServiceError): Reply {
+export function oauthErrorReply(exchange: Exchange, error: PublicError): Reply {
   const { http } = error.definition;
   const headers = ['Pragma', 'no-cache'];
   if (http === 401) headers.push('WWW-Authenticate', basicChallenge);

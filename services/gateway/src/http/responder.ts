@@ -1,7 +1,7 @@
 import type { ServiceError } from '@agent-service/contracts';
 import { inRequestSpan, type ProcessContext } from '@agent-service/runtime';
 import type { Request, RequestHandler, Response } from 'express';
-import { errorReply, publicError } from './error-reply.ts';
+import { errorReply, type PublicError, publicError } from './error-reply.ts';
 import { Exchange } from './exchange.ts';
 import { type Delivery, type Reply, type Stream, type StreamEnd, send } from './reply.ts';
 
@@ -10,7 +10,7 @@ interface ResponderDeps {
   readonly delivery: Delivery;
 }
 
-type ErrorWriter = (exchange: Exchange, error: ServiceError) => Reply;
+type ErrorWriter = (exchange: Exchange, error: PublicError) => Reply;
 
 type Work = (exchange: Exchange) => Promise<Reply> | Reply;
 
@@ -18,7 +18,7 @@ export type Responder = (route: string, work: Work, onError?: ErrorWriter) => Re
 
 interface Result {
   readonly reply: Reply;
-  readonly error?: ServiceError;
+  readonly error?: PublicError;
 }
 
 /** Makes a handler that always answers: with what the work returns, or with what its failure means. */

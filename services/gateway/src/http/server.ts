@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, ServiceError } from '@agent-service/contracts';
-import { errorBody } from './error-reply.ts';
+import { type PublicErrorCode, ServiceError } from '@agent-service/contracts';
+import { errorBody, type PublicError } from './error-reply.ts';
 import { apiHeaders } from './security-headers.ts';
 import { discardRest } from './unread-body.ts';
 
@@ -21,7 +21,7 @@ const maxPipelined = 50;
 
 const refused = new WeakSet<Duplex>();
 
-const parserCodes: Record<string, ErrorCode> = {
+const parserCodes: Record<string, PublicErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
@@ -84,7 +84,7 @@ function refuseBytes(socket: Socket, cause: NodeJS.ErrnoException): void {
 }
 
 /** Answers on the bare connection, and ends it. */
-function refuse(socket: Duplex, error: ServiceError, more: readonly string[] = []): void {
+function refuse(socket: Duplex, error: PublicError, more: readonly string[] = []): void {
   refused.add(socket);
   const requestId = randomUUID();
   const body = errorBody(error, requestId);

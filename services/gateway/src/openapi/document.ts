@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes, scopes, scopesOfRole } from '@agent-service/contracts';
+import { type PublicErrorCode, publicErrorCodes, scopes, scopesOfRole } from '@agent-service/contracts';
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiParameters } from 'zod-openapi';
 import { contentTypes } from '../http/body.ts';
@@ -114,13 +114,13 @@ function success(route: Route, ways: readonly OtherSuccess[]) {
 
 /** Every way in which a request to this route can fail, by status. */
 function errorResponses(route: Route) {
-  const byStatus = Map.groupBy(codesOf(route), (code) => errorCodes[code].http);
+  const byStatus = Map.groupBy(codesOf(route), (code) => publicErrorCodes[code].http);
   const content = { 'application/json': { schema: route.errorForm === 'oauth' ? oauthError : errorEnvelope } };
   const responses = [...byStatus].map(([status, codes]) => {
     const headers = { ...requestIdHeader, ...errorHeaders(status), ...(route.cost && isCounted(route, status) && limitHeaders) };
     return [
       String(status),
-      { description: codes.map((code) => `\`${code}\`: ${errorCodes[code].message}`).join('\n\n'), headers, content },
+      { description: codes.map((code) => `\`${code}\`: ${publicErrorCodes[code].message}`).join('\n\n'), headers, content },
     ];
   });
   return Object.fromEntries(responses.sort(([a], [b]) => Number(a) - Number(b)));
@@ -129,8 +129,8 @@ function errorResponses(route: Route) {
 /** A caller without a valid token is refused before any limit is counted. */
 const isCounted = ({ auth }: Route, status: number) => auth === 'none' || status !== 401;
 
-function codesOf(route: Route): ErrorCode[] {
-  const codes: ErrorCode[] = ['invalid_request', 'unavailable', 'deadline_exceeded', 'internal'];
+function codesOf(route: Route): PublicErrorCode[] {
+  const codes: PublicErrorCode[] = ['invalid_request', 'unavailable', 'deadline_exceeded', 'internal'];
   if (route.auth === 'token') codes.push('missing_token', 'invalid_token', 'token_expired', 'token_revoked');
   if (route.scope) codes.push('insufficient_scope');
   if (route.admin) codes.push('admin_required');

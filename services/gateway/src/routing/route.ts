@@ -1,4 +1,4 @@
-import type { CallContext, Client, ErrorCode, Scope } from '@agent-service/contracts';
+import type { CallContext, Client, PublicErrorCode, Scope } from '@agent-service/contracts';
 import type { z } from 'zod';
 import type { Answers } from '../answers/answers.ts';
 import type { PublishedKey } from '../auth/published-keys.ts';
@@ -69,7 +69,7 @@ interface Description {
   readonly successHeaders?: readonly HeaderName[];
   readonly otherSuccesses?: readonly OtherSuccess[];
   /** Codes of this route beyond those of every route. */
-  readonly errors?: readonly ErrorCode[];
+  readonly errors?: readonly PublicErrorCode[];
   /** How failures are written; `oauth` is RFC 6749's flat form. */
   readonly errorForm?: 'envelope' | 'oauth';
   /** Goes beyond the specification. */

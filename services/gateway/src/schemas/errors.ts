@@ -1,7 +1,7 @@
-import { type ErrorType, errorCodes } from '@agent-service/contracts';
+import { type ErrorType, publicErrorCodes } from '@agent-service/contracts';
 import { z } from 'zod';
 
-const types = [...new Set(Object.values(errorCodes).map(({ type }) => type))] as [ErrorType, ...ErrorType[]];
+const types = [...new Set(Object.values(publicErrorCodes).map(({ type }) => type))] as [ErrorType, ...ErrorType[]];
 
 /** The body of every failure but the OAuth token endpoint's. */
 export const errorEnvelope = z
