@@ -85,7 +85,7 @@ async function ensureSchema(client: Client, schema: string): Promise<void> {
 }
 
 async function runMigrations({ url, schema, migrations, lockLimitMs }: Required<MigrateOptions>, client: Client): Promise<string[]> {
-  const orm = await MikroORM.init({
+  const orm = new MikroORM({
     clientUrl: url,
     schema,
     entities: [],

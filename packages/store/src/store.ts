@@ -67,7 +67,8 @@ export async function openStore(
   config: DatabaseConfig,
   { schema, entities, lockLimitMs = defaultLockLimitMs }: StoreOptions,
 ): Promise<Store> {
-  const orm = await MikroORM.init({
+  // Not `init`, which loads every extension that is installed: migrations, with all of the ORM a second time in a build.
+  const orm = new MikroORM({
     clientUrl: config.DATABASE_URL,
     schema,
     entities,
