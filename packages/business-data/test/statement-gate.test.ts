@@ -154,6 +154,7 @@ test('while no thread can be started it is unready, and it recovers by itself', 
   const file = join(await testFolder(), 'gate-thread.mjs');
   await writeFile(file, 'throw new Error("there is no memory left")');
   const { gate, lost, ready } = gateOf({ threads: 2, waitMs: 60_000, entry: pathToFileURL(file) });
+  gate.prepare();
   expect(await until(() => lost.length >= 4, 30_000, 10)).toBe(true);
   await expect(gate.check()).rejects.toThrow('no thread');
   const waiting = gate.of('honest').pass(honest, scope);

@@ -9,6 +9,8 @@ import { createThreadPool } from './thread-pool.ts';
 
 /** Judges and rewrites statements in worker threads, so that no statement can harm what else this process does. */
 export interface StatementGate {
+  /** Starts the threads ahead of the first statement, which starts them otherwise. */
+  prepare(): void;
   /** For the statements of one tenant. Tenants take turns, and none holds all threads. */
   of(tenant: string): TenantGate;
   /** Throws while no thread runs and none can be started. */
@@ -68,6 +70,7 @@ interface Holding {
 }
 
 interface Scheduler {
+  prepare(): void;
   /** Puts the task in line; false when too many of its tenant wait. */
   submit(task: Task): boolean;
   withdraw(task: Task): void;
@@ -134,7 +137,9 @@ function createScheduler(options: GateOptions, limitMs: number): Scheduler {
   }
 
   return {
+    prepare: pool.start,
     submit(task) {
+      pool.start();
       if (!queue.add(task.tenant, task)) return false;
       dispatch();
       if (queue.has(task.tenant, task)) task.limitWait();
@@ -211,6 +216,7 @@ export function createStatementGate(options: GateOptions = {}): StatementGate {
   }
 
   return {
+    prepare: scheduler.prepare,
     of: (tenant) => ({
       async pass(text, scope, signal) {
         const outcome = await judge(tenant, text, { scope, signal });

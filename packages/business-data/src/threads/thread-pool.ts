@@ -14,10 +14,12 @@ interface ThreadPoolOptions {
 }
 
 /**
- * Keeps a number of threads running: starts others in place of those that must not be used again, and, after growing pauses, of those that
+ * Keeps a number of threads running from `start` on: starts others in place of those that must not be used again, and, after growing pauses, of those that
  * end by themselves.
  */
 interface ThreadPool {
+  /** Starts the threads; later calls do nothing. A process that reads no statements has none: each takes 30 MB. */
+  start(): void;
   /** The idle thread that was used last, whose caches are warm. */
   take(): GateThread | undefined;
   giveBack(thread: GateThread): void;
@@ -87,8 +89,15 @@ export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, o
     timers.add(timer.unref());
   }
 
-  for (let number = 0; number < threads; number += 1) launch();
+  let isStarted = false;
+  function start(): void {
+    if (isStarted) return;
+    isStarted = true;
+    for (let number = 0; number < threads; number += 1) launch();
+  }
+
   return {
+    start,
     take: () => idle.pop(),
     giveBack: (thread) => void idle.push(thread),
     replace: (thread) => void replace(thread),

@@ -115,8 +115,11 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: ToolDe
     return toolAnswer.text;
   }
 
+  const definitions = offered(begun);
+  // While the model thinks.
+  if (definitions.length > 0) gate.prepare();
   return {
-    tools: offered(begun).map((definition) => ({
+    tools: definitions.map((definition) => ({
       name: definition.name,
       description: definition.description,
       parameters: schemas.get(definition.name) ?? {},
