@@ -1,4 +1,5 @@
 import { ConfigurationError, type ProcessConfig } from './config.ts';
+import { releaseMemoryWhenIdle } from './idle-memory.ts';
 import { createProcess, type RunningProcess, type Start } from './process.ts';
 
 /**
@@ -30,6 +31,7 @@ export async function runProcess<Config extends ProcessConfig>(
   }
   try {
     running = await createProcess(name, configure(process.env), start);
+    releaseMemoryWhenIdle();
   } catch (cause) {
     process.stderr.write(`${name} cannot start. ${reasonOf(cause)}\n`);
     process.exit(1);

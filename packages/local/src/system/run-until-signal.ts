@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { releaseMemoryWhenIdle } from '@agent-service/runtime/idle-memory';
 import { LocalError } from '../host/local-error.ts';
 import { readCredentials } from './secrets.ts';
 import { type LocalOptions, type LocalSystem, startLocalSystem } from './system.ts';
@@ -14,6 +15,7 @@ export async function runUntilSignal(options: LocalOptions): Promise<void> {
   try {
     const system = await startLocalSystem({ ...options, report: say, signal: stop.signal });
     say(banner(system));
+    releaseMemoryWhenIdle();
     await aborted(stop.signal);
     say('Stopping …');
     await system.stop();
