@@ -164,6 +164,11 @@ function plugin(entries) {
   return {
     name: 'agent-service',
     setup(esbuild) {
+      // Importing this module reads all its exports, and one of them loads undici: 12 MB. Requiring it does not.
+      esbuild.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+        kind === 'import-statement' ? { path: 'node:http', namespace: 'required' } : undefined,
+      );
+      esbuild.onLoad({ filter: /^node:http$/, namespace: 'required' }, () => ({ contents: "module.exports = require('node:http');" }));
       // Messages in fifty languages.
       esbuild.onLoad({ filter: /[/\\]zod[/\\]v4[/\\]locales[/\\]index\.js$/ }, ({ path }) => ({
         contents: "export { default as en } from './en.js';",
