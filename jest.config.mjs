@@ -7,10 +7,10 @@ export default {
   globalSetup: '<rootDir>/packages/testkit/src/infrastructure/global-setup.ts',
   globalTeardown: '<rootDir>/packages/testkit/src/infrastructure/global-teardown.ts',
   testSequencer: '<rootDir>/packages/testkit/sequencer.cjs',
-  // Whole systems run beside the suites: more workers than this starve them on a machine of two cores.
-  maxWorkers: 2,
-  // Jest keeps the modules of every file it has run; a worker is started anew before that hurts.
-  workerIdleMemoryLimit: '512MB',
+  // Three on two cores: a suite that waits for a lease or a restart leaves its core to another.
+  maxWorkers: '150%',
+  // Jest keeps the modules of every file it has run. A worker that is replaced has to load its modules again, which takes a second.
+  workerIdleMemoryLimit: '1GB',
   // Whole systems start in hooks: on a busy machine of two cores that takes a while.
   testTimeout: 90_000,
 };
