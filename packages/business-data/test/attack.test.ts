@@ -9,8 +9,6 @@ import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
 import { gate } from './support/gate.ts';
 
 const limits = { timeoutMs: 400, maxRows: 100, maxBytes: 64 * 1024 };
-/** Far above the limit of a statement, so that a busy machine passes and a statement without a limit does not. */
-const latestMs = 60_000;
 const atOnce = 4;
 
 let database: HostileDatabase;
@@ -30,14 +28,9 @@ afterAll(async () => {
 
 /** Everything that leaves through the public surface but the statement itself, which repeats what was asked. */
 async function ask(statement: string): Promise<unknown> {
-  const begin = performance.now();
-  const { statement: _, ...rest } = await data.query(statement, limits).finally(() => {
-    longestMs = Math.max(longestMs, performance.now() - begin);
-  });
+  const { statement: _, ...rest } = await data.query(statement, limits);
   return rest;
 }
-
-let longestMs = 0;
 
 test('the scope is what the attack believes', async () => {
   expect((await data.listTables()).map(({ written }) => written).sort()).toEqual(
@@ -81,8 +74,12 @@ test(
   Math.max(120_000, attackStatements * 20),
 );
 
-test('nothing of all that ran past its limits', () => {
-  expect(longestMs).toBeLessThan(latestMs);
+// Those that exhaust would run for hours: each of them has ended, and none goes on without its caller.
+test('none of these statements still runs in the database', async () => {
+  const { rows } = await database.administrator.query(
+    "select query from pg_stat_activity where datname = current_database() and state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid()",
+  );
+  expect(rows).toEqual([]);
 });
 
 test('the oracle notices a leak: without the gates the same escapes bring canaries out', async () => {
