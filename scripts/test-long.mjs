@@ -1,8 +1,10 @@
-// The long forms of suites whose short forms npm test runs: npm run test:long -- [name ...]
+// The long forms of suites whose short forms npm test runs: npm run test:long -- [name ...] [--times N]
+
 import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
-/** `alone`: asserts times, so that nothing else may run beside it. */
+/** `alone`: asserts times, so that nothing else may run beside it. `loaded`: every core is busy with other work. `named`: runs only by its name. */
 const forms = {
   faults: {
     about:
@@ -41,19 +43,30 @@ const forms = {
       'services/agents/test/(histories|answers/interleavings|answers/killed)',
     ],
   },
+  repeat: {
+    about: 'the short form of every suite, again and again on a machine whose cores are all busy',
+    env: {},
+    suites: [],
+    loaded: true,
+    named: true,
+  },
 };
 
-const { positionals } = parseArgs({ allowPositionals: true });
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { times: { type: 'string', default: '10' } } });
+const times = Number(values.times);
+if (!Number.isInteger(times) || times < 1) throw new Error(`--times must be a whole number from 1, not ${values.times}`);
 const unknown = positionals.filter((name) => !Object.hasOwn(forms, name));
 if (unknown.length > 0) throw new Error(`No long form ${unknown.join(', ')}; there are ${Object.keys(forms).join(', ')}.`);
 
 const results = [];
 for (const [name, form] of Object.entries(forms)) {
-  if (positionals.length > 0 && !positionals.includes(name)) continue;
-  console.log(`\n== ${name}: ${form.about}`);
-  const beganAt = performance.now();
-  const code = await run(form);
-  results.push({ name, code, minutes: (performance.now() - beganAt) / 60_000 });
+  if (positionals.length > 0 ? !positionals.includes(name) : form.named) continue;
+  for (let round = 1; round <= (form.loaded ? times : 1); round += 1) {
+    console.log(`\n== ${name}${form.loaded ? ` ${round} of ${times}` : ''}: ${form.about}`);
+    const beganAt = performance.now();
+    const code = await (form.loaded ? underLoad(() => run(form)) : run(form));
+    results.push({ name, code, minutes: (performance.now() - beganAt) / 60_000 });
+  }
 }
 
 console.log('\nLong forms:');
@@ -65,4 +78,18 @@ function run({ env, suites, alone }) {
   const options = alone ? ['--maxWorkers=1'] : [];
   const child = spawn(process.execPath, [...jest, ...options, ...suites], { stdio: 'inherit', env: { ...process.env, ...env } });
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+}
+
+/** Keeps one process busy for each core while the work goes on. They end with this process, whatever ends it. */
+async function underLoad(work) {
+  const busy =
+    "process.stdin.once('end', () => process.exit()).resume(); const spin = () => { for (const end = performance.now() + 20; performance.now() < end; ); setImmediate(spin); }; spin();";
+  const loads = Array.from({ length: availableParallelism() }, () =>
+    spawn(process.execPath, ['-e', busy], { stdio: ['pipe', 'ignore', 'inherit'] }),
+  );
+  try {
+    return await work();
+  } finally {
+    for (const load of loads) load.kill();
+  }
 }
