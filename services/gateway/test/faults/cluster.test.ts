@@ -27,9 +27,8 @@ test('messages are answered, streamed and limited on a Redis Cluster', async () 
   await pause(2_000);
   await load.stop();
   expect(await expectNothingLost(world, load)).toBe(0);
-  const streamed = await stream();
+  const streamed = await untilStreamedWithText();
   expect(streamed.indexOf('event: started')).toBeLessThan(streamed.indexOf('event: delta'));
-  expect(streamed).toContain('event: completed');
 }, 120_000);
 
 test('slots that move to another node under load cost no answer', async () => {
@@ -49,6 +48,19 @@ test('a primary that is killed and failed over costs no answer', async () => {
   await load.stop();
   await expectNothingLost(world, load);
 }, 180_000);
+
+/**
+ * Every stream ends with the whole answer. Its text comes from the worker and its end from agents, so that the end may overtake the text:
+ * a stream without text is allowed once in a while.
+ */
+async function untilStreamedWithText(): Promise<string> {
+  for (let tries = 1; ; tries += 1) {
+    const streamed = await stream();
+    expect(streamed).toContain('event: completed');
+    expect(streamed).toContain('Answer to q-0-0.');
+    if (streamed.includes('event: delta') || tries === 3) return streamed;
+  }
+}
 
 async function stream(): Promise<string> {
   const response = await fetch(`${world.system.url}/v1/agents/${world.agentId}/messages`, {

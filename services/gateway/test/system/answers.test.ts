@@ -13,7 +13,7 @@ beforeAll(async () => {
   key = world.ours.keys.live;
   agentId = await makeAgent(world.call, key);
 });
-afterAll(() => world.stop());
+afterAll(() => world?.stop());
 
 const json = { 'content-type': 'application/json' };
 const post = (path: string, body: object = {}, headers: Record<string, string> = {}, gateway?: string): Promise<ReceivedResponse> =>

@@ -32,7 +32,7 @@ beforeAll(async () => {
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'api', ...api });
 });
-afterAll(() => world.stop(), 60_000);
+afterAll(() => world?.stop(), 60_000);
 
 /** Follows references inside the document. */
 const resolve = (schema: Schema): Schema => {

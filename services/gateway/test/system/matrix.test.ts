@@ -10,7 +10,7 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld(withWebhooks);
 });
-afterAll(() => world.stop(), 60_000);
+afterAll(() => world?.stop(), 60_000);
 
 const authenticated = routes.filter((route) => route.auth === 'token');
 

@@ -10,7 +10,7 @@ beforeAll(async () => {
   world = await shareWorld();
   demonstrationKey = readCredentials(join(world.system.dataDir, 'credentials.json'))?.api_keys.live ?? '';
 }, 120_000);
-afterAll(() => world.stop(), 60_000);
+afterAll(() => world?.stop(), 60_000);
 
 /** Columns that the connected table does not have, as many as an entry has room for. */
 const wrongTable = (index: number) =>

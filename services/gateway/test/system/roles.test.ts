@@ -10,7 +10,7 @@ let world: World;
 beforeAll(async () => {
   world = await shareWorld();
 });
-afterAll(() => world.stop());
+afterAll(() => world?.stop());
 
 const json = { 'content-type': 'application/json' };
 const codeOf = (text: string) => (JSON.parse(text) as { error?: { code: string } }).error?.code;

@@ -8,7 +8,7 @@ let world: World;
 beforeAll(async () => {
   world = await shareWorld();
 });
-afterAll(() => world.stop());
+afterAll(() => world?.stop());
 
 /** The keys that each process of the running system was given. */
 function givenKeys(): Map<string, Map<string, string[]>> {

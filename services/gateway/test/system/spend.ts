@@ -21,6 +21,9 @@ export function connectCredits(address: string, secret: string): CreditClients {
   };
 }
 
+/** A world is made on machines that are busy with three suites. */
+const patient = { timeoutMs: 20_000 };
+
 const madeId = (prefix: string) => `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 26)}`;
 
 /** Brings credits to the organization and lets the user pay for one answer with them. */
@@ -31,10 +34,10 @@ export async function spend(
   userId: string,
 ): Promise<void> {
   const tenant = { organizationId, environment };
-  await operator.grant({ tenant, grantId: madeId('grant'), amount: 1_000_000 });
+  await operator.grant({ tenant, grantId: madeId('grant'), amount: 1_000_000 }, patient);
   const holdId = madeId('msg');
-  await agents.hold({ items: [{ tenant, holdId, userId, amount: 4, deadlineMs: Date.now() + 60_000 }] });
+  await agents.hold({ items: [{ tenant, holdId, userId, amount: 4, deadlineMs: Date.now() + 60_000 }] }, patient);
   const usage = { agentId: madeId('agt'), agentName: 'Made', conversationId: madeId('conv'), tier: 'Fast', querySummary: 'How much?' };
-  const { results } = await agents.settle({ items: [{ tenant, holdId, amount: 3, ...usage }] });
+  const { results } = await agents.settle({ items: [{ tenant, holdId, amount: 3, ...usage }] }, patient);
   if (results[0]?.charged !== 3) throw new Error('the answer was not paid');
 }
