@@ -9,6 +9,8 @@ export interface CollectedSpan {
   traceId: string;
   spanId: string;
   parentSpanId: string;
+  /** Attributes, events and status, as JSON. */
+  details: string;
 }
 
 /** An OpenTelemetry collector that only remembers. */
@@ -19,10 +21,20 @@ export interface SpanCollector {
   stop(): Promise<void>;
 }
 
+interface ExportedSpan {
+  name: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  attributes?: object[];
+  events?: object[];
+  status?: object;
+}
+
 interface Export {
   resourceSpans: {
     resource: { attributes: { key: string; value: { stringValue?: string } }[] };
-    scopeSpans: { spans: { name: string; traceId: string; spanId: string; parentSpanId?: string }[] }[];
+    scopeSpans: { spans: ExportedSpan[] }[];
   }[];
 }
 
@@ -51,5 +63,8 @@ const spansOf = ({ resourceSpans }: Export): CollectedSpan[] =>
   resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? '';
     const own = scopeSpans.flatMap((scope) => scope.spans);
-    return own.map(({ name, traceId, spanId, parentSpanId = '' }) => ({ service, name, traceId, spanId, parentSpanId }));
+    return own.map(({ name, traceId, spanId, parentSpanId = '', attributes, events, status }) => {
+      const details = JSON.stringify({ attributes, events, status });
+      return { service, name, traceId, spanId, parentSpanId, details };
+    });
   });

@@ -1,19 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type SpanCollector, spanCollector } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { dump, untilOutboxesAreEmpty } from './database.ts';
 import { startWorld, type World } from './world.ts';
 
+let collector: SpanCollector;
 let world: World;
 beforeAll(async () => {
-  world = await startWorld({ LOG_LEVEL: 'trace' });
+  collector = await spanCollector();
+  world = await startWorld({ LOG_LEVEL: 'trace', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
 });
-afterAll(() => world.stop());
+afterAll(async () => {
+  await world?.stop();
+  await collector?.stop();
+});
 
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Uses every credential in every way, wrong ways included, and answers with all that must never be found in clear. */
+/** Uses every credential in every valid and invalid way, and returns all texts that must not be stored in clear. */
 async function useEverySecret(): Promise<string[]> {
   const { keys, id } = world.ours;
   const application = await world.operator.createOauthClient({ organizationId: id, environment: 'live' });
@@ -66,7 +72,15 @@ async function useEverySecret(): Promise<string[]> {
   return secrets;
 }
 
-test('no key, secret or token stands in clear in the database or in the logs', async () => {
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const parentSpanId = 'b7ad6b7169203331';
+
+test('no key, secret or token is in clear in the database, in the logs or in a trace', async () => {
+  await world.call(world.ours.keys.live, {
+    method: 'GET',
+    path: '/v1/users',
+    headers: { traceparent: `00-${traceId}-${parentSpanId}-01` },
+  });
   const secrets = await useEverySecret();
   const postgres = world.system.endpoints['postgres'] ?? '';
   await untilOutboxesAreEmpty(postgres);
@@ -76,9 +90,22 @@ test('no key, secret or token stands in clear in the database or in the logs', a
   for (const secret of [...secrets, ...own]) expect(rows.filter((row) => row.includes(secret))).toEqual([]);
 
   const folder = join(world.system.dataDir, 'logs');
-  // The gateways stop first, so that what they have yet to write is written.
+  // A process that stops writes its last lines and exports its remaining spans.
   await world.stop();
   const logs = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
   expect(logs.join('').split('\n').length).toBeGreaterThan(50);
   for (const secret of [...secrets, ...own]) expect(logs.filter((log) => log.includes(secret))).toEqual([]);
+  expect(collector.spans.length).toBeGreaterThan(50);
+  const spans = collector.spans.map((span) => JSON.stringify(span));
+  for (const secret of [...secrets, ...own]) expect(spans.filter((span) => span.includes(secret))).toEqual([]);
+});
+
+test('a caller’s trace continues through the gateway and over gRPC into identity', () => {
+  const spans = collector.spans.filter((span) => span.traceId === traceId);
+  const served = spans.find((span) => span.service === 'gateway' && span.parentSpanId === parentSpanId);
+  const called = spans.find((span) => span.service === 'gateway' && span.name.endsWith('/ListUsers'));
+  const answered = spans.find((span) => span.service === 'identity' && span.name === 'ListUsers');
+  expect(served).toBeDefined();
+  expect(called?.parentSpanId).toBe(served?.spanId);
+  expect(answered?.parentSpanId).toBe(called?.spanId);
 });
