@@ -29,7 +29,7 @@ const call = (method: string, path: string, json?: unknown, headers: Record<stri
 const required = { name: 'Sales', system_prompt: 'Answer.', data_scope: { tables: ['orders(id, total)'] } };
 
 describe('POST /v1/agents', () => {
-  test('answers with the stated fields, and says to agents what was left out', async () => {
+  test('returns the documented fields, and sends defaults for omitted fields to agents', async () => {
     const received: unknown[] = [];
     peer.agents.createAgent = (request) => {
       received.push(request);
@@ -97,7 +97,7 @@ describe('POST /v1/agents', () => {
     expect(answer.body.error.param).toBe(param);
   });
 
-  test.each(['name', 'system_prompt', 'data_scope'])('refuses to do without %s', async (param) => {
+  test.each(['name', 'system_prompt', 'data_scope'])('refuses a body without %s', async (param) => {
     const answer = await call('POST', '/v1/agents', { ...required, [param]: undefined });
     expectError(answer, 400, 'invalid_request');
     expect(answer.body.error.param).toBe(param);
@@ -105,7 +105,7 @@ describe('POST /v1/agents', () => {
 });
 
 describe('GET /v1/agents/{agent_id}', () => {
-  test('answers with the stated fields, the template and the ETag', async () => {
+  test('returns the documented fields, the template and the ETag', async () => {
     const { status, body, headers } = await call('GET', '/v1/agents/agt_9');
     expect([status, headers.get('etag')]).toEqual([200, '"3"']);
     expect(body).toEqual({
@@ -129,7 +129,7 @@ describe('GET /v1/agents/{agent_id}', () => {
     });
   });
 
-  test('HEAD has the same head and no body', async () => {
+  test('HEAD returns the same headers and no body', async () => {
     const { status, text, headers } = await call('HEAD', '/v1/agents/agt_9');
     expect([status, text, headers.get('etag')]).toEqual([200, '', '"3"']);
     expect(Number(headers.get('content-length'))).toBeGreaterThan(100);
@@ -140,14 +140,14 @@ describe('GET /v1/agents/{agent_id}', () => {
     expect([status, text, headers.get('etag'), headers.get('content-type')]).toEqual([304, '', '"3"', null]);
   });
 
-  test('If-None-Match with another tag is a 200, with no tag a 400', async () => {
+  test('If-None-Match with a different tag is a 200, without a valid tag a 400', async () => {
     expect((await call('GET', '/v1/agents/agt_9', undefined, { 'if-none-match': '"2"' })).status).toBe(200);
     const bad = await call('GET', '/v1/agents/agt_9', undefined, { 'if-none-match': '3' });
     expectError(bad, 400, 'invalid_request');
     expect(bad.body.error.param).toBe('If-None-Match');
   });
 
-  test('names the template of an agent that was made from one', async () => {
+  test('names the template of an agent that was created from a template', async () => {
     peer.agents.getAgent = async () => ({ agent: { ...agent, sourceTemplateId: 'tpl_1' } });
     expect((await call('GET', '/v1/agents/agt_9')).body.data.source_template_id).toBe('tpl_1');
   });
@@ -157,7 +157,7 @@ describe('PATCH /v1/agents/{agent_id}', () => {
   async function patched(json: object, headers: Record<string, string> = {}): Promise<Record<string, unknown>> {
     const received: Record<string, unknown>[] = [];
     peer.agents.updateAgent = (request) => {
-      // Fields that a proto marks as optional stand beside their names.
+      // A field that a proto marks as optional has its value under a second name.
       received.push(Object.fromEntries(Object.entries(request).filter(([name, value]) => !name.startsWith('_') && value !== null)));
       return usualAgents().updateAgent(request, undefined as never);
     };
@@ -165,13 +165,13 @@ describe('PATCH /v1/agents/{agent_id}', () => {
     return received[0] ?? {};
   }
 
-  test('answers with the stated fields and the new ETag', async () => {
+  test('returns the documented fields and the new ETag', async () => {
     const { body, headers } = await call('PATCH', '/v1/agents/agt_9', { status: 'active' });
     expect(body).toEqual({ data: { id: 'agt_9', name: 'Sales', status: 'active', model: 'Fast', updated_at: agent.updatedAt } });
     expect(headers.get('etag')).toBe('"4"');
   });
 
-  test('changes what is named and nothing else', async () => {
+  test('changes the fields of the body only', async () => {
     const nothing = { agentId: 'agt_9', ifVersions: [] };
     expect(await patched({})).toEqual(nothing);
     expect(await patched({ name: 'New', status: 'inactive' })).toEqual({ ...nothing, name: 'New', status: 'inactive' });
@@ -186,7 +186,7 @@ describe('PATCH /v1/agents/{agent_id}', () => {
     });
   });
 
-  test('null takes every optional field back to its default', async () => {
+  test('null resets every optional field to its default', async () => {
     const optional = { description: null, category: null, model: null, welcome_message: null, suggested_prompts: null };
     expect(await patched({ ...optional, output_preferences: null, data_scope: { tables: null, read_only: null } })).toMatchObject({
       description: '',
@@ -228,7 +228,7 @@ describe('PATCH /v1/agents/{agent_id}', () => {
     expect((await patched({ name: 'New' }, { 'if-match': tag }))['ifVersions']).toEqual(versions);
   });
 
-  test('If-Match that is none is a 400, and a stale one a 412', async () => {
+  test('a malformed If-Match is a 400, and a stale one a 412', async () => {
     const bad = await call('PATCH', '/v1/agents/agt_9', {}, { 'if-match': '3' });
     expectError(bad, 400, 'invalid_request');
     expect(bad.body.error.param).toBe('If-Match');
@@ -236,14 +236,14 @@ describe('PATCH /v1/agents/{agent_id}', () => {
     expectError(await call('PATCH', '/v1/agents/agt_9', {}, { 'if-match': '"1"' }), 412, 'precondition_failed');
   });
 
-  test('a transition that there is not is a 409', async () => {
+  test('a transition that the status does not allow is a 409', async () => {
     peer.agents.updateAgent = () => Promise.reject(new ServiceError('invalid_status_transition'));
     expectError(await call('PATCH', '/v1/agents/agt_9', { status: 'draft' }), 409, 'invalid_status_transition');
   });
 });
 
 describe('lists', () => {
-  test('of agents pass their filters on', async () => {
+  test('of agents pass their filters to the service', async () => {
     const received: object[] = [];
     peer.agents.listAgents = async (request) => {
       received.push(request);
@@ -258,7 +258,7 @@ describe('lists', () => {
     expect(received[1]).not.toHaveProperty('category');
   });
 
-  test('of conversations have the stated fields', async () => {
+  test('of conversations have the documented fields', async () => {
     const { body } = await call('GET', '/v1/agents/agt_1/conversations');
     expect(body).toEqual({
       data: [
@@ -275,7 +275,7 @@ describe('lists', () => {
     });
   });
 
-  test('of messages have both sides, with their status', async () => {
+  test('of messages have questions and answers, with their status', async () => {
     const { body } = await call('GET', '/v1/agents/agt_1/conversations/conv_1/messages');
     expect(body.data.map(({ role, content_type, status }: Record<string, string>) => [role, content_type, status])).toEqual([
       ['assistant', 'markdown', 'completed'],
@@ -301,7 +301,7 @@ describe('lists', () => {
   });
 
   test.each(['/v1/agents', '/v1/agents/agt_1/conversations', '/v1/agents/agt_1/conversations/conv_1/messages'])(
-    '%s with an empty or a foreign cursor is refused',
+    '%s with an empty cursor or the cursor of a different list is refused',
     async (path) => {
       expectError(await call('GET', `${path}?cursor=`), 400, 'invalid_cursor');
       const refuse = () => Promise.reject(new ServiceError('invalid_cursor', { param: 'cursor' }));
@@ -312,7 +312,7 @@ describe('lists', () => {
 });
 
 describe('one message', () => {
-  test('has the stated fields and its status, and its queries when it has any', async () => {
+  test('has the documented fields and its status, and its queries if there are any', async () => {
     const plain = (await call('GET', '/v1/agents/agt_1/messages/msg_7')).body.data;
     expect(plain).toEqual({
       id: 'msg_7',
@@ -335,7 +335,7 @@ describe('one message', () => {
     expect(queries).toEqual([{ statement: 'select 1', tables: ['orders'], rows: 1, duration_ms: 12 }]);
   });
 
-  test('cancelled is returned as it then is', async () => {
+  test('is returned with its new status after it was cancelled', async () => {
     const { status, body } = await call('POST', '/v1/agents/agt_1/messages/msg_7/cancel');
     expect([status, body.data.id, body.data.status, body.data.credits_consumed]).toEqual([200, 'msg_7', 'cancelled', 0]);
   });
@@ -367,7 +367,7 @@ describe.each(everyRoute)('%s %s', (method, path, scope) => {
   });
 
   if (path !== '/v1/agents')
-    test('of what is not there is a 404', async () => {
+    test('of an unknown id is a 404', async () => {
       const missing = () => Promise.reject(new ServiceError('not_found'));
       const names = ['getAgent', 'updateAgent', 'deleteAgent', 'listConversations', 'listMessages', 'getMessage', 'cancelAnswer'];
       Object.assign(peer.agents, Object.fromEntries(names.map((name) => [name, missing])), {

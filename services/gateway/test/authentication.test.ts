@@ -25,13 +25,13 @@ afterAll(async () => {
 const withHeader = (authorization: string) => ask(gateway.url, '/v1/users', { headers: { authorization } });
 
 describe('tokens', () => {
-  test('none', async () => {
+  test('a missing token is refused', async () => {
     const answer = await ask(gateway.url, '/v1/users');
     expectError(answer, 401, 'missing_token');
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="agent-service"');
   });
 
-  test('malformed, unknown, expired and revoked', async () => {
+  test('malformed, unknown, expired and revoked tokens are refused', async () => {
     const refusals: Record<string, string> = { [apiKey('r')]: 'token_revoked', 'e.e.e': 'token_expired', 'u.u.u': 'invalid_token' };
     peer.script.authenticate = async ({ tokens }) => ({
       results: tokens.map((token) => ({ refusal: refusals[token] ?? 'invalid_token' })),
@@ -47,7 +47,7 @@ describe('tokens', () => {
     }
   });
 
-  test('garbage is refused without a look-up', async () => {
+  test('text that is no token is refused without a call to identity', async () => {
     let calls = 0;
     peer.script.authenticate = async ({ tokens }) => {
       calls += 1;
@@ -58,7 +58,7 @@ describe('tokens', () => {
     expect(calls).toBe(0);
   });
 
-  test('an API key or an access token is let in, and the service sees who it is', async () => {
+  test('an API key or an access token is accepted, and the service receives its principal', async () => {
     const principal = caller('p', { scopes: ['users:read'], admin: false, role: 'member' });
     admit(peer, { [apiKey('p')]: principal, 'p.p.p': principal });
     const received: unknown[] = [];
@@ -82,7 +82,7 @@ function expectUnderScoped(answer: Answer, required: string, granted: string): v
 }
 
 describe('scopes', () => {
-  test('each allows its routes and nothing else, decided before anything is looked up', async () => {
+  test('each scope allows its own routes only, which is decided before any service is called', async () => {
     const scopes = ['none', ...new Set(everyRoute.flatMap(({ scope }) => scope ?? []))];
     const keys = Object.fromEntries(scopes.map((scope, index) => [scope, apiKey(index.toString(36))]));
     admit(peer, Object.fromEntries(scopes.map((scope) => [keys[scope] as string, caller(scope, { scopes: [scope], admin: false })])));
@@ -108,7 +108,7 @@ describe('scopes', () => {
   });
 });
 
-describe('while the services behind are away', () => {
+describe('while services are unavailable', () => {
   let own: Gateway;
 
   beforeEach(async () => {
@@ -116,7 +116,7 @@ describe('while the services behind are away', () => {
     own = await startGateway(peer, redisUrl);
   });
 
-  test('no new token is accepted: 503 with Retry-After, until identity is back', async () => {
+  test('no new token is accepted: 503 with Retry-After, until identity is available again', async () => {
     await peer.stop();
     try {
       for (const token of [apiKey('w'), 'w.w.w']) {
@@ -142,7 +142,7 @@ describe('while the services behind are away', () => {
   });
 });
 
-test('a caller revoked while the body was on its way is refused', async () => {
+test('a caller that is revoked while its body arrives is refused', async () => {
   let revoked = false;
   let calls = 0;
   peer.script.authenticate = async ({ tokens }) => {

@@ -43,7 +43,7 @@ describe('GET /v1/credits/usage', () => {
     });
   });
 
-  test('without group_by the records have their stated fields and no more', async () => {
+  test('without group_by the records have exactly the documented fields', async () => {
     const { body } = await read('');
     expect(Object.keys(body.data[0])).toEqual([
       'id',
@@ -75,19 +75,19 @@ describe('GET /v1/credits/usage', () => {
   test('an empty cursor is no cursor', async () => expectError(await read('?cursor='), 400, 'invalid_cursor'));
 });
 
-describe('a user of no organization', () => {
+describe('an unknown user', () => {
   const usual = () => peer.script.getUser;
-  const kept = { getUser: undefined as ReturnType<typeof usual> };
+  const usualHandler = { getUser: undefined as ReturnType<typeof usual> };
   beforeAll(() => {
-    kept.getUser = usual();
+    usualHandler.getUser = usual();
     peer.script.getUser = () => Promise.reject(new ServiceError('not_found'));
   });
   afterAll(() => {
-    if (kept.getUser) peer.script.getUser = kept.getUser;
+    if (usualHandler.getUser) peer.script.getUser = usualHandler.getUser;
   });
 
   test('has no balance', async () => expectError(await ask(gateway.url, '/v1/credits/users/usr_x/balance', { token }), 404, 'not_found'));
-  test('gets no allocation', async () => {
+  test('cannot get an allocation', async () => {
     const json = { monthly_limit: 5 };
     expectError(await ask(gateway.url, '/v1/credits/users/usr_x/allocation', { method: 'PUT', token, json }), 404, 'not_found');
   });
@@ -96,7 +96,7 @@ describe('a user of no organization', () => {
 describe('PUT allocation', () => {
   const put = (json: object) => ask(gateway.url, '/v1/credits/users/usr_1/allocation', { method: 'PUT', token, json });
 
-  test('rollover is off unless asked for', async () => {
+  test('rollover is off by default', async () => {
     const { body } = await put({ monthly_limit: 700 });
     expect(body.data).toMatchObject({ user_id: 'usr_1', monthly_limit: 700, rollover_enabled: false });
   });
@@ -114,7 +114,7 @@ describe('PUT allocation', () => {
 describe('PATCH settings', () => {
   const patch = (json: object) => ask(gateway.url, '/v1/credits/settings', { method: 'PATCH', token, json });
 
-  test('null takes the threshold back to its default, and nothing else can be null', async () => {
+  test('null resets the threshold to its default, and no other field can be null', async () => {
     expect((await patch({ low_balance_threshold: null })).body.data).toMatchObject({ low_balance_threshold: null });
     expectError(await patch({ replenish_amount: null }), 400, 'invalid_request');
     expectError(await patch({ replenish_amount: 0 }), 400, 'invalid_request');

@@ -48,7 +48,7 @@ describe('paths and methods', () => {
     expectError(await ask(gateway.url, '/v1/users?role=%zz', { token }), 400, 'invalid_request');
   });
 
-  test('any method that a path does not have is 405 with Allow, before anything else', async () => {
+  test('a method that a path does not have is 405 with Allow, before any other check', async () => {
     for (const path of new Set(everyRoute.map((route) => route.path))) {
       const known = everyRoute.filter((route) => route.path === path).map(({ method }) => method as string);
       const allow = known.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -71,24 +71,24 @@ describe('paths and methods', () => {
 });
 
 describe('bodies', () => {
-  test('not JSON', async () => {
+  test('that are not JSON are 400', async () => {
     for (const body of ['{', '', 'null x', '{"name":1,}', '\ufeff{}']) {
       const answer = await post('/v1/users', { body, headers: { 'content-type': 'application/json' } });
       expectError(answer, 400, body === '' ? 'invalid_request' : 'invalid_json');
     }
   });
 
-  test('not UTF-8', async () => {
+  test('that are not UTF-8 are 400', async () => {
     const body = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
     expectError(await post('/v1/users', { body, headers: { 'content-type': 'application/json' } }), 400, 'invalid_json');
   });
 
-  test('no body at all', async () => {
+  test('that are missing are 400', async () => {
     expectError(await post('/v1/users', {}), 400, 'invalid_request');
     expectError(await post('/v1/users', { headers: { 'content-type': 'application/json' } }), 400, 'invalid_request');
   });
 
-  test('another Content-Type, charset or encoding is 415', async () => {
+  test('with an unsupported Content-Type, charset or encoding are 415', async () => {
     const body = JSON.stringify(valid);
     const headers = [
       { 'content-type': 'text/plain' },
@@ -98,13 +98,13 @@ describe('bodies', () => {
       { 'content-type': 'application/json', 'content-encoding': 'gzip' },
       {},
     ];
-    for (const given of headers) expectError(await post('/v1/users', { body, headers: given }), 415, 'unsupported_media_type');
+    for (const wrong of headers) expectError(await post('/v1/users', { body, headers: wrong }), 415, 'unsupported_media_type');
     for (const type of ['application/json', 'Application/JSON ; charset="UTF-8"', 'application/json;charset=utf-8']) {
       expect((await post('/v1/users', { body, headers: { 'content-type': type } })).status).toBe(201);
     }
   });
 
-  test('what a route takes is read, a byte more is 413, announced or not', async () => {
+  test('up to the limit of a route are read, and one byte more is 413, with or without Content-Length', async () => {
     const full = JSON.stringify({ ...valid, pad: '' });
     const pad = (size: number) => JSON.stringify({ ...valid, pad: 'x'.repeat(size - full.length) });
     const headers = { 'content-type': 'application/json' };
@@ -130,7 +130,7 @@ describe('bodies', () => {
     expect([chunked.status, ((await chunked.json()) as { error: { code: string } }).error.code]).toEqual([413, 'payload_too_large']);
   });
 
-  test('text that cannot be stored is 400', async () => {
+  test('with text that cannot be stored are 400', async () => {
     for (const name of ['a\0b', '\ud800']) {
       const body = JSON.stringify({ ...valid, name });
       expectError(await post('/v1/users', { body, headers: { 'content-type': 'application/json' } }), 400, 'invalid_request');
@@ -139,7 +139,7 @@ describe('bodies', () => {
     expectError(await ask(gateway.url, '/v1/audit?actor=%00', { token }), 400, 'invalid_request');
   });
 
-  test('faulty fields are named and all listed', async () => {
+  test('with several invalid fields are answered with a list of all of them', async () => {
     const answer = await post('/v1/users', { json: { name: '', email: 'no', extra: 1 } });
     expectError(answer, 400, 'invalid_request');
     expect(answer.body.error.param).toBe('name');
@@ -157,7 +157,7 @@ describe('bodies', () => {
       for (const field of Object.keys(body.shape)) {
         const wrong = await ask(gateway.url, target, { method, token, json: { ...example, [field]: [[1]] } });
         expectError(wrong, 400, 'invalid_request');
-        // In a list of texts the entry is at fault.
+        // In a list of texts the error names the entry.
         expect(wrong.body.error.param.split('[')[0]).toBe(field);
       }
     }
@@ -176,7 +176,7 @@ describe('bodies', () => {
     }
   });
 
-  test('a caller that disconnects in the middle of a body harms no other', async () => {
+  test('a caller that disconnects in the middle of a body affects no other caller', async () => {
     const head = `POST /v1/users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"na`;
     const socket = connect(gateway.port, '127.0.0.1');
     await new Promise<void>((resolve) => socket.write(head, () => resolve()));
@@ -206,12 +206,12 @@ describe('query parameters', () => {
     expectError(await ask(gateway.url, '/v1/users?cursor=', { token }), 400, 'invalid_cursor');
   });
 
-  test('a route without parameters takes none', async () => {
+  test('a route without parameters refuses every parameter', async () => {
     expectError(await ask(gateway.url, '/v1/users/x?a=1', { token }), 400, 'invalid_request');
     expect((await ask(gateway.url, '/v1/users/x?', { token })).status).toBe(200);
   });
 
-  test('a parameter without a name, and one with a long name, are named so that they can be found', async () => {
+  test('the error identifies a parameter without a name, and one with a long name', async () => {
     for (const path of ['/v1/users?=1', '/v1/users/x?=1']) {
       const { error } = (await ask(gateway.url, path, { token })).body;
       expect(error).toMatchObject({ code: 'invalid_request', param: '""', message: '"" is not known here; remove it.' });
@@ -223,15 +223,15 @@ describe('query parameters', () => {
     }
   });
 
-  test('dates are judged', async () => {
+  test('malformed dates are refused', async () => {
     for (const query of ['?date_from=2026-02-30', '?date_to=0000-01-01', '?date_from=2026-02-01&date_to=2026-01-01']) {
       expectError(await ask(gateway.url, `/v1/audit${query}`, { token }), 400, 'invalid_request');
     }
   });
 });
 
-describe('headers that two readers could understand differently', () => {
-  test.each(['Authorization', 'Idempotency-Key'])('%s given twice is 400, also for the same value', async (name) => {
+describe('ambiguous headers', () => {
+  test.each(['Authorization', 'Idempotency-Key'])('%s sent twice is 400, also with the same value', async (name) => {
     const value = name === 'Authorization' ? `Bearer ${token}` : 'once';
     for (const [method, path, credential] of [
       ['GET', '/v1/users', name === 'Authorization' ? '' : `Authorization: Bearer ${token}\r\n`],
@@ -247,7 +247,7 @@ describe('headers that two readers could understand differently', () => {
   });
 });
 
-test('the answer to headers without end is still read by who goes on sending', async () => {
+test('a caller that sends endless headers can read the error', async () => {
   const socket = connect(gateway.port, '127.0.0.1');
   const failed: unknown[] = [];
   socket.on('error', (cause) => failed.push(cause));
@@ -262,8 +262,8 @@ test('the answer to headers without end is still read by who goes on sending', a
   expect([received.slice(0, 12), failed]).toEqual(['HTTP/1.1 431', []]);
 });
 
-describe('what services answer', () => {
-  test('their errors keep code, parameter and details', async () => {
+describe('errors of services', () => {
+  test('keep code, parameter and details', async () => {
     peer.script.createUser = async () => {
       throw new ServiceError('email_taken', { param: 'email', details: { hint: 1 } });
     };
@@ -272,7 +272,7 @@ describe('what services answer', () => {
     expect(answer.body.error).toMatchObject({ type: 'conflict', param: 'email', details: { hint: 1 } });
   });
 
-  test('a bug is a bare 500', async () => {
+  test('that are bugs are a 500 without details', async () => {
     peer.script.createUser = async () => {
       throw new TypeError('something secret');
     };
@@ -293,7 +293,7 @@ describe('what services answer', () => {
     else expectError(answer, 500, 'internal');
   });
 
-  test('a service that is away is 503 with Retry-After', async () => {
+  test('of a service that is unavailable are 503 with Retry-After', async () => {
     peer.script.createUser = async () => {
       throw new ServiceError('unavailable');
     };
@@ -303,7 +303,7 @@ describe('what services answer', () => {
   });
 });
 
-describe('what is hardly HTTP', () => {
+describe('malformed HTTP', () => {
   test.each([
     ['not a request', 'hello\r\n\r\n', 400, 'invalid_request'],
     ['an unknown method', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'invalid_request'],

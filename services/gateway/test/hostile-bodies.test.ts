@@ -33,7 +33,7 @@ const shapes: Record<string, string> = {
   '10,000 times the same key': `{${times(10_000, () => '"name":1')}}`,
   'long unknown numbers': `{${times(2_000, () => `"n":${'9'.repeat(300)}`)}}`,
 };
-/** Within what the agent routes take, so that it is parsed. */
+/** Below the limit of the agent routes, so that it is parsed. */
 const parsed: Record<string, string> = {
   'one text of nothing but escapes': `{"name":"${'\\u0041'.repeat(160_000)}"}`,
   '400 unknown keys': `{${times(400, (index) => `"${'k'.repeat(200)}${index}":1`)}}`,
@@ -55,7 +55,7 @@ const send = ([method, path]: [string, string], body: string): Promise<Answer> =
     headers: { 'content-type': path.includes('oauth') ? 'application/x-www-form-urlencoded' : 'application/json' },
   });
 
-/** The longest text that anything in this process parses meanwhile; the answers that this test reads are short. */
+/** The longest text that this process parses during the test; the answers that the test reads are short. */
 async function longestParsed(work: () => Promise<unknown>): Promise<number> {
   const parse = jest.spyOn(JSON, 'parse');
   await work();
@@ -74,7 +74,7 @@ describe('a hostile body', () => {
     }
   });
 
-  test('costs little processor, whatever its shape and wherever it is sent', async () => {
+  test('costs little processor time in every shape and on every route', async () => {
     const requests = 10;
     const costs: Record<string, number> = {};
     for (const [name, body] of Object.entries({ ...shapes, ...parsed }))
@@ -85,11 +85,11 @@ describe('a hostile body', () => {
         const { user, system } = process.cpuUsage(before);
         costs[`${name} -> ${target[1]}`] = (user + system) / 1_000 / requests;
       }
-    // With what it costs this process to send it as well.
+    // This includes the cost of sending it, in the same process.
     expect(Object.entries(costs).filter(([, milliseconds]) => milliseconds > 60)).toEqual([]);
   }, 60_000);
 
-  test('of a tenth of the size that a message may have is still counted by its values', async () => {
+  test('of a tenth of the size limit is refused for the number of its values', async () => {
     const context = (values: number) => `{"message":"Hi","context":{"list":[${times(values, () => '1')}]}}`;
     expect((await send(['POST', '/v1/agents/agt_1/messages'], context(7_000))).status).toBe(200);
     expectError(await send(['POST', '/v1/agents/agt_1/messages'], context(12_000)), 400, 'invalid_request');
@@ -107,7 +107,7 @@ describe('a hostile body', () => {
   });
 });
 
-describe('a body that is refused before it was read', () => {
+describe('a body that is refused before it is read', () => {
   const head = (path: string, length: string, more = '') =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}${length}\r\n\r\n`;
   const mebibyte = 1024 * 1024;
@@ -123,7 +123,7 @@ describe('a body that is refused before it was read', () => {
     expect(raw.toLowerCase()).toContain('\r\nconnection: close\r\n');
   });
 
-  test('its sender gets to read the answer although it goes on sending', async () => {
+  test('is answered although its sender continues to send', async () => {
     const socket = connect(gateway.port, '127.0.0.1');
     const failed: unknown[] = [];
     socket.on('error', (cause) => failed.push(cause));
@@ -138,7 +138,7 @@ describe('a body that is refused before it was read', () => {
     expect([received.slice(0, 12), failed]).toEqual(['HTTP/1.1 401', []]);
   });
 
-  test('a short one leaves the connection for the next request', async () => {
+  test('leaves the connection open for the next request if it is short', async () => {
     const socket = connect(gateway.port, '127.0.0.1');
     let received = '';
     socket.on('data', (chunk) => {

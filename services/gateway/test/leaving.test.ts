@@ -8,7 +8,7 @@ import { until } from './support/until.ts';
 
 const token = apiKey('m');
 const path = '/v1/agents/agt_1/messages';
-/** How many calls with messages a gateway has out. */
+/** The number of calls with messages that a gateway makes at the same time. */
 const callsAtOnce = 4;
 
 let peer: Peer;
@@ -30,7 +30,7 @@ afterEach(() => void Object.assign(peer.agents, usualAgents()));
 
 const post = (message: string): Promise<Answer> => ask(gateway.url, path, { method: 'POST', token, json: { message } });
 
-/** Agents that says nothing of a message until it is let go, and whose answers come at once then. */
+/** A peer that holds each message until it is released, and then returns its answer at once. */
 function slowAgents() {
   const arrived: StartItem[] = [];
   const gates = new Map<string, PromiseWithResolvers<void>>();
@@ -57,7 +57,7 @@ function slowAgents() {
   return { arrived, cancelled, hasArrived, letGo: (...messages: string[]) => messages.map((message) => gateOf(message).resolve()) };
 }
 
-/** Sends messages, each in a call of its own, until no further call goes out. */
+/** Sends messages, each in its own call, until the gateway makes no further call. */
 async function fillCalls({ hasArrived }: ReturnType<typeof slowAgents>) {
   const messages = Array.from({ length: callsAtOnce }, (_, n) => `filling ${n}`);
   const answers: Promise<Answer>[] = [];
@@ -68,7 +68,7 @@ async function fillCalls({ hasArrived }: ReturnType<typeof slowAgents>) {
   return { messages, answers };
 }
 
-/** A message whose caller can leave; that is over when the gateway has seen the connection end. */
+/** A message whose caller can disconnect; resolves when the gateway has seen the end of the connection. */
 function leaving(headers: Record<string, string> = {}) {
   const abort = new AbortController();
   const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers };
@@ -79,33 +79,33 @@ function leaving(headers: Record<string, string> = {}) {
       const before = await left();
       abort.abort();
       await expect(sent).rejects.toThrow();
-      // A call that goes on to its own end takes five seconds.
+      // A call that is not cancelled takes five seconds.
       return async () => until(async () => (await left()) > before, 4_000);
     },
   };
 }
 
-/** Requests whose callers left, as the gateway has counted them. */
+/** The number of requests whose callers disconnected, from the gateway's metrics. */
 async function left(): Promise<number> {
   const metric = await gateway.process.metrics.registry.getSingleMetricAsString('http_server_seconds');
   return [...metric.matchAll(/_count.*status="499".* (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** The gateway has read what was sent to it, and the ends of connections too. */
-const settled = async () => {
+/** Resolves when the gateway has read all bytes that were sent to it, and the ends of connections. */
+const untilRead = async () => {
   for (let n = 0; n < 25; n += 1) await ask(gateway.url, '/livez');
 };
 
-describe('who leaves before the message is accepted', () => {
+describe('a caller that disconnects before its message is accepted', () => {
   test.each<Record<string, string>>([{}, { prefer: 'respond-async' }, { accept: 'text/event-stream' }, { 'idempotency-key': 'left' }])(
-    'and before it was sent: it is not sent, %j',
+    'and before the call: the message is not sent, %j',
     async (headers) => {
       const agents = slowAgents();
       const filling = await fillCalls(agents);
       const caller = leaving(headers);
-      await settled();
+      await untilRead();
       const isOver = await caller.leave();
-      await settled();
+      await untilRead();
       agents.letGo(...filling.messages, 'left', 'after');
       for (const answer of filling.answers) expect((await answer).status).toBe(200);
       await isOver();
@@ -114,7 +114,7 @@ describe('who leaves before the message is accepted', () => {
     },
   );
 
-  test('and alone in its call: the call ends, whatever agents is at', async () => {
+  test('and is alone in its call: the call is cancelled', async () => {
     const agents = slowAgents();
     const caller = leaving();
     await agents.hasArrived('left');
@@ -124,17 +124,17 @@ describe('who leaves before the message is accepted', () => {
   });
 
   test.each<Record<string, string>>([{}, { 'idempotency-key': 'kept' }])(
-    'and after it was sent with others: it is cancelled, unless its caller comes back to it, %j',
+    'and shares its call: the answer is cancelled, unless an Idempotency-Key lets the caller repeat it, %j',
     async (headers) => {
       const agents = slowAgents();
       const filling = await fillCalls(agents);
       const caller = leaving(headers);
       const together = post('together');
-      await settled();
+      await untilRead();
       agents.letGo(...filling.messages);
       await agents.hasArrived('left');
       const isOver = await caller.leave();
-      await settled();
+      await untilRead();
       agents.letGo('left', 'together');
       expect((await together).status).toBe(200);
       await isOver();
@@ -144,7 +144,7 @@ describe('who leaves before the message is accepted', () => {
   );
 });
 
-test('how long a message may still be accepted travels with it', async () => {
+test('a message carries the time that is left to accept it', async () => {
   const agents = slowAgents();
   agents.letGo('short');
   expect((await post('short')).status).toBe(200);

@@ -65,7 +65,7 @@ describe('limits', () => {
     expect([sum(all, 200), sum(all, 429)]).toEqual([50, 40]);
   });
 
-  test('reads and writes are counted apart, and every answer that was counted says how things stand', async () => {
+  test('reads and writes have separate counters, and every counted answer carries the state of its counter', async () => {
     const read = await ask(url(0), '/v1/users', { token: apiKey('g') });
     expect(read.headers.get('ratelimit-policy')).toBe('"reads";q=10;w=60, "organization-reads";q=50;w=60');
     expect(read.headers.get('ratelimit')).toBe('"reads";r=9;t=60, "organization-reads";r=49;t=60');
@@ -78,7 +78,7 @@ describe('limits', () => {
     expect(write.headers.get('x-ratelimit-remaining')).toBe('3');
   });
 
-  test('a refusal says when to come back and consumes nothing', async () => {
+  test('a refusal has Retry-After and is not counted', async () => {
     for (let i = 0; i < 10; i++) await ask(url(0), '/v1/users', { token: apiKey('h') });
     for (let i = 0; i < 5; i++) {
       const answer = await ask(url(0), '/v1/users', { token: apiKey('h') });
@@ -91,7 +91,7 @@ describe('limits', () => {
     }
   });
 
-  test('an under-scoped request is counted too', async () => {
+  test('a request without the required scope is counted too', async () => {
     const answer = await ask(url(0), '/v1/users', { token: apiKey('z') });
     expectError(answer, 403, 'insufficient_scope');
     expect(answer.headers.get('x-ratelimit-remaining')).toBe('9');
@@ -102,12 +102,12 @@ describe('token endpoints', () => {
   const issue = (index: number, letter: string, address: string) =>
     ask(url(index), '/v1/auth/token', { method: 'POST', json: { api_key: apiKey(letter) }, headers: { 'x-forwarded-for': address } });
 
-  test('are counted by credential, whatever the address', async () => {
+  test('are counted by credential from all addresses', async () => {
     const all = await statuses(12, (index) => issue(index, 'a', `9.9.9.${index}`));
     expect([sum(all, 200), sum(all, 429)]).toEqual([5, 7]);
   });
 
-  test('are counted by address, whatever the credential, even when the body is bad', async () => {
+  test('are counted by address for all credentials, and for malformed bodies', async () => {
     const bad = () =>
       ask(url(0), '/v1/auth/token', {
         method: 'POST',
@@ -129,7 +129,7 @@ describe('token endpoints', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': address },
     });
 
-  test('wrong secrets from elsewhere do not lock an application out', async () => {
+  test('wrong secrets from other addresses do not lock an application out', async () => {
     peer.script.issueClientToken = async ({ clientSecret }) => {
       if (clientSecret !== secretOf) throw new ServiceError('invalid_client');
       return { accessToken: 'a.b.c', expiresIn: 3600, scope: 'users:read' };
@@ -137,7 +137,7 @@ describe('token endpoints', () => {
     const guesses = await statuses(30, (index) => oauth(index, `guess-${index}`, '6.6.6.6'));
     expect([sum(guesses, 401), sum(guesses, 429)]).toEqual([5, 25]);
     expect((await oauth(0, secretOf, '9.9.9.9')).status).toBe(200);
-    // Many addresses together do not manage it either.
+    // Nor do wrong secrets from many addresses.
     await statuses(30, (index) => oauth(index, `guess-${index}`, `6.6.7.${index}`));
     expect((await oauth(1, secretOf, '9.9.9.9')).status).toBe(200);
     expect((await oauth(0, secretOf, '6.6.6.6')).status).toBe(429);
@@ -152,10 +152,10 @@ describe('token endpoints', () => {
     expect((await issue(1, 'g', '::ffff:707:707')).status).toBe(429);
   });
 
-  test('a refused address is not read from', async () => {
+  test('the body of a refused address is not read', async () => {
     for (let i = 0; i < 5; i++) await issue(0, 'abcde'.charAt(i), '5.5.5.5');
     const head = 'POST /v1/auth/token HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 5.5.5.5\r\nContent-Type: application/json\r\n';
-    // Announced, and never sent.
+    // Content-Length announces a body that is never sent.
     const raw = await sendRaw((gateways[0] as Gateway).port, `${head}Connection: close\r\nContent-Length: 8000\r\n\r\n{`);
     expect(raw).toMatch(/^HTTP\/1.1 429 /);
   });
@@ -180,11 +180,11 @@ describe('failed authentications', () => {
   const from = (index: number, token: string, address: string) =>
     ask(url(index), '/v1/users', { token, headers: { 'x-forwarded-for': address } });
 
-  test('are limited by address over all gateways; who was let in before still is, and other addresses are not touched', async () => {
+  test('are limited by address over all gateways; known callers and other addresses are not affected', async () => {
     expect((await from(0, apiKey('k'), '4.4.4.4')).status).toBe(200);
     const failed = [];
     for (let i = 0; i < 12; i++) failed.push(await from(i, i % 2 === 0 ? apiKey('0') : 'garbage', '4.4.4.4'));
-    // Each gateway learns of it with a failure of its own.
+    // Each gateway reads the shared counter at its own next failure.
     expect(failed.map(({ status }) => status).slice(0, 6)).toEqual(Array(6).fill(401));
     expect(failed.map(({ status }) => status).slice(8)).toEqual(Array(4).fill(429));
     const refused = await from(0, apiKey('1'), '4.4.4.4');
@@ -226,7 +226,7 @@ test('Redis counts exactly as the pure rule does', async () => {
   );
 });
 
-test('in a cluster each organization is counted where its slot lies', async () => {
+test('in a cluster each organization is counted on the node that has its slot', async () => {
   const cluster = await testRedisCluster();
   const { process } = gateways[0] as Gateway;
   const shared = createRedisLimiter(createLimiterRedis(await openRedis(process, { REDIS_URL: cluster.url, REDIS_MODE: 'auto' })));
@@ -234,8 +234,8 @@ test('in a cluster each organization is counted where its slot lies', async () =
     { key: `limit:{org_${organization}}:read:key`, policy: { name: 'own', limit: 3 } },
     { key: `limit:{org_${organization}}:read`, policy: { name: 'organization', limit: 100 } },
   ];
-  const asked = Array.from({ length: 200 }, (_, index) => shared.take(rules(index % 40)));
-  const allowed = (await Promise.all(asked)).filter((decision) => decision.allowed);
+  const decisions = Array.from({ length: 200 }, (_, index) => shared.take(rules(index % 40)));
+  const allowed = (await Promise.all(decisions)).filter((decision) => decision.allowed);
   expect(allowed).toHaveLength(40 * 3);
   await cluster.stop();
 });
@@ -255,7 +255,7 @@ test('requests are limited and answered while Redis hangs', async () => {
   await redisIsBack;
 });
 
-test('without Redis each gateway limits by itself and goes on from what it knew; with Redis they count together again', async () => {
+test('without Redis each gateway continues from its last known count; when Redis is back they share one count again', async () => {
   for (let i = 0; i < 4; i++) await ask(url(0), '/v1/users', { token: apiKey('m') });
   await redis.stop();
   const away = [];
@@ -270,7 +270,7 @@ test('without Redis each gateway limits by itself and goes on from what it knew;
   expect([sum(back, 200), sum(back, 429)]).toEqual([10, 20]);
 });
 
-/** Asks this gateway until Redis has counted a request of it. */
+/** Sends requests to this gateway until Redis has counted one of them. */
 async function untilCounted(index: number, letter: string): Promise<void> {
   const key = `limit:{org_${letter}}:read:key_${letter}`;
   while ((await direct.get(key).catch(() => null)) === null) await ask(url(index), '/v1/users', { token: apiKey(letter) });

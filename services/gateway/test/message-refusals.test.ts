@@ -26,7 +26,7 @@ describe('a message that is refused', () => {
   });
 
   test.each(['credits_exhausted', 'user_limit_reached'] as const)(
-    'as %s is a 402 that says what was needed and what there is',
+    'as %s is a 402 with the required and the available credits',
     async (code) => {
       world.peer.agents.start = () => ({ refusal: { code, required: 4, available: 3 } });
       const answer = await world.post();
@@ -39,14 +39,14 @@ describe('a message that is refused', () => {
     ['too_many_waiting', 429],
     ['unavailable', 503],
     ['deadline_exceeded', 503],
-  ])('as %s is a %i that says when to come back', async (code, status) => {
+  ])('as %s is a %i with Retry-After', async (code, status) => {
     world.peer.agents.start = () => ({ refusal: { code } });
     const answer = await world.post();
     expectError(answer, status, code);
     expect(answer.headers.get('retry-after')).toBe('1');
   });
 
-  test('spoils no other of its batch', async () => {
+  test('affects no other message of its batch', async () => {
     world.answering();
     const accept = world.peer.agents.start;
     world.peer.agents.start = (item) => (item.message === 'bad' ? { refusal: { code: 'agent_not_active' } } : accept(item));
@@ -54,7 +54,7 @@ describe('a message that is refused', () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map((_, index) => (index % 3 === 0 ? 409 : 200)));
   });
 
-  test('with agents away is a 503 that says when to come back', async () => {
+  test('while agents is unavailable is a 503 with Retry-After', async () => {
     await world.peer.stopAgents();
     try {
       const answer = await world.post();
@@ -91,7 +91,7 @@ describe('a message that is refused', () => {
     expect(answer.body.error.param).toBe(param);
   });
 
-  test.each(['{"n":1e999}', '{"a":[{"b":-1e999}]}'])('for numbers that no JSON can hold is a 400: %s', async (context) => {
+  test.each(['{"n":1e999}', '{"a":[{"b":-1e999}]}'])('for numbers out of range is a 400: %s', async (context) => {
     world.peer.agents.start = never;
     const headers = { 'content-type': 'application/json' };
     const body = `{"message":"x","context":${context}}`;
@@ -100,7 +100,7 @@ describe('a message that is refused', () => {
     expect(answer.body.error.param).toBe('context');
   });
 
-  test('goes through at the limits', async () => {
+  test('only beyond the limits: messages at the limits are accepted', async () => {
     world.answering();
     expect((await world.post({ message: '\u{1F600}'.repeat(32_000), context: nested(5) })).status).toBe(200);
     expect((await world.post({ message: 'x', context: contextOf(16_384) })).status).toBe(200);

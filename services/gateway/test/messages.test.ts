@@ -21,7 +21,7 @@ const waitedFor = async ({ process }: Gateway) => {
 };
 
 describe('a message that is waited for', () => {
-  test('is answered with exactly the stated fields and the status', async () => {
+  test('is answered with exactly the documented fields and the status', async () => {
     const items = world.answering();
     world.peer.agents.read = never;
     const { status, body, headers } = await world.post();
@@ -42,18 +42,18 @@ describe('a message that is waited for', () => {
     expect(headers.get('idempotent-replayed')).toBeNull();
   });
 
-  test('carries text where it is not to be rendered', async () => {
+  test('has the content type text where it must not be rendered', async () => {
     world.answering(({ answerId }) => answerMessage(answerId, { contentType: 'text' }));
     expect((await world.post()).body.data.content_type).toBe('text');
   });
 
-  test('carries its queries when it has any', async () => {
+  test('has its queries if there are any', async () => {
     const queries = [{ statement: 'select 1', tables: ['orders'], rows: 1, durationMs: 12 }];
     world.answering(({ answerId }) => answerMessage(answerId, { queries }));
     expect((await world.post()).body.data.queries).toEqual([{ statement: 'select 1', tables: ['orders'], rows: 1, duration_ms: 12 }]);
   });
 
-  test('goes to agents with all that an answer needs', async () => {
+  test('is sent to agents with all fields that an answer needs', async () => {
     const items = world.answering();
     const context = { page: 'orders', record: { id: 7 } };
     const headers = { 'x-request-id': 'req-1', 'idempotency-key': 'k-1' };
@@ -87,7 +87,7 @@ describe('a message that is waited for', () => {
     expect(items[1]).toMatchObject({ conversationId: '', contextJson: '', idempotencyScope: '', idempotencyFingerprint: '' });
   });
 
-  test('is answered even if its answer comes before the word that it was accepted', async () => {
+  test('is answered even if its reply arrives before its acceptance', async () => {
     world.peer.agents.start = async ({ answerId, replyChannel }) => {
       world.replies.send(replyChannel, { kind: 'ended', id: answerId, message: answerMessage(answerId) });
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -107,7 +107,7 @@ describe('a message that is waited for', () => {
     expect([status, read]).toEqual([200, [body.data.id]]);
   });
 
-  test('ignores replies that come twice, late, out of order or for no waiting request', async () => {
+  test('ignores replies that are repeated, late, out of order or for an unknown request', async () => {
     world.peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
     const channels = new Set<string>();
     world.peer.agents.start = ({ answerId, replyChannel }) => {
@@ -125,7 +125,7 @@ describe('a message that is waited for', () => {
     expect((await world.post()).status).toBe(200);
   });
 
-  test('is a 504 with its ids when the wait is over, while the work goes on', async () => {
+  test('is a 504 with its ids when the wait limit is over, while its answer continues', async () => {
     const items: StartItem[] = [];
     world.peer.agents.start = (item) => {
       items.push(item);
@@ -157,18 +157,15 @@ describe('a message that is waited for', () => {
     expect(answer.body.error.message).toBe(errorCodes[code].message);
   });
 
-  test.each(['', errorCodes.answer_timeout.message])(
-    'that failed at its deadline is a 504 that tells it from one that goes on',
-    async (message) => {
-      const items = world.answering(({ answerId }) =>
-        answerMessage(answerId, { status: 'failed', failure: { code: 'answer_timeout', message } }),
-      );
-      const answer = await world.post();
-      expectError(answer, 504, 'answer_timeout');
-      expect(answer.body.error.details).toEqual({ message_id: items[0]?.answerId, conversation_id: 'conv_1', status: 'failed' });
-      expect(answer.body.error.message).toMatch(/No credits were charged/);
-    },
-  );
+  test.each(['', errorCodes.answer_timeout.message])('that failed at its deadline is a 504 with the status failed', async (message) => {
+    const items = world.answering(({ answerId }) =>
+      answerMessage(answerId, { status: 'failed', failure: { code: 'answer_timeout', message } }),
+    );
+    const answer = await world.post();
+    expectError(answer, 504, 'answer_timeout');
+    expect(answer.body.error.details).toEqual({ message_id: items[0]?.answerId, conversation_id: 'conv_1', status: 'failed' });
+    expect(answer.body.error.message).toMatch(/No credits were charged/);
+  });
 
   test('that failed for an unknown reason is a 500 without the reason', async () => {
     world.answering(({ answerId }) => answerMessage(answerId, { status: 'failed', failure: { code: 'boom', message: 'a secret' } }));
@@ -182,7 +179,7 @@ describe('a message that is waited for', () => {
     expectError(await world.post(), 409, 'answer_cancelled');
   });
 
-  test('that is not there any more was its agent’s', async () => {
+  test('whose answer was deleted is a 404 for the agent', async () => {
     world.peer.agents.read = () => ({ message: null, attempt: 0 });
     expectError(await world.post(), 404, 'agent_deleted');
   });
@@ -191,7 +188,7 @@ describe('a message that is waited for', () => {
 describe('a message that is not waited for', () => {
   const prefer = { prefer: 'respond-async' };
 
-  test('is a 202 that says where its answer can be read', async () => {
+  test('is a 202 with the Location of its answer', async () => {
     const items: StartItem[] = [];
     world.peer.agents.start = (item) => {
       items.push(item);
@@ -215,14 +212,14 @@ describe('a message that is not waited for', () => {
     expect(Object.keys(body.data)).toHaveLength(9);
   });
 
-  test('sent again is a 202 with the answer as it stands', async () => {
+  test('that is repeated is a 202 with the current state of its answer', async () => {
     world.peer.agents.start = () => started('msg_first', { attached: true });
     const { status, body, headers } = await world.post(undefined, { ...prefer, 'idempotency-key': 'again' });
     expect([status, body.data.id, body.data.status]).toEqual([202, 'msg_first', 'completed']);
     expect(headers.get('idempotent-replayed')).toBe('true');
   });
 
-  test('is refused as any other', async () => {
+  test('is refused with the same errors as one that is waited for', async () => {
     world.peer.agents.start = () => ({ refusal: { code: 'agent_not_active' } });
     const answer = await world.post(undefined, prefer);
     expectError(answer, 409, 'agent_not_active');
@@ -231,7 +228,7 @@ describe('a message that is not waited for', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  test('attaches a repeat to the first answer, from another gateway too', async () => {
+  test('attaches a repeat to the first answer, also through a second gateway', async () => {
     const channels: string[] = [];
     world.peer.agents.start = ({ replyChannel }) => {
       channels.push(replyChannel);
@@ -251,16 +248,16 @@ describe('an Idempotency-Key', () => {
     expect(answers.map(({ headers }) => headers.get('idempotent-replayed'))).toEqual([null, 'true', 'true']);
   });
 
-  test('of an answer that has ended already gets that answer', async () => {
+  test('of an answer that has ended returns that answer', async () => {
     world.peer.agents.start = () => started('msg_first', { attached: true });
     expect((await world.post(undefined, { 'idempotency-key': 'k' })).body.data.id).toBe('msg_first');
   });
 });
 
-test('who goes away leaves the answer to run, and no place taken', async () => {
-  const asked = Promise.withResolvers<StartItem>();
+test('a caller that disconnects does not cancel the answer and leaves no wait behind', async () => {
+  const accepted = Promise.withResolvers<StartItem>();
   world.peer.agents.start = (item) => {
-    asked.resolve(item);
+    accepted.resolve(item);
     return started(item.answerId);
   };
   world.peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
@@ -272,7 +269,7 @@ test('who goes away leaves the answer to run, and no place taken', async () => {
   const abort = new AbortController();
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const sending = fetch(`${world.gateways[0].url}${path}`, { method: 'POST', headers, body: '{"message":"x"}', signal: abort.signal });
-  await asked.promise;
+  await accepted.promise;
   await until(async () => (await waitedFor(world.gateways[0])) === 1);
   abort.abort();
   await expect(sending).rejects.toThrow();
@@ -280,14 +277,14 @@ test('who goes away leaves the answer to run, and no place taken', async () => {
   expect(cancelled).toEqual([]);
 });
 
-test('a thousand wait at once, and each gets their own', async () => {
+test('of a thousand callers that wait at the same time, each receives its own answer', async () => {
   const items = new Map<string, StartItem>();
   world.peer.agents.start = (item) => {
     items.set(item.answerId, item);
     return started(item.answerId);
   };
   world.peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
-  // A machine that is busy with other things may refuse one for a moment.
+  // A gateway on a busy machine may refuse a message with 503.
   const persist = async (message: string): Promise<Answer> => {
     const answer = await world.post({ message });
     return answer.status === 503 ? persist(message) : answer;
@@ -295,7 +292,7 @@ test('a thousand wait at once, and each gets their own', async () => {
   const asking = Array.from({ length: 1_000 }, (_, index) => persist(`Question ${index}`));
   await until(() => new Set([...items.values()].map(({ message }) => message)).size === 1_000, 40_000);
   const endOf = ({ answerId, message }: StartItem) => answerMessage(answerId, { content: `Answer to ${message}` });
-  // Half of the replies are lost, and read back.
+  // Half of the replies are lost; the gateway reads these answers back.
   world.peer.agents.read = (answerId) => ({ message: endOf(items.get(answerId) as StartItem), attempt: 1 });
   for (const [index, item] of [...items.values()].entries())
     if (index % 2 === 0) world.replies.send(item.replyChannel, { kind: 'ended', id: item.answerId, message: endOf(item) });
@@ -306,7 +303,7 @@ test('a thousand wait at once, and each gets their own', async () => {
   await until(async () => (await waitedFor(world.gateways[0])) === 0);
 }, 60_000);
 
-test('while Redis is away, answers are read back', async () => {
+test('while Redis is unavailable, answers are read back', async () => {
   const redis = await ownRedis();
   const own = await startGateway(world.peer, redis.url, unlimited);
   await redis.stop();
@@ -315,16 +312,16 @@ test('while Redis is away, answers are read back', async () => {
   await own.stop();
 });
 
-test('when the gateway stops, who waits has their answer first', async () => {
+test('a gateway that stops first waits for the answers of its callers', async () => {
   const own = await startGateway(world.peer, world.redisUrl, unlimited);
-  const asked = Promise.withResolvers<StartItem>();
+  const accepted = Promise.withResolvers<StartItem>();
   world.peer.agents.start = (item) => {
-    asked.resolve(item);
+    accepted.resolve(item);
     return started(item.answerId);
   };
   world.peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
   const sending = world.post(undefined, {}, own);
-  const { answerId, replyChannel } = await asked.promise;
+  const { answerId, replyChannel } = await accepted.promise;
   const stopped = own.stop();
   await until(() => own.process.stopping.aborted);
   world.replies.send(replyChannel, { kind: 'ended', id: answerId, message: answerMessage(answerId) });

@@ -9,7 +9,7 @@ import { type Peer, startPeer } from './support/peer.ts';
 
 let peer: Peer;
 let gateway: Gateway;
-let given: unknown[];
+let calls: unknown[];
 
 beforeAll(async () => {
   peer = await startPeer();
@@ -22,9 +22,9 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  given = [];
+  calls = [];
   peer.script.issueClientToken = async ({ clientId, clientSecret, scope }) => {
-    given.push({ clientId, clientSecret, scope });
+    calls.push({ clientId, clientSecret, scope });
     return { accessToken: 'a.b.c', expiresIn: 3600, scope: scope || 'users:read users:write' };
   };
 });
@@ -46,18 +46,18 @@ function expectOauthError(answer: Answer, status: number, error: string): void {
 }
 
 describe('the client credentials grant', () => {
-  test('by form', async () => {
+  test('with the credentials in the form', async () => {
     const answer = await oauth(`${complete}&scope=users%3Aread+audit%3Aread`);
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ access_token: 'a.b.c', token_type: 'Bearer', expires_in: 3600, scope: 'users:read audit:read' });
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(given).toEqual([{ clientId: 'app_1', clientSecret: 's3cret', scope: 'users:read audit:read' }]);
+    expect(calls).toEqual([{ clientId: 'app_1', clientSecret: 's3cret', scope: 'users:read audit:read' }]);
   });
 
-  test('by HTTP Basic, with an empty scope as if there were none', async () => {
+  test('with HTTP Basic, where an empty scope counts as none', async () => {
     expect((await oauth('grant_type=client_credentials&scope=', basic('app_1', 's%2Bcret'))).status).toBe(200);
     expect((await oauth('grant_type=client_credentials&client_id=app_1', basic('app_1', 's+cret'.replace('+', '%2B')))).status).toBe(200);
-    expect(given).toEqual([
+    expect(calls).toEqual([
       { clientId: 'app_1', clientSecret: 's+cret', scope: '' },
       { clientId: 'app_1', clientSecret: 's+cret', scope: '' },
     ]);
@@ -80,10 +80,10 @@ describe('the client credentials grant', () => {
     ['a NUL', `${complete}%00`, {}, 'invalid_request'],
   ])('%s is refused before the client is judged', async (_name, body, headers, error) => {
     expectOauthError(await oauth(body, headers), 400, error);
-    expect(given).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
-  test('the client is refused with a challenge', async () => {
+  test('with wrong credentials is refused with a challenge', async () => {
     peer.script.issueClientToken = async () => {
       throw new ServiceError('invalid_client');
     };
@@ -97,14 +97,14 @@ describe('the client credentials grant', () => {
     }
   });
 
-  test('a scope beyond the client’s is invalid_scope', async () => {
+  test('with a scope that the client does not have is invalid_scope', async () => {
     peer.script.issueClientToken = async () => {
       throw new ServiceError('invalid_scope', { message: 'This client may not request: "x"' });
     };
     expectOauthError(await oauth(`${complete}&scope=x`), 400, 'invalid_scope');
   });
 
-  test('other failures have the same flat form', async () => {
+  test('returns all other errors in the flat form of OAuth', async () => {
     expectOauthError(
       await ask(gateway.url, '/v1/auth/oauth/token', { method: 'POST', json: { grant_type: 'client_credentials' } }),
       415,
@@ -120,7 +120,7 @@ describe('the client credentials grant', () => {
 describe('the exchange of an API key', () => {
   const issue = (json: unknown) => ask(gateway.url, '/v1/auth/token', { method: 'POST', json });
 
-  test('answers with a token', async () => {
+  test('returns a token', async () => {
     const answer = await issue({ api_key: apiKey('a') });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
@@ -129,7 +129,7 @@ describe('the exchange of an API key', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('refuses what is no key without a look-up', async () => {
+  test('refuses text that is no key without a call to identity', async () => {
     peer.script.issueToken = async () => {
       throw new Error('must not be asked');
     };

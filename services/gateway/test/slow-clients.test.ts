@@ -34,13 +34,13 @@ async function served(route: string): Promise<number> {
 describe('requests on one connection', () => {
   const get = 'GET /v1/nothing HTTP/1.1\r\nHost: x\r\n\r\n';
 
-  test('are answered in turn where a client sends some of them ahead', async () => {
+  test('are answered in order when a client pipelines some of them', async () => {
     const answers = await sendRaw(gateway.port, `${get.repeat(40)}GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(answers.match(/HTTP\/1.1 404/g)).toHaveLength(40);
     expect(answers).toMatch(/HTTP\/1.1 200 .*"alive"\}$/s);
   });
 
-  test('do not keep the process busy where a client sends thousands ahead: the connection ends', async () => {
+  test('do not keep the process busy when a client pipelines thousands: the connection is closed', async () => {
     const before = await served('unmatched');
     await sendRaw(gateway.port, get.repeat(3_000)).catch(() => '');
     expect((await served('unmatched')) - before).toBeLessThanOrEqual(50);
@@ -56,11 +56,11 @@ describe('a chunked body', () => {
   const send = (body: string) =>
     sendRaw(gateway.port, `${head('/v1/agents', slow, 'Transfer-Encoding: chunked\r\nConnection: close')}${body}`).catch(() => '');
 
-  test('is refused in too many pieces, before a megabyte of single bytes takes 250 of memory', async () => {
+  test('is refused in too many chunks, before one megabyte of single bytes uses 250 MB of memory', async () => {
     expect(await send(chunked(`{"name":"${'x'.repeat(900_000)}"}`, 1))).toMatch(/^HTTP\/1.1 400 .*at most 4000 chunks/s);
   });
 
-  test('is read in pieces of any usual size', async () => {
+  test('is read in chunks of any usual size', async () => {
     const answer = await send(chunked(`{"name":"${'x'.repeat(60_000)}"}`, 20));
     expect(answer).toMatch(/^HTTP\/1.1 400 .*must have 1 to 100 characters/s);
   });
@@ -69,14 +69,14 @@ describe('a chunked body', () => {
 describe('bodies that are sent slowly', () => {
   const bodies = 64;
 
-  test('hold a limited amount of memory of one organization, and nothing of another', async () => {
-    const held: Socket[] = [];
+  test('use a limited amount of memory for one organization, and do not affect another', async () => {
+    const open: Socket[] = [];
     for (let index = 0; index < bodies; index += 1) {
       const socket = connect(gateway.port, '127.0.0.1');
       socket.on('error', () => undefined);
       await once(socket, 'connect');
       socket.write(`${head('/v1/agents', slow, 'Transfer-Encoding: chunked')}5\r\n{"a":\r\n`);
-      held.push(socket);
+      open.push(socket);
     }
     const create = (token: string) => ask(gateway.url, '/v1/users', { method: 'POST', token, json: { name: '' } });
     await until(async () => (await create(slow)).status === 429);
@@ -84,7 +84,7 @@ describe('bodies that are sent slowly', () => {
     expectError(refused, 429, 'rate_limited');
     expect(refused.headers.get('retry-after')).toBe('1');
     expectError(await create(other), 400, 'invalid_request');
-    for (const socket of held) socket.destroy();
+    for (const socket of open) socket.destroy();
     await until(async () => (await create(slow)).status === 400);
   });
 });

@@ -42,14 +42,14 @@ type News =
   | { kind: 'ended'; message: ReturnType<typeof answerMessage> };
 
 async function begin(headers: Record<string, string> = {}, more: Parameters<typeof started>[1] = {}): Promise<Streamed> {
-  const asked = Promise.withResolvers<StartItem>();
+  const accepted = Promise.withResolvers<StartItem>();
   peer.agents.start = (item) => {
-    asked.resolve(item);
+    accepted.resolve(item);
     return started(more.attached ? 'msg_first' : item.answerId, more);
   };
   peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
   const reader = await stream(`${gateway.url}${path}`, token, message, headers);
-  const item = await asked.promise;
+  const item = await accepted.promise;
   return { item, reader, send: (...news) => replies.send(item.replyChannel, ...news.map((one) => ({ ...one, id: item.answerId }))) };
 }
 
@@ -61,7 +61,7 @@ const waitedFor = async () => {
 const kinds = ({ events }: EventStream) => events.map(({ event }) => event);
 
 describe('a streamed answer', () => {
-  test('comes as it is made, in order, and ends with the whole message', async () => {
+  test('arrives in pieces and in order, and ends with the whole message', async () => {
     const { item, reader, send } = await begin();
     expect(item.stream).toBe(true);
     expect([reader.status, reader.headers['content-type'], reader.headers['x-accel-buffering']]).toEqual([200, 'text/event-stream', 'no']);
@@ -87,7 +87,7 @@ describe('a streamed answer', () => {
     await until(async () => (await waitedFor()) === 0);
   });
 
-  test('begins again with another attempt, and drops the rest of the one before', async () => {
+  test('restarts with a new attempt, and drops the rest of the previous one', async () => {
     const { item, reader, send } = await begin();
     send({ kind: 'started', attempt: 1 }, { kind: 'delta', attempt: 1, text: 'old' });
     send({ kind: 'started', attempt: 2 }, { kind: 'delta', attempt: 1, text: ' older' }, { kind: 'delta', attempt: 2, text: 'new' });
@@ -101,7 +101,7 @@ describe('a streamed answer', () => {
     ]);
   });
 
-  test('says why there is none', async () => {
+  test('ends with the reason of a failure', async () => {
     const { item, reader, send } = await begin({ 'x-request-id': 'req-7' });
     send({ kind: 'started', attempt: 1 });
     send({ kind: 'ended', message: answerMessage(item.answerId, { status: 'failed', failure: { code: 'provider_error', message: '' } }) });
@@ -119,7 +119,7 @@ describe('a streamed answer', () => {
     });
   });
 
-  test('outlasts the time that others wait', async () => {
+  test('lasts longer than the wait limit of other requests', async () => {
     const { item, reader, send } = await begin();
     await new Promise((resolve) => setTimeout(resolve, 1_600));
     send({ kind: 'ended', message: answerMessage(item.answerId) });
@@ -127,7 +127,7 @@ describe('a streamed answer', () => {
     expect(kinds(reader)).toEqual(['started', 'completed']);
   });
 
-  test('ends soon after its deadline, whatever becomes of it', async () => {
+  test('ends soon after the deadline of the answer', async () => {
     const { item, reader } = await begin({}, { deadlineMs: Date.now() - 9_000 });
     await reader.ended;
     expect(reader.events).toEqual([
@@ -135,7 +135,7 @@ describe('a streamed answer', () => {
     ]);
   });
 
-  test('is whole although every reply was lost', async () => {
+  test('has the whole answer although every reply was lost', async () => {
     const { item, reader } = await begin();
     peer.agents.read = (answerId) => ({ message: answerMessage(answerId), attempt: 1 });
     await reader.ended;
@@ -143,7 +143,7 @@ describe('a streamed answer', () => {
     expect(reader.events[1]?.data.id).toBe(item.answerId);
   });
 
-  test('that has ended before is there at once for who attaches to it', async () => {
+  test('of an answer that has ended is sent at once to a repeat', async () => {
     const asking = begin({ 'idempotency-key': 'k' }, { attached: true });
     const { reader } = await asking;
     peer.agents.read = (answerId) => ({ message: answerMessage(answerId), attempt: 2 });
@@ -155,7 +155,7 @@ describe('a streamed answer', () => {
     ]);
   });
 
-  test('is left to run by a reader who goes', async () => {
+  test('leaves the answer running when its reader disconnects', async () => {
     const { reader, send } = await begin();
     send({ kind: 'started', attempt: 1 });
     await reader.until(1);
@@ -167,11 +167,11 @@ describe('a streamed answer', () => {
   });
 });
 
-describe('what is wrong before the stream begins', () => {
+describe('an error before the stream begins', () => {
   const accept = { accept: 'text/event-stream' };
   const post = (json: object, headers: Record<string, string> = accept) => ask(gateway.url, path, { method: 'POST', token, json, headers });
 
-  test('is told as everywhere', async () => {
+  test('has the usual form', async () => {
     expectError(await post({ message: '' }), 400, 'invalid_request');
     peer.agents.start = () => ({ refusal: { code: 'agent_not_active' } });
     expectError(await post(message), 409, 'agent_not_active');
@@ -180,7 +180,7 @@ describe('what is wrong before the stream begins', () => {
     expectError(await ask(gateway.url, path, { method: 'POST', json: message, headers: accept }), 401, 'missing_token');
   });
 
-  test('who would rather not wait gets no stream', async () => {
+  test('a request with respond-async gets no stream', async () => {
     const { status, body } = await post(message, { ...accept, prefer: 'respond-async' });
     expect([status, body.data.status]).toEqual([202, 'queued']);
   });

@@ -37,7 +37,7 @@ function sample(route: Route) {
 
 describe('every route', () => {
   test.each(everyRoute.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '%s answers its examples as its schema says',
+    '%s returns what its schema describes for its examples',
     async (_name, route) => {
       const { path, ...request } = sample(route);
       const answer = await ask(gateway.url, path, request);
@@ -53,7 +53,7 @@ describe('every route', () => {
     },
   );
 
-  test('has examples for all that it requires, and names that are its own', () => {
+  test('has an example for each required field, and a unique operation id and name', () => {
     for (const { body, params } of everyRoute) {
       for (const schema of [body, params]) if (schema) expect(schema.safeParse(exampleOf(schema)).error).toBeUndefined();
     }
@@ -61,15 +61,15 @@ describe('every route', () => {
   });
 });
 
-test('signing keys may be kept for a minute, which is less than a new one is published before its use', async () => {
+test('signing keys may be cached for a minute, which is less than the time between publication and use of a new key', async () => {
   expect((await ask(gateway.url, '/.well-known/jwks.json')).headers.get('cache-control')).toBe('public, max-age=60');
 });
 
 describe('requests that can be repeated', () => {
-  test('carry their key to the service, and the answer says when it was kept', async () => {
-    const seen: unknown[] = [];
+  test('pass their key to the service, and a stored answer is marked as replayed', async () => {
+    const received: unknown[] = [];
     peer.script.createUser = async (_request, call) => {
-      seen.push(call.requestedOnce?.scope);
+      received.push(call.requestedOnce?.scope);
       call.replayed = call.requestedOnce !== undefined;
       return {
         user: {
@@ -86,13 +86,13 @@ describe('requests that can be repeated', () => {
     const keyed = await ask(gateway.url, '/v1/users', { method: 'POST', token, json, headers: { 'idempotency-key': 'once' } });
     const plain = await ask(gateway.url, '/v1/users', { method: 'POST', token, json });
     expect([keyed.headers.get('idempotent-replayed'), plain.headers.get('idempotent-replayed')]).toEqual(['true', null]);
-    expect(seen).toEqual(['org_a live key_a POST /v1/users once', undefined]);
+    expect(received).toEqual(['org_a live key_a POST /v1/users once', undefined]);
     const bad = await ask(gateway.url, '/v1/users', { method: 'POST', token, json, headers: { 'idempotency-key': 'x'.repeat(256) } });
     expect([bad.status, bad.body.error.param]).toEqual([400, 'Idempotency-Key']);
   });
 });
 
-test('a reader that goes away ends the work, a writer does not', async () => {
+test('a caller of a GET that disconnects cancels the work, a caller of a write does not', async () => {
   const arrived = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<void>();
   peer.script.getUser = async (_request, call) => {
@@ -108,11 +108,11 @@ test('a reader that goes away ends the work, a writer does not', async () => {
   await expect(reading).rejects.toThrow();
   await ended.promise;
 
-  const asked = Promise.withResolvers<void>();
+  const called = Promise.withResolvers<void>();
   const finished = Promise.withResolvers<boolean>();
   const leave = new AbortController();
   peer.script.updateUser = async (_request, call) => {
-    asked.resolve();
+    called.resolve();
     while (!left) await new Promise(setImmediate);
     finished.resolve(call.signal.aborted);
     return {};
@@ -124,7 +124,7 @@ test('a reader that goes away ends the work, a writer does not', async () => {
     body: '{}',
     signal: leave.signal,
   });
-  await asked.promise;
+  await called.promise;
   leave.abort();
   await expect(writing).rejects.toThrow();
   await ask(gateway.url, '/livez');
@@ -145,7 +145,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('refers only to what it holds', async () => {
+  test('has no dangling references', async () => {
     const { body, text } = await ask(gateway.url, '/openapi.json');
     const references = [...text.matchAll(/"\$ref":"#\/(.+?)"/g)].map(([, path]) => path as string);
     expect(references.length).toBeGreaterThan(50);
@@ -154,7 +154,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the reference page', () => {
-  test('loads nothing from outside', async () => {
+  test('loads nothing from other hosts', async () => {
     const page = await ask(gateway.url, '/docs');
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const policy = page.headers.get('content-security-policy') ?? '';
@@ -172,7 +172,7 @@ describe('the reference page', () => {
   });
 });
 
-test('when the gateway stops, requests under way are finished and connections end', async () => {
+test('a gateway that stops finishes running requests and closes connections', async () => {
   const own = await startGateway(peer, (await testRedis()).url);
   const arrived = Promise.withResolvers<void>();
   const go = Promise.withResolvers<void>();

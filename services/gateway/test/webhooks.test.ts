@@ -32,7 +32,7 @@ const call = (method: string, path: string, json?: unknown) =>
 
 const at = '2026-01-31T10:00:00.000Z';
 const required = { url: 'https://hooks.example.com/x', events: ['agent.created'] };
-const shown = {
+const webhookBody = {
   id: 'whk_1',
   url: 'https://hooks.example.com/agent-service',
   events: ['credits.depleted'],
@@ -46,7 +46,7 @@ const shown = {
 };
 
 describe('a webhook', () => {
-  test('is created with the stated fields, and its secret is shown', async () => {
+  test('is created with the documented fields, and returns its secret', async () => {
     const { status, body } = await call('POST', '/v1/webhooks', required);
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -58,13 +58,13 @@ describe('a webhook', () => {
 
   test('is listed and changed without its secret', async () => {
     const listed = await call('GET', '/v1/webhooks');
-    expect([listed.status, listed.body.data, listed.body.meta]).toEqual([200, [shown], expect.objectContaining({ total: 1 })]);
+    expect([listed.status, listed.body.data, listed.body.meta]).toEqual([200, [webhookBody], expect.objectContaining({ total: 1 })]);
     const changed = await call('PATCH', '/v1/webhooks/whk_1', { active: false, description: null });
-    expect([changed.status, changed.body]).toEqual([200, { data: { ...shown, active: false, description: '' } }]);
+    expect([changed.status, changed.body]).toEqual([200, { data: { ...webhookBody, active: false, description: '' } }]);
     expect(`${listed.text}${changed.text}`).not.toContain('whsec_');
   });
 
-  test('is deleted, given a new secret, and tried', async () => {
+  test('is deleted, gets a new secret, and is tested', async () => {
     expect(await call('DELETE', '/v1/webhooks/whk_1')).toMatchObject({ status: 204, text: '' });
     expect((await call('POST', '/v1/webhooks/whk_1/rotate-secret', {})).body).toEqual({
       data: { id: 'whk_1', secret: expect.stringMatching(/^whsec_/), previous_secret_until: at },
@@ -72,7 +72,7 @@ describe('a webhook', () => {
     expect((await call('POST', '/v1/webhooks/whk_1/test')).body.data).toMatchObject({ event_type: 'webhook.test', status: 'pending' });
   });
 
-  test('shows its deliveries and repeats one', async () => {
+  test('lists its deliveries and repeats one', async () => {
     const { body } = await call('GET', '/v1/webhooks/whk_1/deliveries');
     expect(body.data).toEqual([
       {
@@ -136,19 +136,19 @@ const sampleOf = (route: (typeof webhookRoutes)[number], id = 'whk_1') => ({
 });
 
 describe.each(webhookRoutes.map((route) => [`${route.method} ${route.path}`, route] as const))('%s', (_title, route) => {
-  test('is for tokens of its scope', async () => {
+  test('requires its scope', async () => {
     const { path, request } = sampleOf(route);
     expectError(await ask(gateway.url, path, request), 401, 'missing_token');
     expectError(await ask(gateway.url, path, { ...request, token: unscoped }), 403, 'insufficient_scope');
   });
 
-  test('knows its own webhooks only', async () => {
+  test('finds webhooks of its own tenant only', async () => {
     if (!route.params) return;
     const { path, request } = sampleOf(route, unknownWebhook);
     expectError(await ask(gateway.url, path, { ...request, token }), 404, 'not_found');
   });
 
-  test('is an unknown path where webhooks are off, and no operation of the document', async () => {
+  test('is an unknown path and not in the document where webhooks are off', async () => {
     const { path, request } = sampleOf(route);
     const { body: unmatched } = await ask(without.url, '/v1/nothing');
     for (const credential of [{ token }, {}]) {
@@ -161,6 +161,6 @@ describe.each(webhookRoutes.map((route) => [`${route.method} ${route.path}`, rou
   });
 });
 
-test('a gateway that is to offer webhooks is told where they are', async () => {
+test('a gateway with webhooks requires the address of the webhooks service', async () => {
   await expect(startGateway(peer, (await testRedis()).url, { WEBHOOKS_ADDRESS: '' })).rejects.toThrow('WEBHOOKS_ADDRESS');
 });

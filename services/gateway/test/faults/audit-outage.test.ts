@@ -31,7 +31,7 @@ interface Entry {
   id: string;
   action: string;
   target: { id: string };
-  changes: Record<string, { truncated: boolean; items: number; bytes: number; shown: string[] }>;
+  changes: Record<string, object>;
 }
 
 async function entriesOf(key: string, action: string): Promise<Entry[]> {
@@ -46,7 +46,7 @@ async function admin<Result>(...words: string[]): Promise<Result> {
   return JSON.parse((await promisify(execFile)(process.execPath, [main, ...words, '--json'], { env })).stdout) as Result;
 }
 
-/** As the agents of earlier versions wrote them: whole, and one that is too large to store. */
+/** Writes outbox messages of earlier versions: large ones, and one that identity refuses. */
 async function leaveOldEntries(organizationId: string): Promise<void> {
   const changes = JSON.stringify({ 'data_scope.tables': tables });
   const insert = `insert into agents.outbox (id, topic, payload)
@@ -56,14 +56,14 @@ async function leaveOldEntries(organizationId: string): Promise<void> {
   await database.query(insert, ['-poison', JSON.stringify({ createdAt: 'never' }), organizationId, 1]);
 }
 
-test('25 agents with wide scopes made while identity is away: afterwards every entry arrives, and what is refused alone is set aside', async () => {
+test('25 agents with wide scopes are created while identity is unavailable: every entry arrives afterwards, and a refused message becomes a dead letter', async () => {
   const operator = clientOf(system, 'identity', 'operator');
-  const made = await operator.createOrganization({ name: 'Wide' });
+  const organization = await operator.createOrganization({ name: 'Wide' });
   operator.close();
   const caller: Principal = {
-    organizationId: made.organizationId,
+    organizationId: organization.organizationId,
     environment: 'live',
-    userId: made.userId,
+    userId: organization.userId,
     credentialId: 'key_a',
     scopes: ['agents:write'],
     admin: true,
@@ -78,14 +78,14 @@ test('25 agents with wide scopes made while identity is away: afterwards every e
     ids.push(agent?.id ?? '');
   }
   agents.close();
-  await leaveOldEntries(made.organizationId);
+  await leaveOldEntries(organization.organizationId);
   signal('identity', 'SIGCONT');
 
-  await until('every entry', async () => (await entriesOf(made.liveApiKey, 'agent.imported')).length === agentsMade, 60_000);
-  const created = await entriesOf(made.liveApiKey, 'agent.created');
+  await until('every entry', async () => (await entriesOf(organization.liveApiKey, 'agent.imported')).length === agentsMade, 60_000);
+  const created = await entriesOf(organization.liveApiKey, 'agent.created');
   expect(created.map(({ target }) => target.id).sort()).toEqual(ids.sort());
   const cut = { truncated: true, items: 195, bytes: JSON.stringify(tables).length, shown: tables.slice(0, 4) };
-  for (const entry of [...created, ...(await entriesOf(made.liveApiKey, 'agent.imported'))])
+  for (const entry of [...created, ...(await entriesOf(organization.liveApiKey, 'agent.imported'))])
     expect(entry.changes['data_scope.tables']).toMatchObject({ ...cut, shown: expect.arrayContaining(cut.shown) });
 
   type Listed = { dead_letters: { service: string; id: string; reason: string; organization_id: string }[] };
@@ -103,16 +103,19 @@ test('25 agents with wide scopes made while identity is away: afterwards every e
     {
       service: 'agents',
       topic: 'audit',
-      organization_id: made.organizationId,
+      organization_id: organization.organizationId,
       reason: 'invalid_request: created_at must be a time.',
       attempts: 4,
     },
   ]);
   expect(await admin('outbox', 'retry', '--service', 'agents', '--id', letter?.id ?? '')).toEqual({ service: 'agents', retried: 1 });
-  expect(await admin('audit', 'verify', '--organization', made.organizationId)).toMatchObject({ faults: [], append_only_role: true });
+  expect(await admin('audit', 'verify', '--organization', organization.organizationId)).toMatchObject({
+    faults: [],
+    append_only_role: true,
+  });
 }, 180_000);
 
-test('anchors that were exported find a log that was cut and signed head and all put back', async () => {
+test('exported anchors detect a log that was truncated and given its earlier signed head', async () => {
   const operator = clientOf(system, 'identity', 'operator');
   const { organizationId } = await operator.createOrganization({ name: 'Anchored' });
   operator.close();

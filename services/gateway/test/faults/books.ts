@@ -8,22 +8,22 @@ import { type FaultyWorld, markerOf } from './world.ts';
 export interface Findings {
   sent: number;
   completed: number;
-  /** Senders that never learned an outcome, or learned a wrong one. */
+  /** Messages whose sender received no outcome or a wrong one. */
   unknown: string[];
-  /** Messages that are there more often than once, or whose conversation holds more than one answer. */
+  /** Messages that are stored more than once, or whose conversation has more than one answer. */
   answeredTwice: string[];
   /** Completed answers without exactly one usage record and one settled hold. */
   wronglyCharged: string[];
   ledgerFaults: string[];
-  /** Work that is left although nothing is under way. */
+  /** Unfinished work after the wait for its end. */
   leftOver: Record<string, number>;
-  /** Questions that the model was asked more often than once. */
+  /** Messages that the model received more than once. */
   computedAgain: number;
 }
 
 const limitMs = 60_000;
 
-/** Waits until nothing is under way any more: at most a minute after the fault, as is promised. */
+/** Waits until no work is left, at most a minute after the fault, which is the promised limit. */
 export async function untilQuiet(world: FaultyWorld): Promise<Record<string, number>> {
   const end = performance.now() + limitMs;
   for (;;) {
@@ -51,7 +51,7 @@ interface Row {
   records: number;
 }
 
-/** Everything that must be so whatever has happened. */
+/** Everything that must hold after any fault. */
 export async function audit(world: FaultyWorld, sent: readonly Sent[]): Promise<Findings> {
   const left = await untilQuiet(world);
   const rows = await withDatabase(world.databaseUrl, recordsOf);
@@ -68,13 +68,13 @@ export async function audit(world: FaultyWorld, sent: readonly Sent[]): Promise<
     wronglyCharged: known.filter(({ completed, records }) => completed !== records).map(say),
     ledgerFaults: faults.map((fault) => JSON.stringify(fault)),
     leftOver: left,
-    computedAgain: sent.filter(({ marker }) => (world.asked.get(marker) ?? 0) > 1).length,
+    computedAgain: sent.filter(({ marker }) => (world.modelRequests.get(marker) ?? 0) > 1).length,
   };
 }
 
 const say = (row: Row) => JSON.stringify(row);
 
-/** The records of each question. Every one began a conversation of its own. */
+/** The records of each message. Each message began its own conversation. */
 async function recordsOf(client: Client): Promise<Row[]> {
   const { rows } = await client.query<{ text: string; questions: string; answers: string; completed: string; records: string }>(
     `select q.content as text, count(distinct q.id) as questions, count(distinct a.id) as answers,

@@ -54,17 +54,17 @@ async function faultsOf(names: readonly string[]): Promise<string[][]> {
   return await Promise.all(reports);
 }
 
-/** The process ends in order, and its next run has the wrong clock from its first instruction. */
+/** Restarts the process; its next run has the wrong clock from its first instruction. */
 async function restartWith(name: string, aheadMs: number): Promise<void> {
   shift(name, aheadMs);
   const process = world.system.processes.get(name);
   const before = process?.pid;
   process?.kill('SIGTERM');
   await until(`${name} runs again`, async () => ![undefined, before].includes(process?.pid));
-  await until(`${name} says what is wrong`, async () => (await faultsOf([name]).catch(() => []))[0]?.join() === 'clock');
+  await until(`${name} reports its clock`, async () => (await faultsOf([name]).catch(() => []))[0]?.join() === 'clock');
 }
 
-/** The traces of a wrong clock: times that are not those of this test, and months other than this one. */
+/** The numbers of stored times outside of this test, and of months in the ledger. */
 const traces = (url: string) =>
   withDatabase(url, async (client) => {
     const wrong = (column: string) => `${column} > now() + interval '2 seconds' or ${column} < $1`;
@@ -104,7 +104,7 @@ test.each([
   'a replica of each service whose clock is set $what ahead does no harm',
   async ({ what, aheadMs, isReady }) => {
     const marker = (index: number) => `q-${1_000 + skewed.length + Math.abs(aheadMs % 997)}-${index}${aheadMs < 0 ? '1' : '0'}`;
-    // A gateway that is not ready gets no requests from outside, and those that it gets nevertheless are answered.
+    // A gateway that is not ready gets no requests from outside, but it answers those that it receives.
     const load = steadyLoad(perSecond, (index) => ask(world.gateways[index % 2] as string, marker(index)));
     await pause(1_000);
     for (const name of skewed) {
@@ -122,7 +122,7 @@ test.each([
     await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
     const { failures } = summarize(await load.stop());
     expect(failures).toEqual([]);
-    expect([...world.asked.values()].filter((times) => times > 1)).toEqual([]);
+    expect([...world.modelRequests.values()].filter((times) => times > 1)).toEqual([]);
     expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
     expect((await world.credits.verifyLedger({})).faults).toEqual([]);
     expect(await traces(world.databaseUrl)).toEqual({ messages: 0, unanswered: 0, usage: 0, months: 1, audit: 0 });
@@ -131,7 +131,7 @@ test.each([
 );
 
 test('a replica of each service that starts with a clock 40 days ahead does no harm', async () => {
-  // Only the gateway that stays gets requests: the other refuses connections while it is gone.
+  // Requests go to the first gateway: the second one restarts.
   const load = steadyLoad(perSecond, (index) => ask(world.gateways[0] as string, `q-9000-${index}`));
   await Promise.all(skewed.map((name) => restartWith(name, 40 * day)));
   expect(await faultsOf(skewed)).toEqual(skewed.map(() => ['clock']));

@@ -3,7 +3,7 @@ import { audit } from './books.ts';
 import type { Load } from './load.ts';
 import type { FaultyWorld } from './world.ts';
 
-/** Every message has been answered and paid for once, and nothing is left over. How many the model was asked for more often than once. */
+/** Expects that every message was answered and charged once and that no work is left. Returns how many messages the model received more than once. */
 export async function expectNothingLost(world: FaultyWorld, load: Load): Promise<number> {
   const { computedAgain, completed, ...findings } = await audit(world, load.sent);
   expect(completed).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import { expectNothingLost } from './expectations.ts';
 import { type Load, startLoad } from './load.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
-/** FAULTS=long: the full times of what is promised, each process by itself, more rounds and more callers. */
+/** FAULTS=long: the promised times in full, each process separately, more rounds and more callers. */
 const long = process.env['FAULTS'] === 'long';
 const random = randomOf(runSeed('faults'));
 const rounds = long ? 8 : 1;
@@ -20,12 +20,12 @@ beforeAll(async () => {
 afterAll(async () => await world?.stop(), 60_000);
 
 const processNamed = (name: string) => {
-  const found = world.system.processes.get(name);
-  if (!found) throw new Error(`there is no process ${name}`);
-  return found;
+  const managed = world.system.processes.get(name);
+  if (!managed) throw new Error(`there is no process ${name}`);
+  return managed;
 };
 
-/** Loads the system, lets the fault happen, and accounts for every message. */
+/** Sends messages before, during and after the fault, and waits for all their outcomes. */
 async function underLoad(fault: (load: Load) => Promise<void>): Promise<Load> {
   const load = startLoad(world, callers);
   await pause(500 + random.below(500));
@@ -60,7 +60,7 @@ describe('kill -9 at random points under load', () => {
 describe('Redis', () => {
   const stoppedMs = long ? 30_000 : 6_000;
 
-  test(`is away for ${stoppedMs / 1000} s, and then flushed again and again`, async () => {
+  test(`is stopped for ${stoppedMs / 1000} s, and then flushed several times`, async () => {
     const redis = new Redis(world.system.endpoints['redis'] ?? '', { lazyConnect: true });
     const load = await underLoad(async () => {
       await processNamed('redis').stop();
@@ -78,7 +78,7 @@ describe('Redis', () => {
 });
 
 describe('PostgreSQL', () => {
-  test('is restarted, and then crashes and is started again by its supervisor', async () => {
+  test('is restarted, and then crashes and is restarted by its supervisor', async () => {
     const load = await underLoad(async () => {
       await processNamed('postgres').stop();
       await pause(random.below(2_000));
@@ -94,7 +94,7 @@ describe('PostgreSQL', () => {
 describe('a worker', () => {
   const frozenMs = long ? 45_000 : 20_000;
 
-  test('that is asked to stop gives back its answers, so that no lease has to expire', async () => {
+  test('that is stopped returns its answers, so that no lease has to expire', async () => {
     const before = await leasesLost();
     const load = await underLoad(async () => {
       processNamed('answer-worker').kill('SIGTERM');
@@ -104,7 +104,7 @@ describe('a worker', () => {
     expect(await leasesLost()).toBe(before);
   }, 200_000);
 
-  test(`that is frozen for ${frozenMs / 1000} s and woken is not believed, while another is killed`, async () => {
+  test(`that is frozen for ${frozenMs / 1000} s has lost its leases when it continues, and a second worker is killed in that time`, async () => {
     for (let round = 0; round < rounds; round += 1) {
       const load = await underLoad(async () => {
         processNamed('answer-worker').kill('SIGSTOP');

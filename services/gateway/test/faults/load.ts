@@ -7,23 +7,23 @@ import type { FaultyWorld } from './world.ts';
 export interface Sent {
   readonly marker: string;
   readonly beganAt: number;
-  /** From the first answer that named them: the service has said that it will answer. */
+  /** From the first response that has an id: the message was accepted. */
   messageId: string;
   endedAt: number;
-  /** How it ended for the sender: 200, or the code of the failure. */
+  /** 200, or the code of the failure. */
   outcome: string;
 }
 
 export interface Load {
   readonly sent: readonly Sent[];
-  /** No new messages; resolves when every one that was sent has its outcome. */
+  /** Sends no more messages; resolves when every one that was sent has its outcome. */
   stop(): Promise<void>;
 }
 
 const patienceMs = 90_000;
 let runs = 0;
 
-/** Callers that each send a message, and send it again under the same Idempotency-Key until they know its outcome. */
+/** Starts callers that each send a message and repeat it under the same Idempotency-Key until its outcome is known. */
 export function startLoad(world: FaultyWorld, callers: number): Load {
   const run = ++runs;
   const sent: Sent[] = [];
@@ -60,7 +60,7 @@ async function untilKnown(world: FaultyWorld, one: Sent): Promise<void> {
   one.outcome = 'none';
 }
 
-/** No answer is what a killed gateway leaves. */
+/** Undefined where the gateway was killed before it answered. */
 async function attemptOnce(world: FaultyWorld, gateway: string, marker: string, key: string): Promise<ReceivedResponse | undefined> {
   const path = `/v1/agents/${world.agentId}/messages`;
   const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json', 'idempotency-key': key };
@@ -71,7 +71,7 @@ async function attemptOnce(world: FaultyWorld, gateway: string, marker: string, 
   }
 }
 
-/** Failures of the service are met by asking again; everything else is an outcome. */
+/** False for errors after which a caller repeats the message. */
 function isOutcome(one: Sent, answer: ReceivedResponse): boolean {
   if (answer.status === 200) {
     const { data } = answer.json<{ data: { id: string; content: string; status: string } }>();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 import { type Organization, startWorld, type World } from '../system/world.ts';
 
-/** FAULTS=long: 10 s of every fault, and the figure that is promised, 300 ms above calm, on a machine of its own. */
+/** FAULTS=long: 10 s of every fault, and the promised latency, 300 ms above calm, on a machine without other load. */
 const long = process.env['FAULTS'] === 'long';
 const faultMs = long ? 10_000 : 3_000;
 const everyMs = 1_000 / 15;
@@ -75,7 +75,7 @@ async function untilQuiet(): Promise<void> {
   await client.end();
 }
 
-/** One tenant meets the fault for some seconds while both send; what the other tenant, and then the faulty one, got. */
+/** Both tenants send while one of them has the fault. Returns the outcomes of both. */
 async function during(fault: (client: Client) => Promise<() => Promise<unknown>>): Promise<{ faulty: Sent[]; healthy: Sent[] }> {
   const client = await database();
   const repair = await fault(client);
@@ -93,7 +93,7 @@ const locking = (statement: string) => async (client: Client) => {
   return () => client.query('rollback');
 };
 
-/** Runs PL/pgSQL for each row of the first organization that is written to a table. */
+/** Runs PL/pgSQL for each row that the first organization writes to a table. */
 const triggering = (table: string, when: string, body: string) => async (client: Client) => {
   await client.query(
     `create function ${table}_fault() returns trigger language plpgsql as $$ begin
@@ -115,20 +115,20 @@ const faults: Record<string, (client: Client) => Promise<() => Promise<unknown>>
 };
 
 test.each(Object.entries(faults))(
-  'another tenant is served as before while of one tenant %s',
+  'a tenant is served as before while of a different tenant %s',
   async (_name, fault) => {
     const { healthy, faulty } = await during(fault);
     const figures = [0.5, 0.95, 0.99].map((of) => `${Math.round(quantile(calm, of))} -> ${Math.round(quantile(healthy, of))}`);
     process.stderr.write(`${_name}: p50, p95, p99 of ${healthy.length} in ms, calm -> fault: ${figures.join(', ')}\n`);
     expect(healthy.filter(({ status }) => status !== 200)).toEqual([]);
     if (long) expect(quantile(healthy, 0.99)).toBeLessThan(quantile(calm, 0.99) + addedMs);
-    // The tenant at fault gets its answer or is told to come back.
+    // The tenant with the fault gets an answer or a 503.
     expect(new Set(faulty.map(({ status }) => status)).difference(new Set([200, 503]))).toEqual(new Set());
   },
   60_000,
 );
 
-test('all of it was charged once', async () => {
+test('the ledger is consistent afterwards', async () => {
   const { endpoints, secrets } = world.system;
   const credits = createClient('credits', {
     address: endpoints['credits'] ?? '',

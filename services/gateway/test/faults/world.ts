@@ -11,12 +11,12 @@ import {
   withoutRateLimits,
 } from '@agent-service/testkit';
 
-/** A system with a database and a Redis of its own, whose every process may be killed, and the model that it asks. */
+/** A system with a database and a Redis of its own, in which a test may kill every process, and its scripted model. */
 export interface FaultyWorld {
   readonly system: LocalSystem;
   readonly model: ScriptedModel;
-  /** How often the model was asked each question. */
-  readonly asked: ReadonlyMap<string, number>;
+  /** The number of requests that the model received for each message. */
+  readonly modelRequests: ReadonlyMap<string, number>;
   readonly key: string;
   readonly organizationId: string;
   readonly agentId: string;
@@ -31,7 +31,7 @@ const issued = 100_000_000;
 const monthlyLimit = 50_000_000;
 
 const question = ({ messages }: ChatRequest) => String(messages.findLast(({ role }) => role === 'user')?.content ?? '');
-/** The marker of a question, wherever the worker put its text. */
+/** The marker of a message, anywhere in a text. */
 export const markerOf = (text: string) => /q-\d+-\d+/.exec(text)?.[0] ?? '';
 
 export interface FaultyOptions {
@@ -40,10 +40,10 @@ export interface FaultyOptions {
 }
 
 export async function startFaultyWorld({ modelMs, settings = {} }: FaultyOptions): Promise<FaultyWorld> {
-  const asked = new Map<string, number>();
+  const modelRequests = new Map<string, number>();
   const model = await scriptedModel((request) => {
     const marker = markerOf(question(request));
-    asked.set(marker, (asked.get(marker) ?? 0) + 1);
+    modelRequests.set(marker, (modelRequests.get(marker) ?? 0) + 1);
     return { kind: 'text', text: `Answer to ${marker}.`, delayMs: modelMs };
   });
   const system = await testSystemWithServers(
@@ -53,24 +53,24 @@ export async function startFaultyWorld({ modelMs, settings = {} }: FaultyOptions
   const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
   const identity = createClient('identity', { ...options, address: system.endpoints['identity'] ?? '' });
   const credits = createClient('credits', { ...options, address: system.endpoints['credits'] ?? '' });
-  const made = await identity.createOrganization({ name: 'Faults' });
+  const tenant = await identity.createOrganization({ name: 'Faults' });
   identity.close();
-  await credits.grant({ tenant: { organizationId: made.organizationId, environment: 'live' }, grantId: 'faults', amount: issued });
-  const headers = { authorization: `Bearer ${made.liveApiKey}`, 'content-type': 'application/json' };
+  await credits.grant({ tenant: { organizationId: tenant.organizationId, environment: 'live' }, grantId: 'faults', amount: issued });
+  const headers = { authorization: `Bearer ${tenant.liveApiKey}`, 'content-type': 'application/json' };
   const call = async <Data>(method: string, path: string, body: object) => {
     const answer = await send(system.url, { method, path, headers, body: JSON.stringify(body) });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer.json<{ data: Data }>().data;
   };
-  await call('PUT', `/v1/credits/users/${made.userId}/allocation`, { monthly_limit: monthlyLimit });
+  await call('PUT', `/v1/credits/users/${tenant.userId}/allocation`, { monthly_limit: monthlyLimit });
   const agent = await call<{ id: string }>('POST', '/v1/agents', { name: 'Faults', system_prompt: 'Answer.', data_scope: { tables: [] } });
   await call('PATCH', `/v1/agents/${agent.id}`, { status: 'active' });
   return {
     system,
     model,
-    asked,
-    key: made.liveApiKey,
-    organizationId: made.organizationId,
+    modelRequests,
+    key: tenant.liveApiKey,
+    organizationId: tenant.organizationId,
     agentId: agent.id,
     credits,
     databaseUrl: system.endpoints['postgres'] ?? '',

@@ -35,7 +35,7 @@ export const agent = {
 
 const conversation = { id: 'conv_1', agentId: 'agt_1', messageCount: 2, totalCredits: 2, createdAt: at, lastMessageAt: at };
 
-/** A message of an answer, completed unless said otherwise. */
+/** A message of an answer, completed by default. */
 export const answerMessage = (id: string, more: Partial<AnswerMessage> = {}): AnswerMessage => ({
   id,
   conversationId: 'conv_1',
@@ -54,7 +54,7 @@ export const answerMessage = (id: string, more: Partial<AnswerMessage> = {}): An
 
 export const pending = (id: string, status = 'running') => answerMessage(id, { status, content: '', creditsConsumed: 0 });
 
-/** How the peer answers; assign to change it. */
+/** The handlers of the peer; assign to replace one. */
 export interface AgentsScript {
   createAgent: RpcOf<'agents', 'createAgent'>['handle'];
   getAgent: RpcOf<'agents', 'getAgent'>['handle'];
@@ -67,11 +67,11 @@ export interface AgentsScript {
   cancelAnswer: RpcOf<'agents', 'cancelAnswer'>['handle'];
   /** The outcome of one message. */
   start: (item: StartItem) => StartResult | Promise<StartResult>;
-  /** How one answer stands. */
+  /** The state of one answer. */
   read: (answerId: string) => AnswerState | Promise<AnswerState>;
 }
 
-/** An answer of this id that was accepted. */
+/** The result of a message that was accepted under this id. */
 export const started = (answerId: string, more: { attached?: boolean; deadlineMs?: number } = {}): StartResult => ({
   started: {
     answerId,
@@ -103,7 +103,7 @@ export const usualAgents = (): AgentsScript => ({
   read: (answerId) => ({ message: answerMessage(answerId), attempt: 1 }),
 });
 
-/** Every method of agents as the gateway may call it; the rest is refused. */
+/** All methods of agents that the gateway calls; others are refused. */
 export function agentsMethods(script: AgentsScript): Methods {
   const refused = { allow: services(), handle: async () => ({}) };
   const reads = callers({ scope: 'agents:read' });

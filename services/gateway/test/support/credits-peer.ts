@@ -14,7 +14,7 @@ const balance = {
 const page = { total: 1, nextCursor: '' };
 const sums = { totalCredits: 3, queryCount: 1, breakdownByModel: { Fast: 3 } };
 
-/** The answers that the real credits would say to a caller; what is not for callers is refused. */
+/** The usual responses of the credits service to the gateway; methods for other services are refused. */
 export function usualCredits(): Implementation<'credits'> {
   const refused = { allow: services(), handle: async () => ({}) };
   const reads = { allow: callers({ scope: 'credits:read' }) };

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { errorEnvelope } from '../../src/schemas/errors.ts';
 import type { Answer } from './http.ts';
 
-/** The answer is a failure of this status and code, in the form that every failure has. */
+/** Expects an error of this status and code, in the form of all errors. */
 export function expectError(answer: Answer, status: number, code: string): void {
   expect({ status: answer.status, code: answer.body?.error?.code, text: answer.text }).toMatchObject({ status, code });
   expect(errorEnvelope.safeParse(answer.body).error).toBeUndefined();

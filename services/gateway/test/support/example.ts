@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A valid object of this schema, made of the examples that its fields carry. */
+/** A valid object of this schema, from the examples of its fields. */
 export function exampleOf(schema: z.ZodObject): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(schema.shape).flatMap(([name, field]) => {

@@ -12,7 +12,7 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** A whole gateway in this process, on a free port, webhooks included unless the settings say otherwise. */
+/** A whole gateway in this process, on a free port, with webhooks by default. */
 export async function startGateway(peer: Peer, redisUrl: string, settings: Record<string, string> = {}): Promise<Gateway> {
   const config = readGatewayConfig({
     HOST: '127.0.0.1',
@@ -50,7 +50,7 @@ export const everyScope = [
   'webhooks:write',
 ];
 
-/** A caller of their own organization, unless said otherwise. */
+/** A caller with an organization of the same letter by default. */
 export function caller(letter: string, more: Partial<Principal> = {}): Principal {
   return {
     organizationId: `org_${letter}`,

@@ -6,7 +6,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads responses of every shape
   readonly body: any;
 }
 
@@ -47,7 +47,7 @@ export function ask(url: string, path: string, { method = 'GET', token, json, bo
   });
 }
 
-/** Whatever bytes one likes to send, and whatever comes back until the server closes. */
+/** Sends these bytes, and resolves with the bytes that arrive until the server closes the connection. */
 export function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.write(bytes);

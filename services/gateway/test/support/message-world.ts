@@ -60,7 +60,7 @@ export async function startMessageWorld(): Promise<MessageWorld> {
   };
 }
 
-/** A script for what must not be called. */
+/** A handler that must not be called. */
 export const never = () => {
   throw new Error('this must not be called');
 };

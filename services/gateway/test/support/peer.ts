@@ -20,7 +20,7 @@ const user = {
 };
 const page = { total: 1, nextCursor: '' };
 
-/** The answers that the real identity would say of one user, so that a test scripts only what it is about. */
+/** The usual responses of the identity service for one user, so that a test replaces only the methods that it is about. */
 function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
   const nothing = async () => ({});
   return {
@@ -58,22 +58,22 @@ const policies: Partial<Record<keyof Methods, Methods[keyof Methods]['allow']>> 
 
 export interface Peer {
   readonly address: string;
-  /** Where credits stands, which answers as it always does. */
+  /** The address of credits, whose responses are fixed. */
   readonly creditsAddress: string;
   readonly agentsAddress: string;
   readonly templatesAddress: string;
   readonly webhooksAddress: string;
   readonly agents: AgentsScript;
-  /** Agents alone can go away and come back too. */
+  /** Stops and restarts agents only. */
   stopAgents(): Promise<void>;
   startAgents(): Promise<void>;
-  /** How methods of identity answer; assign to change it. */
+  /** The handlers of identity; assign to replace one. */
   readonly script: Script;
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** Real gRPC servers in the places of identity and agents, answering as scripted, and of credits, templates and webhooks. They can go away and come back at the same address. */
+/** Real gRPC servers in place of all services behind the gateway, with handlers that a test replaces. They can stop and restart at the same address. */
 export async function startPeer(): Promise<Peer> {
   const [port, creditsPort, agentsPort] = [await freePort(), await freePort(), await freePort()];
   const [templatesPort, webhooksPort] = [await freePort(), await freePort()];
@@ -85,7 +85,7 @@ export async function startPeer(): Promise<Peer> {
       name,
       {
         allow: policies[name] ?? services('gateway'),
-        handle: (request: never, call: never) => (script[name] as (...given: never[]) => Promise<object>)(request, call),
+        handle: (request: never, call: never) => (script[name] as (...input: never[]) => Promise<object>)(request, call),
       },
     ]),
   ) as unknown as Methods;

@@ -2,7 +2,7 @@ import { request as open } from 'node:http';
 
 export interface ServerSentEvent {
   readonly event: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into events of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads events of every shape
   readonly data: any;
 }
 
@@ -12,9 +12,9 @@ export interface EventStream {
   /** The events that have arrived. */
   readonly events: ServerSentEvent[];
   readonly comments: string[];
-  /** Resolves when the server has ended the stream, rejects when it breaks off. */
+  /** Resolves when the server has ended the stream, rejects when the connection ends before. */
   readonly ended: Promise<void>;
-  /** Waits for so many events. */
+  /** Waits until this many events have arrived. */
   until(count: number): Promise<void>;
   leave(): void;
 }
@@ -42,11 +42,11 @@ export function stream(url: string, token: string, body: object, headers: Record
         for (const block of blocks) read(block, events, comments);
         for (const check of [...waiting]) check();
       });
-      const ended = new Promise<void>((end, broken) => {
+      const ended = new Promise<void>((end, fail) => {
         response.on('end', end);
-        response.on('error', broken);
+        response.on('error', fail);
       });
-      // Who leaves does not wait for the end.
+      // A test that disconnects does not wait for the end.
       ended.catch(() => undefined);
       resolve({
         status: response.statusCode ?? 0,

@@ -16,7 +16,7 @@ const summary = {
   updatedAt: at,
 };
 
-/** The answers that the real templates would say of one template. */
+/** The usual responses of the templates service for one template. */
 export function usualTemplates(): Implementation<'templates'> {
   const reads = { allow: callers({ scope: 'templates:read' }) };
   const writes = { allow: callers({ scope: 'templates:write' }) };

@@ -2,7 +2,7 @@ import { callers, type Implementation, ServiceError, services } from '@agent-ser
 
 const at = '2026-01-31T10:00:00.000Z';
 
-/** The one webhook that there is not. */
+/** The id of a webhook that does not exist. */
 export const unknownWebhook = 'whk_unknown';
 
 const endpoint = {
@@ -40,7 +40,7 @@ function known(endpointId: string): string {
   return endpointId;
 }
 
-/** The answers that the real webhooks would say of one endpoint and one delivery. */
+/** The usual responses of the webhooks service for one webhook and one delivery. */
 export function usualWebhooks(): Implementation<'webhooks'> {
   const reads = { allow: callers({ scope: 'webhooks:read' }) };
   const writes = { allow: callers({ scope: 'webhooks:write' }) };

@@ -1,4 +1,4 @@
 process.env['TEST_REDIS'] = 'cluster';
 
-// The same suite, on three primaries with a replica each; with TEST_REDIS=cluster from outside every other suite of whole systems as well.
+// The same suite, on three primaries with a replica each. TEST_REDIS=cluster in the environment does the same for all suites of whole systems.
 await import('./answers.test.ts');

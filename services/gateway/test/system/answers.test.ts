@@ -35,7 +35,7 @@ const messageIn = (answer: ReceivedResponse): Message => answer.json<{ data: Mes
 const codeIn = (answer: ReceivedResponse): string => answer.json<{ error: { code: string } }>().error.code;
 
 describe('a message through the whole system', () => {
-  test('is answered, paid, and can be read again with the rest of its conversation', async () => {
+  test('is answered and charged, and can be read with the rest of its conversation', async () => {
     const first = await send();
     expect(first.status).toBe(200);
     const { id, conversation_id, credits_consumed } = messageIn(first);
@@ -55,7 +55,7 @@ describe('a message through the whole system', () => {
     });
   });
 
-  test('in plain text is delivered, streamed and read as text, also when the agent answers otherwise by then', async () => {
+  test('in plain text is delivered, streamed and read as text, also after the format of the agent has changed', async () => {
     const plain = await makeAgent(world.call, key);
     const path = `/v1/agents/${plain}`;
     const set = (default_format: string) =>
@@ -72,7 +72,7 @@ describe('a message through the whole system', () => {
     expect([await read(answer), await read(streamed), await read(later)]).toEqual(['text', 'text', 'markdown']);
   });
 
-  test('that is not waited for is found where Location says', async () => {
+  test('that is not waited for can be read at its Location', async () => {
     const answer = await send(undefined, { prefer: 'respond-async' });
     expect([answer.status, messageIn(answer).status]).toEqual([202, 'queued']);
     const location = String(answer.headers['location']);
@@ -80,7 +80,7 @@ describe('a message through the whole system', () => {
     expect(messageIn(await get(location)).id).toBe(messageIn(answer).id);
   });
 
-  test('streams its answer, and the text is the whole message’s', async () => {
+  test('streams its answer, whose text is that of the whole message', async () => {
     const reader = await stream(`${world.gateways[1]}/v1/agents/${agentId}/messages`, key, { message: 'How much?' });
     await reader.ended;
     const [started] = reader.events;
@@ -92,7 +92,7 @@ describe('a message through the whole system', () => {
     expect(messageIn(await get(`/v1/agents/${agentId}/messages/${started?.data.message_id}`))).toEqual(completed?.data);
   });
 
-  test('sent ten times at once under one key through two gateways has one answer and one charge', async () => {
+  test('that is sent ten times at the same time under one key through two gateways has one answer and one charge', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const balance = async () => (await get('/v1/credits/balance')).json<{ data: { balance: number } }>().data.balance;
     const before = await balance();
@@ -111,7 +111,7 @@ describe('a message through the whole system', () => {
     expect([other.status, codeIn(other)]).toEqual([422, 'idempotency_key_reused']);
   });
 
-  test('that has its answer is cancelled no more', async () => {
+  test('that has its answer cannot be cancelled', async () => {
     const { id } = messageIn(await send());
     const answer = await post(`/v1/agents/${agentId}/messages/${id}/cancel`);
     expect([answer.status, messageIn(answer).status]).toEqual([200, 'completed']);
@@ -124,7 +124,7 @@ describe('a message through the whole system', () => {
     expect(again.json<{ data: Message }>().data).toEqual(first.json<{ data: Message }>().data);
   });
 
-  test('is refused by an agent that is not active, and by none', async () => {
+  test('is refused for an agent that is not active or does not exist', async () => {
     const draft = (
       await world.call(key, {
         method: 'POST',
@@ -140,24 +140,24 @@ describe('a message through the whole system', () => {
   });
 });
 
-test('of two changes under the same ETag one is made', async () => {
+test('of two changes under the same ETag one succeeds', async () => {
   const path = `/v1/agents/${await makeAgent(world.call, key)}`;
   const etag = String((await get(path)).headers['etag']);
   const change = (description: string) =>
     world.call(key, { method: 'PATCH', path, headers: { ...json, 'if-match': etag }, body: JSON.stringify({ description }) });
   const answers = await Promise.all(['one', 'two', 'three'].map(change));
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
-  const made = answers.find(({ status }) => status === 200);
-  expect((await get(path)).headers['etag']).toBe(made?.headers['etag']);
-  expect((await get(path, { 'if-none-match': String(made?.headers['etag']) })).status).toBe(304);
+  const winner = answers.find(({ status }) => status === 200);
+  expect((await get(path)).headers['etag']).toBe(winner?.headers['etag']);
+  expect((await get(path, { 'if-none-match': String(winner?.headers['etag']) })).status).toBe(304);
   expect((await get(path, { 'if-none-match': etag })).status).toBe(200);
 });
 
-test('a deleted agent is gone with all it had', async () => {
-  const made = await makeAgent(world.call, key);
-  const { id, conversation_id } = messageIn(await post(`/v1/agents/${made}/messages`, { message: 'Hello' }));
-  expect((await world.call(key, { method: 'DELETE', path: `/v1/agents/${made}` })).status).toBe(204);
+test('a deleted agent is removed with its conversations and messages', async () => {
+  const deletedId = await makeAgent(world.call, key);
+  const { id, conversation_id } = messageIn(await post(`/v1/agents/${deletedId}/messages`, { message: 'Hello' }));
+  expect((await world.call(key, { method: 'DELETE', path: `/v1/agents/${deletedId}` })).status).toBe(204);
   const paths = ['', '/conversations', `/messages/${id}`, `/conversations/${conversation_id}/messages`];
-  for (const path of paths) expect([path, (await get(`/v1/agents/${made}${path}`)).status]).toEqual([path, 404]);
-  expect((await post(`/v1/agents/${made}/messages`, { message: 'Hello' })).status).toBe(404);
+  for (const path of paths) expect([path, (await get(`/v1/agents/${deletedId}${path}`)).status]).toEqual([path, 404]);
+  expect((await post(`/v1/agents/${deletedId}/messages`, { message: 'Hello' })).status).toBe(404);
 });

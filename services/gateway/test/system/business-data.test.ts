@@ -12,7 +12,7 @@ afterAll(() => world?.stop(), 60_000);
 
 const demonstration = 'agent_service_demonstration';
 
-/** A model that takes these steps, one after the other, and then says this. */
+/** Sets a model that takes these steps in order, and then answers with this text. */
 function script(steps: readonly [name: string, input: Record<string, unknown>][], text = 'Done.') {
   world.model.follow((request) => replyAt(stepOf(request), steps, text));
 }
@@ -24,13 +24,13 @@ function replyAt(step: number, steps: readonly [string, Record<string, unknown>]
   return next ? { kind: 'tools', calls: [{ name: next[0], arguments: next[1] }] } : { kind: 'text', text };
 }
 
-/** The results of the tools in the model's last answer, in order. */
+/** The tool results of the last request to the model, in order. */
 const toolTexts = () =>
   (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
 const offered = () => (world.model.calls.at(-1)?.tools ?? []).map((tool) => ('function' in tool ? tool.function.name : tool.name));
 const count = async (text: string) => Number((await world.sql(text, demonstration))[0]?.[0]);
 
-test('a model with tools answers from the demonstration data, and its queries stand with the answer', async () => {
+test('a model with tools answers from the demonstration data, and the answer lists its queries', async () => {
   const statement = "select count(*) as overdue, sum(amount - amount_paid) as due from invoices where status = 'overdue'";
   script([
     ['list_tables', {}],
@@ -49,7 +49,7 @@ test('a model with tools answers from the demonstration data, and its queries st
   expect(read).toEqual(message);
 });
 
-test('who streams sees each step where it happened', async () => {
+test('a stream has each step at its position in the text', async () => {
   script([
     ['query', { sql: 'select country from customers order by 1 limit 2' }],
     ['query', { sql: 'select salary from employees' }],
@@ -73,7 +73,7 @@ test('who streams sees each step where it happened', async () => {
 test('the built-in model answers from the demonstration data in the test environment, without any setting', async () => {
   const key = world.keys.test;
   const agentId = await world.agent(['orders', 'customers', 'products', 'order_items', 'invoices', 'employees'], { key });
-  const asked = world.model.calls.length;
+  const callsBefore = world.model.calls.length;
   const figures: readonly [string, string][] = [
     ['How many orders do we have?', 'select count(*) from orders'],
     ['How many customers are there?', 'select count(*) from customers'],
@@ -88,10 +88,10 @@ test('the built-in model answers from the demonstration data in the test environ
     expect(content).toContain('no language model is configured');
     expect(queries?.length).toBeGreaterThan(0);
   }
-  expect(world.model.calls).toHaveLength(asked);
+  expect(world.model.calls).toHaveLength(callsBefore);
 }, 30_000);
 
-test('only columns in scope ever leave the database, whatever a model tries', async () => {
+test('only columns in scope leave the database, for every statement of the model', async () => {
   const attempts = [
     'select * from employees',
     'select name, salary from employees',
@@ -134,16 +134,16 @@ test('only columns in scope ever leave the database, whatever a model tries', as
     world.sql('select distinct salary::text from employees', demonstration),
     world.sql('select email from customers union select email from employees', demonstration),
   ]);
-  const told = [...toolTexts(), message.content, JSON.stringify(message.queries ?? [])].join('\n');
-  for (const [secret] of [...salaries, ...mails]) expect(told).not.toContain(secret);
-  // The server's own word: the agent's statements ran as the role of its scope, and none names what is outside of it.
+  const visible = [...toolTexts(), message.content, JSON.stringify(message.queries ?? [])].join('\n');
+  for (const [secret] of [...salaries, ...mails]) expect(visible).not.toContain(secret);
+  // From the server's log: the agent's statements ran as the role of its scope, and none names a table outside of it.
   await until(() => world.log('postgres').slice(logged).includes('agent-service answers'));
   const { byRole, byAccount } = statementsOf(world.log('postgres').slice(logged));
   expect(byRole.filter((text) => /from\s.*employees/i.test(text)).length).toBeGreaterThan(0);
   expect(
     byRole.filter((text) => /salary|email|payments|pg_authid|pg_shadow|information_schema|pg_read_file|query_to_xml|dblink/i.test(text)),
   ).toEqual([]);
-  // The account itself looked into the catalogue and saw to the role.
+  // The account itself read the catalogue and managed the role.
   expect(byAccount.filter((text) => /salary|email|payments|from\s.*employees/i.test(text))).toEqual([]);
   expect(world.model.calls.at(-1)?.messages.filter(({ role }) => role === 'tool')).toHaveLength(attempts.length + 6);
 }, 30_000);
@@ -173,7 +173,7 @@ test('a name that PostgreSQL would read as a function never reaches the database
   const logged = world.log('postgres').length;
   const message = dataOf<Message>(await world.ask(agentId, 'Show me the tokens.'));
   expect(toolTexts()).toHaveLength(attempts.length);
-  for (const told of toolTexts()) expect(told).toMatch(/is not available here|There is no column/);
+  for (const text of toolTexts()) expect(text).toMatch(/is not available here|There is no column/);
   expect(message.queries ?? []).toEqual([]);
   const { byRole, byAccount } = statementsOf(world.log('postgres').slice(logged));
   expect([...byRole, ...byAccount].filter((text) => /ts_stat|api_tokens|pg_advisory_lock|pg_column_size/.test(text))).toEqual([]);
@@ -187,7 +187,7 @@ function statementsOf(log: string): { byRole: string[]; byAccount: string[] } {
   return { byRole: textsOf(role), byAccount: textsOf(account) };
 }
 
-test('a scope that changes while the answer is under way holds for the next query', async () => {
+test('a scope that changes during an answer applies to its next query', async () => {
   const agentId = await world.agent(['orders', 'customers']);
   const statement = { sql: 'select count(*) from orders' };
   world.model.follow(async (request) => {
@@ -213,7 +213,7 @@ test('a scope that changes while the answer is under way holds for the next quer
   expect(message.queries).toHaveLength(1);
 });
 
-test('an agent that is deleted meanwhile gets nothing more', async () => {
+test('an agent that is deleted during an answer gets no further data', async () => {
   const agentId = await world.agent(['orders']);
   const logged = world.log('postgres').length;
   world.model.follow(async (request) => {
@@ -234,7 +234,7 @@ test('an agent that is deleted meanwhile gets nothing more', async () => {
   expect([...byRole, ...byAccount].filter((text) => text.includes('after deletion'))).toEqual([]);
 });
 
-test('tables and columns that are not there are refused when an agent is made or changed', async () => {
+test('unknown tables and columns are refused when an agent is created or changed', async () => {
   const agentId = await world.agent(['orders']);
   const errorOf = (answer: { status: number; json<T>(): T }) => ({
     status: answer.status,
@@ -250,7 +250,7 @@ test('tables and columns that are not there are refused when an agent is made or
     expect(errorOf(refusal)).toMatchObject({ status: 400, code: 'invalid_request', param: 'data_scope.tables[1]' });
 });
 
-test('an agent with nothing in scope, and one that may only read, is given no more than that', async () => {
+test('an agent with an empty scope gets no tools, and a read-only agent no tool that changes data', async () => {
   script([['change', { table: 'customers', operation: 'delete', rows: [{ key: { id: 1 } }] }]]);
   const before = await count('select count(*) from customers');
   dataOf(await world.ask(await world.agent(['customers']), 'Delete the first.'));

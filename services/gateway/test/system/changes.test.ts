@@ -31,7 +31,7 @@ const edit = (id: number, edits: number) => ({
 });
 const editsOf = async (id: number) => Number((await world.sql(`select edits from notes where id = ${id}`, business))[0]?.[0]);
 const stepOf = ({ messages }: ChatRequest) => messages.filter(({ role }) => role === 'assistant').length;
-/** What the audit log says of an answer's changes, oldest first. */
+/** The audit entries of an answer's changes, oldest first. */
 const auditOf = async (messageId: string) => {
   const path = `/v1/audit?target=${messageId}`;
   const entries = dataOf<{ action: string; actor: object; changes: object }[]>(await world.call(world.keys.live, 'GET', path));
@@ -40,7 +40,7 @@ const auditOf = async (messageId: string) => {
 const claimsOf = async () =>
   await world.sql('select answer_id, attempt, finished_at is not null from agents.answer_steps order by claimed_at');
 
-/** Adds up in the database how often a row was changed, whoever did it and with what value. */
+/** Counts in the database how often each row was changed. */
 async function countEdits(): Promise<void> {
   await world.sql(
     `create table changes_made (id integer); create function count_edit() returns trigger language plpgsql security definer as
@@ -51,7 +51,7 @@ async function countEdits(): Promise<void> {
 }
 const timesEdited = async (id: number) => Number((await world.sql(`select count(*) from changes_made where id = ${id}`, business))[0]?.[0]);
 
-test('a change that the agent may make is made, shown with its answer without its values, and audited', async () => {
+test('a permitted change is made, listed with the answer without its values, and audited', async () => {
   const agentId = await world.agent(['notes(id, edits)'], { readOnly: false });
   world.model.follow((request) =>
     stepOf(request) === 0 ? { kind: 'tools', calls: [edit(1, 7), edit(99, 1)] } : { kind: 'text', text: 'Made.' },
@@ -60,8 +60,8 @@ test('a change that the agent may make is made, shown with its answer without it
   expect(await editsOf(1)).toBe(7);
   expect(message.queries).toMatchObject([{ tables: ['notes'], rows: 1 }]);
   expect(message.queries?.[0]?.statement).toMatch(/^update .*\$1/);
-  const told = (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
-  expect(told).toEqual(['id | edits\n1 | 7\n(1 row)', expect.stringContaining('no row with this key')]);
+  const toolResults = (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
+  expect(toolResults).toEqual(['id | edits\n1 | 7\n(1 row)', expect.stringContaining('no row with this key')]);
   expect((await claimsOf()).map(([, , finished]) => finished)).toEqual(['t']);
   await until(async () => (await auditOf(message.id)).length === 4);
   const users = dataOf<{ id: string; role: string }[]>(await world.call(world.keys.live, 'GET', '/v1/users'));
@@ -75,7 +75,7 @@ test('a change that the agent may make is made, shown with its answer without it
   ]);
 });
 
-test('large numbers are changed as strings, and a change that would reach further than the scope is refused', async () => {
+test('large numbers are changed as strings, and a change that would affect rows outside of the scope is refused', async () => {
   const agentId = await world.agent(['events', 'parents'], { readOnly: false });
   const call = (table: string, operation: string, row: object) => ({ name: 'change', arguments: { table, operation, rows: [row] } });
   const [asNumber, asString] = [
@@ -85,8 +85,8 @@ test('large numbers are changed as strings, and a change that would reach furthe
   const calls = [asNumber, asString, call('parents', 'delete', { key: { id: 1 } })];
   world.model.follow((request) => (stepOf(request) === 0 ? { kind: 'tools', calls } : { kind: 'text', text: 'Done.' }));
   const message = dataOf<Message>(await world.ask(agentId, 'Remove them.'));
-  const told = (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
-  expect(told).toEqual([
+  const toolResults = (world.model.calls.at(-1)?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
+  expect(toolResults).toEqual([
     expect.stringContaining('write it as a string'),
     expect.stringContaining('9007199254740993'),
     'Rows of parents cannot be deleted: the database would change rows of its own accord that are not in scope.',
@@ -94,12 +94,12 @@ test('large numbers are changed as strings, and a change that would reach furthe
   expect(await world.sql('select id from events', business)).toEqual([['9007199254740992']]);
   expect(await world.sql('select id from children', business)).toEqual([['1']]);
   await until(async () => (await auditOf(message.id)).length === 4);
-  // What is not even a change is not claimed; of the others one was made.
-  const made = (await auditOf(message.id)).filter(({ action }) => action === 'business_data.changed');
-  expect(made).toMatchObject([{ changes: { table: 'events', operation: 'delete', keys: [{ id: '9007199254740993' }] } }]);
+  // A malformed change is not claimed; one of the valid changes was made.
+  const changed = (await auditOf(message.id)).filter(({ action }) => action === 'business_data.changed');
+  expect(changed).toMatchObject([{ changes: { table: 'events', operation: 'delete', keys: [{ id: '9007199254740993' }] } }]);
 });
 
-test('a failure after a change says that the change stands', async () => {
+test('a failure after a change reports that the change is stored', async () => {
   const agentId = await world.agent(['notes(id, edits)'], { readOnly: false });
   world.model.follow((request) => (stepOf(request) === 0 ? { kind: 'tools', calls: [edit(2, 5)] } : { kind: 'failure', status: 401 }));
   const answer = await world.ask(agentId, 'Set it.');
@@ -109,7 +109,7 @@ test('a failure after a change says that the change stands', async () => {
   expect(await editsOf(2)).toBe(5);
 });
 
-test('rights that are taken away meanwhile hold for the next change', async () => {
+test('a permission that is removed during an answer applies to its next change', async () => {
   const agentId = await world.agent(['notes(id, edits)'], { readOnly: false });
   world.model.follow(async (request) => {
     const step = stepOf(request);
@@ -121,7 +121,7 @@ test('rights that are taken away meanwhile hold for the next change', async () =
   expect(String(world.model.calls.at(-1)?.messages.at(-1)?.content)).toContain('may only read');
 });
 
-/** Nobody else changes this row until the session ends. */
+/** Locks this row until the session ends. */
 async function locked(id: number): Promise<Client> {
   const session = new Client({ connectionString: world.urlOf(business) });
   await session.connect();
@@ -132,15 +132,15 @@ async function locked(id: number): Promise<Client> {
 
 const pidOf = (name: string) => world.system.processes.get(name)?.pid as number;
 
-test('a worker that is killed within a change makes it at most once, and the answer says that it may have been written', async () => {
+test('a worker that is killed during a change makes it at most once, and the answer reports that it may have been written', async () => {
   await countEdits();
   const [before, within] = [
     await world.agent(['notes(id, edits)'], { readOnly: false }),
     await world.agent(['notes(id, edits)'], { readOnly: false }),
   ];
-  const asked = (request: ChatRequest) => Number(/row (\d)/.exec(JSON.stringify(request.messages))?.[1]);
+  const rowOf = (request: ChatRequest) => Number(/row (\d)/.exec(JSON.stringify(request.messages))?.[1]);
   world.model.follow((request) =>
-    stepOf(request) === 0 ? { kind: 'tools', calls: [edit(asked(request), 1)] } : { kind: 'text', text: 'Made.' },
+    stepOf(request) === 0 ? { kind: 'tools', calls: [edit(rowOf(request), 1)] } : { kind: 'text', text: 'Made.' },
   );
   const calls = world.model.calls.length;
   const [four, five] = [await locked(4), await locked(5)];
@@ -149,7 +149,7 @@ test('a worker that is killed within a change makes it at most once, and the ans
   const waiting = async () =>
     Number((await world.sql("select count(*) from pg_stat_activity where usename = 'editor' and wait_event_type = 'Lock'"))[0]?.[0]);
   await until(async () => (await claimsOf()).length === claimed + 2 && (await waiting()) === 2);
-  // Row 5 is changed for good while nobody can be told of it; row 4 is not.
+  // The change of row 5 is committed while agents is stopped and cannot be notified; that of row 4 is not.
   process.kill(pidOf('agents'), 'SIGSTOP');
   await five.end();
   await until(async () => (await timesEdited(5)) === 1);
@@ -161,7 +161,7 @@ test('a worker that is killed within a change makes it at most once, and the ans
     expect([answer.status, code]).toEqual([409, 'change_unfinished']);
     expect(message).toContain('may have been written');
   }
-  // What a worker said to a service that was stopped may still be heard: row 5 was changed, or may have been.
+  // A call to a stopped service may still arrive: row 5 is reported as changed, or as possibly changed.
   for (const [answerId] of (await claimsOf()).slice(claimed)) {
     const ends = async () => (await auditOf(String(answerId))).map(({ action }) => action).slice(1);
     await until(async () => (await ends()).length === 1);

@@ -12,7 +12,7 @@ import { type DataWorld, dataOf, type Message, startDataWorld } from './data-wor
 import { dump, untilOutboxesAreEmpty } from './database.ts';
 
 let world: DataWorld;
-const passwords = { first: 'first-word-nobody-may-see', second: 'second-word-nobody-may-see' };
+const passwords = { first: 'first-secret-word', second: 'second-secret-word' };
 const business = 'business';
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ const toolTexts = () =>
 const sum = { name: 'query', arguments: { sql: 'select sum(pieces) as pieces from stock' } };
 const summed = 'pieces\n12750\n(1 row)';
 
-/** A model that takes so many steps, and lets something happen before each but the first. */
+/** Sets a model that takes this number of steps, and calls `before` ahead of each but the first. */
 function script(steps: number, before: (step: number) => unknown = () => undefined) {
   world.model.follow(async (request) => {
     const step = stepOf(request);
@@ -49,7 +49,7 @@ interface Ran {
   readonly output: string;
 }
 
-/** The operator's command line, which finds the system by its folder. */
+/** Runs the operator's command line, which finds the system by its folder. */
 async function admin(words: string, env: Record<string, string> = {}): Promise<Ran> {
   const main = fileURLToPath(new URL('../../../../packages/cli/src/main.ts', import.meta.url));
   const options = { env: { PATH: process.env['PATH'] ?? '', DATA_DIR: world.system.dataDir, ...env } };
@@ -63,28 +63,28 @@ async function admin(words: string, env: Record<string, string> = {}): Promise<R
 }
 
 test('an operator connects, tests, lists and removes by the command line, and sees no password', async () => {
-  const whose = `--organization ${world.organizationId} --environment live`;
+  const selector = `--organization ${world.organizationId} --environment live`;
   const outputs = [
-    await admin(`data-source connect ${whose} --url-env SOURCE --json`, { SOURCE: urlOf('first') }),
-    await admin(`data-source test ${whose} --json`),
+    await admin(`data-source connect ${selector} --url-env SOURCE --json`, { SOURCE: urlOf('first') }),
+    await admin(`data-source test ${selector} --json`),
     await admin(`data-source list --organization ${world.organizationId} --json`),
   ];
   expect(outputs.map(({ code }) => code)).toEqual([0, 0, 0]);
   const [connected, tested, listed] = outputs.map(({ output }) => JSON.parse(output) as Record<string, unknown>);
   expect(connected).toMatchObject({ database: business, user: 'first', tls: 'off', tables: ['stock'] });
   expect(tested).toMatchObject({ database: business, tables: ['stock'], server_version: expect.stringMatching(/^\d+/) });
-  // The demonstration data is connected by the start.
+  // The start has connected the demonstration data.
   expect(listed?.['data_sources']).toMatchObject([
     { environment: 'live', user: 'first' },
     { environment: 'test', database: 'agent_service_demonstration' },
   ]);
   expect(outputs.map(({ output }) => output).join()).not.toContain(passwords.first);
-  const removed = await admin(`data-source remove ${whose}`);
+  const removed = await admin(`data-source remove ${selector}`);
   expect([removed.code, removed.output]).toEqual([0, expect.stringContaining('removed: true')]);
-  expect((await admin(`data-source test ${whose}`)).output).toContain('not_found');
+  expect((await admin(`data-source test ${selector}`)).output).toContain('not_found');
 }, 60_000);
 
-test('a later start connects the demonstration where nothing is, and leaves what an operator has connected', async () => {
+test('a later start connects the demonstration where there is no data source, and keeps one that an operator has connected', async () => {
   await world.operator.connectDataSource({ ...tenant('test'), url: urlOf('first') });
   await seed(world.system);
   const connected = async () => {
@@ -93,17 +93,17 @@ test('a later start connects the demonstration where nothing is, and leaves what
   };
   const [live, kept] = await connected();
   expect([live?.user, kept?.user]).toEqual(['agent_service_demonstration_reader', 'first']);
-  // Its port or password may be others than before, so that it is connected anew each time.
+  // Its port or password may have changed, so that each start connects it again.
   await seed(world.system);
   expect(await connected()).toEqual([{ ...live, version: (live?.version ?? 0) + 1 }, kept]);
 });
 
-test('a mistake of the operator’s is named, without what was given as URL', async () => {
-  const whose = `--organization ${world.organizationId} --environment live`;
+test('an error of the operator is reported without the URL', async () => {
+  const selector = `--organization ${world.organizationId} --environment live`;
   const wrong: [string, string][] = [
-    [`data-source connect ${whose}`, '--url-env'],
-    [`data-source connect ${whose} --url-env NOT_SET`, 'NOT_SET'],
-    [`data-source connect ${whose} --url ${urlOf('first').replace(passwords.first, 'hidden-word')}`, 'refuses the account'],
+    [`data-source connect ${selector}`, '--url-env'],
+    [`data-source connect ${selector} --url-env NOT_SET`, 'NOT_SET'],
+    [`data-source connect ${selector} --url ${urlOf('first').replace(passwords.first, 'hidden-word')}`, 'refuses the account'],
     [`data-source connect --organization org_none --environment live --url ${urlOf('first')}`, 'not_found'],
   ];
   for (const [words, said] of wrong) {
@@ -113,7 +113,7 @@ test('a mistake of the operator’s is named, without what was given as URL', as
   }
 }, 60_000);
 
-test('other credentials hold for the next query, and after a removal there is nothing to ask', async () => {
+test('new credentials apply to the next query, and after a removal there is no data source', async () => {
   await world.operator.connectDataSource({ ...tenant(), url: urlOf('first') });
   const agentId = await world.agent(['stock']);
   script(4, async (step) => {
@@ -130,18 +130,18 @@ test('other credentials hold for the next query, and after a removal there is no
   expect(message.queries).toHaveLength(3);
 }, 30_000);
 
-/** Stands between the agents and their database, and can be as bad as networks are. */
-interface Between {
+/** A proxy between the agents and their database that can refuse connections or fall silent. */
+interface Proxy {
   readonly url: string;
   state: 'open' | 'closed' | 'silent';
   cut(): void;
   stop(): void;
 }
 
-async function between(target: string): Promise<Between> {
+async function startProxy(target: string): Promise<Proxy> {
   const { port } = new URL(target);
   const sockets = new Set<Socket>();
-  const self = { state: 'open' as Between['state'] };
+  const self = { state: 'open' as Proxy['state'] };
   const server: Server = createServer((near) => {
     if (self.state === 'closed') return void near.destroy();
     const far = dial(Number(port), '127.0.0.1');
@@ -172,8 +172,8 @@ async function between(target: string): Promise<Between> {
   });
 }
 
-test('while the database is away or silent the tools say so in time, the answer ends, and afterwards all is well again', async () => {
-  const link = await between(urlOf('second'));
+test('while the database is unavailable or silent the tools report it in time and the answer ends; afterwards queries succeed again', async () => {
+  const link = await startProxy(urlOf('second'));
   await world.operator.connectDataSource({ ...tenant(), url: link.url });
   await world.operator.connectDataSource({ ...tenant('test'), url: link.url });
   const [agentId, builtIn] = [await world.agent(['stock']), await world.agent(['stock'], { key: world.keys.test })];
@@ -204,14 +204,14 @@ test('no password of a data source stands in clear in a row or in a log', async 
   await world.operator.connectDataSource({ ...tenant(), url: urlOf('second') });
   script(1);
   dataOf(await world.ask(await world.agent(['stock']), 'How many pieces?'));
-  // Idle connections that are cut are logged by those who keep them.
+  // The worker logs the end of idle connections.
   await world.sql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'second'");
   await until(() => world.log('answer-worker').includes('data_source_connection_lost'));
   const lost = world
     .log('answer-worker')
     .split('\n')
     .filter((line) => line.includes('data_source_connection_lost'));
-  // What the driver hangs on its errors (the whole connection) is nobody's to read.
+  // The driver attaches the whole connection to its errors, which must not be logged.
   expect(Math.max(...lost.map(({ length }) => length))).toBeLessThan(3_000);
   const secrets = [...Object.values(passwords), 'hidden-word', world.system.demonstrationPassword];
   const postgres = world.system.endpoints['postgres'] ?? '';
@@ -220,7 +220,7 @@ test('no password of a data source stands in clear in a row or in a log', async 
   expect(rows.some((row) => row.includes('data_source.connected'))).toBe(true);
   for (const secret of secrets) expect(rows.filter((row) => row.includes(secret))).toEqual([]);
   const folder = join(world.system.dataDir, 'logs');
-  // The server's own log quotes the statements by which this test made its roles.
+  // The server's own log has the statements with which this test created its roles.
   const logs = readdirSync(folder).filter((name) => name !== 'postgres.log');
   for (const name of logs)
     for (const secret of secrets) expect([name, readFileSync(join(folder, name), 'utf8').includes(secret)]).toEqual([name, false]);

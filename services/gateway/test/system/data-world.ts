@@ -25,21 +25,21 @@ export interface Message {
   queries?: { statement: string; tables: string[]; rows: number; duration_ms: number }[];
 }
 
-/** A system as `npm start` makes it, on a database server of its own whose log tells every statement, and a model that a test scripts. */
+/** A system as `npm start` makes it, on a database server of its own which logs every statement, and with a scripted model. */
 export interface DataWorld {
   readonly system: LocalSystem;
   readonly model: ScriptedModel;
   readonly organizationId: string;
   readonly keys: { readonly live: string; readonly test: string };
   readonly operator: Client<'agents'>;
-  /** As the server's administrator, in the system's own database or another. */
+  /** Runs SQL as the server's administrator, in the system's database by default. */
   sql(text: string, database?: string): Promise<(string | null)[][]>;
   urlOf(database: string, user?: string, password?: string): string;
   call(key: string, method: string, path: string, body?: object): Promise<ReceivedResponse>;
   /** An active agent that may see these tables. */
   agent(tables: readonly string[], more?: { key?: string; readOnly?: boolean }): Promise<string>;
   ask(agentId: string, message: string, key?: string): Promise<ReceivedResponse>;
-  /** What a service or server has logged. */
+  /** The log of a service or server. */
   log(name: string): string;
   stop(): Promise<void>;
 }
@@ -104,7 +104,7 @@ async function ownUser({ call, keys }: DataWorld): Promise<{ user_id: string }> 
   return { user_id: user?.id ?? '' };
 }
 
-/** What a successful answer brings. */
+/** The data of a successful response. */
 export function dataOf<Data>(answer: ReceivedResponse): Data {
   if (answer.status >= 300) throw new Error(`answered ${answer.status}: ${answer.text}`);
   return answer.json<{ data: Data }>().data;

@@ -11,25 +11,25 @@ async function tablesOf(client: Client): Promise<{ schema: string; name: string 
   return rows;
 }
 
-/** Columns that say when a sweep looks again, which the sweep itself moves. */
+/** Columns with the time of a sweep's next check, which the sweep itself updates. */
 const restlessColumns = ['look_at'];
 
-/** Every row of every service as text, by table. */
+/** All rows of all services as text, by table. */
 export const dump = (url: string): Promise<Map<string, string[]>> => content(url, 't::text');
 
 function content(url: string, line: string): Promise<Map<string, string[]>> {
   return withDatabase(url, async (client) => {
-    const found = new Map<string, string[]>();
+    const rowsByTable = new Map<string, string[]>();
     for (const { schema, name } of await tablesOf(client)) {
       const { rows } = await client.query<{ line: string }>(
         `select ${line} as line from ${client.escapeIdentifier(schema)}.${client.escapeIdentifier(name)} t order by 1`,
       );
-      found.set(
+      rowsByTable.set(
         `${schema}.${name}`,
         rows.map((row) => row.line),
       );
     }
-    return found;
+    return rowsByTable;
   });
 }
 

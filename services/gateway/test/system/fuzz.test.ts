@@ -37,11 +37,11 @@ afterAll(() => world?.stop(), 60_000);
 /** Follows references inside the document. */
 const resolve = (schema: Schema): Schema => {
   if (!schema.$ref) return schema;
-  const place = schema.$ref
+  const target = schema.$ref
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return resolve(place.reduce<unknown>((value, part) => (value as Record<string, unknown>)[part], api) as Schema);
+  return resolve(target.reduce<unknown>((value, part) => (value as Record<string, unknown>)[part], api) as Schema);
 };
 
 interface Shot {
@@ -52,7 +52,7 @@ interface Shot {
 
 const printable = fc.string({ unit: fc.constantFrom(...'abc019-_.:;,/ ="\\\u00e9'), maxLength: 300 });
 const wireText = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
-/** What may follow a `?` on the wire, spoiled or not. */
+/** Query strings, valid and invalid. */
 const query = (pairs: [string, unknown][]) => pairs.map(([name, value]) => `${encodeURI(name)}=${encode(wireText(value))}`).join('&');
 function encode(text: string): string {
   try {
@@ -62,7 +62,7 @@ function encode(text: string): string {
   }
 }
 
-/** Requests to one operation: valid in most places, spoiled in some. */
+/** Requests to one operation: mostly valid, invalid in some parts. */
 function shots(path: string, method: string, ids: Record<string, string>): fc.Arbitrary<Shot> {
   const operation = api.paths[path]?.[method] as Operation;
   const inQuery = operation.parameters?.filter((parameter) => parameter.in === 'query') ?? [];
@@ -70,7 +70,9 @@ function shots(path: string, method: string, ids: Record<string, string>): fc.Ar
   const values = (schema: Schema) => fc.oneof({ weight: 3, arbitrary: validValues(schema, resolve) }, { weight: 1, arbitrary: junk });
   const pairs = fc
     .subarray(inQuery)
-    .chain((chosen) => fc.tuple(...chosen.map(({ name, schema }) => values(schema).map((value): [string, unknown] => [name, value]))));
+    .chain((parameters) =>
+      fc.tuple(...parameters.map(({ name, schema }) => values(schema).map((value): [string, unknown] => [name, value]))),
+    );
   const strangers = fc.oneof(
     { weight: 5, arbitrary: fc.constant([]) },
     {
@@ -158,7 +160,7 @@ function shots(path: string, method: string, ids: Record<string, string>): fc.Ar
 function fault({ path, method }: Shot, answer: ReceivedResponse): string | undefined {
   if (answer.status >= 500) return `status ${answer.status}: ${answer.text.slice(0, 300)}`;
   const documented = api.paths[path]?.[method]?.responses[String(answer.status)];
-  // A spoiled path may not be this operation's any more: then the answer is the general 404.
+  // A mutated path may not belong to this operation: then the response is the general 404.
   if (!documented)
     return answer.status === 404 && JSON.parse(answer.text).error?.code === 'not_found'
       ? undefined
@@ -174,13 +176,13 @@ function fault({ path, method }: Shot, answer: ReceivedResponse): string | undef
 
 const wholeStream = /^event: (completed|failed)\ndata: .*\n\n$/m;
 
-function offSchema(place: readonly string[], text: string): string | undefined {
-  const pointer = place.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+function offSchema(location: readonly string[], text: string): string | undefined {
+  const pointer = location.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
   const validate = ajv.getSchema(`api#/${encodeURI(pointer)}`) ?? ajv.compile({ $ref: `api#/${encodeURI(pointer)}` });
   return validate(JSON.parse(text)) ? undefined : `off its schema: ${ajv.errorsText(validate.errors)}; ${text.slice(0, 200)}`;
 }
 
-test(`${requests} random and mutated requests (FUZZ_SEED=${seed}) yield no 5xx and no answer off its schema`, async () => {
+test(`${requests} random and mutated requests (FUZZ_SEED=${seed}) yield no 5xx and no response that violates its schema`, async () => {
   const targets = await Promise.all(
     Object.entries(api.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map(async (method) => {
@@ -205,11 +207,11 @@ test(`${requests} random and mutated requests (FUZZ_SEED=${seed}) yield no 5xx a
   }
   await Promise.all(Array.from({ length: inFlight }, shoot));
   expect(faults.slice(0, 10)).toEqual([]);
-  // A fuzz that never gets through, or is never refused, tests nothing.
+  // A run in which no request succeeds, or none is refused, tests nothing.
   expect(statuses['200'] ?? 0).toBeGreaterThan(requests / 20);
   expect(statuses['400'] ?? 0).toBeGreaterThan(requests / 20);
 }, 120_000);
 
-test('every operation of the table is in the document', () => {
+test('every route is in the document', () => {
   expect(routes.filter((route) => !api.paths[route.path]?.[route.method.toLowerCase()]).map(title)).toEqual([]);
 });

@@ -14,7 +14,7 @@ afterAll(() => world?.stop(), 60_000);
 
 const authenticated = routes.filter((route) => route.auth === 'token');
 
-test('every parameter of every path is known to the suites', () => {
+test('there is a maker for every path parameter', () => {
   expect(routes.flatMap(parametersOf).filter((name) => !makers[name])).toEqual([]);
 });
 
@@ -32,7 +32,7 @@ describe('without a valid token every route is a 401', () => {
   });
 });
 
-describe('a scope opens its own endpoints and nothing else', () => {
+describe('a scope allows its own endpoints only', () => {
   const keys = new Map<string, string>();
   beforeAll(async () => {
     for (const scope of allScopes) keys.set(scope, (await world.makeKey(world.ours, 'live', { scopes: [scope], admin: true })).key);
@@ -54,7 +54,7 @@ describe('a scope opens its own endpoints and nothing else', () => {
     }
   });
 
-  test('the same for a token made with that scope alone', async () => {
+  test('a token with that scope alone allows the same', async () => {
     const application = await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'live' });
     const body = (scope: string) =>
       new URLSearchParams({
@@ -79,7 +79,7 @@ describe('a scope opens its own endpoints and nothing else', () => {
   });
 });
 
-describe('an administrator’s endpoint refuses everyone else', () => {
+describe('an endpoint for administrators refuses all other callers', () => {
   test.each(authenticated.filter((route) => route.admin).map((route) => [title(route), route] as const))('%s', async (_, route) => {
     const { key } = await world.makeKey(world.ours, 'live');
     const ids = await makeIds(world, world.ours, route);
@@ -89,7 +89,7 @@ describe('an administrator’s endpoint refuses everyone else', () => {
   });
 });
 
-describe('what belongs to others is not there, and stays as it is', () => {
+describe('resources of other tenants are a 404, and do not change', () => {
   const isShared = (route: Route) => parametersOf(route).some((name) => makers[name]?.belongsTo === 'everyone');
   const identified = authenticated.filter((route) => parametersOf(route).length > 0 && !isShared(route));
 
@@ -97,7 +97,7 @@ describe('what belongs to others is not there, and stays as it is', () => {
     const ids = await makeIds(world, world.ours, route);
     await untilOutboxesAreEmpty(world.system.endpoints['postgres'] ?? '');
     const before = await lastingState(world.system.endpoints['postgres'] ?? '');
-    // A test credential cannot change users, and learns nothing about them by trying.
+    // A test credential cannot change users, and its error does not reveal if they exist.
     const isLiveOnly = route.scope === 'users:write';
     const strangers = [world.theirs.keys.live, ...(isLiveOnly ? [] : [world.theirs.keys.test])];
     const ofTheEnvironment = parametersOf(route).some((name) => makers[name]?.belongsTo === 'environment');

@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world?.stop(), 60_000);
 
-/** Columns that the connected table does not have, as many as an entry has room for. */
+/** Unknown columns of the connected table, up to the size limit of an entry. */
 const wrongTable = (index: number) =>
   `orders(${Array.from({ length: 60 }, (_, column) => `no_such_column_number_${index}_${column}`).join(', ')})`
     .slice(0, 1_900)

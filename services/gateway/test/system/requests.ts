@@ -7,16 +7,16 @@ import { furnish, makeAgent, makeWebhook, type Organization, type World, webhook
 interface Maker {
   /** Users belong to the organization: both environments see them. All organizations see the templates. The rest belongs to one environment. */
   belongsTo: 'everyone' | 'organization' | 'environment';
-  /** Makes the resource that the path names, so that the route's own request succeeds. */
-  make(world: World, organization: Organization, made: Readonly<Record<string, string>>, route: Route): Promise<string>;
+  /** Creates the resource of the path, so that the request of the route succeeds. */
+  make(world: World, organization: Organization, ids: Readonly<Record<string, string>>, route: Route): Promise<string>;
 }
 
-/** A message that has its answer, so that nothing goes on behind a test's back. */
+/** A message with its answer, so that no work continues during a test. */
 async function makeMessage(world: World, { keys }: Organization, agentId = ''): Promise<{ id: string; conversation_id: string }> {
   return furnish(world.call, keys.live, 'POST', `/v1/agents/${agentId}/messages`, { message: 'How much?' });
 }
 
-/** One that the organization has activated for a route that deactivates it, and has not for any other. */
+/** A template, activated only for the route that deactivates it. */
 async function makeTemplate(world: World, { keys }: Organization, { operationId }: Route): Promise<string> {
   const headers = { 'content-type': 'application/json' };
   const [id, act] = ['tpl_sales_performance', operationId === 'deactivateTemplate' ? 'activate' : 'deactivate'];
@@ -25,13 +25,13 @@ async function makeTemplate(world: World, { keys }: Organization, { operationId 
   return id;
 }
 
-/** The newest, for as long as there is one: there may only be so many. */
+/** The newest webhook if there is one, since their number is limited. */
 async function newestWebhook(world: World, { keys }: Organization): Promise<string> {
   const newest = (await world.call(keys.live, { method: 'GET', path: '/v1/webhooks?limit=1' })).json<{ data: { id: string }[] }>().data[0];
   return newest?.id ?? (await makeWebhook(world.call, keys.live));
 }
 
-/** A delivery that has had its attempt, so that nothing goes on behind a test's back. */
+/** A delivery whose attempt has ended, so that no work continues during a test. */
 async function makeDelivery(world: World, { keys }: Organization, webhookId = ''): Promise<string> {
   const path = `/v1/webhooks/${webhookId}/deliveries?limit=1`;
   const { id } = await furnish<{ id: string }>(world.call, keys.live, 'POST', `/v1/webhooks/${webhookId}/test`, {});
@@ -43,7 +43,7 @@ async function makeDelivery(world: World, { keys }: Organization, webhookId = ''
   return id;
 }
 
-/** How to make what a path can name, in the live environment. A route with a new kind of id needs one more line here. */
+/** Makers of the resources that paths name, in the live environment. A route with a new kind of id needs a maker here. */
 export const makers: Record<string, Maker> = {
   user_id: {
     belongsTo: 'organization',
@@ -63,11 +63,11 @@ export const makers: Record<string, Maker> = {
   },
   conversation_id: {
     belongsTo: 'environment',
-    make: async (world, organization, made) => (await makeMessage(world, organization, made['agent_id'])).conversation_id,
+    make: async (world, organization, ids) => (await makeMessage(world, organization, ids['agent_id'])).conversation_id,
   },
   message_id: {
     belongsTo: 'environment',
-    make: async (world, organization, made) => (await makeMessage(world, organization, made['agent_id'])).id,
+    make: async (world, organization, ids) => (await makeMessage(world, organization, ids['agent_id'])).id,
   },
   template_id: {
     belongsTo: 'everyone',
@@ -79,7 +79,7 @@ export const makers: Record<string, Maker> = {
   },
   delivery_id: {
     belongsTo: 'environment',
-    make: (world, organization, made) => makeDelivery(world, organization, made['webhook_id']),
+    make: (world, organization, ids) => makeDelivery(world, organization, ids['webhook_id']),
   },
 };
 
@@ -87,10 +87,10 @@ export const parametersOf = ({ path }: Route): string[] => [...path.matchAll(/\{
 
 export const title = ({ method, path }: Route): string => `${method} ${path}`;
 
-/** Fields whose examples would not do. */
+/** Values for fields whose examples are not valid in these tests. */
 const special: Readonly<Record<string, () => string>> = { email: () => `${randomUUID()}@made.example`, url: () => webhookUrl };
 
-/** A request that passes every check of the route, from the examples of its own schemas. */
+/** A request that is valid for the route, from the examples of its schemas. */
 export function validRequest(route: Route, ids: Readonly<Record<string, string>>): SentRequest {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `none_${name}`);
   if (!route.body) return { method: route.method, path };
@@ -100,9 +100,9 @@ export function validRequest(route: Route, ids: Readonly<Record<string, string>>
   return { method: route.method, path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
-/** Made ids for every parameter of the route. */
+/** Creates a resource for every parameter of the route and returns their ids. */
 export async function makeIds(world: World, organization: Organization, route: Route): Promise<Record<string, string>> {
-  const made: Record<string, string> = {};
-  for (const name of parametersOf(route)) made[name] = (await makers[name]?.make(world, organization, made, route)) ?? '';
-  return made;
+  const ids: Record<string, string> = {};
+  for (const name of parametersOf(route)) ids[name] = (await makers[name]?.make(world, organization, ids, route)) ?? '';
+  return ids;
 }

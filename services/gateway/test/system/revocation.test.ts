@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const users = { method: 'GET', path: '/v1/users' };
 
-/** The status and code that every gateway answers to a call with this token. */
+/** The status and code of every gateway's response to a call with this token. */
 const verdicts = (token: string) =>
   Promise.all(
     world.gateways.map(async (gateway) => {
@@ -37,7 +37,7 @@ async function tokenOf(key: string): Promise<string> {
   return answer.json<{ data: { access_token: string } }>().data.access_token;
 }
 
-/** Keeps calling on every gateway, so that their leases are always fresh, until told to stop. */
+/** Calls every gateway until it is stopped, so that their leases stay fresh. */
 function keepBusy(tokens: string[]): () => Promise<void> {
   let busy = true;
   const loop = (async () => {
@@ -49,7 +49,7 @@ function keepBusy(tokens: string[]): () => Promise<void> {
   };
 }
 
-/** The key and its token work everywhere until the DELETE, and nowhere from its answer on. */
+/** Expects that the key and its token are accepted until the DELETE, and refused after its response. */
 async function revokeUnderLoad(): Promise<void> {
   const { id, key } = await world.makeKey(world.ours, 'live');
   const token = await tokenOf(key);
@@ -70,7 +70,7 @@ async function revokeUnderLoad(): Promise<void> {
 describe('revocation ends a key and its tokens at once on two gateways', () => {
   test('with Redis up', revokeUnderLoad);
 
-  test('after FLUSHALL, and nothing comes back to life', async () => {
+  test('after FLUSHALL, which restores no access', async () => {
     const { id, key } = await world.makeKey(world.ours, 'live');
     await world.call(world.ours.keys.live, { method: 'DELETE', path: `/v1/auth/keys/${id}` });
     const client = new Redis(redis.url);
@@ -86,7 +86,7 @@ describe('revocation ends a key and its tokens at once on two gateways', () => {
     await redis.start();
   });
 
-  test('a second DELETE is a success too, and waits as the first does', async () => {
+  test('a second DELETE succeeds too, and waits as the first does', async () => {
     const { id, key } = await world.makeKey(world.ours, 'live');
     const remove = () => world.call(world.ours.keys.live, { method: 'DELETE', path: `/v1/auth/keys/${id}` });
     const rest = keepBusy([key]);
@@ -97,7 +97,7 @@ describe('revocation ends a key and its tokens at once on two gateways', () => {
     expect(after).toEqual(['401 token_revoked', '401 token_revoked']);
   });
 
-  test('an application’s tokens end with the application', async () => {
+  test('the tokens of an application end with the application', async () => {
     const application = await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'live' });
     const form = { grant_type: 'client_credentials', client_id: application.clientId, client_secret: application.clientSecret };
     const granted = await world.call(undefined, {
@@ -112,26 +112,26 @@ describe('revocation ends a key and its tokens at once on two gateways', () => {
     expect(await verdicts(token)).toEqual(['401 token_revoked', '401 token_revoked']);
   });
 
-  test('a deactivated user’s keys end with the answer to the PATCH', async () => {
+  test('the keys of a deactivated user end with the response to the PATCH', async () => {
     const { user } = await world.inOrganization(world.ours, () =>
       world.operator.createUser({ name: 'Leaver', email: 'leaver@ours.example', role: 'member' }),
     );
-    const made = await world.operator.createKey({ organizationId: world.ours.id, userId: user?.id ?? '', environment: 'test' });
-    const rest = keepBusy([made.apiKey]);
+    const issued = await world.operator.createKey({ organizationId: world.ours.id, userId: user?.id ?? '', environment: 'test' });
+    const rest = keepBusy([issued.apiKey]);
     const answer = await world.call(world.ours.keys.live, {
       method: 'PATCH',
       path: `/v1/users/${user?.id}`,
       headers: { 'content-type': 'application/json' },
       body: '{"status":"deactivated"}',
     });
-    const after = await verdicts(made.apiKey);
+    const after = await verdicts(issued.apiKey);
     await rest();
     expect(answer.json<{ data: { status: string } }>().data.status).toBe('deactivated');
     expect(after).toEqual(['401 token_revoked', '401 token_revoked']);
   });
 });
 
-describe('a signing key that leaked', () => {
+describe('a compromised signing key', () => {
   const kidOf = (token: string) => jwt.decode(token, { complete: true })?.header.kid ?? '';
   const publishedKids = () =>
     Promise.all(
@@ -141,7 +141,7 @@ describe('a signing key that leaked', () => {
       }),
     );
 
-  test('verifies nothing on any gateway once its revocation has answered, and another signs at once', async () => {
+  test('verifies no token on any gateway after its revocation, and a new key signs at once', async () => {
     const token = await tokenOf(world.ours.keys.live);
     const kid = kidOf(token);
     expect(await verdicts(token)).toEqual([200, 200]);
@@ -165,7 +165,7 @@ describe('a signing key that leaked', () => {
   });
 });
 
-describe('tokens that were not made here for here', () => {
+describe('tokens of other issuers, audiences or environments', () => {
   test('are a 401 on every gateway, with the reason', async () => {
     const genuine = await tokenOf(world.ours.keys.live);
     const { header, payload } = jwt.decode(genuine, { complete: true }) as jwt.Jwt;

@@ -22,7 +22,7 @@ const patch = (userId: string, changes: object): SentRequest => ({
   body: JSON.stringify(changes),
 });
 
-/** The status, and the code of a refusal, that a gateway answers. */
+/** The status of a gateway's response, and the code of a refusal. */
 async function outcome(token: string, request: SentRequest, gateway?: string): Promise<string> {
   const answer = await world.call(token, request, gateway);
   return answer.status < 400 ? `${answer.status}` : `${answer.status} ${codeOf(answer.text)}`;
@@ -57,7 +57,7 @@ function askAsApplication(client: { clientId: string; clientSecret: string }, sc
   return world.call(undefined, { method: 'POST', path: '/v1/auth/oauth/token', headers, body: new URLSearchParams(form).toString() });
 }
 
-/** Keeps every gateway's answers about these tokens fresh. */
+/** Keeps the leases of these tokens fresh on every gateway. */
 function keepBusy(tokens: string[]): () => Promise<void> {
   let busy = true;
   const loop = (async () => {
@@ -83,7 +83,7 @@ const forAdministrators: Access = { member: scopeRefused };
 const forLiveAdministrators: Access = { member: scopeRefused, test: scopeRefused };
 const forFlaggedAdministrators: Access = { member: scopeRefused, application: flagRefused };
 
-/** Who is refused what, of an administrator's key, a member's, an application and a key of the test environment. */
+/** The expected outcomes for an administrator's key, a member's key, an application and a key of the test environment. */
 const access: Readonly<Record<string, Access>> = {
   issueToken: forAll,
   issueOauthToken: forAll,
@@ -193,7 +193,7 @@ describe('a member with a key of every scope and the administrator flag', () => 
     expect(await outcome(key, { method: 'GET', path: '/v1/agents' })).toBe('200');
   });
 
-  test('is told that the role is in the way, and which scopes are left', async () => {
+  test('receives an error that names the role and the remaining scopes', async () => {
     const { error } = (await world.call(key, { method: 'GET', path: '/v1/audit' })).json<{
       error: { message: string; details: { granted: string[] } };
     }>();
@@ -201,7 +201,7 @@ describe('a member with a key of every scope and the administrator flag', () => 
     expect(error.details.granted.toSorted()).toEqual(['agents:chat', 'agents:read', 'agents:write', 'credits:read', 'templates:read']);
   });
 
-  test('gets the member’s scopes where none are named, and so does the member’s application', async () => {
+  test('gets the scopes of a member where none are named, as does an application of the member', async () => {
     const plain = await makeKey(userId, 'live', []);
     const { error } = (await world.call(plain, { method: 'GET', path: '/v1/audit' })).json<{ error: { details: { granted: string[] } } }>();
     expect(error.details.granted).toHaveLength(5);
@@ -218,7 +218,7 @@ describe('a member with a key of every scope and the administrator flag', () => 
 });
 
 describe('a change of role', () => {
-  test('binds on every gateway when it has answered, for keys and for tokens issued before', async () => {
+  test('applies on every gateway after its response, to keys and to tokens issued before', async () => {
     const userId = await makeUser('admin');
     const key = await makeKey(userId);
     const token = await tokenOf(key);
@@ -240,7 +240,7 @@ describe('a change of role', () => {
     expect(await outcome(token, { method: 'DELETE', path: `/v1/auth/keys/${id}` })).toBe(flagRefused);
   });
 
-  test('is not made by the user whose role it is, and leaves an administrator', async () => {
+  test('cannot be made by the user itself, and leaves an administrator', async () => {
     const [one, two] = [await makeUser('admin'), await makeUser('admin')];
     const [ofOne, ofTwo] = [await makeKey(one), await makeKey(two)];
     expect(await outcome(ofOne, patch(one, { role: 'member' }))).toBe('403 own_role_or_status');
@@ -253,27 +253,27 @@ describe('a change of role', () => {
     expect(await outcome(world.ours.keys.live, patch(one, { status: 'deactivated' }))).toBe('200');
   });
 
-  test('of two administrators who demote each other at the same time, one stays', async () => {
-    const made = await world.operator.createOrganization({ name: 'Two' });
-    const { user } = await world.inOrganization({ ...world.ours, id: made.organizationId }, () =>
+  test('of two administrators that demote each other at the same time, one remains', async () => {
+    const organization = await world.operator.createOrganization({ name: 'Two' });
+    const { user } = await world.inOrganization({ ...world.ours, id: organization.organizationId }, () =>
       world.operator.createUser({ name: 'Second', email: 'second@two.example', role: 'admin' }),
     );
     const second = user?.id ?? '';
     const { apiKey } = await world.operator.createKey({
-      organizationId: made.organizationId,
+      organizationId: organization.organizationId,
       userId: second,
       environment: 'live',
       admin: true,
     });
     const outcomes = await Promise.all([
-      outcome(made.liveApiKey, patch(second, { role: 'member' })),
-      outcome(apiKey, patch(made.userId, { role: 'member' }), world.gateways[1]),
+      outcome(organization.liveApiKey, patch(second, { role: 'member' })),
+      outcome(apiKey, patch(organization.userId, { role: 'member' }), world.gateways[1]),
     ]);
     expect(outcomes.filter((each) => each === '200')).toHaveLength(1);
     expect(outcomes.filter((each) => each !== '200')).toEqual([expect.stringMatching(/^(409 last_admin|403 \w+)$/)]);
   });
 
-  test('the last administrator can neither leave nor be made a member', async () => {
+  test('the last administrator can be neither deactivated nor demoted', async () => {
     const { adminId, keys } = world.theirs;
     expect(await outcome(keys.live, patch(adminId, { status: 'deactivated' }))).toBe('409 last_admin');
     expect(await outcome(keys.live, patch(adminId, { role: 'member' }))).toBe('409 last_admin');
@@ -281,8 +281,8 @@ describe('a change of role', () => {
   });
 });
 
-describe('what reaches further than it should', () => {
-  test('a key of the test environment ends no user and no live key', async () => {
+describe('limits of other credentials', () => {
+  test('a key of the test environment cannot deactivate a user or revoke a live key', async () => {
     const userId = await makeUser('member');
     const key = await makeKey(userId);
     for (const token of [world.ours.keys.test, await tokenOf(world.ours.keys.test)])
@@ -292,7 +292,7 @@ describe('what reaches further than it should', () => {
     expect(error.message).toContain('test environment');
   });
 
-  test('a deactivation says how many keys and applications ended with it', async () => {
+  test('a deactivation returns the number of keys and applications that ended with it', async () => {
     const userId = await makeUser('member');
     const keys = [await makeKey(userId), await makeKey(userId, 'test')];
     await world.operator.createOauthClient({ organizationId: world.ours.id, environment: 'test', userId });
@@ -307,7 +307,7 @@ describe('what reaches further than it should', () => {
     expect(again.json<{ data: object }>().data).not.toHaveProperty('ended_credentials');
   });
 
-  test('an application with users:write makes and unmakes no administrator', async () => {
+  test('an application with users:write cannot promote or demote an administrator', async () => {
     const application = await world.operator.createOauthClient({
       organizationId: world.ours.id,
       environment: 'live',
@@ -327,7 +327,7 @@ describe('what reaches further than it should', () => {
     expect(await outcome(token, register('member'))).toBe('201');
   });
 
-  test('an outcome stored under an Idempotency-Key is returned to its own credential only, and no longer once the role forbids it', async () => {
+  test('an outcome stored under an Idempotency-Key is returned to its own credential only, and only while the role allows the operation', async () => {
     const userId = await makeUser('admin');
     const [key, other] = [await makeKey(userId), await makeKey(userId)];
     const email = `${randomUUID()}@roles.example`;

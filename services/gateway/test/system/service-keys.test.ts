@@ -10,13 +10,13 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-/** The keys that each process of the running system was given. */
+/** The service keys in the environment of each process. */
 function givenKeys(): Map<string, Map<string, string[]>> {
   const pids = JSON.parse(readFileSync(join(world.system.dataDir, 'processes.json'), 'utf8')) as Record<string, number>;
   const rings = Object.entries(pids).map(([name, pid]) => {
-    const told = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-    expect([name, told.filter((entry) => entry.includes(world.system.secrets.SERVICE_SECRET))]).toEqual([name, []]);
-    const entries = told.find((entry) => entry.startsWith('SERVICE_KEYS='))?.slice('SERVICE_KEYS='.length) ?? '';
+    const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    expect([name, variables.filter((entry) => entry.includes(world.system.secrets.SERVICE_SECRET))]).toEqual([name, []]);
+    const entries = variables.find((entry) => entry.startsWith('SERVICE_KEYS='))?.slice('SERVICE_KEYS='.length) ?? '';
     const pairs = entries.split(',').map((entry) => entry.split(':') as [string, string]);
     return [name, new Map(pairs.map(([service, key]) => [service, [key]]))] as const;
   });
@@ -36,7 +36,7 @@ async function withAgents<T>(
   }
 }
 
-test('no process is given the operator’s secret, or a key that another process has', () => {
+test('no process gets the secret of the operator, or a key of a second process', () => {
   const keys = [...givenKeys()].flatMap(([name, ring]) =>
     [...ring].map(([service, [key]]) => ({ owner: name.replace(/-2$/, ''), service, key })),
   );
@@ -45,7 +45,7 @@ test('no process is given the operator’s secret, or a key that another process
     expect(new Set(keys.filter((each) => each.key === key).map((each) => each.owner))).toEqual(new Set([owner]));
 });
 
-test('the keys of one process do not suffice to act as the operator, as the gateway or as another service', async () => {
+test('the keys of one process do not allow it to act as the operator, the gateway or a different service', async () => {
   const worker = givenKeys().get('answer-worker');
   const list = (agents: Client<'agents'>) => agents.listDataSources({});
   await withAgents('answer-worker', worker, async (agents) => {

@@ -7,7 +7,7 @@ export interface CreditClients {
   close(): void;
 }
 
-/** Credits as the operator and as the service that answers reach it. */
+/** Clients of credits as the operator and as agents. */
 export function connectCredits(address: string, secret: string): CreditClients {
   const client = (as: string) => createClient('credits', { address, as, config: { SERVICE_SECRET: [secret] } });
   const [operator, agents] = [client(operatorService), client('agents')];
@@ -26,7 +26,7 @@ const patient = { timeoutMs: 20_000 };
 
 const madeId = (prefix: string) => `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 26)}`;
 
-/** Brings credits to the organization and lets the user pay for one answer with them. */
+/** Grants credits to the organization and charges the user for one answer. */
 export async function spend(
   { operator, agents }: CreditClients,
   organizationId: string,

@@ -18,10 +18,10 @@ export interface Organization {
   keys: Record<Environment, string>;
 }
 
-/** A running system with an operator's client, and two organizations with some credits and usage that must never meet. */
+/** A running system with an operator's client, and two organizations with some credits and usage, whose data must stay apart. */
 export interface World {
   system: SystemAccess;
-  /** Every gateway there is. */
+  /** The URLs of all gateways. */
   gateways: string[];
   operator: Client<'identity'>;
   ours: Organization;
@@ -43,7 +43,7 @@ export async function furnish<Data>(call: World['call'], key: string, method: st
   return answer.json<{ data: Data }>().data;
 }
 
-/** An agent that answers. */
+/** Creates an active agent. */
 export async function makeAgent(call: World['call'], key: string): Promise<string> {
   const body = { name: 'Made', system_prompt: 'Answer.', data_scope: { tables: [] } };
   const { id } = await furnish<{ id: string }>(call, key, 'POST', '/v1/agents', body);
@@ -54,21 +54,21 @@ export async function makeAgent(call: World['call'], key: string): Promise<strin
 /** An address without a server. */
 export const webhookUrl = 'https://127.0.0.1:9/made';
 
-/** One that is told of what does not happen in these suites. */
+/** Creates a webhook for an event that does not occur in these suites. */
 export async function makeWebhook(call: World['call'], key: string): Promise<string> {
   return (await furnish<{ id: string }>(call, key, 'POST', '/v1/webhooks', { url: webhookUrl, events: ['credits.low_balance'] })).id;
 }
 
-/** The settings of a world in which webhooks are on and may lead to this machine. */
+/** The settings of a world with webhooks whose URLs may be on this machine. */
 export const withWebhooks = { WEBHOOKS_ENABLED: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
 
-/** On a system of its own. */
+/** Starts a world on its own system. */
 export async function startWorld(settings: Record<string, string> = {}): Promise<World> {
   const system = await testSystem({ ...withoutRateLimits, REPLICAS: 'gateway=2', ...settings }, { seed });
   return await openWorld(system, settings['WEBHOOKS_ENABLED'] === 'true', () => system.stop());
 }
 
-/** On the system that test files share, which has webhooks. */
+/** Opens a world on the system that test files share, which has webhooks. */
 export async function shareWorld(): Promise<World> {
   const system = await sharedSystem();
   return await openWorld(system, true, async () => system.leave());
@@ -84,15 +84,15 @@ async function openWorld(system: SystemAccess, hasWebhooks: boolean, stopSystem:
   const call: World['call'] = (token, request, gateway = system.url) =>
     send(gateway, { ...request, headers: { ...(token && { authorization: `Bearer ${token}` }), ...request.headers } });
   const makeOrganization = async (name: string): Promise<Organization> => {
-    const made = await operator.createOrganization({ name });
-    await spend(credits, made.organizationId, 'live', made.userId);
-    const keys = { live: made.liveApiKey, test: made.testApiKey };
+    const created = await operator.createOrganization({ name });
+    await spend(credits, created.organizationId, 'live', created.userId);
+    const keys = { live: created.liveApiKey, test: created.testApiKey };
     for (const key of Object.values(keys)) {
-      await furnish(call, key, 'PUT', `/v1/credits/users/${made.userId}/allocation`, { monthly_limit: 50_000 });
+      await furnish(call, key, 'PUT', `/v1/credits/users/${created.userId}/allocation`, { monthly_limit: 50_000 });
       await makeAgent(call, key);
       if (hasWebhooks) await makeWebhook(call, key);
     }
-    return { id: made.organizationId, adminId: made.userId, keys };
+    return { id: created.organizationId, adminId: created.userId, keys };
   };
   return {
     system,
@@ -102,8 +102,8 @@ async function openWorld(system: SystemAccess, hasWebhooks: boolean, stopSystem:
     theirs: await makeOrganization('Theirs'),
     call,
     async makeKey({ id, adminId }, environment, { scopes = [], admin = false } = {}) {
-      const made = await operator.createKey({ organizationId: id, userId: adminId, environment, scopes, admin });
-      return { id: made.keyId, key: made.apiKey };
+      const created = await operator.createKey({ organizationId: id, userId: adminId, environment, scopes, admin });
+      return { id: created.keyId, key: created.apiKey };
     },
     inOrganization({ id }, work) {
       const principal: Principal = { organizationId: id, environment: 'live', userId: '', credentialId: '', scopes: [], admin: true };
