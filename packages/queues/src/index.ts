@@ -1,7 +1,13 @@
-export type { Reply, ToolStep, WorkerNotice } from './answers/progress.ts';
-export { Progress } from './answers/progress.ts';
-export { openChannel } from './channels/channel.ts';
-export { createPublisher } from './channels/publisher.ts';
+export {
+  createNoticePublisher,
+  createReplyPublisher,
+  openReplyChannel,
+  openWorkerChannel,
+  type Reply,
+  type WorkerNotice,
+} from './answers/replies.ts';
+export { ReplyFilter } from './answers/reply-filter.ts';
+export { createReplyWriters, type ReplyWriter, type ReplyWriters } from './answers/reply-writer.ts';
 export type { AnswerJob, ApartJob, DeliveriesJob, JobName, PayloadOf } from './jobs/catalogue.ts';
 export { createProducer, type Producer } from './jobs/producer.ts';
 export { type JobWorker, startWorker } from './jobs/worker.ts';

@@ -1,16 +1,9 @@
 import type { RunningProcess } from '@agent-service/runtime';
 import { ownRedis, testRedisCluster, testSentinel, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  type AnswerJob,
-  createProducer,
-  createPublisher,
-  openChannel,
-  openRedis,
-  type Producer,
-  type RedisConnections,
-  startWorker,
-} from '../src/index.ts';
+import { openChannel } from '../src/channels/channel.ts';
+import { createPublisher } from '../src/channels/publisher.ts';
+import { type AnswerJob, createProducer, openRedis, type Producer, type RedisConnections, startWorker } from '../src/index.ts';
 import { lateProxy } from './late-proxy.ts';
 import { answerJob, auto, eventually, patient, testProcess, unhandledRejections } from './support.ts';
 

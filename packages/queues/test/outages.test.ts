@@ -2,16 +2,9 @@ import type { RunningProcess } from '@agent-service/runtime';
 import { type OwnRedis, ownRedis, until } from '@agent-service/testkit';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import {
-  type AnswerJob,
-  createProducer,
-  createPublisher,
-  openChannel,
-  openRedis,
-  type Producer,
-  type RedisConnections,
-  startWorker,
-} from '../src/index.ts';
+import { openChannel } from '../src/channels/channel.ts';
+import { createPublisher } from '../src/channels/publisher.ts';
+import { type AnswerJob, createProducer, openRedis, type Producer, type RedisConnections, startWorker } from '../src/index.ts';
 import { lateProxy } from './late-proxy.ts';
 import { answerJob, auto, eventually, testProcess, unhandledRejections } from './support.ts';
 

@@ -1,5 +1,6 @@
 import { createProcess } from '@agent-service/runtime';
-import { createPublisher, openRedis } from '../src/index.ts';
+import { createPublisher } from '../src/channels/publisher.ts';
+import { openRedis } from '../src/index.ts';
 import { startWorker } from '../src/jobs/worker.ts';
 
 /** A worker in its own process, which a test may freeze and kill. It reports its jobs on a channel. */

@@ -5,7 +5,8 @@ import type { RunningProcess } from '@agent-service/runtime';
 import { type OwnRedis, ownRedis, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { type AnswerJob, createProducer, openChannel, openRedis, type Producer, type RedisConnections } from '../src/index.ts';
+import { openChannel } from '../src/channels/channel.ts';
+import { type AnswerJob, createProducer, openRedis, type Producer, type RedisConnections } from '../src/index.ts';
 import { startWorker } from '../src/jobs/worker.ts';
 import { answerJob, auto, patient, testProcess, unhandledRejections } from './support.ts';
 

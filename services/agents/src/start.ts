@@ -1,5 +1,5 @@
 import { createClient, serve } from '@agent-service/contracts';
-import { createProducer, createPublisher, openRedis, type Reply, type WorkerNotice } from '@agent-service/queues';
+import { createNoticePublisher, createProducer, createReplyPublisher, openRedis } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import {
   createCursors,
@@ -61,8 +61,8 @@ async function createBase(process: ProcessContext, config: AgentsConfig, now: ()
     redis,
     jobs: createProducer(process, redis, 'answer'),
     apartJobs: createProducer(process, redis, 'answerApart'),
-    replies: createPublisher<Reply>(process, redis),
-    notices: createPublisher<WorkerNotice>(process, redis),
+    replies: createReplyPublisher(process, redis),
+    notices: createNoticePublisher(process, redis),
     credits,
     auditRelay: relayAudit(process, store, identity),
     eventRelay: openEventRelay(process, store, config, 'agents'),

@@ -1,8 +1,8 @@
 import type { Models } from '@agent-service/models';
+import type { ReplyWriters } from '@agent-service/queues';
 import type { Logger, Metrics } from '@agent-service/runtime';
 import type { AnswersApi } from './answers-api.ts';
 import type { InFlightAnswers } from './in-flight-answers.ts';
-import type { Replies } from './replies.ts';
 import type { AnswerTools, ToolsOptions } from './tools/answer-tools.ts';
 
 /** Dependencies of the jobs that run answers. */
@@ -12,7 +12,7 @@ export interface WorkerContext {
   readonly models: Models;
   /** The tools of an attempt over its organization's data. */
   readonly toolsOf: (options: ToolsOptions) => AnswerTools;
-  readonly replies: Replies;
+  readonly replies: ReplyWriters;
   readonly meters: Meters;
   readonly logger: Logger;
   readonly now: () => number;

@@ -3,13 +3,12 @@ import { type Client, createClient } from '@agent-service/contracts';
 import { createModels } from '@agent-service/models';
 import { readModelsFile } from '@agent-service/models/models-file';
 import {
-  createPublisher,
-  openChannel,
+  createReplyPublisher,
+  createReplyWriters,
   openRedis,
+  openWorkerChannel,
   type RedisConnections,
-  type Reply,
   startWorker,
-  type WorkerNotice,
 } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { sleep } from '@agent-service/work';
@@ -19,7 +18,6 @@ import type { AnswerWorkerConfig } from './config.ts';
 import { createMeters, type WorkerContext } from './context.ts';
 import { createInFlightAnswers, startLeases } from './in-flight-answers.ts';
 import { createAnswerHandler } from './jobs/answer.ts';
-import { createReplies } from './replies.ts';
 import { createAnswerTools } from './tools/answer-tools.ts';
 import { createTenantSources } from './tools/sources.ts';
 
@@ -71,20 +69,20 @@ export async function composeContext(
   process.health.addCheck('redis', () => redis.commands.ping());
 
   const inFlight = createInFlightAnswers(now);
-  const channel = await openChannel<WorkerNotice>(process, redis, 'worker', (notices) => {
+  const channel = await openWorkerChannel(process, redis, (notices) => {
     for (const { id, attempt } of notices) inFlight.interrupt(id, attempt, 'unwanted');
   });
   const meters = createMeters(process.metrics);
   const answers = createAnswersApi(agents, { workerChannel: channel.name });
   const sources = createTenantSources(process, { roles: config.DATA_SOURCE_ROLES });
   const toolDeps = { agents, sources, gate: openStatementGate(process, apart ? { threads: apartThreads } : {}), meters, now };
-  const publisher = createPublisher<Reply>(process, redis);
+  const publisher = createReplyPublisher(process, redis);
   const workerContext: WorkerContext = {
     answers,
     inFlight,
     models,
     toolsOf: (options) => createAnswerTools(toolDeps, options),
-    replies: createReplies((name, reply) => publisher.publish(name, reply)),
+    replies: createReplyWriters((name, reply) => publisher.publish(name, reply)),
     meters,
     logger: process.logger,
     now,

@@ -1,4 +1,4 @@
-import { Progress } from '@agent-service/queues';
+import { ReplyFilter } from '@agent-service/queues';
 import type { RunningProcess } from '@agent-service/runtime';
 import { type ModelReply, type ScriptedModel, scriptedModel } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -32,11 +32,11 @@ async function readStream(replies: readonly ModelReply[], lost: (kind: string, i
   await scene.dispatcher.dispatch([id]);
   await eventually('it is completed', () => scene.agents.completed.length === 1);
   await eventually('all was published', () => JSON.stringify(scene.dispatcher.of(id)).includes('than that.'));
-  const progress = new Progress();
+  const filter = new ReplyFilter();
   let read = '';
   let beginnings = 0;
   for (const [index, reply] of scene.dispatcher.of(id).entries()) {
-    const told = lost(reply.kind, index) ? progress.interrupt() : progress.take(reply);
+    const told = lost(reply.kind, index) ? filter.interrupt() : filter.take(reply);
     if (told?.kind === 'started') {
       read = '';
       beginnings += 1;

@@ -57,8 +57,8 @@ async function runAttempt(context: WorkerContext, { job, stop, startedAt }: Run,
   meters.inFlight.inc();
   stop.onStop(() => answer.interrupt('stopping'));
   try {
-    const reader = replies.readerOf(answerId, begun.attempt, begun.stream ? begun.replyChannels : []);
-    const reply = await askModel(context, { environment, begun, answer, reader });
+    const writer = replies.writerTo(answerId, begun.attempt, begun.stream ? begun.replyChannels : []);
+    const reply = await askModel(context, { environment, begun, answer, writer });
     const repliedAt = performance.now();
     const outcome = await endAnswer(context, { key: answer.key, deadlineMs, reply, stop });
     observeAnswer(context, { job, begun, reply, outcome, times: { startedAt, begunAt, repliedAt } });

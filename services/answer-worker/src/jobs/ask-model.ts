@@ -1,17 +1,17 @@
 import { ServiceError } from '@agent-service/contracts';
 import { type ModelAnswer, type ModelRequest, type Output, type Tier, tiers } from '@agent-service/models';
+import type { ReplyWriter } from '@agent-service/queues';
 import { inStepSpan } from '@agent-service/runtime';
 import type { BegunAnswer } from '../answers-api.ts';
 import type { WorkerContext } from '../context.ts';
 import type { InFlightAnswer, Interruption } from '../in-flight-answers.ts';
-import type { Reader } from '../replies.ts';
 import type { QueryRecord } from '../tools/step-records.ts';
 
 interface ModelCall {
   readonly environment: ModelRequest['environment'];
   readonly begun: BegunAnswer;
   readonly answer: InFlightAnswer;
-  readonly reader: Reader;
+  readonly writer: ReplyWriter;
 }
 
 /** The outcome of asking the model. */
@@ -25,35 +25,35 @@ const overdueError = () => new ServiceError('answer_timeout', { message: 'The an
 const oversizedError = () =>
   new ServiceError('provider_error', { message: 'The model gave an answer that is too long to keep. No credits were charged.' });
 
-/** Asks the model, and streams its reply to readers. */
-export async function askModel({ models, toolsOf }: WorkerContext, { environment, begun, answer, reader }: ModelCall): Promise<ModelReply> {
+/** Asks the model, and streams its reply to gateways. */
+export async function askModel({ models, toolsOf }: WorkerContext, { environment, begun, answer, writer }: ModelCall): Promise<ModelReply> {
   let firstDeltaAt: number | undefined;
-  const tools = toolsOf({ begun, answer, reader });
+  const tools = toolsOf({ begun, answer, writer });
   const common = () => ({ firstDeltaAt, queries: tools.queries });
   const interrupted = (why: Interruption) =>
     why === 'deadline' ? ({ kind: 'failure', error: tools.failure(overdueError()) } as const) : ({ kind: 'interrupted', why } as const);
   const onDelta = (text: string) => {
     if (answer.interruption !== undefined) return;
     firstDeltaAt ??= performance.now();
-    reader.delta(text);
+    writer.delta(text);
   };
-  reader.started();
+  writer.started();
   try {
     // This attempt would repeat the changes of an earlier one.
     if (begun.changedBefore) throw new ServiceError('change_unfinished');
     const request = requestOf(environment, begun, tools.tools);
-    const result = await inStepSpan('model', () => models.answer(request, { signal: answer.signal, onDelta, onRestart: reader.restart }));
+    const result = await inStepSpan('model', () => models.answer(request, { signal: answer.signal, onDelta, onRestart: writer.restart }));
     // A process that is about to stop still stores a result that it has.
     if (answer.interruption !== undefined && answer.interruption !== 'stopping')
       return { ...common(), ...interrupted(answer.interruption) };
-    reader.end();
+    writer.end();
     if (result.content.length > maxContentLength) return { ...common(), kind: 'failure', error: tools.failure(oversizedError()) };
     return { ...common(), kind: 'answer', answer: result, contentType: contentTypeOf(request.output) };
   } catch (cause) {
     if (answer.interruption !== undefined) return { ...common(), ...interrupted(answer.interruption) };
     return { ...common(), kind: 'failure', error: tools.failure(ServiceError.from(cause)) };
   } finally {
-    reader.drop();
+    writer.drop();
   }
 }
 

@@ -10,12 +10,12 @@ import {
 } from '@agent-service/business-data';
 import type { Client, ServiceError } from '@agent-service/contracts';
 import type { JsonSchema, Tool } from '@agent-service/models';
+import type { ReplyWriter } from '@agent-service/queues';
 import { abortable, createSemaphore, tenantName } from '@agent-service/work';
 import { z } from 'zod';
 import type { BegunAnswer } from '../answers-api.ts';
 import type { Meters } from '../context.ts';
 import type { InFlightAnswer } from '../in-flight-answers.ts';
-import type { Reader } from '../replies.ts';
 import { createChanges } from './changes.ts';
 import type { TenantSources } from './sources.ts';
 import { detailOf, type QueryRecord, withQuery } from './step-records.ts';
@@ -41,7 +41,7 @@ interface ToolDeps {
 export interface ToolsOptions {
   readonly begun: BegunAnswer;
   readonly answer: InFlightAnswer;
-  readonly reader: Reader;
+  readonly writer: ReplyWriter;
 }
 
 /** The limits of one step, and of what a model gets of its result. */
@@ -60,7 +60,7 @@ const unconnected = () => {
 };
 
 /** Creates the tools of an attempt. Each step first asks agents for the agent's scope, so that a change of it takes effect at once. */
-export function createAnswerTools({ agents, sources, gate, meters, now }: ToolDeps, { begun, answer, reader }: ToolsOptions): AnswerTools {
+export function createAnswerTools({ agents, sources, gate, meters, now }: ToolDeps, { begun, answer, writer }: ToolsOptions): AnswerTools {
   const onRetry = () => meters.callsRepeated.inc({ call: 'step' });
   const steps = createSteps({ agents, answer, deadlineMs: Number(begun.deadlineMs), now, onRetry });
   const changes = createChanges(steps);
@@ -105,7 +105,7 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: ToolDe
     const { result, failure } = toolAnswer;
     if (result) queries = withQuery(queries, { ...result, statement: statementOf(call) ?? result.statement, rows: result.rows.length });
     if (answer.interruption === undefined)
-      reader.tool({
+      writer.tool({
         name: definition.name,
         detail: detailOf(definition.name, input),
         rows: result?.rows.length ?? 0,

@@ -1,9 +1,9 @@
 import {
   type ApartJob,
+  createNoticePublisher,
   createProducer,
-  createPublisher,
-  openChannel,
   openRedis,
+  openReplyChannel,
   type Reply,
   type WorkerNotice,
 } from '@agent-service/queues';
@@ -39,9 +39,9 @@ export async function startDispatcher(redisUrl: string): Promise<Dispatcher> {
   };
   const running = await createProcess('dispatcher', config, async (process) => {
     const redis = await openRedis(process, config);
-    const channel = await openChannel<Reply>(process, redis, 'replies', (messages) => void replies.push(...messages));
+    const channel = await openReplyChannel(process, redis, (messages) => void replies.push(...messages));
     const producers = { answer: createProducer(process, redis, 'answer'), answerApart: createProducer(process, redis, 'answerApart') };
-    return { channel, producers, publisher: createPublisher<WorkerNotice>(process, redis) };
+    return { channel, producers, publisher: createNoticePublisher(process, redis) };
   });
   const { channel, producers, publisher } = running.started;
   return {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { AnswerMessage } from '@agent-service/contracts';
-import { Progress, type Reply } from '@agent-service/queues';
+import { type Reply, ReplyFilter } from '@agent-service/queues';
 import { errorBody, type PublicError } from '../http/error-reply.ts';
 import type { StreamEnd } from '../http/reply.ts';
 import { toMessage } from '../schemas/conversation.ts';
@@ -24,7 +24,7 @@ type Event = 'started' | 'delta' | 'tool' | 'completed' | 'failed' | 'detached';
 /** One answer as server-sent events. Replies that arrive before the response head is written are queued. */
 export class AnswerStream implements Waiter {
   readonly #options: Required<AnswerStreamOptions>;
-  readonly #progress = new Progress();
+  readonly #filter = new ReplyFilter();
   readonly #closed: (() => void)[] = [];
   #early: (() => void)[] | undefined = [];
   #response: ServerResponse | undefined;
@@ -64,8 +64,8 @@ export class AnswerStream implements Waiter {
   }
 
   interrupted(): void {
-    if (this.#early) this.#early.push(() => this.#progress.interrupt());
-    else this.#progress.interrupt();
+    if (this.#early) this.#early.push(() => this.#filter.interrupt());
+    else this.#filter.interrupt();
   }
 
   end(reason: 'expired' | 'gone'): void {
@@ -79,14 +79,14 @@ export class AnswerStream implements Waiter {
   }
 
   #tell(reply: Reply): void {
-    const news = this.#progress.take(reply);
+    const news = this.#filter.take(reply);
     if (!news || !this.#isOpen) return;
     switch (news.kind) {
       case 'started':
         this.#started(news.attempt);
         return;
       case 'delta':
-        if (this.#isBehind) this.#progress.interrupt();
+        if (this.#isBehind) this.#filter.interrupt();
         else this.#write('delta', { text: news.text, attempt: news.attempt });
         return;
       case 'tool': {
@@ -112,7 +112,7 @@ export class AnswerStream implements Waiter {
       return;
     }
     // The `started` reply may be lost, and with it the notice that the earlier deltas are void.
-    if (this.#progress.attempt === 0 || !this.#progress.isPrefixOf(message.content)) this.#started(this.#progress.attempt || 1);
+    if (this.#filter.attempt === 0 || !this.#filter.isPrefixOf(message.content)) this.#started(this.#filter.attempt || 1);
     this.#write('completed', toMessage(message));
     this.#finish();
   }

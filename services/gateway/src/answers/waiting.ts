@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CallContext, type Client, judgeCall, withCall } from '@agent-service/contracts';
-import { openChannel, type RedisConnections, type Reply } from '@agent-service/queues';
+import { openReplyChannel, type RedisConnections } from '@agent-service/queues';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
 import { type Answers, createAnswers } from './answers.ts';
@@ -32,7 +32,7 @@ export async function startWaiting(process: ProcessContext, { agents, redis, wai
   // The channel may deliver while it is being opened.
   let lastGapAt = () => 0;
   const waits = new Waits({ read, now, lastGapAt: () => lastGapAt() });
-  const channel = await openChannel<Reply>(process, redis, 'replies', (replies) => waits.deliver(replies));
+  const channel = await openReplyChannel(process, redis, (replies) => waits.deliver(replies));
   lastGapAt = () => channel.lastGapAt;
   const waiting = process.metrics.gauge('answers_waited_for', 'Requests of this process that wait for an answer', []);
   const timer = setInterval(() => {

@@ -1,5 +1,5 @@
 import { callers, type Implementation, type RpcOf, services } from '@agent-service/contracts';
-import { createPublisher, openRedis, type Reply } from '@agent-service/queues';
+import { createReplyPublisher, openRedis, type Reply } from '@agent-service/queues';
 import { createProcess } from '@agent-service/runtime';
 import { peerSettings } from './peer-settings.ts';
 
@@ -155,7 +155,7 @@ export interface ReplySender {
 export async function replySender(redisUrl: string): Promise<ReplySender> {
   const redisConfig = { REDIS_URL: redisUrl, REDIS_MODE: 'single' } as const;
   const process = await createProcess('worker', { ...peerSettings, SERVICE_SECRET: [...peerSettings.SERVICE_SECRET] }, async (process) =>
-    createPublisher<Reply>(process, await openRedis(process, redisConfig)),
+    createReplyPublisher(process, await openRedis(process, redisConfig)),
   );
   return {
     send: (channel, ...replies) => {

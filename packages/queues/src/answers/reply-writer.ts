@@ -1,7 +1,7 @@
-import type { Reply, ToolStep } from '@agent-service/queues';
+import type { Reply, ToolStep } from './replies.ts';
 
-/** Sends the stream of one attempt to the gateways that read it. */
-export interface Reader {
+/** Writes the replies of one attempt to the gateways that stream it. */
+export interface ReplyWriter {
   /** Called once, before everything else. */
   started(): void;
   /** Sends the first delta at once, and joins those that follow. */
@@ -16,18 +16,19 @@ export interface Reader {
   drop(): void;
 }
 
-export interface Replies {
-  readerOf(id: string, attempt: number, channels: readonly string[]): Reader;
+export interface ReplyWriters {
+  /** A writer to these channels, which does nothing if there are none. */
+  writerTo(id: string, attempt: number, channels: readonly string[]): ReplyWriter;
 }
 
 type Publish = (channel: string, reply: Reply) => void;
 
-export function createReplies(publish: Publish): Replies {
+export function createReplyWriters(publish: Publish): ReplyWriters {
   const ticker = createTicker();
   return {
-    readerOf(id, attempt, channels) {
-      if (channels.length === 0) return noReader;
-      return createReader(ticker, { id, attempt }, (reply) => {
+    writerTo(id, attempt, channels) {
+      if (channels.length === 0) return noWriter;
+      return createWriter(ticker, { id, attempt }, (reply) => {
         for (const channel of channels) publish(channel, reply);
       });
     },
@@ -35,9 +36,16 @@ export function createReplies(publish: Publish): Replies {
 }
 
 const doNothing = () => undefined;
-const noReader: Reader = { started: doNothing, delta: doNothing, tool: doNothing, restart: doNothing, end: doNothing, drop: doNothing };
+const noWriter: ReplyWriter = {
+  started: doNothing,
+  delta: doNothing,
+  tool: doNothing,
+  restart: doNothing,
+  end: doNothing,
+  drop: doNothing,
+};
 
-function createReader(ticker: Ticker, attempt: { id: string; attempt: number }, send: (reply: Reply) => void): Reader {
+function createWriter(ticker: Ticker, attempt: { id: string; attempt: number }, send: (reply: Reply) => void): ReplyWriter {
   let pending = '';
   let hasSentText = false;
   let restarts = 0;
@@ -89,7 +97,7 @@ const endsInHalfPair = (text: string) => /[\ud800-\udbff]$/.test(text);
 
 const tickMs = 20;
 
-/** Runs work a moment later, with one timer for all readers. */
+/** Runs work a moment later, with one timer for all writers. */
 interface Ticker {
   /** Has no effect for work that is already waiting. */
   add(work: () => void): void;

@@ -1,4 +1,4 @@
-import type { AnswerMessage } from '@agent-service/contracts';
+import type { Reply } from './replies.ts';
 
 type RunReply = Exclude<Reply, { kind: 'ended' }>;
 
@@ -6,7 +6,7 @@ type RunReply = Exclude<Reply, { kind: 'ended' }>;
  * Selects the replies that a reader gets. The deltas since the last `started` are always a prefix of the newest text: an attempt may
  * restart its text, and after a delta that may be missing no more deltas are passed on. The whole message follows at the end.
  */
-export class Progress {
+export class ReplyFilter {
   /** The newest attempt that the reader knows; 0 before the first. */
   attempt = 0;
   #restarts = 0;
@@ -58,34 +58,3 @@ export class Progress {
     return { kind: 'started', id, attempt };
   }
 }
-
-/** A tool call of an answer, as readers see it. */
-export interface ToolStep {
-  name: string;
-  /** The request in a sentence, or the SQL statement. */
-  detail: string;
-  rows: number;
-  durationMs: number;
-  /** Empty after a success. */
-  error: string;
-}
-
-/** Identifies one text of one attempt. */
-interface RunId {
-  id: string;
-  attempt: number;
-  /** How often the attempt has restarted its text; absent for 0. Without it, a lost `started` would join two texts. */
-  restarts?: number;
-}
-
-/** Messages of a gateway's reply channel. Lost replies are read back from `agents`. */
-export type Reply =
-  /** Voids the text that was sent before it. */
-  | ({ kind: 'started' } & RunId)
-  | ({ kind: 'delta'; text: string } & RunId)
-  | ({ kind: 'tool'; step: ToolStep } & RunId)
-  /** The answer has ended; if it completed, it is settled. */
-  | { kind: 'ended'; id: string; message: AnswerMessage };
-
-/** Messages of a worker's channel. */
-export type WorkerNotice = { kind: 'unwanted'; id: string; attempt: number };

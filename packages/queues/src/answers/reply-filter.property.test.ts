@@ -1,7 +1,8 @@
 import type { AnswerMessage } from '@agent-service/contracts';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Progress, type Reply } from './progress.ts';
+import type { Reply } from './replies.ts';
+import { ReplyFilter } from './reply-filter.ts';
 
 const id = 'msg_1';
 const pieces = ['You ', 'sold ', '120 ', 'orders.'];
@@ -88,16 +89,16 @@ const newness = (one: Run, other: Run) => one.attempt - other.attempt || one.res
 
 /** Returns what the reader got, and how many deltas were not passed on. */
 function readAll(news: readonly (Reply | 'gap')[]) {
-  const progress = new Progress();
+  const filter = new ReplyFilter();
   const reader = new Reader();
   let newest: Run = { attempt: 0, restarts: 0 };
   let skippedDeltas = 0;
   for (const one of news) {
     if (one === 'gap') {
-      progress.interrupt();
+      filter.interrupt();
       continue;
     }
-    const reply = progress.take(one);
+    const reply = filter.take(one);
     if (reply) reader.receive(reply);
     else if (one.kind === 'delta') skippedDeltas += 1;
     if (one.kind === 'ended') continue;
@@ -108,20 +109,20 @@ function readAll(news: readonly (Reply | 'gap')[]) {
     // A prefix of the newest run that the reader knows, and not of any run.
     expect(textOf(newest).startsWith(reader.text)).toBe(true);
   }
-  return { reader, skippedDeltas, newest, progress };
+  return { reader, skippedDeltas, newest, filter };
 }
 
 test('a reader’s text is always a prefix of the newest attempt’s, and one end comes last', () => {
   const tally = { voided: 0, skippedDeltas: 0, whole: 0 };
   fc.assert(
     fc.property(histories, (news) => {
-      const { reader, skippedDeltas, newest, progress } = readAll(news);
+      const { reader, skippedDeltas, newest, filter } = readAll(news);
       const end = news.find((one) => one !== 'gap' && one.kind === 'ended') as Extract<Reply, { kind: 'ended' }>;
       expect(reader.ended).toBe(true);
       tally.voided += reader.voided;
       tally.skippedDeltas += skippedDeltas;
       // A text whose end was lost is recognised as incomplete.
-      if (reader.text !== '' && !end.message.content.startsWith(reader.text)) expect(progress.isPrefixOf(end.message.content)).toBe(false);
+      if (reader.text !== '' && !end.message.content.startsWith(reader.text)) expect(filter.isPrefixOf(end.message.content)).toBe(false);
       if (reader.text !== '' && reader.text === textOf(newest)) tally.whole += 1;
     }),
     { numRuns: 500 },
@@ -149,10 +150,10 @@ test('a beginning without a count voids what came before it, and only its repeti
 });
 
 function readPlainly(news: readonly (Reply | 'gap')[]) {
-  const progress = new Progress();
+  const filter = new ReplyFilter();
   const reader: string[] = [];
   for (const one of news) {
-    const reply = one === 'gap' ? progress.interrupt() : progress.take(one);
+    const reply = one === 'gap' ? filter.interrupt() : filter.take(one);
     if (reply && reply.kind !== 'ended') reader.push(reply.kind === 'delta' ? reply.text : reply.kind);
   }
   return { reader };
