@@ -1,8 +1,8 @@
-import type { ServerUnaryCall } from '@grpc/grpc-js';
 import type { Policy } from '../callers/policy.ts';
 import type { Caller, Environment, Principal } from '../callers/principal.ts';
 import type { Messages, MethodsOf, ServiceName } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import type { IncomingCall } from '../exchange/server.ts';
 import type { CallContext, IdempotencyKey } from './call-context.ts';
 
 const longestMs = 30_000;
@@ -26,10 +26,10 @@ export class Call implements CallContext {
   readonly requestedOnce: IdempotencyKey | undefined;
   /** The stored outcome of an earlier identical request was returned. */
   replayed = false;
-  readonly #grpc: ServerUnaryCall<unknown, unknown>;
+  readonly #grpc: IncomingCall<unknown>;
   #abort: AbortController | undefined;
 
-  constructor(grpc: ServerUnaryCall<unknown, unknown>, { caller, requestId, voucher, ageMs, requestedOnce }: ReceivedCall) {
+  constructor(grpc: IncomingCall<unknown>, { caller, requestId, voucher, ageMs, requestedOnce }: ReceivedCall) {
     this.#grpc = grpc;
     this.caller = caller;
     this.requestId = requestId;

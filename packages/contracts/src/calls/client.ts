@@ -6,6 +6,7 @@ import { CallSigner } from '../callers/signed-caller.ts';
 import type { CallOptions, Client } from '../catalogue.ts';
 import { isRead, isRepeatable, loadService, type ServiceName, timeoutOf, uncapitalize } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import type { Answered } from '../exchange/client.ts';
 import { type Call, callOnce, callRepeatedly, type Done, DuplicateBudget } from './attempts.ts';
 import { type CallContext, currentCall } from './call-context.ts';
 import { checkReplica } from './health.ts';
@@ -132,13 +133,20 @@ function noteReplay(inherited: CallContext | undefined, trailers: Metadata): voi
 
 function send(calling: Calling, replica: Replica, sending: Sending, done: Done) {
   const { method, body, expiresAt, inherited } = sending;
-  let mayRepeat = true;
-  const answered = (error: GrpcError | null, response: object | undefined, trailers: Metadata) => {
-    const challenge = error && mayRepeat ? challengeOf(error) : undefined;
-    if (challenge !== undefined) {
-      // It did nothing: the replica started a moment ago, or was not heard of for a while.
-      mayRepeat = false;
-      replica.challenge = challenge;
+  let isSignedAgain = false;
+  let isExchanged = false;
+  /** True after a failure of which the replica has done nothing. */
+  const mayRepeat = (error: GrpcError): boolean => {
+    const challenge = isSignedAgain ? undefined : challengeOf(error);
+    // A replica of the version before exchanges does not know them.
+    if (challenge === undefined) return error.code === status.UNIMPLEMENTED && isExchanged && !replica.exchange.carries(body);
+    // The replica started a moment ago, or was not heard of for a while.
+    isSignedAgain = true;
+    replica.challenge = challenge;
+    return true;
+  };
+  const answered: Answered = (error, response, trailers) => {
+    if (error && mayRepeat(error)) {
       call = request();
       return;
     }
@@ -153,14 +161,12 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
   };
   /** Undefined where the replica was closed meanwhile, because it is no longer among the addresses. */
   const request = (): { cancel(): void } | undefined => {
-    const deadline = Date.now() + (expiresAt - performance.now());
     try {
-      return startUnaryCall(
-        replica.channel,
-        method,
-        { body, metadata: outgoing(calling, replica, sending), deadline },
-        { onEnd: answered },
-      );
+      const metadata = outgoing(calling, replica, sending);
+      isExchanged = replica.exchange.carries(body);
+      if (isExchanged) return replica.exchange.send({ method, body, metadata, expiresAt }, answered);
+      const deadline = Date.now() + (expiresAt - performance.now());
+      return startUnaryCall(replica.channel, method, { body, metadata, deadline }, { onEnd: answered });
     } catch (cause) {
       replica.inFlight -= 1;
       replica.state = 'away';

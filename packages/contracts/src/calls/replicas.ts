@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { withTimeout } from '@agent-service/work';
 import { Channel, type ChannelCredentials, type ChannelInterface, type ChannelOptions, connectivityState } from '@grpc/grpc-js';
 import { ServiceError } from '../errors/service-error.ts';
+import { Exchange } from '../exchange/client.ts';
 
 const lookEveryMs = 500;
 /** A replica that serves and owes no answer is asked more rarely: a call that it leaves unanswered asks at once. */
@@ -15,6 +16,8 @@ const mostInFlight = 1_000;
 export interface Replica {
   readonly target: string;
   readonly channel: ChannelInterface;
+  /** The usual way of its calls. */
+  readonly exchange: Exchange;
   /** Calls that it has not answered yet: its own, so that a silent replica takes no other's place. */
   inFlight: number;
   /** When it last answered anything, by the monotonic clock. */
@@ -91,7 +94,7 @@ export class ReplicaSet {
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    for (const { channel } of this.#replicas) channel.close();
+    for (const replica of this.#replicas) closeReplica(replica);
   }
 
   async #start(): Promise<void> {
@@ -121,14 +124,24 @@ export class ReplicaSet {
     const added = targets.filter((target) => !known.some((replica) => replica.target === target));
     this.#replicas = [...known, ...added.map((target) => this.#open(target))];
     // Calls under way end first: closing a channel only keeps new ones out.
-    for (const { channel } of removed) channel.close();
+    for (const replica of removed) closeReplica(replica);
   }
 
   #open(target: string): Replica {
     const { credentials, options, addresses } = this.#settings;
     const named = addresses.hostName ? { 'grpc.ssl_target_name_override': addresses.hostName } : {};
     const channel = new Channel(target, credentials, { ...options, ...named });
-    return { target, channel, inFlight: 0, heardAt: 0, checkedAt: 0, state: 'serving', isChecking: false, challenge: '' };
+    return {
+      target,
+      channel,
+      exchange: new Exchange(channel),
+      inFlight: 0,
+      heardAt: 0,
+      checkedAt: 0,
+      state: 'serving',
+      isChecking: false,
+      challenge: '',
+    };
   }
 
   /** The best rank first, of those the least loaded, of those each in turn. */
@@ -147,6 +160,11 @@ export class ReplicaSet {
     }
     return best;
   }
+}
+
+function closeReplica({ channel, exchange }: Replica): void {
+  exchange.close();
+  channel.close();
 }
 
 function isCheckDue({ state, inFlight, heardAt, checkedAt }: Replica): boolean {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { inRequestSpan, type Logger, type Metrics, type ProcessContext } from '@agent-service/runtime';
-import { Metadata, Server, type ServerUnaryCall, type ServiceDefinition, type sendUnaryData } from '@grpc/grpc-js';
+import { Metadata, Server, type ServiceDefinition } from '@grpc/grpc-js';
 import { Challenges } from '../callers/challenges.ts';
 import { enforce } from '../callers/policy.ts';
 import type { Caller } from '../callers/principal.ts';
@@ -8,6 +8,7 @@ import { openServiceKeys } from '../callers/service-keys.ts';
 import { CallVerifier, type SignedCaller } from '../callers/signed-caller.ts';
 import { isRead, isRepeatable, loadService, type ServiceName, uncapitalize } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { type ExchangedMethod, type Handle, type IncomingCall, serveExchanges } from '../exchange/server.ts';
 import type { Implementation, Rpc } from './call.ts';
 import { Call } from './call.ts';
 import { CallAges } from './call-ages.ts';
@@ -62,33 +63,47 @@ export async function serve<Name extends ServiceName>(
     logger: process.logger,
     seconds: process.metrics.seconds('grpc_server_seconds', 'Duration of gRPC calls served', ['method', 'code']),
   };
-  const { service } = loadService(name);
-  const rpcs = implementation as unknown as Record<string, Rpc<object, object>>;
+  const service = keepBytes(loadService(name).service);
+  const handlers = handlersOf(service, implementation as unknown as Record<string, Rpc<object, object>>, gate, observer);
+  server.addService(service, handlers);
+  const exchanges = serveExchanges(server, exchangedMethods(service, handlers));
+  serveHealth(process, server, gate.challenges);
+
+  const port = await bind(server, `${config.HOST}:${config.GRPC_PORT}`, config);
+  process.onStop('grpc server', () => drain(server, exchanges), drainLimitMs + 1_000);
+  process.logger.info({ event: 'grpc_listening', port });
+  return port;
+}
+
+type Handlers = Record<string, Handle<Received, object>>;
+
+function handlersOf(service: ServiceDefinition, rpcs: Record<string, Rpc<object, object>>, gate: Gate, observer: Observer): Handlers {
   const handlers = Object.entries(service).map(([name, definition]) => {
     const rpc = rpcs[uncapitalize(name)];
     if (!rpc) throw new Error(`${name} is not implemented`);
-    const level = isRead(definition) ? 'debug' : 'info';
     const method: Method = {
       name,
       path: definition.path,
       isRead: isRead(definition),
       isRepeatable: isRepeatable(definition),
       rpc,
-      logLevel: level,
+      logLevel: isRead(definition) ? 'debug' : 'info',
     };
     return [name, handler(method, gate, observer)];
   });
-  server.addService(keepBytes(service), Object.fromEntries(handlers));
-  serveHealth(process, server, gate.challenges);
-
-  const port = await bind(server, `${config.HOST}:${config.GRPC_PORT}`, config);
-  process.onStop('grpc server', () => drain(server), drainLimitMs + 1_000);
-  process.logger.info({ event: 'grpc_listening', port });
-  return port;
+  return Object.fromEntries(handlers);
 }
 
-function handler(method: Method, gate: Gate, observer: Observer) {
-  return (grpc: ServerUnaryCall<Received, object>, callback: sendUnaryData<object>) => {
+const exchangedMethods = (service: ServiceDefinition, handlers: Handlers): Map<string, ExchangedMethod> =>
+  new Map(
+    Object.entries(service).map(([name, { path, requestDeserialize, responseSerialize }]) => [
+      path,
+      { deserialize: requestDeserialize, serialize: responseSerialize, handle: handlers[name] as Handle<unknown, object> },
+    ]),
+  );
+
+function handler(method: Method, gate: Gate, observer: Observer): Handle<Received, object> {
+  return (grpc, callback) => {
     const startedAt = performance.now();
     const requestId = text(grpc.metadata, headers.requestId) ?? randomUUID();
     answer(method, grpc, requestId, gate).then(
@@ -107,7 +122,7 @@ function handler(method: Method, gate: Gate, observer: Observer) {
   };
 }
 
-async function answer(method: Method, grpc: ServerUnaryCall<Received, object>, requestId: string, gate: Gate) {
+async function answer(method: Method, grpc: IncomingCall<Received>, requestId: string, gate: Gate) {
   const { name, isRead, rpc } = method;
   const signed = { caller: text(grpc.metadata, headers.caller) ?? '', voucher: text(grpc.metadata, headers.voucher) ?? '' };
   const caller = callerOf(method, grpc, { ...signed, requestId }, gate);
@@ -129,7 +144,7 @@ class StaleCall extends Error {}
 
 function callerOf(
   { path, isRead, isRepeatable }: Method,
-  { metadata, request }: ServerUnaryCall<Received, object>,
+  { metadata, request }: IncomingCall<Received>,
   signed: SignedCaller & { readonly requestId: string },
   { verifier, challenges }: Gate,
 ): Caller {
@@ -185,7 +200,8 @@ function bind(server: Server, address: string, config: ServerConfig & { HOST: st
   });
 }
 
-function drain(server: Server): Promise<void> {
+function drain(server: Server, exchanges: { close(): void }): Promise<void> {
+  exchanges.close();
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.forceShutdown(), drainLimitMs);
     server.tryShutdown(() => {

@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Channel, credentials, Client as GrpcClient, Metadata, Server, ServerCredentials, type ServiceError, status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Exchange } from './client.ts';
+import { decodeFrames, encodeFrame, exchangePath } from './frames.ts';
+import { type IncomingCall, type Reply, serveExchanges } from './server.ts';
+
+interface Served {
+  readonly call: IncomingCall<string>;
+  readonly reply: Reply<object>;
+}
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+const path = '/test/Echo';
+
+let server: Server;
+let port: number;
+let channel: Channel;
+let exchange: Exchange;
+let exchanges: ReturnType<typeof serveExchanges>;
+let served: Served[];
+/** Called with each call that arrives. */
+let onServed: (served: Served) => void;
+
+const toBytes = (value: object): Buffer => Buffer.from(JSON.stringify(value));
+
+async function bind(): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound)));
+  port = await promise;
+  channel = new Channel(`127.0.0.1:${port}`, credentials.createInsecure(), {});
+  exchange = new Exchange(channel);
+}
+
+beforeEach(async () => {
+  served = [];
+  onServed = ({ call, reply }) => reply(null, { said: call.request });
+  server = new Server();
+  const method = {
+    deserialize: (bytes: Buffer) => JSON.parse(bytes.toString()) as unknown,
+    serialize: toBytes,
+    handle(call: IncomingCall<unknown>, reply: Reply<object>) {
+      const one = { call: call as IncomingCall<string>, reply };
+      served.push(one);
+      onServed(one);
+    },
+  };
+  exchanges = serveExchanges(server, new Map([[path, method]]));
+  await bind();
+});
+
+afterEach(() => {
+  exchange.close();
+  channel.close();
+  server.forceShutdown();
+});
+
+interface Sent {
+  readonly outcome: Promise<{ response: object | undefined; trailer: Metadata | undefined }>;
+  cancel(): void;
+}
+
+function send(said: string, { limitMs = 5_000, metadata = new Metadata(), to = path } = {}): Sent {
+  const { promise: outcome, resolve, reject } = Promise.withResolvers<{ response: object | undefined; trailer: Metadata | undefined }>();
+  const call = {
+    method: { path: to, responseDeserialize: (bytes: Buffer) => JSON.parse(bytes.toString()) as object },
+    body: Buffer.from(JSON.stringify(said)),
+    metadata,
+    expiresAt: performance.now() + limitMs,
+  };
+  const sent = exchange.send(call, (error, response, trailer) => (error ? reject(error) : resolve({ response, trailer })));
+  return { outcome, cancel: sent.cancel };
+}
+
+const codeOf = (sent: Sent): Promise<number> =>
+  sent.outcome.then(
+    () => status.OK,
+    (error: ServiceError) => error.code,
+  );
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await turn();
+}
+
+test('calls share one stream, and each gets its own answer, whatever the order of the answers', async () => {
+  onServed = () => undefined;
+  const calls = ['a', 'b', 'c'].map((said) => send(said));
+  await until(() => served.length === 3);
+  for (const { call, reply } of served.toReversed()) reply(null, { said: call.request });
+  const outcomes = await Promise.all(calls.map(({ outcome }) => outcome));
+  expect(outcomes.map(({ response }) => response)).toEqual([{ said: 'a' }, { said: 'b' }, { said: 'c' }]);
+});
+
+test('metadata travels both ways, bytes as bytes, and so do errors with theirs', async () => {
+  const metadata = new Metadata();
+  metadata.set('x-name', 'Grüße'.normalize('NFKD').replaceAll(/[^a-zA-Z]/g, ''));
+  metadata.set('x-key-bin', Buffer.from([0, 255, 10]));
+  onServed = ({ call, reply }) => {
+    if (call.request === 'refused') reply({ code: status.NOT_FOUND, details: 'none', metadata: call.metadata });
+    else reply(null, {}, call.metadata);
+  };
+  const { trailer } = await send('x', { metadata }).outcome;
+  expect(trailer?.getMap()).toEqual(metadata.getMap());
+  await expect(send('refused', { metadata }).outcome).rejects.toMatchObject({ code: status.NOT_FOUND, details: 'none', metadata });
+});
+
+test('a call that its caller no longer waits for is cancelled where it runs, and the others go on', async () => {
+  onServed = () => undefined;
+  const [cancelled, late, other] = [send('cancelled'), send('late', { limitMs: 20 }), send('other')];
+  await until(() => served.length === 3);
+  const ends = served.slice(0, 2).map(({ call }) => new Promise<void>((resolve) => call.on('cancelled', resolve)));
+  cancelled.cancel();
+  expect(await Promise.all([codeOf(cancelled), codeOf(late)])).toEqual([status.CANCELLED, status.DEADLINE_EXCEEDED]);
+  await Promise.all(ends);
+  expect(served.map(({ call }) => call.cancelled)).toEqual([true, true, false]);
+  for (const { reply } of served) reply(null, {});
+  expect(await codeOf(other)).toBe(status.OK);
+});
+
+test('a lost stream fails its calls as unavailable and cancels them where they run; the next call opens another stream', async () => {
+  onServed = () => undefined;
+  const lost = send('lost');
+  await until(() => served.length === 1);
+  const isCancelled = new Promise<void>((resolve) => served[0]?.call.on('cancelled', resolve));
+  channel.close();
+  server.forceShutdown();
+  expect(await codeOf(lost)).toBe(status.UNAVAILABLE);
+  await isCancelled;
+  served[0]?.reply(null, {});
+});
+
+test('a server that closes answers the calls under way, and its clients then end their streams', async () => {
+  onServed = () => undefined;
+  const underWay = send('under way');
+  await until(() => served.length === 1);
+  exchanges.close();
+  const closed = Promise.withResolvers<void>();
+  server.tryShutdown(() => closed.resolve());
+  await turn();
+  served[0]?.reply(null, { said: 'late' });
+  expect((await underWay.outcome).response).toEqual({ said: 'late' });
+  await closed.promise;
+  expect(await codeOf(send('too late'))).toBe(status.UNAVAILABLE);
+});
+
+test('a client that closes gets the answers of the calls under way', async () => {
+  onServed = () => undefined;
+  const underWay = send('under way');
+  await until(() => served.length === 1);
+  exchange.close();
+  expect(() => send('too late')).toThrow('closed');
+  served[0]?.reply(null, {});
+  expect(await codeOf(underWay)).toBe(status.OK);
+  const closed = Promise.withResolvers<void>();
+  server.tryShutdown(() => closed.resolve());
+  await closed.promise;
+});
+
+test('what one call does wrong fails that call alone', async () => {
+  onServed = ({ call, reply }) => {
+    if (call.request === 'large') reply(null, { text: 'x'.repeat(9_000_000) });
+    else if (call.request === 'unwritable') reply(null, { toJSON: () => BigInt(1) });
+    else if (call.request !== 'waits') reply(null, {});
+  };
+  const waiting = send('waits');
+  const codes = await Promise.all([send('large'), send('unwritable'), send('x', { to: '/test/None' }), send('fine')].map(codeOf));
+  expect(codes).toEqual([status.RESOURCE_EXHAUSTED, status.INTERNAL, status.UNIMPLEMENTED, status.OK]);
+  served.find(({ call }) => call.request === 'waits')?.reply(null, {});
+  expect(await codeOf(waiting)).toBe(status.OK);
+});
+
+test('a server without exchanges says so, after which no call is carried', async () => {
+  const older = new Server();
+  server.forceShutdown();
+  server = older;
+  channel.close();
+  await bind();
+  expect(exchange.carries(Buffer.alloc(10))).toBe(true);
+  expect(await codeOf(send('x'))).toBe(status.UNIMPLEMENTED);
+  expect(exchange.carries(Buffer.alloc(10))).toBe(false);
+});
+
+test('a large request is not carried', () => {
+  expect([1_000, 64 * 1024, 64 * 1024 + 1].map((bytes) => exchange.carries(Buffer.alloc(bytes)))).toEqual([true, true, false]);
+});
+
+test('bytes that are no frame end their stream, not the server', async () => {
+  const raw = new GrpcClient(`127.0.0.1:${port}`, credentials.createInsecure());
+  const none = Buffer.alloc(4);
+  for (const bytes of [
+    Buffer.from([1]),
+    Buffer.from([255, 255, 255, 255, 0, 0, 0, 0]),
+    Buffer.concat([Buffer.from('\x02\0\0\0'), none, Buffer.from('{{')]),
+    Buffer.concat([Buffer.from('\x04\0\0\0'), none, Buffer.from('null')]),
+  ]) {
+    const stream = raw.makeBidiStreamRequest(exchangePath, asIs, asIs, new Metadata());
+    stream.resume();
+    stream.write(bytes);
+    const [error] = (await once(stream, 'error')) as [ServiceError];
+    expect(error.code).toBe(status.INVALID_ARGUMENT);
+  }
+  raw.close();
+  expect(await codeOf(send('x'))).toBe(status.OK);
+});
+
+test('frames that share a message keep their headers and bytes', () => {
+  const [first, second] = [
+    { header: { id: 7, path: '/a/Ü', timeLeftMs: 12.5, metadata: { 'x-a': 'b' } }, body: Buffer.from([1, 0, 2]) },
+    { header: { id: 8 }, body: Buffer.alloc(0) },
+  ];
+  const message = Buffer.concat([encodeFrame(first.header, first.body), encodeFrame(second.header)]);
+  expect(decodeFrames(message)).toEqual([first, second]);
+});
+
+test('a hundred calls of one turn are answered, in few messages', async () => {
+  const outcomes = await Promise.all(Array.from({ length: 100 }, (_, n) => send(`${n}`).outcome));
+  expect(outcomes.map(({ response }) => response)).toEqual(Array.from({ length: 100 }, (_, n) => ({ said: `${n}` })));
+});
