@@ -17,13 +17,36 @@ import {
   AgentCountEntity,
   AgentEntity,
   agentMethods,
+  countStatements,
   DeletedAgentEntity,
   startAgentSweep,
 } from './agents/index.ts';
-import { type AnswersServiceDeps, answerMethods, createAnswers } from './answers/index.ts';
+import {
+  AnswerEntity,
+  AnswerKeyEntity,
+  AnswerLineEntity,
+  type AnswersServiceDeps,
+  answerMethods,
+  answerStatements,
+  createAnswers,
+} from './answers/index.ts';
 import type { AgentsConfig } from './config.ts';
-import { ConversationCountEntity, ConversationEntity, conversationMethods, MessageEntity } from './conversations/index.ts';
-import { AnswerStepEntity, createSources, DataSourceEntity, dataSourceMethods, sealedUrls, startStepSweeps } from './data-sources/index.ts';
+import {
+  ConversationCountEntity,
+  ConversationEntity,
+  conversationMethods,
+  MessageEntity,
+  messageStatements,
+} from './conversations/index.ts';
+import {
+  AnswerStepEntity,
+  createSources,
+  DataSourceEntity,
+  dataSourceMethods,
+  dataSourceStatements,
+  sealedUrls,
+  startStepSweeps,
+} from './data-sources/index.ts';
 import { migrations } from './store/migrations/index.ts';
 
 const schema = 'agents';
@@ -81,6 +104,9 @@ export const entities = [
   AgentCategoryCountEntity,
   AgentCountEntity,
   AgentEntity,
+  AnswerEntity,
+  AnswerKeyEntity,
+  AnswerLineEntity,
   AnswerStepEntity,
   ConversationCountEntity,
   ConversationEntity,
@@ -88,3 +114,11 @@ export const entities = [
   DeletedAgentEntity,
   MessageEntity,
 ];
+
+/** Every fixed statement by name; test/statements.test.ts prepares them. Lists with filters and a few sweeps make theirs from parts. */
+export const statements: Readonly<Record<string, string>> = {
+  ...answerStatements,
+  ...countStatements,
+  ...dataSourceStatements,
+  ...messageStatements,
+};

@@ -7,8 +7,8 @@ import { entities } from '../src/start.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 
 const schema = 'agents';
-/** Tables of answers, whose statements are written by hand, and those that packages/store creates in every service. */
-const withoutEntity = ['answer_keys', 'answer_lines', 'answers', 'dead_letters', 'idempotency_records', 'migrations', 'outbox'];
+/** Tables that packages/store creates in every service. */
+const withoutEntity = ['dead_letters', 'idempotency_records', 'migrations', 'outbox'];
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 

@@ -5,7 +5,7 @@ import { type AgentsDeps, createAgent, deleteAgent, getAgent, listAgents, update
 import { activateTemplateAgent, deactivateTemplateAgent, listTemplateAgents } from './rpc/template-agents.ts';
 import { removeDeletedAgents } from './store/deleted-agents.ts';
 
-export { AgentCategoryCountEntity, AgentCountEntity, AgentEntity, DeletedAgentEntity } from './store/agents.ts';
+export { AgentCategoryCountEntity, AgentCountEntity, AgentEntity, countStatements, DeletedAgentEntity } from './store/agents.ts';
 
 export const agentMethods = (deps: AgentsDeps) => ({
   activateTemplateAgent: activateTemplateAgent(deps),

@@ -6,11 +6,16 @@ import { type AnswersDeps, type AnswersServiceDeps, createAnswerJobs, createAnsw
 import { createDispatcher, EndAnswers } from './end.ts';
 import type { Answers } from './rpc.ts';
 import { createComplete, createReleases, createSettlements, failAttempts } from './settle.ts';
-import { readWhole } from './store/read.ts';
+import { acceptStatements } from './store/accept.ts';
+import { beginStatements, leaseStatements } from './store/attempts.ts';
+import { dispatchStatements, dueStatements } from './store/dispatch.ts';
+import { completeStatements, endStatements } from './store/end.ts';
+import { readStatements, readWhole } from './store/read.ts';
 import { type SweepDeps, startAnswerSweeps } from './sweeps.ts';
 
 export type { AnswersServiceDeps } from './deps.ts';
 export { type Answers, answerMethods } from './rpc.ts';
+export { AnswerEntity, AnswerKeyEntity, AnswerLineEntity } from './store/entities.ts';
 
 /** Batches of slow tenants that a process runs at once: as many of its database connections as they may keep busy. */
 const permitsOfSlowTenants = 3;
@@ -52,3 +57,14 @@ export function composeAnswers(process: ProcessContext, base: AnswersServiceDeps
   };
   return { answers, deps: { ...deps, dispatcher, endAnswers, settlements, releases, healthyFor: new HealthyFor() } };
 }
+
+export const answerStatements = {
+  ...acceptStatements,
+  ...dispatchStatements,
+  ...beginStatements,
+  ...leaseStatements,
+  ...completeStatements,
+  ...endStatements,
+  ...dueStatements,
+  ...readStatements,
+};

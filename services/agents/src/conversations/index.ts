@@ -6,6 +6,7 @@ import { type ConversationRow, selectConversations } from './store/conversations
 import { findMessage, type MessageRow, selectMessages } from './store/messages.ts';
 
 export { ConversationCountEntity, ConversationEntity, MessageEntity } from './store/conversations.ts';
+export { messageStatements } from './store/messages.ts';
 
 export const conversationMethods = (deps: ServiceDeps) => ({
   getMessage: getMessage(deps),

@@ -4,8 +4,8 @@ import type { ServiceDeps } from '../shared/deps.ts';
 import { connectDataSource, getDataSource, listDataSources, removeDataSource, testDataSource } from './source-methods.ts';
 import type { DataSourcesDeps } from './sources.ts';
 import { authorizeStep, finishStep } from './step-methods.ts';
-import { reportOrphanedClaims } from './store/step-audit.ts';
-import { removeOldClaims } from './store/steps.ts';
+import { reportOrphanedClaims, stepAuditStatements } from './store/step-audit.ts';
+import { removeOldClaims, stepStatements } from './store/steps.ts';
 
 export { checkScope, createSources, findMissingTables, type MissingTables, type Sources } from './sources.ts';
 export { AnswerStepEntity, DataSourceEntity, sealedUrls } from './store/data-sources.ts';
@@ -24,3 +24,5 @@ export function startStepSweeps(process: ProcessContext, { store, now }: Pick<Se
   startSweep(process, 'lost steps', 1_000, () => reportOrphanedClaims(store.sql, now()));
   startSweep(process, 'old steps', 60_000, () => removeOldClaims(store.sql, now()));
 }
+
+export const dataSourceStatements = { ...stepStatements, ...stepAuditStatements };

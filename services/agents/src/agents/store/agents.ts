@@ -236,3 +236,5 @@ export function totalOf({ category, status }: CountFilter, tenant: string, { add
   const table = category === undefined ? 'agent_counts' : 'agent_category_counts';
   return `(select coalesce(sum(count), 0)::bigint from ${table} where ${where.join(' and ')})`;
 }
+
+export const countStatements = { moveStatuses, moveCategories, forgetEmpty };

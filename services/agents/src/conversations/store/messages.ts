@@ -35,7 +35,7 @@ export interface MessageList {
 const finished = `select ${select({ ...endedColumns('m'), role: 'm.role', createdAt: 'm.created_at' })} from messages m`;
 const pending = `select ${select({ ...pendingColumns('a'), role: `'assistant'`, createdAt: 'a.accepted_at' })} from answers a`;
 
-const one = `
+const oneMessage = `
   with living as (select 1 from agents where organization_id = $1 and environment = $2 and id = $3)
   ${finished} where exists (select 1 from living) and m.organization_id = $1 and m.environment = $2 and m.id = $5
     and m.created_at = $6::timestamptz and m.agent_id = $3 and m.user_id = $4
@@ -47,7 +47,14 @@ const one = `
 export async function findMessage(sql: Sql, { tenant, agentId, userId }: Reader, id: string): Promise<MessageRow | undefined> {
   const at = timeOf(id);
   if (at === undefined) return undefined;
-  const [row] = await sql<MessageRow>(one, [tenant.organizationId, tenant.environment, agentId, userId, id, new Date(at).toISOString()]);
+  const [row] = await sql<MessageRow>(oneMessage, [
+    tenant.organizationId,
+    tenant.environment,
+    agentId,
+    userId,
+    id,
+    new Date(at).toISOString(),
+  ]);
   return row;
 }
 
@@ -93,3 +100,5 @@ function statementOf(
       and c.id = ${query.add(conversationId)} and c.agent_id = ${query.add(agentId)} and c.user_id = ${query.add(userId)}
     order by page."createdAt" desc, page.id desc`;
 }
+
+export const messageStatements = { oneMessage };

@@ -68,24 +68,21 @@ function keysOf(json: string): { keys?: unknown; keys_unreadable?: true } {
 const unreported = `select ${claimColumns} from answer_steps s where s.finished_at is null and s.lost_at is null`;
 const ofAnswer = 's.organization_id = $1 and s.environment = $2 and s.answer_id = $3';
 
+const lostClaim = `${unreported} and ${ofAnswer} and s.attempt = $4 and s.step = $5`;
+const earlierClaims = `${unreported} and ${ofAnswer} and s.attempt < $4`;
+const orphanedClaims = `${unreported} and not exists (
+    select 1 from answers a where a.organization_id = s.organization_id and a.environment = s.environment and a.id = s.answer_id
+      and a.attempt = s.attempt and a.state = 'running')
+  order by s.claimed_at limit 1000`;
+
 /** The claim of a step whose worker does not know the outcome. */
 export const findLostClaim = (
   sql: Sql,
   { organizationId, environment, id, attempt, step }: AttemptKey & { readonly step: number },
-): Promise<ClaimedStep[]> =>
-  sql<ClaimedStep>(`${unreported} and ${ofAnswer} and s.attempt = $4 and s.step = $5`, [organizationId, environment, id, attempt, step]);
+): Promise<ClaimedStep[]> => sql<ClaimedStep>(lostClaim, [organizationId, environment, id, attempt, step]);
 
 export const findEarlierClaims = (sql: Sql, { organizationId, environment, id, attempt }: AttemptKey): Promise<ClaimedStep[]> =>
-  sql<ClaimedStep>(`${unreported} and ${ofAnswer} and s.attempt < $4`, [organizationId, environment, id, attempt]);
-
-/** Claims whose attempt has ended or was superseded. */
-const findOrphanedClaims = (sql: Sql): Promise<ClaimedStep[]> =>
-  sql<ClaimedStep>(
-    `${unreported} and not exists (
-       select 1 from answers a where a.organization_id = s.organization_id and a.environment = s.environment and a.id = s.answer_id
-         and a.attempt = s.attempt and a.state = 'running')
-     order by s.claimed_at limit 1000`,
-  );
+  sql<ClaimedStep>(earlierClaims, [organizationId, environment, id, attempt]);
 
 // The conditions are written so that the planner looks claims up by key: by the index of unreported claims a batch would read them all for
 // each of its items.
@@ -115,5 +112,8 @@ export async function reportLostClaims(sql: Sql, claims: readonly ClaimedStep[],
   return (await sql(reportLost, [JSON.stringify(items), new Date(at)])).length;
 }
 
+/** Reports claims whose attempt has ended or was superseded. */
 export const reportOrphanedClaims = async (sql: Sql, at: number): Promise<number> =>
-  reportLostClaims(sql, await findOrphanedClaims(sql), at);
+  reportLostClaims(sql, await sql<ClaimedStep>(orphanedClaims), at);
+
+export const stepAuditStatements = { lostClaim, earlierClaims, orphanedClaims, reportLost };

@@ -1,4 +1,4 @@
-import type { Sql } from '@agent-service/store';
+import { insertInto, type Sql } from '@agent-service/store';
 import type { AttemptKey } from '../../shared/answer.ts';
 
 /** A change of business data, as its worker describes it. */
@@ -46,6 +46,7 @@ const loadScope = `
   join agents g on g.organization_id = a.organization_id and g.environment = a.environment and g.id = a.agent_id
   left join data_sources s on s.organization_id = a.organization_id and s.environment = a.environment and s.url_sealed is not null
   where a.organization_id = $1 and a.environment = $2 and a.id = $3 and a.attempt = $4 and a.state = 'running'`;
+const lockScope = `${loadScope} for update of a`;
 
 /** Undefined where a newer attempt exists, or the answer or agent does not. Locks the answer before a change. */
 export async function loadStepScope(
@@ -53,18 +54,39 @@ export async function loadStepScope(
   { organizationId, environment, id, attempt }: AttemptKey,
   forChange: boolean,
 ): Promise<StepScope | undefined> {
-  const [row] = await sql<StepScope>(forChange ? `${loadScope} for update of a` : loadScope, [organizationId, environment, id, attempt]);
+  const [row] = await sql<StepScope>(forChange ? lockScope : loadScope, [organizationId, environment, id, attempt]);
   return row;
 }
 
 // The update locks a row that exists, which sets its xmax.
 const claim = `
-  insert into answer_steps as s (organization_id, environment, answer_id, step, attempt, user_id, agent_id, conversation_id, request_id,
-    description, table_name, operation, asked_rows, keys_json, claimed_at)
-  select $1, $2, $3, $5, $4, a.user_id, a.agent_id, a.conversation_id, a.request_id, $6, $7, $8, $9, $10, $11
-  from answers a
-  where a.organization_id = $1 and a.environment = $2 and a.id = $3
-    and not exists (select 1 from answer_steps where organization_id = $1 and environment = $2 and answer_id = $3 and attempt <> $4)
+  with item as (
+    select * from json_to_record($1::json) as item(
+      organization_id text, environment text, answer_id text, attempt integer, step integer,
+      description text, table_name text, operation text, asked_rows integer, keys_json text)),
+  claimed as (
+    select item.*, a.user_id, a.agent_id, a.conversation_id, a.request_id from item
+    join answers a on a.organization_id = item.organization_id and a.environment = item.environment and a.id = item.answer_id
+    where not exists (
+      select 1 from answer_steps o where o.organization_id = item.organization_id and o.environment = item.environment
+        and o.answer_id = item.answer_id and o.attempt <> item.attempt))
+  ${insertInto('answer_steps as s', {
+    organization_id: 'organization_id',
+    environment: 'environment',
+    answer_id: 'answer_id',
+    step: 'step',
+    attempt: 'attempt',
+    user_id: 'user_id',
+    agent_id: 'agent_id',
+    conversation_id: 'conversation_id',
+    request_id: 'request_id',
+    description: 'description',
+    table_name: 'table_name',
+    operation: 'operation',
+    asked_rows: 'asked_rows',
+    keys_json: 'keys_json',
+    claimed_at: '$2::timestamptz',
+  })} from claimed
   on conflict (organization_id, environment, answer_id, step, attempt)
     do update set description = s.description where s.finished_at is null
   returning ${claimColumns}, s.xmax = 0 as "isNew"`;
@@ -79,19 +101,19 @@ export async function claimStep(
   { step, description, table, operation, askedRows, keysJson }: StepChange & { readonly step: number },
   at: number,
 ): Promise<(ClaimedStep & { readonly isNew: boolean }) | undefined> {
-  const [row] = await sql<ClaimedStep & { isNew: boolean }>(claim, [
-    organizationId,
+  const item = {
+    organization_id: organizationId,
     environment,
-    id,
+    answer_id: id,
     attempt,
     step,
     description,
-    table,
+    table_name: table,
     operation,
-    askedRows,
-    keysJson,
-    new Date(at),
-  ]);
+    asked_rows: askedRows,
+    keys_json: keysJson,
+  };
+  const [row] = await sql<ClaimedStep & { isNew: boolean }>(claim, [JSON.stringify(item), new Date(at)]);
   return row;
 }
 
@@ -103,6 +125,8 @@ export interface FinishedStep extends AttemptKey {
 
 const unfinished =
   's.organization_id = $1 and s.environment = $2 and s.answer_id = $3 and s.attempt = $4 and s.step = $5 and s.finished_at is null';
+const removeUndone = `delete from answer_steps s where ${unfinished} returning ${claimColumns}`;
+const finish = `update answer_steps s set finished_at = $6, rows = $7 where ${unfinished} returning ${claimColumns}`;
 
 /** The claim; undefined where the step was finished before. */
 export async function finishClaim(
@@ -112,26 +136,19 @@ export async function finishClaim(
 ): Promise<ClaimedStep | undefined> {
   const key = [organizationId, environment, id, attempt, step];
   // An undone change leaves no claim, so that another attempt may make it.
-  const [row] = undone
-    ? await sql<ClaimedStep>(`delete from answer_steps s where ${unfinished} returning ${claimColumns}`, key)
-    : await sql<ClaimedStep>(`update answer_steps s set finished_at = $6, rows = $7 where ${unfinished} returning ${claimColumns}`, [
-        ...key,
-        new Date(at),
-        rows,
-      ]);
+  const [row] = undone ? await sql<ClaimedStep>(removeUndone, key) : await sql<ClaimedStep>(finish, [...key, new Date(at), rows]);
   return row;
 }
 
-const keptDays = 7;
+const retainedDays = 7;
+const oldClaims = `
+  delete from answer_steps where ctid = any(array(
+    select ctid from answer_steps where claimed_at < $1 and (finished_at is not null or lost_at is not null)
+    order by claimed_at limit 1000 for update skip locked))
+  returning 1`;
 
 /** Removes claims of old answers, after the audit log has reported their outcome. */
-export async function removeOldClaims(sql: Sql, at: number): Promise<number> {
-  const rows = await sql(
-    `delete from answer_steps where ctid = any(array(
-       select ctid from answer_steps where claimed_at < $1 and (finished_at is not null or lost_at is not null)
-       order by claimed_at limit 1000 for update skip locked))
-     returning 1`,
-    [new Date(at - keptDays * 86_400_000)],
-  );
-  return rows.length;
-}
+export const removeOldClaims = async (sql: Sql, at: number): Promise<number> =>
+  (await sql(oldClaims, [new Date(at - retainedDays * 86_400_000)])).length;
+
+export const stepStatements = { loadScope, lockScope, claim, removeUndone, finish, oldClaims };
