@@ -1,10 +1,97 @@
+import { required } from '@agent-service/contracts';
 import { z } from 'zod';
-import type { Answers, Question } from '../../answers/answers.ts';
-import { bodyLimits } from '../../http/body.ts';
-import { prefersAsync, wantsEvents } from '../../http/negotiation.ts';
-import { bare, type RouteRequest, reply, route } from '../../routing/route.ts';
-import { agentParams } from '../../schemas/agent.ts';
-import { answerEvents, message, newMessage, toMessage } from '../../schemas/conversation.ts';
+import type { Answers, Question } from '../answers/answers.ts';
+import { bodyLimits } from '../http/body.ts';
+import { prefersAsync, wantsEvents } from '../http/negotiation.ts';
+import { bare, type RouteRequest, reply, route } from '../routing/route.ts';
+import { agentParams } from '../schemas/agent.ts';
+import {
+  answerEvents,
+  conversation,
+  conversationParams,
+  message,
+  messageParams,
+  newMessage,
+  toConversation,
+  toMessage,
+} from '../schemas/conversation.ts';
+import { cursor, limit, listMeta, pageRequest, toListMeta } from '../schemas/list-query.ts';
+
+export const cancelAnswer = route({
+  method: 'POST',
+  path: '/v1/agents/{agent_id}/messages/{message_id}/cancel',
+  operationId: 'cancelAnswer',
+  summary: 'End an answer that has no result yet, without a charge',
+  description: 'An answer that has its result already is returned as it is.',
+  tag: 'Conversations',
+  auth: 'token',
+  scope: 'agents:chat',
+  cost: 'write',
+  extension: true,
+  params: messageParams,
+  response: z.strictObject({ data: message }),
+  async handler({ params: { agent_id: agentId, message_id: messageId } }, { agents }) {
+    const answer = await agents.cancelAnswer({ agentId, messageId });
+    return { data: toMessage(required(answer.message)) };
+  },
+});
+
+export const getMessage = route({
+  method: 'GET',
+  path: '/v1/agents/{agent_id}/messages/{message_id}',
+  operationId: 'getMessage',
+  summary: 'View a message, or how its answer stands',
+  tag: 'Conversations',
+  auth: 'token',
+  scope: 'agents:read',
+  cost: 'read',
+  extension: true,
+  params: messageParams,
+  response: z.strictObject({ data: message }),
+  async handler({ params: { agent_id: agentId, message_id: messageId } }, { agents }) {
+    const answer = await agents.getMessage({ agentId, messageId });
+    return { data: toMessage(required(answer.message)) };
+  },
+});
+
+export const listConversations = route({
+  method: 'GET',
+  path: '/v1/agents/{agent_id}/conversations',
+  operationId: 'listConversations',
+  summary: 'List the caller’s own conversations with an agent, the latest message first',
+  tag: 'Conversations',
+  auth: 'token',
+  scope: 'agents:read',
+  cost: 'read',
+  params: agentParams,
+  query: z.strictObject({ limit: limit(20, 100), cursor }),
+  response: z.strictObject({ data: z.array(conversation), meta: listMeta }),
+  errors: ['invalid_cursor'],
+  async handler({ params, query, requestId }, { agents }) {
+    const { conversations, page } = await agents.listConversations({ agentId: params.agent_id, page: pageRequest(query) });
+    return { data: conversations.map(toConversation), meta: toListMeta(page, requestId) };
+  },
+});
+
+export const listMessages = route({
+  method: 'GET',
+  path: '/v1/agents/{agent_id}/conversations/{conversation_id}/messages',
+  operationId: 'listMessages',
+  summary: 'List the messages of a conversation, newest first',
+  tag: 'Conversations',
+  auth: 'token',
+  scope: 'agents:read',
+  cost: 'read',
+  extension: true,
+  params: conversationParams,
+  query: z.strictObject({ limit: limit(20, 100), cursor }),
+  response: z.strictObject({ data: z.array(message), meta: listMeta }),
+  errors: ['invalid_cursor'],
+  async handler({ params: { agent_id: agentId, conversation_id: conversationId }, query, requestId }, { agents }) {
+    const { messages, page } = await agents.listMessages({ agentId, conversationId, page: pageRequest(query) });
+    return { data: messages.map(toMessage), meta: toListMeta(page, requestId) };
+  },
+});
 
 type Request = RouteRequest<z.output<typeof agentParams>, unknown, z.output<typeof newMessage>>;
 
