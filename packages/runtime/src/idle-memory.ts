@@ -6,6 +6,11 @@ const checkEveryMs = 5_000;
 const idleShare = 0.05;
 /** What the heap must have grown by since the last collection: a collection stops the process for some 50 ms. */
 const growthBytes = 8 * 1024 * 1024;
+/**
+ * After a load the process must have been idle for so many checks in a row, half a minute: the collection discards compiled code as well,
+ * and the next requests would compile it again.
+ */
+const checksAfterLoad = 6;
 
 /**
  * Collects garbage while the process is idle and its heap has grown, after a start or a load. V8 keeps the space for new objects at its
@@ -15,10 +20,13 @@ export function releaseMemoryWhenIdle(): void {
   const collect = garbageCollector();
   let heapBytes = 0;
   let measured = performance.eventLoopUtilization();
+  let idleChecks = 0;
   const timer = setInterval(() => {
     const { utilization } = performance.eventLoopUtilization(measured);
     measured = performance.eventLoopUtilization();
-    if (utilization > idleShare || getHeapStatistics().total_heap_size < heapBytes + growthBytes) return;
+    idleChecks = utilization > idleShare ? 0 : idleChecks + 1;
+    const isIdle = idleChecks >= (heapBytes === 0 ? 1 : checksAfterLoad);
+    if (!isIdle || getHeapStatistics().total_heap_size < heapBytes + growthBytes) return;
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     heapBytes = getHeapStatistics().total_heap_size;
   }, checkEveryMs);
