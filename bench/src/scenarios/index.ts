@@ -10,6 +10,7 @@ import { creditsHot } from './credits-hot.ts';
 import { creditsUsage } from './credits-usage.ts';
 import { profile } from './profile.ts';
 import { queryGates } from './query-gates.ts';
+import { start } from './start.ts';
 import { webhooks } from './webhooks.ts';
 
 /** Every scenario of `npm run bench`. */
@@ -26,4 +27,5 @@ export const scenarios: readonly Scenario[] = [
   webhooks,
   queryGates,
   profile,
+  start,
 ];
