@@ -1,31 +1,68 @@
-// Long suites begin first, so that no worker is left with one at the end. Jest knows how long a suite took where it has run before;
-// on a fresh clone these folders and names stand for it.
+// The order of the suites: long ones first, so that no worker is left with one at the end, and one at a time of those that load the machine.
+// Jest knows how long a suite took where it has run before; on a fresh clone these folders and names stand for it.
 const { readFileSync } = require('node:fs');
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-const longFirst = [
-  /services\/gateway\/test\/faults\//,
-  /\/test\/blast\//,
-  /services\/(agents|webhooks|templates|credits)\/test\/.*(poison|killed|faults)/,
-  /services\/gateway\/test\/system\//,
-  /services\/(answer-worker|webhook-dispatcher|templates)\/test\//,
-  /packages\/(business-data|queues|local)\/test\//,
+/** Suites that send messages as fast as they are answered, or at a fixed rate, while processes are killed or frozen. */
+const loading =
+  /services\/gateway\/test\/faults\/|\/test\/blast\/|services\/(agents|webhooks|templates|credits)\/test\/.*(poison|killed|faults|overspend)/;
+
+const usualMs = [
+  [/\/faults\/faults\.test|\/test\/blast\//, 100_000],
+  [loading, 60_000],
+  [/services\/gateway\/test\/system\//, 20_000],
+  [/services\/(answer-worker|webhook-dispatcher|templates)\/test\//, 15_000],
+  [/packages\/(business-data|queues|local)\/test\//, 10_000],
+  [/./, 2_000],
 ];
-const rankOf = ({ path }) => {
-  const rank = longFirst.findIndex((pattern) => pattern.test(path));
-  return rank === -1 ? longFirst.length : rank;
-};
+const usualMsOf = ({ path }) => usualMs.find(([pattern]) => pattern.test(path))[1];
 
 /** Suites on the shared system run one after the other: an idle system costs a tenth of a core, and one that stopped has to boot again. */
 const usesSharedSystem = ({ path }) => /\b(sharedSystem|shareWorld)\(/.test(readFileSync(path, 'utf8'));
 
 module.exports = class LongFirst extends Sequencer {
+  constructor(options) {
+    super(options);
+    this.workers = options.globalConfig.maxWorkers;
+  }
+
   sort(tests) {
     const sorted = super.sort([...tests]);
     const isKnown = sorted.every(({ duration }) => typeof duration === 'number');
-    if (!isKnown) sorted.sort((a, b) => rankOf(a) - rankOf(b));
-    const shared = sorted.filter(usesSharedSystem);
-    const first = sorted.indexOf(shared[0]);
-    return sorted.flatMap((test, index) => (index === first ? shared : shared.includes(test) ? [] : [test]));
+    const msOf = (test) => (isKnown ? test.duration : usualMsOf(test));
+    if (!isKnown) sorted.sort((a, b) => msOf(b) - msOf(a));
+    const isLoading = ({ path }) => loading.test(path);
+    return interleave({
+      alone: sorted.filter(isLoading),
+      others: together(
+        sorted.filter((test) => !isLoading(test)),
+        usesSharedSystem,
+      ),
+      workers: this.workers,
+      msOf,
+    });
   }
 };
+
+/** Moves the tests that belong together to the place of the first of them. */
+function together(tests, belongs) {
+  const group = tests.filter(belongs);
+  return tests.flatMap((test) => (test === group[0] ? group : group.includes(test) ? [] : [test]));
+}
+
+/** The order in which so many workers take the tests, if no two of those that run alone may overlap. */
+function interleave({ alone, others, workers, msOf }) {
+  const freeAt = Array(workers).fill(0);
+  const order = [];
+  let aloneUntil = 0;
+  while (order.length < alone.length + others.length) {
+    const at = Math.min(...freeAt);
+    const left = order.filter((test) => alone.includes(test)).length;
+    const isAlone = left < alone.length && (at >= aloneUntil || order.length - left === others.length);
+    const test = isAlone ? alone[left] : others[order.length - left];
+    freeAt[freeAt.indexOf(at)] = at + msOf(test);
+    if (isAlone) aloneUntil = at + msOf(test);
+    order.push(test);
+  }
+  return order;
+}
