@@ -20,7 +20,7 @@ insert into orders select n, 1 + n % 500, (array['placed', 'shipped', 'returned'
   from generate_series(1, 30000) n;
 analyze;`;
 
-/** What a model asks when it is asked for revenue by region and month: a CTE, a join, aggregates with a filter, a window. */
+/** A statement that a model writes when it is asked for revenue by region and month: a CTE, a join, aggregates with a filter, a window. */
 const typical = `
 with monthly as (
   select c.region, date_trunc('month', o.placed_at) as month, sum(o.total) as revenue, count(*) filter (where o.status = 'returned') as returned
@@ -44,7 +44,7 @@ interface Measured {
   direct: number[];
 }
 
-/** What it costs that a query can read nothing outside of its agent's scope. */
+/** The cost of the checks that keep a query inside its agent's scope. */
 export const queryGates: Scenario = {
   name: 'query-gates',
   about:
@@ -60,7 +60,7 @@ export const queryGates: Scenario = {
       const measured = await measure(source, gate.of('bench'), client);
       const [inProcess, serial, concurrent] = [median(measured.inProcess), median(measured.serial), median(measured.concurrent)];
       const [gated, plain] = [median(measured.through), median(measured.direct)];
-      // Of neighbours in time: what else the machine does falls on both.
+      // Pairs run one after the other, so that other load of the machine slows both.
       const ratio = median(measured.through.map((duration, index) => duration / (measured.direct[index] ?? Number.NaN)));
       say(
         `gates in process ${inProcess.toFixed(3)} ms, in a thread ${serial.toFixed(3)} ms, ${concurrent.toFixed(3)} ms each of ${atOnce} at once`,
@@ -102,7 +102,7 @@ async function measure(source: DataSource, gate: TenantGate, client: pg.Client):
   return { inProcess, serial, concurrent: together.map((duration) => duration / atOnce), through, direct: plain };
 }
 
-/** Of each step in turn, so that what else the machine does falls on all. */
+/** Times the steps in turns, so that other load of the machine slows all of them. */
 async function durations(steps: readonly (() => Promise<unknown>)[], warmUp: number, count: number): Promise<number[][]> {
   const measured: number[][] = steps.map(() => []);
   for (let round = 0; round < warmUp + count; round += 1) {

@@ -23,31 +23,31 @@ type Anchor = z.output<typeof anchor>;
 type Identity = Connection['identity'];
 type Verified = Awaited<ReturnType<Identity['verifyAuditChain']>>;
 
-const shown = (fault: Verified['faults'][number]) => ({
+const faultOutput = (fault: Verified['faults'][number]) => ({
   organization_id: fault.organizationId,
   sequence: Number(fault.sequence),
   reason: fault.reason,
 });
-type Fault = ReturnType<typeof shown>;
+type Fault = ReturnType<typeof faultOutput>;
 
-/** The command lists what is wrong and fails. */
-function reported<Result extends { faults: readonly Fault[] }>(result: Result): Result {
+/** With faults, the command prints them and exits with 2. */
+function failOnFaults<Result extends { faults: readonly Fault[] }>(result: Result): Result {
   if (result.faults.length > 0) process.exitCode = 2;
   return result;
 }
 
 export function auditCommands(program: Command, run: Run): void {
   const verb = group(program, 'audit', 'The audit log');
-  verb('verify', 'recompute the hash chains and name what is off')
+  verb('verify', 'recompute the hash chains and name what is wrong')
     .option('--organization <id>', 'one organization; all of them unless given', everyOrganization)
     .option('--anchors <file>', 'prove as well that the chains contain these anchors')
     .action(({ organization, anchors }: { organization: string; anchors?: string }) =>
       run(async ({ identity }) => {
-        const kept = anchors === undefined ? undefined : readAnchors(anchors, organization);
+        const toCheck = anchors === undefined ? undefined : readAnchors(anchors, organization);
         const verified = await verify(identity, organization);
-        if (kept === undefined) return reported(verified);
-        const faults = [...verified.faults, ...(await check(identity, kept))];
-        return reported({ ...verified, anchors: kept.length, faults });
+        if (toCheck === undefined) return failOnFaults(verified);
+        const faults = [...verified.faults, ...(await check(identity, toCheck))];
+        return failOnFaults({ ...verified, anchors: toCheck.length, faults });
       }),
     );
   verb('anchor', 'export the signed ends of the chains, to be kept where this system cannot change them')
@@ -56,10 +56,10 @@ export function auditCommands(program: Command, run: Run): void {
     .action(({ organization, out }: { organization: string; out?: string }) =>
       run(async ({ identity }) => {
         const { anchors, faults } = await exportAnchors(identity, organization);
-        if (out === undefined) return reported({ anchors, faults });
+        if (out === undefined) return failOnFaults({ anchors, faults });
         // An earlier export is evidence: it is not replaced.
         writeFileSync(out, `${JSON.stringify({ anchors }, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
-        return reported({ file: out, anchors: anchors.length, faults });
+        return failOnFaults({ file: out, anchors: anchors.length, faults });
       }),
     );
 }
@@ -74,7 +74,7 @@ async function verify(identity: Identity, organization: string) {
     const part = await identity.verifyAuditChain({ organizationId: idOf(organization), cursor }, { timeoutMs: verifyLimitMs });
     organizations += Number(part.organizations);
     entries += Number(part.entries);
-    faults.push(...part.faults.map(shown));
+    faults.push(...part.faults.map(faultOutput));
     isAppendOnly = part.appendOnly;
     cursor = part.nextCursor;
   } while (cursor !== '');
@@ -89,7 +89,7 @@ async function exportAnchors(identity: Identity, organization: string) {
     const page = await identity.listAuditAnchors({ organizationId: idOf(organization), after });
     for (const { organizationId, sequence, keyVersion, hash, at, mac } of page.anchors)
       anchors.push({ organization: organizationId, sequence: Number(sequence), hash, at, key_version: keyVersion, mac });
-    faults.push(...page.faults.map(shown));
+    faults.push(...page.faults.map(faultOutput));
     after = page.nextAfter;
   } while (after !== '');
   return { anchors, faults };
@@ -109,7 +109,7 @@ async function check(identity: Identity, anchors: readonly Anchor[]): Promise<Fa
       organizationId: organization,
       keyVersion: key_version,
     }));
-    faults.push(...(await identity.checkAuditAnchors({ anchors: part })).faults.map(shown));
+    faults.push(...(await identity.checkAuditAnchors({ anchors: part })).faults.map(faultOutput));
   }
   return faults;
 }

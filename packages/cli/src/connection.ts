@@ -4,7 +4,7 @@ import { type Client, type ClientConfig, clientSettings, createClient, operatorS
 import { readConfig } from '@agent-service/runtime';
 import { z } from 'zod';
 
-/** Clients of the services, each made when a command first uses it. */
+/** Clients of the services, created when a command first uses it. */
 export interface Connection {
   readonly identity: Client<'identity'>;
   readonly credits: Client<'credits'>;
@@ -33,9 +33,9 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
   const open: { close(): void }[] = [];
   const client = <Name extends 'identity' | 'credits' | 'agents' | 'webhooks'>(name: Name, address: string | undefined): Client<Name> => {
     if (!address) throw new Error(`Set ${name.toUpperCase()}_ADDRESS: this command needs the ${name} service.`);
-    const made = createClient(name, { address, as: operatorService, config });
-    open.push(made);
-    return made;
+    const created = createClient(name, { address, as: operatorService, config });
+    open.push(created);
+    return created;
   };
   let identity: Client<'identity'> | undefined;
   let credits: Client<'credits'> | undefined;

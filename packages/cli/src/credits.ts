@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { environmentOption, group, type Run } from './commands.ts';
 import type { Connection } from './connection.ts';
 
-/** A call proves for some seconds and says how to go on; its longest step may take this long. */
+/** A call verifies for some seconds and returns a cursor; its longest step may take this long. */
 const verifyLimitMs = 30_000;
 
 interface GrantOptions {
@@ -19,7 +19,7 @@ export function creditCommands(program: Command, run: Run): void {
     .requiredOption('--organization <id>')
     .addOption(environmentOption())
     .requiredOption('--amount <credits>', 'a whole number')
-    .option('--id <id>', 'names the grant: repeated under the same id it is made once')
+    .option('--id <id>', 'id of the grant: a repetition under the same id changes nothing')
     .action(({ organization, environment, amount, id = randomUUID() }: GrantOptions) =>
       run(async ({ identity, credits }) => {
         // credits opens a ledger for any organization; identity checks that it exists.
@@ -29,14 +29,14 @@ export function creditCommands(program: Command, run: Run): void {
         return { grant_id: id, balance: Number(balance?.balance), unallocated: Number(balance?.unallocated) };
       }),
     );
-  verb('verify', 'prove every ledger against its transfers, holds and usage, and name what is off')
+  verb('verify', 'prove every ledger against its transfers, holds and usage, and name what is wrong')
     .option('--organization <id>', 'one organization; all of them unless given', '')
     .option('--full', 'add up the months again that were proven before')
     .action(({ organization, full = false }: { organization: string; full?: boolean }) =>
       run(async ({ credits }) => {
-        const found = await verify(credits, organization, full);
-        if (found.faults.length > 0) process.exitCode = 2;
-        return found;
+        const result = await verify(credits, organization, full);
+        if (result.faults.length > 0) process.exitCode = 2;
+        return result;
       }),
     );
 }

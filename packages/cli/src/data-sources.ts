@@ -24,18 +24,21 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
     .requiredOption('--organization <id>')
     .addOption(environmentOption())
     .option('--url <url>', 'postgres://user:password@host:port/database?sslmode=verify-full; sslmode may be left out for this host only')
-    .option('--url-env <name>', 'the environment variable that holds the URL, which so stays out of the list of processes')
+    .option(
+      '--url-env <name>',
+      'the environment variable that holds the URL; a URL on the command line is visible in the list of processes',
+    )
     .option('--ca-file <path>', "PEM file of the authority that the server's certificate comes from; TLS is then demanded and verified")
     .option('--allow-superuser', 'connect the account even if it is a superuser or may reach files or programs of its server')
-    .action(({ organization, environment, caFile, allowSuperuser = false, ...given }: ConnectOptions) =>
+    .action(({ organization, environment, caFile, allowSuperuser = false, ...target }: ConnectOptions) =>
       run(async ({ identity, agents }) => {
-        const url = urlOf(given, env);
+        const url = urlOf(target, env);
         const caCertificate = caFile === undefined ? '' : readFileSync(caFile, 'utf8');
         // agents does not check that the organization exists; identity does.
         await identity.getOrganization({ organizationId: organization });
         const request = { organizationId: organization, environment, url, caCertificate, allowSuperuser };
         const { dataSource, tables, roleGate } = await agents.connectDataSource(request, { timeoutMs: connectLimitMs });
-        return { ...shown(dataSource), ...shownGate(roleGate), tables };
+        return { ...dataSourceOutput(dataSource), ...roleGateOutput(roleGate), tables };
       }),
     );
   verb('test', 'ask the connected database whether it answers, which tables it has, and whether it lets scopes have roles')
@@ -44,9 +47,9 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
     .action(({ organization, environment }: Tenant) =>
       run(async ({ agents }) => {
         const request = { organizationId: organization, environment };
-        const found = await agents.testDataSource(request, { timeoutMs: connectLimitMs });
-        const { serverVersion: server_version, durationMs: duration_ms, tables } = found;
-        return { ...shown(found.dataSource), ...shownGate(found.roleGate), server_version, duration_ms, tables };
+        const tested = await agents.testDataSource(request, { timeoutMs: connectLimitMs });
+        const { serverVersion: server_version, durationMs: duration_ms, tables } = tested;
+        return { ...dataSourceOutput(tested.dataSource), ...roleGateOutput(tested.roleGate), server_version, duration_ms, tables };
       }),
     );
   verb('list', 'show what is connected, without passwords')
@@ -55,7 +58,7 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
     .action(({ organization, environment = '' }: Partial<Tenant>) =>
       run(async ({ agents }) => {
         const { dataSources } = await agents.listDataSources({ organizationId: organization ?? '', environment });
-        return { data_sources: dataSources.map(shown) };
+        return { data_sources: dataSources.map(dataSourceOutput) };
       }),
     );
   verb('remove', 'disconnect the database; agents then answer without data')
@@ -65,8 +68,8 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
       run(async ({ agents }) => {
         const { removed } = await agents.removeDataSource({ organizationId: organization, environment });
         if (!removed) process.exitCode = 1;
-        const told = removed ? {} : { message: 'No data source is connected here.' };
-        return { organization_id: organization, environment, removed, ...told };
+        const note = removed ? {} : { message: 'No data source is connected here.' };
+        return { organization_id: organization, environment, removed, ...note };
       }),
     );
 }
@@ -74,20 +77,20 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
 function urlOf({ url, urlEnv }: Pick<ConnectOptions, 'url' | 'urlEnv'>, env: NodeJS.ProcessEnv): string {
   if ((url === undefined) === (urlEnv === undefined))
     throw new Error('Give the URL with --url, or the name of its variable with --url-env.');
-  const found = url ?? env[urlEnv ?? ''];
-  if (!found) throw new Error(`The environment variable ${urlEnv} is not set.`);
-  return found;
+  const value = url ?? env[urlEnv ?? ''];
+  if (!value) throw new Error(`The environment variable ${urlEnv} is not set.`);
+  return value;
 }
 
 /** True if statements run under a database role that holds only their scope. */
-const shownGate = (gate: { readonly active: boolean; readonly reason: string } | null) => ({
+const roleGateOutput = (gate: { readonly active: boolean; readonly reason: string } | null) => ({
   role_gate: gate?.active ? 'active' : 'not active',
   role_gate_reason: gate?.reason ?? '',
 });
 
 type DataSource = Awaited<ReturnType<Connection['agents']['listDataSources']>>['dataSources'][number];
 
-function shown(source: DataSource | null) {
+function dataSourceOutput(source: DataSource | null) {
   const { organizationId = '', environment = '', host = '', port = 0, database = '', user = '', tls = '', version = 0 } = source ?? {};
   const { createdAt = '', updatedAt = '' } = source ?? {};
   return {

@@ -6,7 +6,8 @@ const pageSize = 200;
 
 type DeadLetter = Awaited<ReturnType<OutboxClient['listDeadLetters']>>['deadLetters'][number];
 
-const serviceOption = () => new Option('--service <name>', 'whose outbox').choices(['identity', 'credits', 'agents', 'webhooks']);
+const serviceOption = () =>
+  new Option('--service <name>', 'the service that owns the outbox').choices(['identity', 'credits', 'agents', 'webhooks']);
 
 export function outboxCommands(program: Command, run: Run): void {
   const verb = group(program, 'outbox', 'Messages between services that their receiver refused and that were set aside');
@@ -14,10 +15,10 @@ export function outboxCommands(program: Command, run: Run): void {
     .addOption(serviceOption())
     .action(({ service }: { service?: string }) =>
       run(async ({ outboxes }) => {
-        const found: Record<string, unknown>[] = [];
-        for (const [name, outbox] of chosen(outboxes, service))
-          for await (const letter of allOf(outbox)) found.push({ service: name, ...shown(letter) });
-        return { dead_letters: found };
+        const letters: Record<string, unknown>[] = [];
+        for (const [name, outbox] of outboxesOf(outboxes, service))
+          for await (const letter of allOf(outbox)) letters.push({ service: name, ...deadLetterOutput(letter) });
+        return { dead_letters: letters };
       }),
     );
   verb('retry', 'send them again, with all attempts before them')
@@ -27,7 +28,7 @@ export function outboxCommands(program: Command, run: Run): void {
     .action(({ service, id = [], all = false }: { service: string; id?: string[]; all?: boolean }) =>
       run(async ({ outboxes }) => {
         if (all === id.length > 0) throw new Error('Name what to send again with --id, or everything with --all.');
-        const [[, outbox] = noService(service)] = chosen(outboxes, service);
+        const [[, outbox] = noService(service)] = outboxesOf(outboxes, service);
         const ids = all ? (await Array.fromAsync(allOf(outbox))).map((letter) => letter.id) : id;
         let retried = 0;
         for (let start = 0; start < ids.length; start += pageSize)
@@ -38,7 +39,7 @@ export function outboxCommands(program: Command, run: Run): void {
     );
 }
 
-function chosen(outboxes: ReadonlyMap<string, OutboxClient>, service: string | undefined): [string, OutboxClient][] {
+function outboxesOf(outboxes: ReadonlyMap<string, OutboxClient>, service: string | undefined): [string, OutboxClient][] {
   if (service === undefined) return [...outboxes];
   return [[service, outboxes.get(service) ?? noService(service)]];
 }
@@ -59,7 +60,7 @@ async function* allOf(outbox: OutboxClient): AsyncGenerator<DeadLetter> {
   }
 }
 
-const shown = ({ id, topic, organizationId, reason, attempts, bytes, createdAt, deadAt }: DeadLetter) => ({
+const deadLetterOutput = ({ id, topic, organizationId, reason, attempts, bytes, createdAt, deadAt }: DeadLetter) => ({
   id,
   topic,
   organization_id: organizationId,

@@ -7,7 +7,7 @@ import { takeFolder } from '../src/processes/ownership.ts';
 import { removeData } from '../src/system/remove-data.ts';
 import { loadSecrets, readCredentials } from '../src/system/secrets.ts';
 
-const broken = ['', '{"POSTGRES_PASS', 'null', '[]', '{"supervisor": 1, "POSTGRES_PASSWORD": 1}'];
+const damaged = ['', '{"POSTGRES_PASS', 'null', '[]', '{"supervisor": 1, "POSTGRES_PASSWORD": 1}'];
 
 async function folderWith(name: string, content: string): Promise<string> {
   const folder = await testFolder();
@@ -15,12 +15,12 @@ async function folderWith(name: string, content: string): Promise<string> {
   return folder;
 }
 
-test.each(broken)('credentials.json with %j counts as none', async (content) => {
+test.each(damaged)('credentials.json with %j counts as none', async (content) => {
   const folder = await folderWith('credentials.json', content);
   expect(readCredentials(join(folder, 'credentials.json'))).toBeUndefined();
 });
 
-test.each(broken)('secrets.json with %j is named with what to do, and reset starts over', async (content) => {
+test.each(damaged)('secrets.json with %j is named with what to do, and reset starts over', async (content) => {
   const folder = await folderWith('secrets.json', content);
   const file = join(folder, 'secrets.json');
   expect(() => loadSecrets(folder, [], {})).toThrow(
@@ -30,7 +30,7 @@ test.each(broken)('secrets.json with %j is named with what to do, and reset star
   expect(await removeData(folder)).toEqual([]);
 });
 
-test.each(broken)('supervisor.json with %j is named with what to do, to start and to reset alike', async (content) => {
+test.each(damaged)('supervisor.json with %j is named with what to do, to start and to reset alike', async (content) => {
   const folder = await folderWith('supervisor.json', content);
   const file = join(folder, 'supervisor.json');
   for (const work of [takeFolder, removeData])

@@ -73,15 +73,15 @@ async function administratorWith(database: TestDatabase, rights: string): Promis
 }
 
 test('without the right to create databases it is a schema, and its reader sees no other', async () => {
-  const given = await testDatabase();
-  await ask(given.url, 'create table public.of_a_service (secret text)');
-  const adminUrl = await administratorWith(given, 'nocreatedb createrole');
+  const database = await testDatabase();
+  await ask(database.url, 'create table public.of_a_service (secret text)');
+  const adminUrl = await administratorWith(database, 'nocreatedb createrole');
   const url = await bringUpDemonstration({ adminUrl, readerPassword: 'reader', today: '2026-03-01' });
-  expect(new URL(url).pathname).toBe(new URL(given.url).pathname);
+  expect(new URL(url).pathname).toBe(new URL(database.url).pathname);
   expect(await ask(url, 'select count(*)::int from orders')).toEqual([[1_500]]);
   await expect(ask(url, 'select * from public.of_a_service')).rejects.toThrow('permission denied');
   await expect(ask(url, 'delete from orders')).rejects.toThrow();
-  await given.drop();
+  await database.drop();
 });
 
 test('an account that owns the services’ own schemas is never made a reader', async () => {

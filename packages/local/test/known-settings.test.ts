@@ -14,11 +14,11 @@ async function settingsOf(entry: string): Promise<string[]> {
   const file = join(repositoryRoot, entry.replace('main.ts', 'config.ts'));
   const module = (await import(pathToFileURL(file).href)) as Record<string, Reader>;
   const read = Object.entries(module).find(([name]) => /^read\w+Config$/.test(name))?.[1];
-  const asked = new Set<string>();
-  const env = new Proxy({}, { get: (_, name: string) => void asked.add(name) });
+  const requested = new Set<string>();
+  const env = new Proxy({}, { get: (_, name: string) => void requested.add(name) });
   // Nothing is set, so that what a service requires is reported as missing.
   expect(() => read?.(env)).toThrow(ConfigurationError);
-  return [...asked];
+  return [...requested];
 }
 
 test.each(catalogue.map((entry) => [entry.name, entry] as const))('%s gets every setting of its schema', async (_, entry) => {
@@ -36,7 +36,7 @@ test.each(catalogue.map((entry) => [entry.name, entry] as const))('%s gets every
   ];
   const addresses = entry.needs.map((service) => `${settingName(service)}_ADDRESS`);
   const known = new Set([...namesFor(entry, {}), ...planned, ...addresses]);
-  const asked = await settingsOf(entry.entry);
-  expect(asked.filter((name) => !known.has(name))).toEqual([]);
-  expect(entry.settings.filter((name) => !asked.includes(name))).toEqual([]);
+  const requested = await settingsOf(entry.entry);
+  expect(requested.filter((name) => !known.has(name))).toEqual([]);
+  expect(entry.settings.filter((name) => !requested.includes(name))).toEqual([]);
 });

@@ -43,10 +43,10 @@ test('of many starts at once after a dead owner, exactly one runs', async () => 
     const say = async () => (await Promise.all(lines.map((line) => line.next()))).map(({ value }) => String(value));
     expect(await say()).toEqual(['here', 'here', 'here', 'here']);
     for (const starter of starters) starter.stdin.write('go\n');
-    const said = await say();
-    expect(said.filter((line) => line === 'taken')).toHaveLength(1);
-    expect(said.filter((line) => line.startsWith('refused: A system already runs'))).toHaveLength(3);
-    expect(readData(folder, 'supervisor.json')['supervisor']).toMatchObject({ pid: starters[said.indexOf('taken')]?.pid });
+    const messages = await say();
+    expect(messages.filter((line) => line === 'taken')).toHaveLength(1);
+    expect(messages.filter((line) => line.startsWith('refused: A system already runs'))).toHaveLength(3);
+    expect(readData(folder, 'supervisor.json')['supervisor']).toMatchObject({ pid: starters[messages.indexOf('taken')]?.pid });
     const ended = starters.map((starter) => once(starter, 'exit'));
     for (const starter of starters) starter.stdin.end();
     await Promise.all(ended);

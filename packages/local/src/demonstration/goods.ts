@@ -7,7 +7,7 @@ export function makeSuppliers(random: Random): Row[] {
   return names.supplierNames.map((name, index) => ({
     id: index + 1,
     name,
-    country: random.pick(names.places)[0],
+    country: random.pick(names.cities)[0],
     lead_time_days: random.between(5, 45),
     rating: (random.between(25, 50) / 10).toFixed(1),
     contact_email: `orders@${emailName(name)}.example`,
@@ -33,10 +33,10 @@ export function makeProducts(random: Random, suppliers: number): Row[] {
 }
 
 export function makeInventory(random: Random, today: Day, products: readonly Row[]): Row[] {
-  const places = products.flatMap((product) =>
+  const stocks = products.flatMap((product) =>
     names.warehouses.filter((_, index) => index === 0 || random.chance(60)).map((warehouse) => ({ product, warehouse })),
   );
-  return places.map(({ product, warehouse }, index) => {
+  return stocks.map(({ product, warehouse }, index) => {
     const reorder = random.pick([5, 10, 20, 40]);
     return {
       id: index + 1,

@@ -1,6 +1,7 @@
 export const warehouses = ['Hamburg', 'Rotterdam', 'Lyon'] as const;
 
-export const places = [
+/** Country and city. */
+export const cities = [
   ['Germany', 'Hamburg'],
   ['Germany', 'Munich'],
   ['Germany', 'Berlin'],
@@ -107,7 +108,7 @@ export const lastNames = [
   'Vogel',
 ] as const;
 
-/** Category, kind, and what one of the kind costs in cents at the least and at the most. */
+/** Category, kind, and the lowest and highest price of the kind in cents. */
 export const productKinds = [
   ['Desks', 'Desk', 22_000, 89_000],
   ['Chairs', 'Chair', 9_000, 64_000],
@@ -131,7 +132,7 @@ export const productLines = [
   'Terra',
 ] as const;
 
-/** Department, how many work there, and their job titles; the first one leads it. */
+/** Department, number of employees, and their job titles; the first one leads it. */
 export const departments = [
   ['Management', 3, ['Managing Director', 'Head of Operations', 'Assistant']],
   ['Sales', 10, ['Head of Sales', 'Account Manager', 'Sales Representative']],

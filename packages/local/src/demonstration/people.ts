@@ -4,7 +4,7 @@ import { cyclic, type Day, daysBetween, emailName, euros, plusDays, type Random,
 export function makeCustomers(random: Random, today: Day): Row[] {
   return names.companyEndings.flatMap((ending, endingIndex) =>
     names.companyBeginnings.map((beginning, index) => {
-      const [country, city] = random.pick(names.places);
+      const [country, city] = random.pick(names.cities);
       const segment = random.pick(['small business', 'mid-market', 'enterprise'], [5, 3, 2]);
       return {
         id: endingIndex * names.companyBeginnings.length + index + 1,

@@ -1,4 +1,4 @@
-/** The tables of the demonstration company, in the order in which their rows can be put in. */
+/** The tables of the demonstration company, in an order in which their rows can be inserted. */
 export const tables = {
   suppliers: `
     id integer primary key, name text not null, country text not null, lead_time_days integer not null,
@@ -42,12 +42,12 @@ export const tables = {
 
 export type TableName = keyof typeof tables;
 
-/** What a reader of the schema, person or model, should know of it. */
+/** The comments of the tables, for people and models that read the schema. */
 export const comments: Readonly<Record<TableName, string>> = {
   suppliers: 'Companies that goods are bought from',
-  products: 'What the company sells; unit_price is the list price and unit_cost what it pays',
+  products: 'Goods that the company sells; unit_price is the list price and unit_cost what it pays',
   customers: 'Companies that buy; segment is enterprise, mid-market or small business',
-  employees: 'Everybody who works or has worked here; salary is a year’s',
+  employees: 'Present and former employees; salary is per year',
   leave_requests: 'Requests for time off; days are working days, both ends included',
   orders: 'Sales orders; status is pending, shipped, delivered or cancelled',
   order_items: 'The lines of sales orders',

@@ -43,12 +43,12 @@ async function initialize(binaries: PostgresBinaries, draft: string, { profile, 
   }
 }
 
-async function checkVersion(binaries: PostgresBinaries, found: string, folder: string): Promise<void> {
+async function checkVersion(binaries: PostgresBinaries, clusterVersion: string, folder: string): Promise<void> {
   const { stdout } = await run(binaries.postgres, ['--version'], { cwd: '/' });
   const major = /(\d+)/.exec(stdout)?.[1];
-  if (major === found) return;
+  if (major === clusterVersion) return;
   throw new LocalError(
-    `The cluster in ${folder} was made by PostgreSQL ${found}, and the installed one is ${major}. Start the former version to copy the data, or begin anew with: npm run reset`,
+    `The cluster in ${folder} was made by PostgreSQL ${clusterVersion}, and the installed one is ${major}. Start the former version to copy the data, or start over with: npm run reset`,
   );
 }
 

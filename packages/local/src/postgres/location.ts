@@ -33,7 +33,7 @@ export function notedLocation(dataDir: string): string | undefined {
   // This folder is removed together with DATA_DIR.
   if (noted !== undefined && !madeHere.test(noted))
     throw new LocalError(
-      `${file} does not name a cluster in ${elsewhere}, where this one must be. Write its folder there, as ${elsewhere}/data-…/postgres, or remove the file to begin anew.`,
+      `${file} does not name a cluster in ${elsewhere}, where this one must be. Write its folder there, as ${elsewhere}/data-…/postgres, or remove the file to start over.`,
     );
   return noted;
 }
@@ -45,7 +45,7 @@ export interface ServerUser {
 }
 
 /**
- * PostgreSQL refuses to run as root. It runs as the owner of the cluster, else as `postgres`, else as `nobody`.
+ * PostgreSQL refuses to run as root. It runs as the owner of the cluster, else as the user `postgres`, else as uid 65534.
  * Undefined if this process is not root's: the server runs as the same user.
  */
 export function serverUser(clusterFolder: string): ServerUser | undefined {
@@ -53,7 +53,7 @@ export function serverUser(clusterFolder: string): ServerUser | undefined {
   const user = ownerOf(clusterFolder) ?? userNamed('postgres') ?? userNamed('nobody');
   if (!user)
     throw new LocalError(
-      'PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody". Create one, or set DATABASE_URL.',
+      'PostgreSQL does not run as root, and this machine has no other user for it. Create a user "postgres", or set DATABASE_URL.',
     );
   return user;
 }

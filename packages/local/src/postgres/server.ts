@@ -62,6 +62,6 @@ async function answers(url: string, folder: string): Promise<boolean> {
 
 function lostPassword(folder: string): LocalError {
   return new LocalError(
-    `The password kept in secrets.json does not open the database in ${folder}. Bring that file back, or begin anew with: npm run reset`,
+    `The password kept in secrets.json does not open the database in ${folder}. Bring that file back, or start over with: npm run reset`,
   );
 }

@@ -12,8 +12,8 @@ const oldest = [6, 2] as const;
 
 /** The server found on this machine, or unpacked from Debian's packages into the cache, or an error that says what to install. */
 export async function findRedis(): Promise<RedisBinary> {
-  const found = installed();
-  if (found) return found;
+  const binary = installed();
+  if (binary) return binary;
   const unpacked = await debianRedis(works);
   if (unpacked) return unpacked;
   throw new LocalError(
@@ -59,7 +59,7 @@ function binaryIn(folder: string): RedisBinary | undefined {
   const path = ['redis-server', 'valkey-server']
     .map((command) => join(folder, 'usr', 'bin', command))
     .find((candidate) => existsSync(candidate));
-  const libraries = globSync(['usr/lib/*-linux-gnu*', 'lib/*-linux-gnu*'], { cwd: folder }).map((found) => join(folder, found));
+  const libraries = globSync(['usr/lib/*-linux-gnu*', 'lib/*-linux-gnu*'], { cwd: folder }).map((library) => join(folder, library));
   return path ? { path, env: { LD_LIBRARY_PATH: libraries.join(':') } } : undefined;
 }
 

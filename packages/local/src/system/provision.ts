@@ -22,7 +22,7 @@ interface ProvisionOptions {
 /** The URL with which each service reaches its own schema. */
 export type DatabaseUrls = Readonly<Record<string, string>>;
 
-interface MadeRoles {
+interface ServiceUrls {
   readonly urls: DatabaseUrls;
   /** With which those services migrate that do not own their schema. */
   readonly ownerUrls: DatabaseUrls;
@@ -32,7 +32,7 @@ interface MadeRoles {
 export const runtimeRoleName = (service: string): string => `${service}-runtime`;
 
 /** On a server of our own: one database for the system, open to the services' roles only. */
-export async function provisionOwnServer(adminUrl: string, options: ProvisionOptions): Promise<{ adminUrl: string } & MadeRoles> {
+export async function provisionOwnServer(adminUrl: string, options: ProvisionOptions): Promise<{ adminUrl: string } & ServiceUrls> {
   await asAdministrator(adminUrl, options, async (client) => {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [databaseName]);
     if (rowCount === 0) await client.query(`create database ${databaseName}`);
@@ -40,15 +40,15 @@ export async function provisionOwnServer(adminUrl: string, options: ProvisionOpt
   });
   const ours = new URL(adminUrl);
   ours.pathname = `/${databaseName}`;
-  const made = await asAdministrator(ours.href, options, async (client) => {
+  const roles = await asAdministrator(ours.href, options, async (client) => {
     await client.query('revoke all on schema public from public');
     return await makeRoles(client, ours.href, options);
   });
-  return { adminUrl: ours.href, ...made };
+  return { adminUrl: ours.href, ...roles };
 }
 
 /** In a given database: only schemas of our own. If its role may not create roles, that one role serves all services. */
-export async function provisionGivenDatabase(url: string, options: ProvisionOptions): Promise<MadeRoles & { note: string | undefined }> {
+export async function provisionGivenDatabase(url: string, options: ProvisionOptions): Promise<ServiceUrls & { note: string | undefined }> {
   return await asAdministrator(url, options, async (client) => {
     const rights = await rightsOf(client);
     if (rights.version < oldestVersion)
@@ -87,7 +87,7 @@ const noRoles = (role: string) =>
   `DATABASE_URL's role "${role}" may not create roles: all services use it, each with a schema of its own. It owns the audit log, too, and could change it.`;
 
 /** One role a service with a schema of its own. Roles belong to the whole server, so their names begin with the database's. */
-async function makeRoles(client: Client, url: string, { services, runtimeRoles = [], password }: ProvisionOptions): Promise<MadeRoles> {
+async function makeRoles(client: Client, url: string, { services, runtimeRoles = [], password }: ProvisionOptions): Promise<ServiceUrls> {
   const urls: Record<string, string> = {};
   const ownerUrls: Record<string, string> = {};
   await client.query('begin');

@@ -105,9 +105,9 @@ function publicUrl(instances: readonly Instance[]): string {
 async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: LocalSettings): Promise<void> {
   for (const { port } of catalogue) {
     if (!port || (await isFree(settings[port.setting]))) continue;
-    const taken = settings[port.setting];
+    const number = settings[port.setting];
     throw new LocalError(
-      `${port.setting}: port ${taken} is in use by another program. Stop that program, or choose another port: ${port.setting}=${taken + 1} npm start`,
+      `${port.setting}: port ${number} is in use by another program. Stop that program, or choose another port: ${port.setting}=${number + 1} npm start`,
     );
   }
 }
