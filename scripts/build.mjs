@@ -184,9 +184,9 @@ function plugin(entries) {
 
 function load(path, names) {
   const source = readFileSync(path, 'utf8');
-  if (path.includes(`${sep}node_modules${sep}`)) return { contents: placeScript(source, path) + withoutMap, loader: 'js' };
+  if (path.includes(`${sep}node_modules${sep}`)) return { contents: relocateScript(source, path) + withoutMap, loader: 'js' };
   if (path.endsWith('.mjs')) return { contents: source, loader: 'js' };
-  return { contents: placeModule(source, path, names), loader: 'ts' };
+  return { contents: relocateModule(source, path, names), loader: 'ts' };
 }
 
 /** The maps of packages would be ten times as large as ours. */
@@ -195,14 +195,14 @@ const withoutMap = `\n//# sourceMappingURL=data:application/json;base64,${btoa('
 const fromRoot = (path) => JSON.stringify(relative(root, path).split(sep).join('/'));
 
 /** A package reads its files where they are. */
-function placeScript(source, path) {
+function relocateScript(source, path) {
   return source
     .replaceAll(/\b__dirname\b/g, `(__root + ${fromRoot(dirname(path))})`)
     .replaceAll(/\b__filename\b/g, `(__root + ${fromRoot(path)})`);
 }
 
 /** Threads and child processes run their own bundles; everything else is where the source says. */
-function placeModule(source, path, names) {
+function relocateModule(source, path, names) {
   const ownBundles = source.replaceAll(
     startedFile,
     (_all, file) => `new URL('./${names.get(resolve(dirname(path), file))}.js', import.meta.bundle)`,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const maps = new Map();
 
-Error.prepareStackTrace = (error, sites) => [describe(error), ...sites.map((site) => `    at ${placeOf(site)}`)].join('\n');
+Error.prepareStackTrace = (error, sites) => [describe(error), ...sites.map((site) => `    at ${locate(site)}`)].join('\n');
 
 function describe(error) {
   try {
@@ -17,8 +17,8 @@ function describe(error) {
   }
 }
 
-/** The place in the sources; for a file without a map, as Node would show it. */
-function placeOf(site) {
+/** The position in the sources; for a file without a map, as Node would show it. */
+function locate(site) {
   const text = site.toString();
   const file = site.getFileName();
   const [line, column] = [site.getLineNumber(), site.getColumnNumber()];
@@ -27,8 +27,8 @@ function placeOf(site) {
   if (!entry?.originalSource) return text;
   const source = fileURLToPath(new URL(entry.originalSource, file));
   // Maps of packages say only which file it is.
-  const place = source.includes('/node_modules/') ? source : `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
-  return text.replace(`${file}:${line}:${column}`, place);
+  const location = source.includes('/node_modules/') ? source : `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
+  return text.replace(`${file}:${line}:${column}`, location);
 }
 
 function mapOf(file) {
@@ -40,7 +40,7 @@ function readMap(file) {
   try {
     return new SourceMap(JSON.parse(readFileSync(fileURLToPath(`${file}.map`), 'utf8')));
   } catch {
-    // An error must not fail because its place is unknown.
+    // An error must not fail because its location is unknown.
     return undefined;
   }
 }

@@ -38,7 +38,7 @@ async function replica(): Promise<TestReplica> {
   );
   const sockets = new Set<Socket>();
   let isFrozen = false;
-  let held: (() => void)[] = [];
+  let heldWrites: (() => void)[] = [];
   let heldBytes = 0;
   const proxy: Server = createServer((inward) => {
     const outward = connect(running.started, '127.0.0.1');
@@ -51,7 +51,7 @@ async function replica(): Promise<TestReplica> {
       from.on('close', () => to.destroy());
       from.on('data', (chunk) => {
         if (!isFrozen) return void to.write(chunk);
-        held.push(() => to.write(chunk));
+        heldWrites.push(() => to.write(chunk));
         if (from === inward) heldBytes += chunk.length;
       });
     }
@@ -69,8 +69,8 @@ async function replica(): Promise<TestReplica> {
     },
     thaw() {
       isFrozen = false;
-      for (const write of held) write();
-      held = [];
+      for (const write of heldWrites) write();
+      heldWrites = [];
     },
     async stop() {
       if (!proxy.listening) return;

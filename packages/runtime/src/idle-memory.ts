@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 const checkEveryMs = 5_000;
 /** The event loop's share of busy time below which a process counts as idle. */
 const idleShare = 0.05;
-/** What the heap must have grown by since the last collection: a collection stops the process for some 50 ms. */
+/** Growth of the heap that is worth a collection, which stops the process for some 50 ms. */
 const growthBytes = 8 * 1024 * 1024;
 /**
  * After a load the process must have been idle for so many checks in a row, half a minute: the collection discards compiled code as well,

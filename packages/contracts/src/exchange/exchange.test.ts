@@ -61,11 +61,11 @@ interface Sent {
   cancel(): void;
 }
 
-function send(said: string, { limitMs = 5_000, metadata = new Metadata(), to = path } = {}): Sent {
+function send(text: string, { limitMs = 5_000, metadata = new Metadata(), to = path } = {}): Sent {
   const { promise: outcome, resolve, reject } = Promise.withResolvers<{ response: object | undefined; trailer: Metadata | undefined }>();
   const call = {
     method: { path: to, responseDeserialize: (bytes: Buffer) => JSON.parse(bytes.toString()) as object },
-    body: Buffer.from(JSON.stringify(said)),
+    body: Buffer.from(JSON.stringify(text)),
     metadata,
     expiresAt: performance.now() + limitMs,
   };
@@ -85,7 +85,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 
 test('calls share one stream, and each gets its own answer, whatever the order of the answers', async () => {
   onServed = () => undefined;
-  const calls = ['a', 'b', 'c'].map((said) => send(said));
+  const calls = ['a', 'b', 'c'].map((text) => send(text));
   await until(() => served.length === 3);
   for (const { call, reply } of served.toReversed()) reply(null, { said: call.request });
   const outcomes = await Promise.all(calls.map(({ outcome }) => outcome));

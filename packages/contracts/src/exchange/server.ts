@@ -85,7 +85,7 @@ function serveStream(stream: Stream, writer: FrameWriter, methods: ReadonlyMap<s
     }
     const method = methods.get(path);
     const reply = (bytes: Buffer) => {
-      // A call of a lost stream has nobody to answer.
+      // The stream of this call is lost, so no answer is written.
       if (!calls.delete(id)) return;
       writer.add(bytes);
       endWhenDone();
