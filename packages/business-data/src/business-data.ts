@@ -53,7 +53,8 @@ export interface BusinessDataOptions {
   readonly timeZone?: string;
 }
 
-const defaults = { maxRows: 200, maxBytes: 256 * 1024, timeoutMs: 10_000 };
+/** The limits of one query of an agent. Its length and cost are limited before it runs: gates/parse.ts, threads/thread.ts. */
+const defaults = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_000 };
 
 export function createBusinessData({ source, gate, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
   const look = async (): Promise<{ catalog: Catalog; resolved: ResolvedScope }> => {

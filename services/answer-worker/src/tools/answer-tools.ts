@@ -44,8 +44,6 @@ export interface ToolsOptions {
   readonly writer: ReplyWriter;
 }
 
-/** The limits of one step, and of what a model gets of its result. */
-const limits = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_000 };
 /** Steps of an answer that run at once, so that other answers can use the same database. */
 const stepsAtOnce = 2;
 
@@ -73,9 +71,7 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: ToolDe
     const data = createBusinessData({ source, gate: gate.of(tenantName(answer.key.answer)), scope });
     const tools = createTools(data, scope);
     const tool = tools.find(({ name }) => name === call.definition.name);
-    return tool
-      ? await tool.run(call.input, { ...limits, signal: call.signal })
-      : refused('Nothing can be changed here: the data is read-only.');
+    return tool ? await tool.run(call.input, { signal: call.signal }) : refused('Nothing can be changed here: the data is read-only.');
   }
 
   async function runStep(call: Call): Promise<ToolAnswer> {
