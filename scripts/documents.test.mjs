@@ -1,0 +1,50 @@
+// The documents name files, headings and functions; a reader has to find them.
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, test } from '@jest/globals';
+
+const documents = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md')];
+const textOf = new Map(documents.map((path) => [path, readFileSync(path, 'utf8')]));
+const anchorOf = (heading) =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+const anchorsIn = (text) => [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading));
+
+test.each(documents)('every link of %s leads to a file and a heading', (path) => {
+  const links = [...(textOf.get(path) ?? '').matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+  const dead = links.filter(([, target, anchor]) => {
+    const file = target === '' ? path : normalize(join(dirname(path), target));
+    if (!existsSync(file)) return true;
+    return anchor !== undefined && !anchorsIn(readFileSync(file, 'utf8')).includes(anchor);
+  });
+  expect(dead.map(([link]) => link)).toEqual([]);
+});
+
+/** Folders that a command creates. */
+const createdFolders = ['bench/results/'];
+
+test.each(['README.md', 'CONTRIBUTING.md', 'docs/architecture.md', 'docs/errors.md'])('every path that %s names exists', (path) => {
+  const paths = [...(textOf.get(path) ?? '').matchAll(/`((?:packages|services|scripts|docs|proto|bench|test)\/[\w./-]+)`/g)];
+  expect(paths.map(([, name]) => name).filter((name) => !createdFolders.includes(name) && !existsSync(name))).toEqual([]);
+});
+
+test('each file in "Where things are" contains the name in parentheses behind it', () => {
+  const section = (textOf.get('docs/architecture.md') ?? '').split('## Where things are')[1]?.split('\n## ')[0] ?? '';
+  const named = [...section.matchAll(/`([\w./-]+)` \(`(\w+)`\)/g)];
+  expect(named.length).toBeGreaterThan(10);
+  const missing = named.filter(([, path, name]) => {
+    const files = existsSync(path) && statSync(path).isFile() ? readFileSync(path, 'utf8') : '';
+    return !new RegExp(`\\b(const|function|class|interface|type) ${name}\\b`).test(files);
+  });
+  expect(missing.map(([entry]) => entry)).toEqual([]);
+});
+
+test('decision records have unique numbers, and titles that begin with them', () => {
+  const records = globSync('docs/decisions/*.md').sort();
+  const numbers = records.map((path) => /\/(\d{4})-/.exec(path)?.[1]);
+  expect(new Set(numbers).size).toBe(records.length);
+  expect(records.filter((path, index) => !new RegExp(`^# 0*${Number(numbers[index])}[:.]? `).test(textOf.get(path) ?? ''))).toEqual([]);
+});
