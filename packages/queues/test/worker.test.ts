@@ -172,6 +172,23 @@ describe('a process that stops', () => {
     expect(await producer.counts()).toEqual({ waiting: 1, active: 0, delayed: 0 });
   });
 
+  test('stops by itself while Redis is away, which BullMQ would wait for', async () => {
+    const other = await ownRedis();
+    const own = await testProcess();
+    const connections = await openRedis(own, auto(other.url), patient);
+    const stops: (() => Promise<void>)[] = [];
+    // Without the limit that a process sets to its parts.
+    const unlimited = { ...own, onStop: (_name: string, stop: () => Promise<void>) => void stops.push(stop) };
+    const done: string[] = [];
+    const handle = async ({ answerId }: AnswerJob) => void done.push(answerId);
+    await startWorker(unlimited, connections, 'answer', { concurrency: 1, drainMs: 50, handle });
+    await createProducer(own, connections, 'answer').add([{ payload: answerJob('one') }]);
+    await until('it has run', async () => done.length === 1);
+    await other.stop();
+    for (const stop of stops) await stop();
+    await own.stop();
+  });
+
   test('stops in time though a handler ignores its signal and Redis is away', async () => {
     const other = await ownRedis();
     const own = await testProcess();

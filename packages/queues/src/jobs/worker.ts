@@ -1,8 +1,9 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { queueTelemetry } from '@agent-service/runtime/queue-telemetry';
 import { isRecording } from '@agent-service/runtime/tracing';
+import { withTimeout } from '@agent-service/work';
 import { type Job, WaitingError, Worker } from 'bullmq';
-import { isOutage } from '../redis/clients.ts';
+import { isOutage, type RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
 import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf } from './catalogue.ts';
 import { jobMetrics, queueMetrics } from './metrics.ts';
@@ -53,9 +54,12 @@ export async function startWorker<Name extends JobName>(
   const activeJobs = createActiveJobs(process, kind, handle);
   let isPaused = false;
   let worker: Worker | undefined;
+  let connection: RedisClient | undefined;
   const opened = redis.topology.then(open);
   function open(): void {
-    if (!isPaused && !process.stopping.aborted) worker ??= openWorker(process, redis, { kind, activeJobs, concurrency, times });
+    if (isPaused || process.stopping.aborted) return;
+    connection ??= redis.dedicated('worker');
+    worker ??= openWorker(process, connection, { kind, activeJobs, concurrency, times });
   }
   const pause = () => {
     isPaused = true;
@@ -75,7 +79,10 @@ export async function startWorker<Name extends JobName>(
     await activeJobs.finished(drainMs);
     activeJobs.abort();
     await activeJobs.finished(returnLimitMs);
-    await worker?.close(activeJobs.active > 0);
+    if (!worker || !connection) return;
+    // Otherwise BullMQ waits for its jobs, and without Redis for ever.
+    const force = activeJobs.active > 0 || !(await answersPing(connection));
+    await worker.close(force);
   }
   opened.catch((cause: unknown) => process.logger.error({ event: 'worker_not_started', queue: kind.queue, err: cause }));
   return {
@@ -94,7 +101,7 @@ interface Opening<Payload> {
   readonly times: WorkerTimes;
 }
 
-function openWorker<Payload>(process: ProcessContext, redis: RedisConnections, opening: Opening<Payload>): Worker {
+function openWorker<Payload>(process: ProcessContext, connection: RedisClient, opening: Opening<Payload>): Worker {
   const { kind, activeJobs, concurrency, times } = opening;
   // BullMQ asks for the server's version: delayed jobs need waits of less than a second, which only known versions have.
   const take = async (job: Job, token: string | undefined): Promise<void> => {
@@ -104,7 +111,7 @@ function openWorker<Payload>(process: ProcessContext, redis: RedisConnections, o
     throw new WaitingError();
   };
   const worker = new Worker(kind.queue, take, {
-    connection: redis.dedicated('worker'),
+    connection,
     prefix: keyPrefix(kind.queue),
     concurrency,
     lockDuration: times.lockMs,
@@ -117,6 +124,12 @@ function openWorker<Payload>(process: ProcessContext, redis: RedisConnections, o
   });
   reportErrors(process, worker);
   return worker;
+}
+
+async function answersPing(connection: RedisClient): Promise<boolean> {
+  if (connection.status !== 'ready') return false;
+  const answered = connection.ping().then(() => true);
+  return await withTimeout(answered, closeMs, () => new Error('Redis does not answer')).catch(() => false);
 }
 
 const logEveryMs = 10_000;
