@@ -3,7 +3,7 @@ import type { PriceBook } from './domain/holds.ts';
 import type { LedgerQueue } from './ledger/ledger-queue.ts';
 import type { Ledgers } from './ledger/ledgers.ts';
 
-/** What the methods of this service work with. */
+/** Dependencies of the methods and sweeps of this service. */
 export interface CreditsContext {
   readonly store: Store;
   readonly ledgers: Ledgers;

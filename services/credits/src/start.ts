@@ -1,32 +1,32 @@
 import { createClient, serve } from '@agent-service/contracts';
+import { readModelsFile } from '@agent-service/models/models-file';
 import type { ProcessContext } from '@agent-service/runtime';
 import { createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
 import { createSlowTenants } from '@agent-service/work';
 import type { CreditsConfig } from './config.ts';
 import type { CreditsContext } from './context.ts';
+import type { PriceBook } from './domain/holds.ts';
 import { createLedgerQueue } from './ledger/ledger-queue.ts';
 import { createLedgers } from './ledger/ledgers.ts';
-import { readPrices } from './prices.ts';
 import { implementation } from './rpc/index.ts';
-import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
 import { startSweeps } from './sweeps.ts';
 
 const schema = 'credits';
-const operationsAtOnce = 500;
-const waitingAtMost = 10_000;
-/** Connections that batches leave for reads and for requests with a transaction of their own. */
-const connectionsForOthers = 3;
-/** Of the batches' connections, those that tenants get whose batches timed out lately. */
-const connectionsOfSlow = 2;
-/** Shorter than a hold may take, so that its caller hears of the lock and not of the limit. */
+const maxBatch = 500;
+const maxWaiting = 10_000;
+/** Connections that batches leave for reads and for methods with a transaction of their own. */
+const reservedConnections = 3;
+/** Connections for batches of tenants whose batches timed out recently. */
+const slowTenantConnections = 2;
+/** Shorter than the time limit of a hold, so that a lock that is not granted is the reported failure. */
 const lockLimitMs = 700;
 
-/** Composes the service; answers with its gRPC port. */
+/** Composes the service; returns its gRPC port. */
 export async function start(process: ProcessContext, config: CreditsConfig, now: () => number = process.clock.now): Promise<number> {
   const prices = await readPrices(config.MODELS_FILE);
   await migrate({ url: config.DATABASE_URL, schema, migrations });
-  const store = await openStore(process, config, { schema, entities, lockLimitMs });
+  const store = await openStore(process, config, { schema, entities: [], lockLimitMs });
   const eventRelay = openEventRelay(process, store, config, 'credits');
   const ledgers = createLedgers({ store, now, events: config.WEBHOOKS_ENABLED, onEvents: () => eventRelay?.nudge() });
   await ledgers.prepare();
@@ -37,10 +37,10 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
     ledgers,
     queue: createLedgerQueue({
       commit: ledgers.commit,
-      maxItems: operationsAtOnce,
-      maxWaiting: waitingAtMost,
-      tenantsAtOnce: Math.max(1, config.DATABASE_POOL_MAX - connectionsForOthers - connectionsOfSlow),
-      slow: createSlowTenants({ permits: connectionsOfSlow }),
+      maxItems: maxBatch,
+      maxWaiting,
+      tenantsAtOnce: Math.max(1, config.DATABASE_POOL_MAX - reservedConnections - slowTenantConnections),
+      slow: createSlowTenants({ permits: slowTenantConnections }),
     }),
     prices,
     cursors: createCursors(config.CURSOR_SECRET),
@@ -49,4 +49,10 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
   };
   startSweeps(process, context);
   return await serve(process, config, 'credits', implementation(context));
+}
+
+/** The price of every tier in the models file. */
+export async function readPrices(path: string | undefined): Promise<PriceBook> {
+  const { tiers } = await readModelsFile(path);
+  return Object.fromEntries(Object.entries(tiers).map(([tier, { price }]) => [tier, price]));
 }

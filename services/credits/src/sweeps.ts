@@ -4,15 +4,15 @@ import { createBatcher } from '@agent-service/work';
 import type { CreditsContext } from './context.ts';
 import { monthOf } from './domain/calendar.ts';
 import type { Ledgers } from './ledger/ledgers.ts';
-import { listUnturned, removeEndedHolds, removeOldOperations, type UnturnedAccount } from './store/due.ts';
+import { type AccountOfPastMonth, listAccountsOfPastMonths, removeEndedHolds, removeOldOperations } from './store/due.ts';
 
 const everyMinute = 60_000;
 const everyHour = 3_600_000;
 
-/** What is done without being asked for. Every replica does it; a step that another has done finds nothing. */
+/** Starts the periodic tasks. Every replica runs them; a step that another replica has done has no effect. */
 export function startSweeps(process: ProcessContext, { store, ledgers, now }: CreditsContext): void {
-  const turnMonths = createMonthTurner({ store, ledgers, logger: process.logger, now });
-  startSweep(process, 'month turn', everyMinute, turnMonths);
+  const startMonths = createMonthStarter({ store, ledgers, logger: process.logger, now });
+  startSweep(process, 'month start', everyMinute, startMonths);
   startSweep(process, 'ended holds', everyMinute, () => removeEndedHolds(store.sql, now()));
   startSweep(process, 'old operations', everyHour, () => removeOldOperations(store.sql, now()));
   startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
@@ -22,10 +22,10 @@ export function startSweeps(process: ProcessContext, { store, ledgers, now }: Cr
   });
 }
 
-/** Accounts in one transaction: a short wait for whoever else needs the tenant's ledger. */
-const accountsAtOnce = 200;
+/** Accounts in one transaction: few enough that other operations wait only briefly for the tenant's ledger. */
+const maxAccounts = 200;
 
-interface TurnMonthsOptions {
+interface MonthStarterOptions {
   store: Store;
   ledgers: Ledgers;
   logger: Logger;
@@ -33,32 +33,32 @@ interface TurnMonthsOptions {
 }
 
 /**
- * Brings accounts that nobody met into the current month, a bounded number a step, whatever the size of the organization.
- * A step goes on where the one before ended; an account whose turn fails keeps no other from its own.
+ * Starts the month in accounts that have had no operation in it. Each step takes a bounded number of accounts and continues after those of
+ * the step before; the failure of one account does not affect the others.
  */
-export function createMonthTurner({ store, ledgers, logger, now }: TurnMonthsOptions): () => Promise<number> {
-  let after: UnturnedAccount | undefined;
+export function createMonthStarter({ store, ledgers, logger, now }: MonthStarterOptions): () => Promise<number> {
+  let after: AccountOfPastMonth | undefined;
 
-  const batcher = createBatcher<UnturnedAccount, true>({
+  const batcher = createBatcher<AccountOfPastMonth, true>({
     run: async (accounts) => {
-      const operations = accounts.map(({ userId }) => ({ kind: 'turn' as const, userId }));
+      const operations = accounts.map(({ userId }) => ({ kind: 'start_month' as const, userId }));
       if (accounts[0]) await ledgers.commit(accounts[0], operations);
       return accounts.map(() => true);
     },
-    maxItems: accountsAtOnce,
+    maxItems: maxAccounts,
     judge: judgeStatement,
     tenants: { of: (account) => account, lanes: 'each', most: 1 },
     onFailure([first, ...rest], cause) {
-      const { organizationId, environment, userId } = first as UnturnedAccount;
+      const { organizationId, environment, userId } = first as AccountOfPastMonth;
       const account = { organization_id: organizationId, environment, user_id: userId };
-      logger.error({ event: 'month_turn_failed', ...account, more: rest.length, err: cause });
+      logger.error({ event: 'month_start_failed', ...account, more: rest.length, err: cause });
     },
   });
 
   return async () => {
-    const found = await listUnturned(store.sql, monthOf(now()), after, accountsAtOnce);
-    after = found.length === accountsAtOnce ? found.at(-1) : undefined;
-    const outcomes = await Promise.allSettled(found.map((account) => batcher.add(account)));
+    const accounts = await listAccountsOfPastMonths(store.sql, monthOf(now()), after, maxAccounts);
+    after = accounts.length === maxAccounts ? accounts.at(-1) : undefined;
+    const outcomes = await Promise.allSettled(accounts.map((account) => batcher.add(account)));
     return outcomes.filter(({ status }) => status === 'fulfilled').length;
   };
 }

@@ -20,7 +20,7 @@ export const settingsFor = (databaseUrl: string, more: Record<string, string> = 
   ...more,
 });
 
-/** Clients of one or more credits processes, as each of the services that call them. */
+/** Clients of a credits process, one for each service that calls it. */
 export interface Clients {
   agents: Client<'credits'>;
   gateway: Client<'credits'>;
@@ -40,24 +40,24 @@ export function connectTo(address: string): Clients {
 export interface Booted extends Clients {
   config: CreditsConfig;
   url: string;
-  /** Where it serves. */
+  /** Host and port of the gRPC server. */
   address: string;
   stop(): Promise<void>;
 }
 
 export interface BootOptions {
-  /** A database that others use as well; without it one of its own. */
+  /** A database to share; by default the process gets one of its own. */
   databaseUrl?: string;
   now?: () => number;
   settings?: Record<string, string>;
 }
 
-/** The service as its main file starts it. */
+/** Starts the service in this process, as main.ts does. */
 export async function boot({ databaseUrl, now, settings }: BootOptions = {}): Promise<Booted> {
   const own = databaseUrl === undefined ? await testDatabase() : undefined;
   const url = databaseUrl ?? (own?.url as string);
   const config = readCreditsConfig(settingsFor(url, settings));
-  const running = await createProcess('credits', config, (process, given: CreditsConfig) => start(process, given, now));
+  const running = await createProcess('credits', config, (process, parsed: CreditsConfig) => start(process, parsed, now));
   const address = `127.0.0.1:${running.started}`;
   const clients = connectTo(address);
   return {
@@ -75,7 +75,7 @@ export async function boot({ databaseUrl, now, settings }: BootOptions = {}): Pr
 
 export const tenantOf = (organizationId: string, environment: 'live' | 'test' = 'live') => ({ organizationId, environment });
 
-/** Does the work as the gateway does it for a caller with these rights. */
+/** Calls as the gateway does for a caller with these rights. */
 export function asCaller<T>(caller: Partial<Principal>, work: () => T, idempotency?: { scope: string; fingerprint: string }): T {
   const principal: Principal = {
     organizationId: 'org_a',

@@ -1,8 +1,8 @@
 import { type OwnPostgres, ownPostgres } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { faultsOf } from './books.ts';
 import { type Booted, boot, tenantOf } from './booted.ts';
 import { silentProxy } from './silent-proxy.ts';
+import { faultsOf } from './verification.ts';
 
 const tenant = tenantOf('org_a');
 const deadlineMs = Date.now() + 300_000;
@@ -20,11 +20,11 @@ afterAll(async () => {
   await postgres.remove();
 }, 60_000);
 
-/** Longer than the service takes to give up: a refusal that comes is the service's own. */
-const patience = { timeoutMs: 20_000 };
+/** Longer than the time limit of the service, so that a refusal is the service's own and not a timeout of the client. */
+const longTimeout = { timeoutMs: 20_000 };
 
 async function hold({ agents }: Booted, holdId: string): Promise<string | number | undefined> {
-  const { results } = await agents.hold({ items: [{ tenant, holdId, userId: 'usr_1', amount: 4, deadlineMs }] }, patience);
+  const { results } = await agents.hold({ items: [{ tenant, holdId, userId: 'usr_1', amount: 4, deadlineMs }] }, longTimeout);
   return results[0]?.refusal?.code ?? results[0]?.held;
 }
 
@@ -33,7 +33,7 @@ async function holdMany(service: Booted, prefix: string): Promise<Set<string | n
   return new Set(await Promise.all(Array.from({ length: 50 }, (_, index) => hold(service, `${prefix}_${index}`))));
 }
 
-test('while the database is away the service refuses every hold itself, and grants it again afterwards', async () => {
+test('while the database is stopped every hold is refused, and afterwards holds are granted again', async () => {
   expect(await hold(credits, 'msg_before')).toBe(4);
   await postgres.stop();
   expect(await holdMany(credits, 'away')).toEqual(new Set(['unavailable']));
@@ -43,7 +43,7 @@ test('while the database is away the service refuses every hold itself, and gran
   expect(await faultsOf(credits)).toEqual([]);
 }, 30_000);
 
-test('while the database does not answer the service refuses every hold itself, and a repeated hold is granted', async () => {
+test('while the database does not respond every hold is refused, and a repeated hold is granted', async () => {
   const proxy = await silentProxy(postgres.url);
   const behind = await boot({ databaseUrl: proxy.url });
   try {

@@ -26,16 +26,16 @@ const hold = async (holdId: string) => {
   return results[0]?.refusal?.code ?? results[0]?.held;
 };
 
-test('a call of a frozen ledger ends at its deadline, and what was refused does not happen when it thaws', async () => {
+test('a call to a frozen process ends at its deadline, and has no effect after the process continues', async () => {
   expect(await hold('before')).toBe(4);
   credits.freeze();
   await expect(hold('frozen')).rejects.toMatchObject({ code: 'deadline_exceeded' });
-  // Longer than clocks may differ: from then on a late call is known as late.
+  // Longer than the tolerance for clocks: from then on a late call is recognized as late.
   await expect(hold('frozen too')).rejects.toMatchObject({ code: 'deadline_exceeded' });
   await expect(hold('frozen as well')).rejects.toMatchObject({ code: 'deadline_exceeded' });
   credits.thaw();
   expect(await hold('after')).toBe(4);
-  // Released unknown, it never came to be: a hold that had been granted would be released instead.
+  // A release of an unknown hold frees nothing; if the hold had been granted, its credits would be released.
   const { results } = await credits.agents.release({ items: [{ tenant, holdId: 'frozen' }] });
   expect(results[0]).toMatchObject({ outcome: 'released', released: 0 });
 }, 30_000);

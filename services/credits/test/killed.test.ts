@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { randomOf, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Answer, type Caller, end, holdAmount, pay, tenant } from './answers.ts';
-import { faultsOf, query } from './books.ts';
 import { asCaller } from './booted.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
+import { faultsOf, query } from './verification.ts';
 
 const rounds = Number(process.env['FAULT_ROUNDS'] ?? 2);
 const killsARound = 2;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await Promise.all(processes.map((each) => each.start()));
   const [first] = processes as [CreditsProcess];
   await first.operator.grant({ tenant, grantId: 'g', amount: issued });
-  // So that refusals do not take the place of payments.
+  // Enough credits that most answers are charged and not refused.
   await asCaller(tenant, () => first.gateway.updateSettings({ defaultMonthlyLimit: issued / 4 }));
 }, 60_000);
 
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 test(
-  'SIGKILL at any point under load: no transfer lost or doubled, and every open hold is ended by its owner',
+  'after SIGKILL at any point under load no transfer is lost or doubled, and every open hold is ended',
   async () => {
     const seed = runSeed('killed');
     const answers: Answer[] = [];
@@ -38,21 +38,21 @@ test(
     for (let round = 0; round < rounds; round += 1) {
       await underKills(seed + round, answers);
       ended += await ownerEnds(answers);
-      await proveAll(answers);
+      await verifyAll(answers);
     }
     expect(ended).toBeGreaterThan(0);
   },
   30_000 + rounds * 20_000,
 );
 
-/** Load on all processes while one after the other is killed and started again; at last both die at once. */
+/** Keeps all processes under load while each in turn is killed and restarted; at the end both are killed at once. */
 async function underKills(seed: number, answers: Answer[]): Promise<void> {
   const random = randomOf(seed);
   let stopped = false;
   const caller: Caller = { any: () => processes[random.below(2)] as CreditsProcess, stopped: () => stopped };
   const one = async () => {
     while (!stopped) {
-      const answer: Answer = { id: `msg_${seed}_${answers.length}`, cost: random.below(4) === 0 ? null : random.below(7), state: 'asked' };
+      const answer: Answer = { id: `msg_${seed}_${answers.length}`, cost: random.below(4) === 0 ? null : random.below(7), state: 'new' };
       answers.push(answer);
       await pay(caller, answer, `usr_${random.below(3)}`);
     }
@@ -71,7 +71,7 @@ async function underKills(seed: number, answers: Answer[]): Promise<void> {
   await Promise.all(processes.map((each) => each.start()));
 }
 
-/** What `agents` does: reads the holds past their time and ends each by what it knows of the answer. How many there were. */
+/** Ends all overdue holds as `agents` does. Returns how many there were. */
 async function ownerEnds(answers: Answer[]): Promise<number> {
   const [owner] = processes as [CreditsProcess];
   const caller: Caller = { any: () => owner, stopped: () => false };
@@ -90,8 +90,8 @@ async function ownerEnds(answers: Answer[]): Promise<number> {
   return listed.length;
 }
 
-/** Every transfer that the answers call for is there once, and no other; the books say the same. */
-async function proveAll(answers: Answer[]): Promise<void> {
+/** Every transfer that the answers require exists once, and no other; the ledger is consistent. */
+async function verifyAll(answers: Answer[]): Promise<void> {
   const [first] = processes as [CreditsProcess];
   expect(await faultsOf(first)).toEqual([]);
   const holds = await query<{ id: string; state: string; charge: number }>(database.url, 'select id, state, charge from holds');
@@ -100,8 +100,8 @@ async function proveAll(answers: Answer[]): Promise<void> {
     "select id, amount from transfers where code in ('hold', 'charge', 'release')",
   );
   const stateOf = new Map(holds.map((hold) => [hold.id, hold]));
-  const told = answers.filter(({ state }) => state === 'held' || state === 'ended');
-  expect(told.filter(({ id }) => !['settled', 'released'].includes(stateOf.get(id)?.state ?? ''))).toEqual([]);
+  const decided = answers.filter(({ state }) => state === 'held' || state === 'ended');
+  expect(decided.filter(({ id }) => !['settled', 'released'].includes(stateOf.get(id)?.state ?? ''))).toEqual([]);
   const costs = new Map(answers.map(({ id, cost }) => [id, cost]));
   const expected = holds.flatMap(({ id, state }) => transfersOf(id, state, costs.get(id) ?? null));
   expect(Object.fromEntries(moved.map(({ id, amount }) => [id, Number(amount)]))).toEqual(Object.fromEntries(expected));

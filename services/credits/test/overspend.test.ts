@@ -1,8 +1,8 @@
 import { randomOf, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { faultsOf } from './books.ts';
 import { asCaller, tenantOf } from './booted.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
+import { faultsOf } from './verification.ts';
 
 const rounds = Number(process.env['FAULT_ROUNDS'] ?? 6);
 
@@ -31,7 +31,7 @@ test(
   20_000 + rounds * 5_000,
 );
 
-/** Users, amounts, processes and the cut into calls are random; how much is granted is not. */
+/** Users, amounts, processes and the split into calls are random; the granted total is not. */
 async function overspend(seed: number): Promise<void> {
   const random = randomOf(seed);
   const tenant = tenantOf(`org_${seed}`);
@@ -61,7 +61,7 @@ async function overspend(seed: number): Promise<void> {
 
 type HoldItems = Parameters<CreditsProcess['agents']['hold']>[0]['items'];
 
-/** What became of each item. One that a busy machine did not decide in time is asked for again, as its caller would. */
+/** The result of each item. An item that was not decided in time, on a busy machine, is repeated as its caller would. */
 async function outcomes(process: number, items: HoldItems & object): Promise<string[]> {
   const { results } = (await processes[process]?.agents.hold({ items }, { timeoutMs: 20_000 })) ?? { results: [] };
   const codes = results.map(({ refusal }) => refusal?.code ?? 'held');
@@ -70,7 +70,7 @@ async function outcomes(process: number, items: HoldItems & object): Promise<str
   return [...codes.filter((code) => code !== 'unavailable'), ...(await outcomes(process, undecided))];
 }
 
-/** Several users share the balance evenly; one alone may take all of it, so that the balance itself is what refuses. */
+/** Several users share the balance evenly; a single user may take all of it, so that the balance is the reason of a refusal. */
 async function allocate(organizationId: string, users: number, amount: number): Promise<void> {
   const { gateway } = processes[0] as CreditsProcess;
   await asCaller({ organizationId }, async () => {

@@ -1,7 +1,7 @@
 import { migrate } from '@agent-service/store';
 import { type RecordingStore, recordingStore, recordSteps, type StatementRun, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { listOverdueHolds, listUnturned, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
+import { listAccountsOfPastMonths, listOverdueHolds, removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 
 const rows = 100_000;
@@ -17,8 +17,8 @@ const account = { organizationId: 'org_1', environment: 'live', userId: 'usr_5',
 const steps: Record<string, () => Promise<unknown>> = {
   removeEndedHolds: () => removeEndedHolds(store.sql, now),
   removeOldOperations: () => removeOldOperations(store.sql, now),
-  listUnturned: () => listUnturned(store.sql, 24_300, undefined, 200),
-  listUnturnedBehind: () => listUnturned(store.sql, 24_300, account, 200),
+  listAccountsOfPastMonths: () => listAccountsOfPastMonths(store.sql, 24_300, undefined, 200),
+  listUnturnedBehind: () => listAccountsOfPastMonths(store.sql, 24_300, account, 200),
   listOverdueHolds: () => listOverdueHolds(store.sql, now, undefined, 500),
   listOverdueHoldsBehind: () => listOverdueHolds(store.sql, now, [1_000_000, 'org_1', 'live', 'open_5'], 500),
 };

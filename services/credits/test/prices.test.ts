@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_PRICES } from '@agent-service/models/models-file';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readPrices } from '../src/prices.ts';
-import { query } from './books.ts';
+import { readPrices } from '../src/start.ts';
 import { type Booted, boot, tenantOf } from './booted.ts';
+import { query } from './verification.ts';
 
 const tenant = tenantOf('org_prices');
 const fast = { base: 2, per_1k_input: 0, per_1k_output: 3, ceiling: 9 };
@@ -52,8 +52,8 @@ const settleItem = (holdId: string, tier: string, more: { amount?: number; query
 });
 const unknownTiers = ['', 'fast', 'Nano', '__proto__', 'constructor'];
 
-describe('the price book', () => {
-  test('a hold without an amount takes the ceiling of its tier, an amount goes before it', async () => {
+describe('prices', () => {
+  test('a hold without an amount takes the ceiling of its tier; an amount takes precedence', async () => {
     const { results } = await credits.agents.hold({
       items: [
         holdItem('h1', { tier: 'Fast' }),
@@ -65,7 +65,7 @@ describe('the price book', () => {
     expect(results.map(({ held }) => held)).toEqual([9, 50, 7, 0]);
   });
 
-  test('an answer without an amount is charged by its tier and tokens, an amount goes before them', async () => {
+  test('an answer without an amount is charged by its tier and tokens; an amount takes precedence', async () => {
     const ids = ['s1', 's2', 's3', 's4'];
     await credits.agents.hold({ items: ids.map((id) => holdItem(id, { amount: 50 })) });
     const { results } = await credits.agents.settle({
@@ -79,12 +79,12 @@ describe('the price book', () => {
     expect(results.map(({ charged }) => charged)).toEqual([6, 13, 1, 0]);
   });
 
-  test('a tier that is none is refused for its item alone', async () => {
-    const held = await credits.agents.hold({
+  test('an unknown tier is refused for its item only', async () => {
+    const holds = await credits.agents.hold({
       items: [...unknownTiers.map((tier, i) => holdItem(`u${i}`, { tier })), holdItem('u', { amount: 5, tier: 'Nano' })],
     });
     const refused = unknownTiers.map(() => 'invalid_request');
-    expect(held.results.map(({ refusal, held: amount }) => refusal?.code ?? amount)).toEqual([...refused, 5]);
+    expect(holds.results.map(({ refusal, held: amount }) => refusal?.code ?? amount)).toEqual([...refused, 5]);
     const tiers = [...unknownTiers, ...unknownTiers];
     const { results } = await credits.agents.settle({
       items: [...tiers.map((tier, i) => settleItem('u', tier, i % 2 === 0 ? {} : { amount: 1 })), settleItem('u', 'Fast')],
@@ -92,7 +92,7 @@ describe('the price book', () => {
     expect(results.map(({ refusal, charged }) => refusal?.code ?? charged)).toEqual([...refused, ...refused, 5]);
   });
 
-  test('of a message its first 120 characters are kept, none of them cut in two', async () => {
+  test('the first 120 characters of a message are stored, none of them split', async () => {
     await credits.agents.hold({ items: [holdItem('q', { tier: 'Fast' })] });
     const { results } = await credits.agents.settle({ items: [settleItem('q', 'Fast', { querySummary: `a${'😀'.repeat(1_500)}` })] });
     expect(results[0]?.charged).toBe(6);
@@ -102,7 +102,7 @@ describe('the price book', () => {
 });
 
 describe('the models file', () => {
-  test('without it the default prices hold', async () => {
+  test('without it the default prices apply', async () => {
     expect(await readPrices(undefined)).toEqual(DEFAULT_PRICES);
   });
 
@@ -119,7 +119,7 @@ describe('the models file', () => {
     await expect(boot({ databaseUrl: credits.url, settings: { MODELS_FILE: await fileOf(content) } })).rejects.toThrow(/MODELS_FILE/);
   });
 
-  test('one that is not there ends the start and is named', async () => {
+  test('a missing file fails the start and is named', async () => {
     await expect(readPrices(join(folder, 'none.json'))).rejects.toThrow(/MODELS_FILE/);
   });
 });

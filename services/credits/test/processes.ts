@@ -1,7 +1,7 @@
 import { type ServiceProcess, serviceProcess } from '@agent-service/testkit';
 import { type Clients, connectTo, settingsFor } from './booted.ts';
 
-/** A credits process of its own, with clients that are new in each of its lives. */
+/** A credits process, with new clients after each start. */
 export type CreditsProcess = Clients & ServiceProcess;
 
 export async function creditsProcess(databaseUrl: string, settings: Record<string, string> = {}): Promise<CreditsProcess> {
@@ -21,7 +21,7 @@ export async function creditsProcess(databaseUrl: string, settings: Record<strin
     close: () => clients.close(),
     async start(faults) {
       await process.start(faults);
-      // The earlier ones would wait out their pauses between attempts to connect.
+      // The former clients would wait for their next attempt to connect.
       clients.close();
       clients = connectTo(process.address);
     },

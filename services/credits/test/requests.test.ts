@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { faultsOf, query } from './books.ts';
 import { asCaller, type Booted, boot, tenantOf } from './booted.ts';
+import { faultsOf, query } from './verification.ts';
 
 let credits: Booted;
 beforeAll(async () => {
@@ -39,7 +39,7 @@ describe('balances', () => {
     expect(new Set(many.map((balance) => balance?.balance))).toEqual(new Set(['100000']));
   });
 
-  test('a user who never used a credit has none, and the limit that the first use brings', async () => {
+  test('a user without an account has no credits, and the default limit', async () => {
     const { balance } = await asCaller({ organizationId: 'org_new' }, () => credits.gateway.getUserBalance({ userId: 'usr_new' }));
     expect(balance).toMatchObject({ userId: 'usr_new', balance: '0', monthlyLimit: 500, usedThisMonth: '0', rolloverEnabled: false });
     expect(await query(credits.url, "select 1 from user_accounts where user_id = 'usr_new'")).toEqual([]);
@@ -62,7 +62,7 @@ describe('grants', () => {
     expect(await actionsOf('org_grant')).toEqual(['credits.granted']);
   });
 
-  test('an amount that is none changes nothing', async () => {
+  test('an amount that is not valid changes nothing', async () => {
     for (const amount of [0, -5, '9223372036854775807'])
       await expect(credits.operator.grant({ tenant: tenantOf('org_none'), grantId: `g${amount}`, amount })).rejects.toMatchObject({
         code: 'invalid_request',
@@ -94,7 +94,7 @@ describe('allocations', () => {
     expect(await actionsOf('org_alloc')).toEqual(['credits.granted', 'credits.allocated', 'credits.allocated']);
   });
 
-  test('more than is unallocated is refused with what is missing, changes nothing and is not audited', async () => {
+  test('an allocation above the unallocated credits is refused with both figures, changes nothing and is not audited', async () => {
     await grant('org_short', 50);
     await expect(allocate('org_short', 60)).rejects.toMatchObject({
       code: 'insufficient_unallocated_credits',
@@ -104,7 +104,7 @@ describe('allocations', () => {
     expect(await actionsOf('org_short')).toEqual(['credits.granted']);
   });
 
-  test('an Idempotency-Key makes it once; a refusal keeps nothing under the key', async () => {
+  test('an Idempotency-Key has one effect; a refusal is not stored under the key', async () => {
     const key = { scope: 'org_key PUT /allocation 1', fingerprint: 'a' };
     await expect(allocate('org_key', 10, key)).rejects.toMatchObject({ code: 'insufficient_unallocated_credits' });
     await grant('org_key', 100);
@@ -117,7 +117,7 @@ describe('allocations', () => {
 });
 
 describe('settings and events', () => {
-  test('only an administrator changes them, and only what is named changes', async () => {
+  test('only an administrator changes settings, and only the named ones change', async () => {
     const change = (admin: boolean) =>
       asCaller({ organizationId: 'org_set', admin }, () => credits.gateway.updateSettings({ replenishAmount: 5, lowBalanceThreshold: 7 }));
     await expect(change(false)).rejects.toMatchObject({ code: 'admin_required' });
@@ -130,7 +130,7 @@ describe('settings and events', () => {
     ).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
-  test('crossings are announced once, in the transaction that caused them', async () => {
+  test('each event is written once, in the transaction that causes it', async () => {
     await grant('org_events', 20);
     const spend = async (holdId: string, amount: number) => {
       const tenant = tenantOf('org_events');
@@ -154,16 +154,18 @@ describe('settings and events', () => {
 });
 
 describe('overdue holds', () => {
-  test('only those past deadline and grace are listed, oldest first, page by page', async () => {
+  test('only holds past deadline and grace time are listed, oldest first, page by page', async () => {
     await grant('org_late', 100);
-    const held = (holdId: string, agoMs: number) => ({
+    const overdueItem = (holdId: string, agoMs: number) => ({
       tenant: tenantOf('org_late'),
       holdId,
       userId: 'usr_1',
       amount: 1,
       deadlineMs: Date.now() - agoMs,
     });
-    await credits.agents.hold({ items: [held('m1', 70_000), held('m2', 50_000), held('m3', 80_000), held('m4', 70_500)] });
+    await credits.agents.hold({
+      items: [overdueItem('m1', 70_000), overdueItem('m2', 50_000), overdueItem('m3', 80_000), overdueItem('m4', 70_500)],
+    });
     const first = await credits.agents.listOverdueHolds({ page: { limit: 2 } });
     const second = await credits.agents.listOverdueHolds({ page: { limit: 2, cursor: first.nextCursor } });
     expect([...first.holds, ...second.holds].map(({ holdId }) => holdId)).toEqual(['m3', 'm4', 'm1']);

@@ -1,10 +1,12 @@
 import { migrate } from '@agent-service/store';
 import { schemaDifference } from '@agent-service/store/entities';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { openMigratedSchema } from '@agent-service/testkit/schema';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { entities } from '../src/store/entities.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { query } from './books.ts';
+import { creditStatements } from '../src/store/statements.ts';
+import { query } from './verification.ts';
 
 const schema = 'credits';
 /** Tables that packages/store creates in every service. */
@@ -30,4 +32,14 @@ test('every table has an entity or a reason', async () => {
   const described = entities.map(({ meta }) => meta.tableName);
   const others = rows.map(({ name }) => name).filter((name) => !described.includes(name));
   expect(others.sort()).toEqual(withoutEntity);
+});
+
+test('every listed statement prepares against the migrated schema', async () => {
+  const migrated = await openMigratedSchema(database.url, schema);
+  try {
+    expect(Object.keys(creditStatements).length).toBeGreaterThan(40);
+    expect(await migrated.failuresToPrepare(creditStatements)).toEqual([]);
+  } finally {
+    await migrated.end();
+  }
 });

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A way to a database that can fall silent: connections stay open and nothing passes. */
+/** A proxy to a database that can stop forwarding: connections stay open and no data passes. */
 export interface SilentProxy {
   /** The database's URL through the proxy. */
   readonly url: string;
@@ -22,7 +22,7 @@ export async function silentProxy(databaseUrl: string): Promise<SilentProxy> {
     ] as const) {
       sockets.add(from);
       from.pipe(to);
-      // An end on either side is the end of both, however it came about.
+      // If one side closes, for whatever reason, close the other.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
@@ -44,7 +44,7 @@ export async function silentProxy(databaseUrl: string): Promise<SilentProxy> {
       silent = true;
       for (const socket of sockets) hush(socket);
     },
-    /** What was under way when it fell silent is lost, as after a failover; new connections work. */
+    /** Closes the silent connections, as a failover does. New connections work. */
     speak() {
       silent = false;
       for (const socket of sockets) socket.destroy();

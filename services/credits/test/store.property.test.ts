@@ -5,7 +5,7 @@ import type { Operation, Usage } from '../src/domain/operations.ts';
 import { anyHistory, type Round, START, topHistory } from '../src/domain/testing/histories.ts';
 import { LedgerInMemory } from '../src/domain/testing/ledger-in-memory.ts';
 import type { Ledgers } from '../src/ledger/ledgers.ts';
-import { proveAll } from './faults.ts';
+import { verifyAll } from './verification.ts';
 import { type Wired, wired } from './wired.ts';
 
 const runs = Number(process.env['STORE_RUNS'] ?? 25);
@@ -21,27 +21,27 @@ beforeAll(async () => {
 afterAll(() => credits.stop());
 
 test(
-  'a ledger in the database answers every history as the kernel in memory does, and its books balance',
+  'a ledger in the database has the same results for every history as the kernel in memory, and is consistent',
   async () => {
     const property = fc.asyncProperty(anyHistory, async (history) => {
       tenants += 1;
       await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history, () => credits.ledgers);
     });
     await fc.assert(property, { seed, numRuns: runs });
-    expect(await proveAll(credits.store)).toEqual([]);
+    expect(await verifyAll(credits.store)).toEqual([]);
   },
   limitMs,
 );
 
 test(
-  'amounts up to the largest are kept as the kernel in memory keeps them',
+  'amounts up to the largest have the same results in the database as in memory',
   async () => {
     const property = fc.asyncProperty(topHistory, async (history) => {
       tenants += 1;
       await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history, () => credits.ledgers);
     });
     await fc.assert(property, { seed, numRuns: runs });
-    expect(await proveAll(credits.store)).toEqual([]);
+    expect(await verifyAll(credits.store)).toEqual([]);
   },
   limitMs,
 );
@@ -71,11 +71,11 @@ test('the largest limit is carried over, held and charged', async () => {
   ]);
   expect(results).toMatchObject([{ ok: true }, { ok: true, charge: top }]);
   expect((await contentsOf(tenant)).users).toEqual([`usr_a ${top} 0 ${top} ${top}`]);
-  expect(await proveAll(store)).toEqual([]);
+  expect(await verifyAll(store)).toEqual([]);
 });
 
 test(
-  'two processes that take turns answer as one, whatever each believes to know from its last turn',
+  'two processes that take turns have the results of one, also if their caches are out of date',
   async () => {
     const property = fc.asyncProperty(anyHistory, fc.infiniteStream(fc.boolean()), async (history, turns) => {
       tenants += 1;
@@ -83,12 +83,12 @@ test(
       await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history, next);
     });
     await fc.assert(property, { seed, numRuns: runs });
-    expect(await proveAll(credits.store)).toEqual([]);
+    expect(await verifyAll(credits.store)).toEqual([]);
   },
   limitMs,
 );
 
-test('a database that is set back, as by a standby that was behind, is believed and not what a process remembers of it', async () => {
+test('after a failover to a standby that was behind, processes use the database and not their caches', async () => {
   const tenant: Tenant = { organizationId: 'org_set_back', environment: 'live' };
   const { ledgers, others, store } = credits;
   const hold = (id: string): Operation => ({ kind: 'hold', id, userId: 'usr_a', amount: 10, deadline: START + 300_000 });
@@ -97,19 +97,19 @@ test('a database that is set back, as by a standby that was behind, is believed 
   const tables = ['ledgers', 'user_accounts', 'holds', 'operations', 'transfers'];
   const ours = "organization_id = 'org_set_back'";
   for (const table of tables) await store.sql(`create table ${table}_behind as select * from ${table} where ${ours}`);
-  // What the standby never saw.
+  // Changes that the standby does not have.
   for (const id of ['h2', 'h3']) await ledgers.commit(tenant, [hold(id)]);
   await store.sql('alter table transfers disable trigger transfers_append_only');
   for (const table of tables.toReversed()) await store.sql(`delete from ${table} where ${ours}`);
   for (const table of tables) await store.sql(`insert into ${table} select * from ${table}_behind`);
   await store.sql('alter table transfers enable trigger transfers_append_only');
-  // As many batches as were lost, by somebody else.
+  // As many batches as were lost, by another process.
   await others.commit(tenant, [{ kind: 'grant', id: 'g2', amount: 500 }]);
   await others.commit(tenant, [hold('h4')]);
   await ledgers.commit(tenant, [hold('h5')]);
   expect(await ledgers.find(tenant)).toMatchObject({ issued: 1_500, allocated: 500, pool: 1_000 });
   expect((await contentsOf(tenant)).holds).toEqual(['h1 open 0', 'h4 open 0', 'h5 open 0']);
-  expect(await proveAll(store)).toEqual([]);
+  expect(await verifyAll(store)).toEqual([]);
 });
 
 async function sameAnswers(tenant: Tenant, history: Round[], next: () => Ledgers): Promise<void> {
@@ -126,7 +126,7 @@ async function sameAnswers(tenant: Tenant, history: Round[], next: () => Ledgers
     transfers: [...memory.transfers.values()].map(({ id, amount }) => `${id} ${amount}`).toSorted(),
     usage: [...memory.usage.values()].map(({ holdId, credits: used }) => `${holdId} ${used}`).toSorted(),
     users: [...memory.users.values()]
-      .map(({ userId, balance, held, used, carried }) => `${userId} ${balance} ${held} ${used} ${carried}`)
+      .map(({ userId, balance, onHold, used, carried }) => `${userId} ${balance} ${onHold} ${used} ${carried}`)
       .toSorted(),
     events: memory.events.size,
   });

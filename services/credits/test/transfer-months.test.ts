@@ -8,10 +8,10 @@ import type { Usage } from '../src/domain/operations.ts';
 import { createLedgers } from '../src/ledger/ledgers.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { settingsFor } from './booted.ts';
-import { proveAll } from './faults.ts';
+import { verifyAll } from './verification.ts';
 import { wired } from './wired.ts';
 
-test('a table of transfers with rows becomes a partition, and the next month has one of its own', async () => {
+test('a table of transfers with rows becomes a partition, and the next month gets its own', async () => {
   const database = await testDatabase();
   const config = readCreditsConfig(settingsFor(database.url));
   const before = migrations.findIndex(({ name }) => name === '0005-transfer-months');
@@ -42,7 +42,7 @@ test('a table of transfers with rows becomes a partition, and the next month has
   await reader.connect();
   await reader.query('begin; select 1 from credits.transfers limit 1');
   const migrating = migrate({ url: database.url, schema: 'credits', migrations, lockLimitMs: 50 });
-  // Writers pass while the step waits for the reader.
+  // Writers are not blocked while the step waits for the reader.
   for (let number = 0; number < 10; number += 1) await insertTransfers(`org_${number}`, 1);
   await reader.end();
   expect(await migrating).toEqual(migrations.slice(before).map(({ name }) => name));
@@ -59,13 +59,13 @@ test('a table of transfers with rows becomes a partition, and the next month has
   await store.sql('alter table transfers enable trigger transfers_append_only');
   for (const change of ['update transfers set amount = 1', 'delete from transfers', 'truncate transfers'])
     await expect(store.sql(change)).rejects.toThrow('append-only');
-  expect(await proveAll(store)).toEqual([]);
+  expect(await verifyAll(store)).toEqual([]);
   await running.stop();
   await database.drop();
 });
 
 const months = 3;
-/** LONG_LEDGER=300000: that many holds a month, settled. */
+/** LONG_LEDGER=300000 settles so many holds in each month. */
 const holdsAMonth = Number(process.env['LONG_LEDGER'] ?? 3_000);
 const january = Date.UTC(2026, 0, 10);
 const usage: Usage = {
@@ -79,7 +79,7 @@ const usage: Usage = {
 };
 
 test(
-  'months that are over are proven once, and the full proof finds what was changed in them since',
+  'past months are verified once, and a full verification finds later changes in them',
   async () => {
     const credits = await wired(january);
     const { ledgers, store, clock } = credits;
@@ -101,23 +101,23 @@ test(
         );
       }
     }
-    expect(await proveAll(store)).toEqual([]);
-    const kept = await store.sql<{ month: number }>("select month from proven_months where user_id = '' order by month");
-    expect(kept.map(({ month }) => month - 2026 * 12)).toEqual([0, 1]);
-    expect(await proveAll(store)).toEqual([]);
-    expect(await proveAll(store, true)).toEqual([]);
+    expect(await verifyAll(store)).toEqual([]);
+    const stored = await store.sql<{ month: number }>("select month from proven_months where user_id = '' order by month");
+    expect(stored.map(({ month }) => month - 2026 * 12)).toEqual([0, 1]);
+    expect(await verifyAll(store)).toEqual([]);
+    expect(await verifyAll(store, true)).toEqual([]);
 
     await store.sql('alter table transfers disable trigger transfers_append_only');
     await store.sql(
       "update transfers set amount = amount + 1 where id in (select id from transfers where code = 'fill' order by at limit 1)",
     );
-    expect(await proveAll(store)).toEqual([]);
-    expect((await proveAll(store, true)).map(({ account, equation }) => `${account}: ${equation}`)).toEqual([
+    expect(await verifyAll(store)).toEqual([]);
+    expect((await verifyAll(store, true)).map(({ account, equation }) => `${account}: ${equation}`)).toEqual([
       'usr_0 (2026-01): balance of the month = as proven',
       'usr_0 (2026-01): pool of the month = as proven',
     ]);
     await store.sql("update proven_months set spent = spent + 1 where user_id = 'usr_1' and month = 2026 * 12 + 1");
-    expect((await proveAll(store)).map(({ account, equation }) => `${account}: ${equation}`)).toEqual(['ledger: spent = its transfers']);
+    expect((await verifyAll(store)).map(({ account, equation }) => `${account}: ${equation}`)).toEqual(['ledger: spent = its transfers']);
     await credits.stop();
   },
   60_000 + holdsAMonth * months * 4,

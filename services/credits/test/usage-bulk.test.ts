@@ -5,9 +5,9 @@ import { Pool } from 'pg';
 import type { Outcome, UsageRecord } from '../src/domain/state.ts';
 import { addLedger, loadState } from '../src/store/load.ts';
 import { saveOutcome } from '../src/store/save.ts';
-import { query } from './books.ts';
 import { type Booted, boot } from './booted.ts';
 import { type BulkUsage, loadBulk } from './usage-bulk.ts';
+import { query } from './verification.ts';
 
 let credits: Booted;
 let pool: Pool;
@@ -79,7 +79,7 @@ const toRecord = (row: StoredRecord): UsageRecord => ({
 
 const nothing: Outcome = { results: [], ledger: null, users: [], holds: [], remembered: [], transfers: [], usage: [], events: [] };
 
-test('bulk loading leaves the same rollups as writing the same records one after the other', async () => {
+test('bulk loading makes the same rollups as settling the same records one by one', async () => {
   await loadBulk(pool, bulk);
   const stored = await query<StoredRecord>(credits.url, "select * from usage_records where organization_id = 'org_bulk' order by at, id");
   expect(stored).toHaveLength(bulk.records);

@@ -3,13 +3,13 @@ import { dayOf, startOfDay } from '../src/domain/calendar.ts';
 
 const dayMs = 86_400_000;
 
-/** A made history: everyone uses some of the agents, evenly over the days. */
+/** A synthetic history: each user uses some of the agents, evenly over the days. */
 export interface BulkUsage {
   organizationId: string;
   records: number;
   users: number;
   agents: number;
-  /** How many of the agents a user uses. */
+  /** The number of agents that one user uses. */
   agentsOfUser: number;
   firstDay: string;
   days: number;
@@ -18,7 +18,7 @@ export interface BulkUsage {
 
 const tiers = ['Fast', 'Smart', 'Expert', 'Premium'];
 
-/** The month tables that the history needs, each with the numbers of its records. */
+/** The monthly partitions of the history, each with the numbers of its records. */
 function monthsOf({ records, firstDay, days }: BulkUsage): { from: string; until: string; first: number; last: number }[] {
   const start = startOfDay(firstDay);
   const step = (days * dayMs) / records;
@@ -34,7 +34,7 @@ function monthsOf({ records, firstDay, days }: BulkUsage): { from: string; until
   return months;
 }
 
-/** Numbers of a record are mixed, so that neighbours differ in everything. */
+/** Mixes the number of a record, so that consecutive records differ in user, agent and tier. */
 const mixed = (salt: number, count: number | string) => `(abs(hashint8(i # ${salt}::bigint)::bigint) % ${count})`;
 
 const selectRecords = (bulk: BulkUsage, first: number, last: number) => `
@@ -49,7 +49,7 @@ const selectRecords = (bulk: BulkUsage, first: number, last: number) => `
     from (select i, ${mixed(91_813, bulk.users)} as user_number from generate_series(${first}::bigint, ${last}::bigint) as i) as numbered
   ) as chosen`;
 
-/** Fills a month's own table before it gets its indexes and its place: several times faster than row by row into all of them. */
+/** Fills a partition before it gets its indexes and is attached, which is several times faster. */
 async function loadMonth(connection: PoolClient, bulk: BulkUsage, month: ReturnType<typeof monthsOf>[number]): Promise<void> {
   const name = `usage_records_${month.from.slice(0, 7).replace('-', '_')}`;
   const { rows } = await connection.query('select to_regclass($1) as existing', [name]);
@@ -73,13 +73,13 @@ const rollups: Readonly<Record<string, readonly string[]>> = {
   usage_user_days: ['user_id'],
 };
 
-/** Who was seen first and last, with what is kept of them besides. */
-const seen: Readonly<Record<string, { keys: readonly string[]; more: string; values: string }>> = {
+/** The tables with first and last days, and their other columns. */
+const dayTables: Readonly<Record<string, { keys: readonly string[]; more: string; values: string }>> = {
   usage_users: { keys: ['user_id'], more: ', credits_total, queries_total', values: ', sum(credits), sum(queries)' },
   usage_user_agents: { keys: ['user_id', 'agent_id'], more: '', values: '' },
 };
 
-/** In the order of time, as days write them. */
+/** Inserts days in their order, as time does. */
 const rollup = (organizationId: string, table: string, keys: readonly string[]) => `
   insert into ${table} (organization_id, environment, ${keys.join(', ')}, day, credits, queries, credits_total, queries_total)
   select '${organizationId}', 'live', ${keys.join(', ')}, day, sum(credits), sum(queries),
@@ -108,7 +108,7 @@ async function loadRollups(connection: PoolClient, { organizationId, firstDay, d
     await connection.query(rollup(organizationId, table, keys));
     await connection.query(`alter table ${table} add primary key (organization_id, environment, ${keys.join(', ')}, day)`);
   }
-  for (const [table, { keys, more, values }] of Object.entries(seen)) {
+  for (const [table, { keys, more, values }] of Object.entries(dayTables)) {
     await connection.query(
       `insert into ${table} (organization_id, environment, ${keys.join(', ')}, first_day, last_day${more})
        select '${organizationId}', 'live', ${keys.join(', ')}, min(day), max(day)${values} from finest
@@ -123,7 +123,7 @@ async function loadRollups(connection: PoolClient, { organizationId, firstDay, d
   await connection.query('drop table finest');
 }
 
-/** Puts a whole history into an empty tenant: the records and, set by set, exactly the rollups that writing them one by one makes. */
+/** Loads a history into an empty tenant: the records, and the same rollups that settling them one by one makes. */
 export async function loadBulk(pool: Pool, bulk: BulkUsage, atOnce = 2): Promise<void> {
   const waiting = monthsOf(bulk);
   const work = async () => {

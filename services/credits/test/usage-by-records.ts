@@ -1,7 +1,7 @@
 import type { Tenant } from '../src/domain/accounts.ts';
 import type { RecordRange } from '../src/domain/usage.ts';
-import { query } from './books.ts';
-import type { Question } from './usage-histories.ts';
+import type { UsageRequest } from './usage-histories.ts';
+import { query } from './verification.ts';
 
 export interface Counted {
   key: string;
@@ -13,7 +13,7 @@ export interface Counted {
   last: string;
 }
 
-const keys: Readonly<Record<Question['groupBy'], string>> = {
+const keys: Readonly<Record<UsageRequest['groupBy'], string>> = {
   '': 'id',
   day: "date_trunc('day', at)::date::text",
   week: "date_trunc('week', at)::date::text",
@@ -29,37 +29,37 @@ const isoTime = (at: number | null) => (at === null ? null : new Date(at).toISOS
 
 const valuesOf = (
   tenant: Tenant,
-  { userId, agentId }: Pick<Question, 'userId' | 'agentId'>,
+  { userId, agentId }: Pick<UsageRequest, 'userId' | 'agentId'>,
   { from, until }: Pick<RecordRange, 'from' | 'until'>,
 ) => [tenant.organizationId, tenant.environment, userId, agentId, isoTime(from), isoTime(until)];
 
-/** The groups as plain SQL over the records has them, in the order that callers see. */
-export function groupRecords(url: string, tenant: Tenant, question: Question, range: Pick<RecordRange, 'from' | 'until'>) {
-  const order = question.groupBy === 'user' || question.groupBy === 'agent' ? 'credits desc, key' : 'key';
+/** The expected groups, by plain SQL over the records, in the order that callers see. */
+export function groupRecords(url: string, tenant: Tenant, request: UsageRequest, range: Pick<RecordRange, 'from' | 'until'>) {
+  const order = request.groupBy === 'user' || request.groupBy === 'agent' ? 'credits desc, key' : 'key';
   return query<Counted>(
     url,
-    `with matching as (select *, ${keys[question.groupBy]} as key from usage_records where ${matching}),
+    `with matching as (select *, ${keys[request.groupBy]} as key from usage_records where ${matching}),
      tiers as (select key, tier, sum(credits)::int as credits from matching group by key, tier),
      breakdowns as (select key, jsonb_object_agg(tier, credits) as breakdown from tiers group by key)
      select key, sum(credits)::int as credits, count(*)::int as queries, count(distinct user_id)::int as users,
        count(distinct agent_id)::int as agents, breakdown, to_char(max(at), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as last
      from matching join breakdowns using (key) group by key, breakdown order by ${order}`,
-    valuesOf(tenant, question, range),
+    valuesOf(tenant, request, range),
   );
 }
 
-/** The records themselves, newest first. */
-export function selectRecords(url: string, tenant: Tenant, question: Question, range: Pick<RecordRange, 'from' | 'until'>) {
+/** The expected records, newest first. */
+export function selectRecords(url: string, tenant: Tenant, request: UsageRequest, range: Pick<RecordRange, 'from' | 'until'>) {
   return query<Record<string, string>>(
     url,
     `select id, user_id as "userId", agent_id as "agentId", conversation_id as "conversationId", credits as "creditsConsumed",
        tier as model, query_summary as "querySummary", to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as timestamp
      from usage_records where ${matching} order by at desc, id desc`,
-    valuesOf(tenant, question, range),
+    valuesOf(tenant, request, range),
   );
 }
 
-/** Agents by the name of their last use, whatever the question. */
+/** The names of agents in their last use. */
 export async function namesByRecords(url: string, tenant: Tenant): Promise<Map<string, string>> {
   const rows = await query<{ agent_id: string; agent_name: string }>(
     url,

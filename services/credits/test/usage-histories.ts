@@ -11,7 +11,7 @@ export interface Use {
   credits: number;
 }
 
-/** Uses that are settled at one instant. */
+/** Uses that are settled at one time. */
 export interface Moment {
   at: number;
   uses: Use[];
@@ -25,12 +25,12 @@ const use: fc.Arbitrary<Use> = fc.record({
   credits: fc.integer({ min: 0, max: 50 }),
 });
 
-/** Within a day, over midnight to the millisecond, or some days on. */
+/** Within a day, until exactly midnight, or some days. */
 const pause = fc.oneof(fc.integer({ min: 0, max: DAY_MS / 3 }), fc.constant('midnight' as const), fc.integer({ min: 0, max: 12 * DAY_MS }));
 
 const untilMidnight = (at: number) => DAY_MS - (at % DAY_MS);
 
-/** What a tenant used in the course of some weeks. */
+/** The usage of a tenant over some weeks. */
 export const histories: fc.Arbitrary<Moment[]> = fc
   .array(fc.record({ pause, uses: fc.array(use, { minLength: 1, maxLength: 6 }) }), { minLength: 1, maxLength: 14 })
   .map((steps) => {
@@ -41,14 +41,14 @@ export const histories: fc.Arbitrary<Moment[]> = fc
     });
   });
 
-/** A bound as a caller writes it: none, a date, or a time, from days before the history to days after it. */
+/** A bound of a request: none, a date or a time, from days before the history to days after it. */
 const bound = fc.oneof(
   fc.constant(''),
   fc.integer({ min: -5, max: 90 }).map((days) => new Date(START + days * DAY_MS).toISOString().slice(0, 10)),
   fc.integer({ min: -2 * DAY_MS, max: 60 * DAY_MS }).map((after) => new Date(START + after).toISOString()),
 );
 
-export interface Question {
+export interface UsageRequest {
   userId: string;
   agentId: string;
   dateFrom: string;
@@ -57,7 +57,7 @@ export interface Question {
   limit: number;
 }
 
-export const questions: fc.Arbitrary<Question> = fc.record({
+export const usageRequests: fc.Arbitrary<UsageRequest> = fc.record({
   userId: fc.constantFrom('', '', 'usr_a', 'usr_b', 'usr_unknown'),
   agentId: fc.constantFrom('', '', 'agt_1', 'agt_2'),
   dateFrom: bound,

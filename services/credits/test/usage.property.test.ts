@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import type { Tenant } from '../src/domain/accounts.ts';
 import { type Day, periodOf, startOfDay } from '../src/domain/calendar.ts';
 import { dayRange, recordRange } from '../src/domain/usage.ts';
-import { faultsOf } from './books.ts';
 import { asCaller, type Booted, boot } from './booted.ts';
 import { type Counted, groupRecords, namesByRecords, selectRecords } from './usage-by-records.ts';
-import { histories, type Question, questions } from './usage-histories.ts';
-import { type Clock, endow, useCredits } from './usage-settled.ts';
+import { histories, type UsageRequest, usageRequests } from './usage-histories.ts';
+import { type Clock, grantCredits, useCredits } from './usage-settled.ts';
+import { faultsOf } from './verification.ts';
 
 const seed = Number(process.env['FC_SEED'] ?? 20_261_121);
 const runs = Number(process.env['FC_RUNS'] ?? 20);
 const dayMs = 86_400_000;
-/** A failure is told with what it has been shrunk to by then. */
+/** A failure is reported with the smallest example so far. */
 const limitMs = 120_000;
 
 const clock: Clock = { at: Date.UTC(2026, 0, 1) };
@@ -22,35 +22,35 @@ beforeAll(async () => {
 });
 afterAll(() => credits.stop());
 
-const filterOf = ({ userId, agentId, dateFrom, dateTo }: Question) => ({ userId, agentId, dateFrom, dateTo });
+const filterOf = ({ userId, agentId, dateFrom, dateTo }: UsageRequest) => ({ userId, agentId, dateFrom, dateTo });
 
-/** Every page of a list, one after the other. */
-async function pages<Page extends { page: { nextCursor: string } | null }>(read: (cursor: string) => Promise<Page>): Promise<Page[]> {
-  const found: Page[] = [];
+/** All pages of a list. */
+async function readPages<Page extends { page: { nextCursor: string } | null }>(read: (cursor: string) => Promise<Page>): Promise<Page[]> {
+  const pages: Page[] = [];
   for (let cursor = ''; ; ) {
     const page = await read(cursor);
-    found.push(page);
-    if (!page.page?.nextCursor) return found;
+    pages.push(page);
+    if (!page.page?.nextCursor) return pages;
     cursor = page.page.nextCursor;
   }
 }
 
-async function askRecords(tenant: Tenant, question: Question): Promise<void> {
+async function checkRecords(tenant: Tenant, request: UsageRequest): Promise<void> {
   const list = (cursor: string) =>
-    asCaller(tenant, () => credits.gateway.listUsage({ filter: filterOf(question), page: { limit: question.limit, cursor } }));
-  const range = recordRange({ dateFrom: question.dateFrom || undefined, dateTo: question.dateTo || undefined });
+    asCaller(tenant, () => credits.gateway.listUsage({ filter: filterOf(request), page: { limit: request.limit, cursor } }));
+  const range = recordRange({ dateFrom: request.dateFrom || undefined, dateTo: request.dateTo || undefined });
   if (!range.ok) return await expect(list('')).rejects.toMatchObject({ code: 'invalid_request', param: range.param });
-  const expected = await selectRecords(credits.url, tenant, question, range);
-  const found = await pages(list);
-  expect(found.flatMap(({ records }) => records)).toEqual(expected);
-  expect(found.map(({ page }) => page?.total)).toEqual(found.map(() => String(expected.length)));
-  expect(found.length).toBe(Math.max(1, Math.ceil(expected.length / question.limit)));
+  const expected = await selectRecords(credits.url, tenant, request, range);
+  const pages = await readPages(list);
+  expect(pages.flatMap(({ records }) => records)).toEqual(expected);
+  expect(pages.map(({ page }) => page?.total)).toEqual(pages.map(() => String(expected.length)));
+  expect(pages.length).toBe(Math.max(1, Math.ceil(expected.length / request.limit)));
 }
 
 const texts = (breakdown: Record<string, number>) =>
   Object.fromEntries(Object.entries(breakdown).map(([tier, sum]) => [tier, String(sum)]));
 
-function expectedGroup({ groupBy }: Question, group: Counted, names: Map<string, string>): object {
+function expectedGroup({ groupBy }: UsageRequest, group: Counted, names: Map<string, string>): object {
   const sums = { totalCredits: String(group.credits), queryCount: String(group.queries), breakdownByModel: texts(group.breakdown) };
   if (groupBy === 'user') return { userId: group.key, ...sums, uniqueAgents: String(group.agents), lastUsedAt: group.last };
   if (groupBy === 'agent') return { agentId: group.key, ...sums, name: names.get(group.key), uniqueUsers: String(group.users) };
@@ -58,26 +58,26 @@ function expectedGroup({ groupBy }: Question, group: Counted, names: Map<string,
   return { date: group.key, week, month, ...sums, uniqueUsers: String(group.users) };
 }
 
-async function askGroups(tenant: Tenant, question: Question): Promise<void> {
-  const { groupBy, limit } = question;
+async function checkGroups(tenant: Tenant, request: UsageRequest): Promise<void> {
+  const { groupBy, limit } = request;
   const list = (cursor: string) =>
-    asCaller(tenant, () => credits.gateway.aggregateUsage({ groupBy, filter: filterOf(question), page: { limit, cursor } }));
-  const days = dayRange({ dateFrom: question.dateFrom || undefined, dateTo: question.dateTo || undefined }, clock.at);
+    asCaller(tenant, () => credits.gateway.aggregateUsage({ groupBy, filter: filterOf(request), page: { limit, cursor } }));
+  const days = dayRange({ dateFrom: request.dateFrom || undefined, dateTo: request.dateTo || undefined }, clock.at);
   if (!days.ok) return await expect(list('')).rejects.toMatchObject({ code: 'invalid_request', param: days.param });
   const range = { from: startOfDay(days.from), until: startOfDay(days.to) + dayMs };
-  const counted = await groupRecords(credits.url, tenant, question, range);
+  const counted = await groupRecords(credits.url, tenant, request, range);
   const names = await namesByRecords(credits.url, tenant);
-  const found = await pages(list);
-  const groups = found.flatMap(({ periods, users, agents }) => [...periods, ...users, ...agents]);
-  expect(groups).toEqual(counted.map((group) => expectedGroup(question, group, names)));
+  const pages = await readPages(list);
+  const groups = pages.flatMap(({ periods, users, agents }) => [...periods, ...users, ...agents]);
+  expect(groups).toEqual(counted.map((group) => expectedGroup(request, group, names)));
   const sum = (of: 'credits' | 'queries') => String(counted.reduce((all, group) => all + group[of], 0));
-  for (const { page, totalCredits, totalQueries, dateRange } of found) {
+  for (const { page, totalCredits, totalQueries, dateRange } of pages) {
     expect([page?.total, totalCredits, totalQueries]).toEqual([String(counted.length), sum('credits'), sum('queries')]);
     expect(dateRange).toEqual({ from: days.from, to: days.to });
   }
 }
 
-async function askSummary(tenant: Tenant): Promise<void> {
+async function checkSummary(tenant: Tenant): Promise<void> {
   const days = dayRange({}, clock.at);
   if (!days.ok) throw new Error(days.message);
   const range = { from: startOfDay(days.from), until: startOfDay(days.to) + dayMs };
@@ -104,15 +104,15 @@ async function askSummary(tenant: Tenant): Promise<void> {
 }
 
 test(
-  `every read answers what plain SQL over the records answers (FC_SEED=${seed})`,
+  `every read has the result of plain SQL over the records (FC_SEED=${seed})`,
   async () => {
     let run = 0;
     const property = fc.asyncProperty(
       histories,
       histories,
-      fc.array(questions, { minLength: 12, maxLength: 20 }),
+      fc.array(usageRequests, { minLength: 12, maxLength: 20 }),
       fc.integer({ min: 0, max: 25 * dayMs }),
-      async (live, tested, asked, later) => {
+      async (live, tested, requests, later) => {
         run += 1;
         const organizationId = `org_${run}`;
         const tenants = [
@@ -121,13 +121,13 @@ test(
         ] as const;
         for (const [tenant, history] of tenants) {
           clock.at = history[0]?.at ?? 0;
-          await endow(credits, tenant);
+          await grantCredits(credits, tenant);
           await useCredits(credits, clock, tenant, history);
         }
         clock.at = later + Math.max(...[...live, ...tested].map(({ at }) => at));
         for (const [tenant] of tenants) {
-          await askSummary(tenant);
-          for (const question of asked) await (question.groupBy === '' ? askRecords(tenant, question) : askGroups(tenant, question));
+          await checkSummary(tenant);
+          for (const request of requests) await (request.groupBy === '' ? checkRecords(tenant, request) : checkGroups(tenant, request));
         }
       },
     );

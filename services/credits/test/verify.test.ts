@@ -1,6 +1,6 @@
 import type { Sql, Store } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { proveAll } from './faults.ts';
+import { verifyAll } from './verification.ts';
 import { type Wired, wired } from './wired.ts';
 
 const now = Date.UTC(2026, 0, 15);
@@ -27,20 +27,20 @@ beforeAll(async () => {
 });
 afterAll(() => credits.stop());
 
-beforeEach(async () => expect(await proveAll(credits.store)).toEqual([]));
-afterEach(async () => expect(await proveAll(credits.store)).toEqual([]));
+beforeEach(async () => expect(await verifyAll(credits.store)).toEqual([]));
+afterEach(async () => expect(await verifyAll(credits.store)).toEqual([]));
 
-/** What the proof says after a change behind the ledger's back, and after its undoing nothing. */
-async function faultsAfter(change: string, undo: string): Promise<string[]> {
+/** The discrepancies after a direct change in the database, which is then undone. */
+async function discrepanciesAfter(change: string, undo: string): Promise<string[]> {
   await credits.store.sql(change);
-  const found = await proveAll(credits.store);
+  const discrepancies = await verifyAll(credits.store);
   await credits.store.sql(undo);
-  return found.map(({ account, equation }) => `${account}: ${equation}`);
+  return discrepancies.map(({ account, equation }) => `${account}: ${equation}`);
 }
 
-test('a changed account is named', async () => {
+test('a changed account is reported', async () => {
   expect(
-    await faultsAfter(
+    await discrepanciesAfter(
       'update user_accounts set used = used + 1, balance = balance - 1',
       'update user_accounts set used = used - 1, balance = balance + 1',
     ),
@@ -51,15 +51,18 @@ test('a changed account is named', async () => {
   ]);
 });
 
-test('a lost hold is named', async () => {
+test('a lost hold is reported', async () => {
   expect(
-    await faultsAfter("update holds set user_id = 'usr_x' where id = 'm2'", "update holds set user_id = 'usr_1' where id = 'm2'"),
+    await discrepanciesAfter("update holds set user_id = 'usr_x' where id = 'm2'", "update holds set user_id = 'usr_1' where id = 'm2'"),
   ).toEqual(['usr_1: held = open holds', 'ledger: no open hold is without an account']);
 });
 
-test('a changed record is named with every sum that it is part of', async () => {
-  const found = await faultsAfter('update usage_records set credits = credits + 1', 'update usage_records set credits = credits - 1');
-  expect(found).toEqual([
+test('a changed record is reported with every sum that it is part of', async () => {
+  const discrepancies = await discrepanciesAfter(
+    'update usage_records set credits = credits + 1',
+    'update usage_records set credits = credits - 1',
+  );
+  expect(discrepancies).toEqual([
     'usage_by_tier Fast 2026-01-15 (2026-01): credits = usage records',
     'usage_by_user usr_1 Fast 2026-01-15 (2026-01): credits = usage records',
     'usage_by_agent agt_1 Fast 2026-01-15 (2026-01): credits = usage records',
@@ -70,32 +73,32 @@ test('a changed record is named with every sum that it is part of', async () => 
   ]);
 });
 
-test('a wrong running total, unique count or last day is named', async () => {
+test('a wrong running total, count of users or last day is reported', async () => {
   expect(
-    await faultsAfter(
+    await discrepanciesAfter(
       'update usage_by_user set credits_total = credits_total + 1',
       'update usage_by_user set credits_total = credits_total - 1',
     ),
   ).toEqual(['usage_by_user usr_1 Fast 2026-01-15 (2026-01): running credits = those before + the day']);
   expect(
-    await faultsAfter(
+    await discrepanciesAfter(
       "update usage_unique_users set users = 2 where grain = 'week' and agent_id = ''",
       'update usage_unique_users set users = 1',
     ),
   ).toEqual(['usage_unique_users  week 2026-01-12 (2026-01): users = those with records']);
-  expect(await faultsAfter("update usage_users set last_day = '2026-01-16'", "update usage_users set last_day = '2026-01-15'")).toEqual([
-    'usage_users usr_1: first and last day = those of the rollup (days between them)',
-  ]);
+  expect(
+    await discrepanciesAfter("update usage_users set last_day = '2026-01-16'", "update usage_users set last_day = '2026-01-15'"),
+  ).toEqual(['usage_users usr_1: first and last day = those of the rollup (days between them)']);
 });
 
-test('no statement reads more than a day of records or transfers, however long the open month is', async () => {
+test('no statement reads more than a day of records or transfers, however long the month is', async () => {
   const { store } = credits;
   const readDays: number[] = [];
   const recording = (sql: Sql): Sql => {
     return (text, values) => {
       const ofRows = /from (usage_records|transfers) where [^)]* at >= \$3 and at < \$4/.test(text);
       if (ofRows) readDays.push((Date.parse(String(values?.[3])) - Date.parse(String(values?.[2]))) / 86_400_000);
-      // The first and the last instant come from an index.
+      // The first and last time come from an index.
       else
         expect(text.replace(/min\(at\)\), max\(at\), '1 month'\)::date from (usage_records|transfers)/g, '')).not.toMatch(
           /usage_records|transfers/,
@@ -107,21 +110,21 @@ test('no statement reads more than a day of records or transfers, however long t
     ...store,
     transaction: (work) => store.transaction((open) => work({ em: open.em, sql: recording(open.sql) })),
   } as Store;
-  expect(await proveAll(watched)).toEqual([]);
+  expect(await verifyAll(watched)).toEqual([]);
   expect(new Set(readDays)).toEqual(new Set([1]));
 });
 
-test('a record that is there twice is named, also on another day', async () => {
+test('a record that exists twice is reported, also on another day', async () => {
   const columns =
     'organization_id, environment, hold_id, user_id, agent_id, agent_name, conversation_id, tier, credits, input_tokens, output_tokens, query_summary';
-  const found = await faultsAfter(
+  const discrepancies = await discrepanciesAfter(
     `insert into usage_records (id, at, ${columns}) select 'twice', at + interval '1 day', ${columns} from usage_records`,
     "delete from usage_records where id = 'twice'",
   );
-  expect(found).toContain('usage_records 2026-01-16 (2026-01): records with credits = charges');
+  expect(discrepancies).toContain('usage_records 2026-01-16 (2026-01): records with credits = charges');
 });
 
-test('the database itself refuses the negative, an overspent limit and any change of a transfer', async () => {
+test('the database refuses negative figures, an overspent limit and any change of a transfer', async () => {
   const refused = (statement: string) => expect(credits.store.sql(statement)).rejects.toThrow(/violates check constraint|append-only/);
   await refused('update user_accounts set balance = -1');
   await refused('update user_accounts set balance = balance + 500');

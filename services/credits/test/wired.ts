@@ -9,21 +9,21 @@ import { settingsFor } from './booted.ts';
 export interface Wired {
   store: Store;
   ledgers: Ledgers;
-  /** Those of another process. */
+  /** The same ledgers as another process has them. */
   others: Ledgers;
   logger: Parameters<Parameters<typeof createProcess>[2]>[0]['logger'];
   database: TestDatabase;
-  /** The time that the ledgers go by. */
+  /** The clock of the ledgers. */
   clock: { now: number };
   stop(): Promise<void>;
 }
 
-/** The ledgers over a database of their own, without the service around them, at a time that the test sets. */
+/** The ledgers with a database of their own, without the service, at a time that the test sets. */
 export async function wired(now: number): Promise<Wired> {
   const database = await testDatabase();
   const config = readCreditsConfig(settingsFor(database.url));
   const clock = { now };
-  // To these ledgers every contention is long past, so that they go by what they know whenever they can.
+  // For these ledgers contention has always expired, so that they use their cache whenever they can.
   let elapsedMs = 0;
   const elapsed = () => {
     elapsedMs += 10_000;

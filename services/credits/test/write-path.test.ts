@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { faultsOf, query } from './books.ts';
 import { asCaller, type Booted, boot, tenantOf } from './booted.ts';
+import { faultsOf, query } from './verification.ts';
 
 let credits: Booted;
 beforeAll(async () => {
@@ -32,20 +32,20 @@ const grant = (organizationId: string, amount: number, grantId = 'g1', environme
   credits.operator.grant({ tenant: tenantOf(organizationId, environment), grantId, amount });
 
 describe('the write path', () => {
-  test('a hold, its settlement and its release move credits as the ledger says', async () => {
+  test('a hold, a settlement and a release move credits', async () => {
     await grant('org_path', 1_000);
-    const held = await credits.agents.hold({ items: [holdItem('org_path', 'msg_1'), holdItem('org_path', 'msg_2')] });
-    expect(held.results.map((result) => result.held)).toEqual([4, 4]);
-    const settled = await credits.agents.settle({ items: [settleItem('org_path', 'msg_1')] });
-    expect(settled.results[0]?.charged).toBe(3);
-    const released = await credits.agents.release({ items: [{ tenant: tenantOf('org_path'), holdId: 'msg_2' }] });
-    expect(released.results[0]?.released).toBe(4);
+    const holds = await credits.agents.hold({ items: [holdItem('org_path', 'msg_1'), holdItem('org_path', 'msg_2')] });
+    expect(holds.results.map((result) => result.held)).toEqual([4, 4]);
+    const settlements = await credits.agents.settle({ items: [settleItem('org_path', 'msg_1')] });
+    expect(settlements.results[0]?.charged).toBe(3);
+    const releases = await credits.agents.release({ items: [{ tenant: tenantOf('org_path'), holdId: 'msg_2' }] });
+    expect(releases.results[0]?.released).toBe(4);
     const { balance } = await asCaller({ organizationId: 'org_path' }, () => credits.gateway.getBalance({}));
     expect(balance).toMatchObject({ organizationId: 'org_path', balance: '997', allocated: '497', unallocated: '500' });
     expect(await faultsOf(credits)).toEqual([]);
   });
 
-  test('a repeat gets the first decision, and one with other contents is told so', async () => {
+  test('a repeat gets the first result, and one with other contents is refused', async () => {
     await grant('org_repeat', 100);
     const once = () => credits.agents.hold({ items: [holdItem('org_repeat', 'msg_1')] });
     await once();
@@ -62,7 +62,7 @@ describe('the write path', () => {
     expect(Number(row?.records)).toBe(1);
   });
 
-  test('one call decides the items of many tenants each by itself', async () => {
+  test('the items of one call, of many tenants, are decided each by itself', async () => {
     await grant('org_rich', 100);
     const { results } = await credits.agents.hold({
       items: [

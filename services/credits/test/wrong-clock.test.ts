@@ -1,9 +1,9 @@
 import { clockShifts, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { tenant } from './answers.ts';
-import { faultsOf, query } from './books.ts';
 import { asCaller } from './booted.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
+import { faultsOf, query } from './verification.ts';
 
 const day = 86_400_000;
 
@@ -30,7 +30,7 @@ describe.each([
     await database?.drop();
   });
 
-  test('reports that, and books in the month of its database', async () => {
+  test('logs that, and charges in the month of its database', async () => {
     await until('the pool is granted', async () => {
       await credits.operator.grant({ tenant, grantId: 'g', amount: 1_000 });
       await asCaller(tenant, () => credits.gateway.updateSettings({ defaultMonthlyLimit: 100 }));

@@ -1,15 +1,15 @@
 import { type Month, monthOf } from './calendar.ts';
 
-/** Whose books they are: everything but the users belongs to one environment of one organization. */
+/** One environment of one organization. */
 export interface Tenant {
   readonly organizationId: string;
   readonly environment: 'live' | 'test';
 }
 
-/** What maps in memory go by. */
-export const nameOf = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;
+/** The tenant as a key of maps. */
+export const tenantKey = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;
 
-/** What a tenant's pool holds when its ledger is opened: play money to try things with, and nothing of worth. */
+/** Credits in the pool of a new ledger. Those of the test environment cost nothing. */
 export const OPENING_CREDITS: Readonly<Record<Tenant['environment'], number>> = { live: 0, test: 100_000 };
 
 /** The id of the grant that brings the opening credits. */
@@ -18,17 +18,17 @@ export const OPENING_GRANT = 'opening';
 /** The largest monthly limit, hold, charge, threshold or replenishment: fits a PostgreSQL integer. */
 export const MAX_AMOUNT = 2_000_000_000;
 
-/** The largest single grant; what a tenant was ever issued stays exact in a double beyond a thousand of them. */
+/** The largest single grant. A thousand of them stay below MAX_ISSUED. */
 export const MAX_GRANT = 1_000_000_000_000;
 
-/** The most a tenant can ever have been issued. No balance exceeds it, so every sum below it is exact. */
+/** The limit on all credits that a tenant was ever issued. Every sum up to it is exact in a double. */
 export const MAX_ISSUED = Number.MAX_SAFE_INTEGER;
 
-export function isAmount(value: number, least = 0, most = MAX_AMOUNT): boolean {
-  return Number.isSafeInteger(value) && value >= least && value <= most;
+export function isAmount(value: number, min = 0, max = MAX_AMOUNT): boolean {
+  return Number.isSafeInteger(value) && value >= min && value <= max;
 }
 
-/** How often a batch replenishes a tenant at most, so that no setting can issue credits without end. */
+/** Bounds the replenishments of one batch, so that no setting can issue credits without end. */
 export const REPLENISHMENTS_A_BATCH = 10;
 
 export interface Settings {
@@ -48,7 +48,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = Object.freeze({
   defaultMonthlyLimit: 500,
 });
 
-const RULES: { [K in keyof Settings]: (value: Settings[K]) => boolean } = {
+const settingRules: { [K in keyof Settings]: (value: Settings[K]) => boolean } = {
   autoReplenish: (value) => typeof value === 'boolean',
   replenishThreshold: (value) => isAmount(value),
   replenishAmount: (value) => isAmount(value, 1),
@@ -58,31 +58,31 @@ const RULES: { [K in keyof Settings]: (value: Settings[K]) => boolean } = {
 
 /** True when every named change is within its bounds. */
 export function areSettings(changes: Partial<Settings>): boolean {
-  return isValid(changes, 'autoReplenish', 'replenishThreshold', 'replenishAmount', 'lowBalanceThreshold', 'defaultMonthlyLimit');
+  return areInBounds(changes, 'autoReplenish', 'replenishThreshold', 'replenishAmount', 'lowBalanceThreshold', 'defaultMonthlyLimit');
 }
 
-function isValid(changes: Partial<Settings>, ...keys: (keyof Settings)[]): boolean {
-  return keys.every((key) => holds(key, changes[key]));
+function areInBounds(changes: Partial<Settings>, ...keys: (keyof Settings)[]): boolean {
+  return keys.every((key) => isInBounds(key, changes[key]));
 }
 
-function holds<K extends keyof Settings>(key: K, value: Settings[K] | undefined): boolean {
-  return value === undefined || RULES[key](value);
+function isInBounds<K extends keyof Settings>(key: K, value: Settings[K] | undefined): boolean {
+  return value === undefined || settingRules[key](value);
 }
 
-/** The settings with what is named changed. A decoded request may carry absent fields as undefined: they change nothing. */
+/** The settings with the named ones changed. A field that is undefined changes nothing: a decoded request may carry such fields. */
 export function withChanges(settings: Settings, changes: Partial<Settings>): Settings {
   const named = Object.entries(changes).filter(([, value]) => value !== undefined);
   return { ...settings, ...Object.fromEntries(named) };
 }
 
-/** What one tenant's ledger row holds: the accounts that are not a user's, and the sum of those that are. */
+/** The row of one tenant's ledger: the accounts that belong to no user, and the sum of those that belong to users. */
 export interface Ledger {
   /** The unallocated credits. */
   pool: number;
   /** The sum of all users' balances and open holds. */
   allocated: number;
   spent: number;
-  /** What ever came in from outside: the outside account with its sign turned. */
+  /** All credits that ever came from outside: the negated outside account. */
   issued: number;
   lastPurchase: number;
   settings: Settings;
@@ -93,9 +93,10 @@ export interface Ledger {
 export interface UserAccount {
   userId: string;
   balance: number;
-  held: number;
+  /** The sum of the open holds. */
+  onHold: number;
   monthlyLimit: number;
-  /** What the last month left over, on top of the limit. */
+  /** Credits carried over from last month, on top of the limit. */
   carried: number;
   /** Charges settled in `month`. */
   used: number;
@@ -129,7 +130,7 @@ export function newUser(userId: string, monthlyLimit: number, now: number): User
   return {
     userId,
     balance: 0,
-    held: 0,
+    onHold: 0,
     monthlyLimit,
     carried: 0,
     used: 0,
@@ -144,12 +145,12 @@ export function totalBalance(ledger: Ledger): number {
   return ledger.pool + ledger.allocated;
 }
 
-/** What the user may still hold. Below zero where the limit was lowered under what is used or held already. */
+/** The credits that new holds of the user may take. Negative if the limit was lowered below what is used or on hold. */
 export function spendable(user: UserAccount): number {
-  return user.monthlyLimit + user.carried - user.used - user.held;
+  return user.monthlyLimit + user.carried - user.used - user.onHold;
 }
 
-/** The most that the user's account may contain. */
+/** The limit on the user's free balance. */
 export function room(user: UserAccount): number {
   return Math.max(0, spendable(user));
 }

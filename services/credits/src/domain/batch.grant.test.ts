@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { MAX_GRANT, MAX_ISSUED } from './accounts.ts';
+import { JANUARY, op, refusal } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
-import { a, JANUARY, refusal } from './testing/scenes.ts';
 
-test('a grant brings credits into the pool and tells so', () => {
+test('a grant adds credits to the pool and sends credits.replenished', () => {
   const ledger = new LedgerInMemory(JANUARY);
-  expect(ledger.one(JANUARY, a.grant('p', 1_000))).toEqual({ ok: true, kind: 'grant', amount: 1_000 });
+  expect(ledger.one(JANUARY, op.grant('p', 1_000))).toEqual({ ok: true, kind: 'grant', amount: 1_000 });
   expect(ledger.ledger).toMatchObject({ pool: 1_000, issued: 1_000, lastPurchase: 1_000 });
   expect([...ledger.events.values()]).toEqual([
     {
@@ -19,27 +19,27 @@ test('a grant brings credits into the pool and tells so', () => {
   ]);
 });
 
-test('a repeated grant brings nothing more, and with another amount it is a conflict', () => {
+test('a repeated grant adds nothing, and with another amount it is a conflict', () => {
   const ledger = new LedgerInMemory(JANUARY);
-  const first = ledger.one(JANUARY, a.grant('p', 1_000));
-  expect(ledger.one(JANUARY, a.grant('p', 1_000))).toEqual(first);
-  expect(ledger.one(JANUARY, a.grant('p', 1_001))).toEqual(refusal('idempotency_conflict'));
+  const first = ledger.one(JANUARY, op.grant('p', 1_000));
+  expect(ledger.one(JANUARY, op.grant('p', 1_000))).toEqual(first);
+  expect(ledger.one(JANUARY, op.grant('p', 1_001))).toEqual(refusal('idempotency_conflict'));
   expect(ledger.ledger.pool).toBe(1_000);
 });
 
-test('amounts that are no bounded integers move nothing and are not remembered', () => {
+test('amounts that are not integers within bounds move nothing and are not stored', () => {
   const ledger = new LedgerInMemory(JANUARY);
   for (const amount of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, MAX_GRANT + 1]) {
-    expect(ledger.one(JANUARY, a.grant('p', amount))).toEqual(refusal('invalid_request'));
+    expect(ledger.one(JANUARY, op.grant('p', amount))).toEqual(refusal('invalid_request'));
   }
-  expect(ledger.one(JANUARY, a.hold('m', 'u', -4))).toEqual(refusal('invalid_request'));
-  expect(ledger.one(JANUARY, a.limit('l', 'u', 2_000_000_001))).toEqual(refusal('invalid_request'));
-  expect(ledger.one(JANUARY, a.grant('p', 5))).toMatchObject({ ok: true });
+  expect(ledger.one(JANUARY, op.hold('m', 'u', -4))).toEqual(refusal('invalid_request'));
+  expect(ledger.one(JANUARY, op.limit('l', 'u', 2_000_000_001))).toEqual(refusal('invalid_request'));
+  expect(ledger.one(JANUARY, op.grant('p', 5))).toMatchObject({ ok: true });
 });
 
 test('more credits than can be counted exactly are refused', () => {
   const ledger = new LedgerInMemory(JANUARY);
   ledger.ledger = { ...ledger.ledger, pool: MAX_ISSUED - 10, issued: MAX_ISSUED - 10 };
-  expect(ledger.one(JANUARY, a.grant('p', 11))).toEqual(refusal('issue_limit_reached'));
-  expect(ledger.one(JANUARY, a.grant('q', 10))).toMatchObject({ ok: true });
+  expect(ledger.one(JANUARY, op.grant('p', 11))).toEqual(refusal('issue_limit_reached'));
+  expect(ledger.one(JANUARY, op.grant('q', 10))).toMatchObject({ ok: true });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { checkBooks } from './equations.ts';
+import { checkFigures } from './equations.ts';
 import type { Operation, Result } from './operations.ts';
 import { anyHistory, divisibleHistory, type Round, START } from './testing/histories.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
@@ -44,14 +44,14 @@ test('the equations hold after every batch of any history, and nothing ever goes
       for (const round of history) {
         now += round.later;
         ledger.run(now, round.operations);
-        expect(checkBooks(ledger.books())).toEqual([]);
+        expect(checkFigures(ledger.figures())).toEqual([]);
       }
     }),
     1_000,
   );
 });
 
-test('the same operations in other batches have the same results and leave the same books', () => {
+test('the same operations in other batches have the same results and leave the same ledger', () => {
   checkProperty(
     fc.property(divisibleHistory, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }), (history, sizes) => {
       const whole = new LedgerInMemory(START);
@@ -68,7 +68,7 @@ test('replaying any prefix changes nothing', () => {
       const ledger = new LedgerInMemory(START);
       play(ledger, history);
       const now = endOf(history);
-      for (const userId of ledger.users.keys()) ledger.one(now, { kind: 'turn', userId });
+      for (const userId of ledger.users.keys()) ledger.one(now, { kind: 'start_month', userId });
       const before = ledger.snapshot();
       const prefix = history.slice(0, length % (history.length + 1)).flatMap((round) => round.operations);
       for (const batch of cutInto([size])(prefix)) ledger.run(now, batch);
@@ -81,7 +81,7 @@ test('a repeat has the first result, refusals and conflicts included', () => {
   checkProperty(
     fc.property(anyHistory, (history) => {
       const ledger = new LedgerInMemory(START);
-      const operations = history.flatMap((round) => round.operations).filter(({ kind }) => kind !== 'turn' && kind !== 'read');
+      const operations = history.flatMap((round) => round.operations).filter(({ kind }) => kind !== 'start_month' && kind !== 'read');
       const first = ledger.run(START, operations).results;
       expect(ledger.run(START, operations).results).toEqual(first);
     }),
@@ -102,7 +102,7 @@ test('a charge never exceeds its hold, and what is spent is what was used', () =
   );
 });
 
-test('no second warning comes before credits came in again', () => {
+test('no second warning comes before credits were added', () => {
   checkProperty(
     fc.property(anyHistory, (history) => {
       const ledger = new LedgerInMemory(START);

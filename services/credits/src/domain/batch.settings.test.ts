@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import type { Settings } from './accounts.ts';
+import { JANUARY, op, refusal } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
-import { a, JANUARY, refusal } from './testing/scenes.ts';
 
-test('settings change what is named and leave the rest', () => {
+test('only the named settings change', () => {
   const ledger = new LedgerInMemory(JANUARY);
-  ledger.one(JANUARY, a.grant('p', 5_000));
+  ledger.one(JANUARY, op.grant('p', 5_000));
   const result = ledger.one(JANUARY + 1, { kind: 'settings', id: 's', changes: { autoReplenish: true, defaultMonthlyLimit: 0 } });
   expect(result).toEqual({
     ok: true,
@@ -52,7 +52,7 @@ test('null brings the low balance threshold back to 10 % of the last purchase', 
   expect(ledger.ledger.settings.lowBalanceThreshold).toBeNull();
 });
 
-test('a field that is there and undefined changes nothing', () => {
+test('a field that is undefined changes nothing', () => {
   const ledger = new LedgerInMemory(JANUARY);
   const changes = { replenishThreshold: undefined } as unknown as Partial<Settings>;
   expect(ledger.one(JANUARY, { kind: 'settings', id: 's', changes })).toMatchObject({

@@ -3,40 +3,46 @@ import { newLedger } from './accounts.ts';
 import { runBatch } from './batch.ts';
 import { openHold } from './holds.ts';
 import { touchedBy } from './operations.ts';
+import { JANUARY, op } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
-import { a, JANUARY } from './testing/scenes.ts';
 
-test('one batch can grant, allocate, hold and settle, each seeing the one before', () => {
+test('one batch can grant, allocate, hold and settle, each with the effect of the one before', () => {
   const ledger = new LedgerInMemory(JANUARY);
-  const { results } = ledger.run(JANUARY, [a.grant('p', 10), a.limit('l', 'u', 10), a.hold('m', 'u', 4), a.settle('m', 3), a.read('u')]);
+  const { results } = ledger.run(JANUARY, [
+    op.grant('p', 10),
+    op.limit('l', 'u', 10),
+    op.hold('m', 'u', 4),
+    op.settle('m', 3),
+    op.read('u'),
+  ]);
   expect(results.every((result) => result.ok)).toBe(true);
   expect(results.at(-1)).toMatchObject({ user: { balance: 7, usedThisMonth: 3 } });
 });
 
-test('a batch of refusals writes what it must remember and moves nothing', () => {
+test('a batch of refusals stores them and moves nothing', () => {
   const ledger = new LedgerInMemory(JANUARY);
-  const outcome = ledger.run(JANUARY + 1, [a.hold('m', 'u', 4), a.limit('l', 'u', 4), a.settle('x', 1)]);
+  const outcome = ledger.run(JANUARY + 1, [op.hold('m', 'u', 4), op.limit('l', 'u', 4), op.settle('x', 1)]);
   expect(outcome.results.map((result) => result.ok)).toEqual([false, false, false]);
   expect(outcome).toMatchObject({ ledger: null, users: [], transfers: [], usage: [], events: [] });
   expect(outcome.holds.map((hold) => hold.state)).toEqual(['refused', 'void']);
   expect(outcome.remembered.map((record) => record.id)).toEqual(['l']);
 });
 
-test('a state that could not have come about stops the whole batch', () => {
+test('an inconsistent state fails the whole batch', () => {
   const holds = new Map([['m', openHold('m', 'u', 4, JANUARY, JANUARY)]]);
   const state = { ledger: newLedger(JANUARY), users: new Map(), holds, remembered: new Map() };
-  expect(() => runBatch(state, JANUARY, [a.settle('m', 1)])).toThrow('the account of user u is missing for hold m');
+  expect(() => runBatch(state, JANUARY, [op.settle('m', 1)])).toThrow('the account of user u is missing for hold m');
 });
 
-test('what a batch touches is named, for the store to load', () => {
+test('touchedBy lists the rows that a batch needs', () => {
   const touched = touchedBy([
-    a.hold('m1', 'u1', 1),
-    a.settle('m2', 1),
-    a.release('m3'),
-    a.grant('g', 1),
-    a.limit('l', 'u2', 1),
-    a.read('u3'),
-    a.turn('u4'),
+    op.hold('m1', 'u1', 1),
+    op.settle('m2', 1),
+    op.release('m3'),
+    op.grant('g', 1),
+    op.limit('l', 'u2', 1),
+    op.read('u3'),
+    op.startMonth('u4'),
   ]);
   expect([...touched.users]).toEqual(['u1', 'u2', 'u3', 'u4']);
   expect([...touched.holds]).toEqual(['m1', 'm2', 'm3']);

@@ -23,36 +23,36 @@ import {
   refuse,
   refuseShort,
   type SettingsOperation,
-  type TurnOperation,
+  type StartMonthOperation,
 } from './operations.ts';
 import type { CreditEvent, LedgerState, Outcome } from './state.ts';
-import { replenish, turn, Workspace } from './workspace.ts';
+import { replenish, startMonth, Workspace } from './workspace.ts';
 
 /**
- * Applies a batch of operations to one tenant's ledger, in order, as if each came alone. The state given is left as it
- * was. It throws only where the state is not one that it could have produced: then nothing of the batch may be written.
+ * Applies operations to one tenant's ledger, in order, with the same results as if each came alone. Does not change `state`. Throws only
+ * if the state is inconsistent: then nothing of the batch may be written.
  */
 export function runBatch(state: LedgerState, now: number, operations: readonly Operation[]): Outcome {
   const work = new Workspace(state, now);
   const results: Result[] = [];
-  for (const operation of operations) results.push(run(work, operation));
+  for (const operation of operations) results.push(runOperation(work, operation));
   return work.outcome(results);
 }
 
-function run(work: Workspace, operation: Operation): Result {
+function runOperation(work: Workspace, operation: Operation): Result {
   if (!isValid(operation)) return refuse('invalid_request');
-  const before = standing(work.ledger);
+  const before = snapshotBalance(work.ledger);
   const result = decide(work, operation);
-  const after = standing(work.ledger);
-  if (after.balance !== before.balance || after.threshold !== before.threshold) followUp(work, operation, before);
+  const after = snapshotBalance(work.ledger);
+  if (after.balance !== before.balance || after.threshold !== before.threshold) reactToBalance(work, operation, before);
   return result;
 }
 
-/** Events are judged on the balance that an operation leaves behind, replenishment included. */
-function followUp(work: Workspace, operation: Operation, before: Standing): void {
+/** Replenishes the ledger, then adds the warnings that the resulting balance calls for. */
+function reactToBalance(work: Workspace, operation: Operation, before: BalanceSnapshot): void {
   const key = 'id' in operation ? `${operation.kind}:${operation.id}` : operation.kind;
   replenish(work, key);
-  work.events.push(...crossings(key, before, standing(work.ledger), work.now));
+  work.events.push(...warnings(key, before, snapshotBalance(work.ledger), work.now));
 }
 
 function decide(work: Workspace, operation: Operation): Result {
@@ -63,40 +63,40 @@ function decide(work: Workspace, operation: Operation): Result {
       return settle(work, operation);
     case 'release':
       return release(work, operation);
-    case 'turn':
-      return turnAccount(work, operation);
+    case 'start_month':
+      return startAccountMonth(work, operation);
     case 'read':
-      return read(work, operation);
+      return readBalance(work, operation);
     case 'grant':
     case 'allocate':
     case 'settings':
-      return once(work, operation);
+      return runOnce(work, operation);
   }
 }
 
-/** Decides an operation the first time its id is seen; a refusal is a decision and stays one. */
-function once(work: Workspace, operation: RememberedOperation): Result {
+/** Runs an operation once for its id. A repeat gets the first result, also if that was a refusal. */
+function runOnce(work: Workspace, operation: RememberedOperation): Result {
   const fingerprint = operationFingerprint(operation);
-  const known = work.remembered(operation.id);
-  if (known !== undefined) return known.fingerprint === fingerprint ? known.result : refuse('idempotency_conflict');
-  const result = perform(work, operation);
+  const first = work.remembered(operation.id);
+  if (first !== undefined) return first.fingerprint === fingerprint ? first.result : refuse('idempotency_conflict');
+  const result = runRemembered(work, operation);
   work.remember({ id: operation.id, fingerprint, result, at: work.now });
   return result;
 }
 
-function perform(work: Workspace, operation: RememberedOperation): Result {
+function runRemembered(work: Workspace, operation: RememberedOperation): Result {
   switch (operation.kind) {
     case 'grant':
       return grant(work, operation);
     case 'allocate':
       return allocate(work, operation);
     case 'settings':
-      return settings(work, operation);
+      return changeSettings(work, operation);
   }
 }
 
-/** The last guard before the ledger: whatever a caller let through, nothing but bounded integers moves credits. */
-export function isValid(operation: Operation): boolean {
+/** The last check before the ledger: amounts are integers within their bounds. */
+function isValid(operation: Operation): boolean {
   switch (operation.kind) {
     case 'hold':
       return operation.id !== '' && operation.userId !== '' && isAmount(operation.amount) && Number.isSafeInteger(operation.deadline);
@@ -110,14 +110,14 @@ export function isValid(operation: Operation): boolean {
       return operation.id !== '' && operation.userId !== '' && isAmount(operation.monthlyLimit);
     case 'settings':
       return operation.id !== '' && areSettings(operation.changes);
-    case 'turn':
+    case 'start_month':
     case 'read':
       return operation.userId !== '';
   }
 }
 
-/** Brings purchased credits into the pool. */
-export function grant(work: Workspace, operation: GrantOperation): Result {
+/** Adds purchased credits to the pool. */
+function grant(work: Workspace, operation: GrantOperation): Result {
   const { id, amount } = operation;
   if (amount > MAX_ISSUED - work.ledger.issued) return refuse('issue_limit_reached');
   const key = `grant:${id}`;
@@ -128,15 +128,15 @@ export function grant(work: Workspace, operation: GrantOperation): Result {
 }
 
 /**
- * Sets a user's limit and moves the difference between pool and account. Only a raise can be refused: a lower limit binds at
- * once, also on what was carried, whatever the pool holds.
+ * Sets a user's monthly limit and moves the difference between the pool and the account. Only a higher limit can be refused: a lower one
+ * takes effect at once, also on the carry-over.
  */
-export function allocate(work: Workspace, operation: AllocateOperation): Result {
+function allocate(work: Workspace, operation: AllocateOperation): Result {
   const { id, userId, monthlyLimit, rollover } = operation;
   const user = work.user(userId) ?? work.draftUser(userId, 0);
-  turn(work, user);
+  startMonth(work, user);
   const carried = Math.min(user.carried, monthlyLimit);
-  const target = Math.max(0, monthlyLimit + carried - user.used - user.held);
+  const target = Math.max(0, monthlyLimit + carried - user.used - user.onHold);
   const missing = target - user.balance;
   const pool = work.ledger.pool;
   if (target > room(user) && missing > pool) return refuseShort('insufficient_unallocated_credits', missing, pool);
@@ -153,46 +153,43 @@ export function allocate(work: Workspace, operation: AllocateOperation): Result 
   };
 }
 
-/** Changes what is named and leaves the rest. Replenishment that this switches on or raises happens at once. */
-export function settings(work: Workspace, operation: SettingsOperation): Result {
+/** Changes the named settings. If they call for replenishment, it happens at once. */
+function changeSettings(work: Workspace, operation: SettingsOperation): Result {
   work.changeSettings(operation.changes);
   replenish(work, `settings:${operation.id}`);
   return { ok: true, kind: 'settings', organization: organizationBalance(work.ledger) };
 }
 
-export function turnAccount(work: Workspace, operation: TurnOperation): Result {
+function startAccountMonth(work: Workspace, operation: StartMonthOperation): Result {
   const user = work.user(operation.userId);
-  return { ok: true, kind: 'turn', turned: user !== undefined && turn(work, user) };
+  return { ok: true, kind: 'start_month', started: user !== undefined && startMonth(work, user) };
 }
 
-/** A user who never used a credit has none yet, and the limit that the first use will bring. Reading allocates nothing. */
-export function read(work: Workspace, operation: ReadOperation): Result {
+/** A user without an account has a balance of 0 and the default limit. Reading does not create the account. */
+function readBalance(work: Workspace, operation: ReadOperation): Result {
   const user = work.user(operation.userId);
-  if (user === undefined) return { ok: true, kind: 'read', user: unused(work, operation.userId) };
-  turn(work, user);
+  if (user === undefined) return { ok: true, kind: 'read', user: balanceWithoutAccount(work, operation.userId) };
+  startMonth(work, user);
   return { ok: true, kind: 'read', user: userBalance(user) };
 }
 
-function unused(work: Workspace, userId: string): UserBalance {
+function balanceWithoutAccount(work: Workspace, userId: string): UserBalance {
   const { settings, updatedAt } = work.ledger;
   return userBalance({ ...work.draftUser(userId, settings.defaultMonthlyLimit), updatedAt });
 }
 
-/** What of the ledger an event depends on, read before an operation and compared after it. */
-export interface Standing {
+/** The figures on which warnings depend, before and after an operation. */
+interface BalanceSnapshot {
   balance: number;
   threshold: number;
 }
 
-export function standing(ledger: Ledger): Standing {
+function snapshotBalance(ledger: Ledger): BalanceSnapshot {
   return { balance: totalBalance(ledger), threshold: lowBalanceThreshold(ledger) };
 }
 
-/**
- * The warnings between two standings. Comparing both sides makes each a crossing: it is raised once and armed again
- * by the balance itself, with no flag to keep.
- */
-export function crossings(key: string, before: Standing, after: Standing, at: number): CreditEvent[] {
+/** The warnings for a balance that has crossed a threshold. Each is given once; it can be given again after the balance has risen. */
+function warnings(key: string, before: BalanceSnapshot, after: BalanceSnapshot, at: number): CreditEvent[] {
   const { balance, threshold } = after;
   const events: CreditEvent[] = [];
   if (before.balance >= before.threshold && balance < threshold) {

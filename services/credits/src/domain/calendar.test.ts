@@ -23,7 +23,7 @@ test('days around New Year belong to the week of their Thursday', () => {
   expect(weeks).toEqual(['2026-W01', '2026-W01', '2026-W53', '2020-W53', '2020-W53', '2025-W01', '2022-W52']);
 });
 
-test('days and months are named by themselves', () => {
+test('days and months have their own labels', () => {
   expect(periodOf('2026-01-31', 'day')).toEqual({ date: '2026-01-31' });
   expect(periodOf('2026-01-31', 'month')).toEqual({ date: '2026-01-01', month: '2026-01' });
 });

@@ -1,129 +1,129 @@
 import { expect, test } from '@jest/globals';
 import { isOverdue } from './holds.ts';
+import { DAY, FEBRUARY, JANUARY, op, refusal, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
-import { a, DAY, FEBRUARY, JANUARY, refusal, spend } from './testing/scenes.ts';
 
 function ledgerWith(credits: number): LedgerInMemory {
   const ledger = new LedgerInMemory(JANUARY);
-  ledger.one(JANUARY, a.grant('purchase', credits));
+  ledger.one(JANUARY, op.grant('purchase', credits));
   return ledger;
 }
 
 test('a hold takes its ceiling off the user balance and leaves the organization balance as it was', () => {
   const ledger = ledgerWith(1_000);
-  expect(ledger.one(JANUARY, a.hold('m1', 'u', 4))).toEqual({ ok: true, kind: 'hold', amount: 4 });
-  expect(ledger.user('u')).toMatchObject({ balance: 496, held: 4, used: 0 });
+  expect(ledger.one(JANUARY, op.hold('m1', 'u', 4))).toEqual({ ok: true, kind: 'hold', amount: 4 });
+  expect(ledger.user('u')).toMatchObject({ balance: 496, onHold: 4, used: 0 });
   expect(ledger.ledger).toMatchObject({ pool: 500, allocated: 500, spent: 0 });
 });
 
-test('the first use brings the default allocation of 500', () => {
+test('the first hold of a user fills the default allocation of 500', () => {
   const ledger = ledgerWith(2_000);
-  ledger.one(JANUARY, a.hold('m1', 'u', 4));
+  ledger.one(JANUARY, op.hold('m1', 'u', 4));
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 500, balance: 496, rollover: false });
 });
 
-test('the first use brings what is left where that is less than the default, and the limit stays the default', () => {
+test('the first hold fills less than the default if the pool has less, and the limit stays the default', () => {
   const ledger = ledgerWith(30);
-  ledger.one(JANUARY, a.hold('m1', 'u', 4));
-  expect(ledger.user('u')).toMatchObject({ monthlyLimit: 500, balance: 26, held: 4 });
+  ledger.one(JANUARY, op.hold('m1', 'u', 4));
+  expect(ledger.user('u')).toMatchObject({ monthlyLimit: 500, balance: 26, onHold: 4 });
   expect(ledger.ledger.pool).toBe(0);
 });
 
-test('a first use that costs nothing brings the default allocation too', () => {
+test('a first hold of 0 credits fills the default allocation too', () => {
   const ledger = ledgerWith(2_000);
-  ledger.one(JANUARY, a.hold('m1', 'u', 0));
-  expect(ledger.user('u')).toMatchObject({ monthlyLimit: 500, balance: 500, held: 0 });
+  ledger.one(JANUARY, op.hold('m1', 'u', 0));
+  expect(ledger.user('u')).toMatchObject({ monthlyLimit: 500, balance: 500, onHold: 0 });
 });
 
 test('the default allocation follows the organization settings', () => {
   const ledger = ledgerWith(2_000);
   ledger.one(JANUARY, { kind: 'settings', id: 's', changes: { defaultMonthlyLimit: 40 } });
-  ledger.one(JANUARY, a.hold('m1', 'u', 4));
+  ledger.one(JANUARY, op.hold('m1', 'u', 4));
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 40, balance: 36 });
 });
 
-test('a refused first use opens no account', () => {
+test('a refused first hold creates no account', () => {
   const ledger = ledgerWith(3);
-  expect(ledger.one(JANUARY, a.hold('m1', 'u', 4))).toEqual(refusal('credits_exhausted', 4, 3));
+  expect(ledger.one(JANUARY, op.hold('m1', 'u', 4))).toEqual(refusal('credits_exhausted', 4, 3));
   expect(ledger.users.size).toBe(0);
   expect(ledger.ledger).toMatchObject({ pool: 3, allocated: 0 });
 });
 
-test('user_limit_reached when the limit refuses, with what the user may still hold', () => {
+test('user_limit_reached has the credits that the user may still hold', () => {
   const ledger = ledgerWith(1_000);
-  ledger.one(JANUARY, a.limit('l', 'u', 10));
+  ledger.one(JANUARY, op.limit('l', 'u', 10));
   spend(ledger, JANUARY, 'm1', 'u', 3);
-  ledger.one(JANUARY, a.hold('m2', 'u', 4));
-  expect(ledger.one(JANUARY, a.hold('m3', 'u', 4))).toEqual(refusal('user_limit_reached', 4, 3));
+  ledger.one(JANUARY, op.hold('m2', 'u', 4));
+  expect(ledger.one(JANUARY, op.hold('m3', 'u', 4))).toEqual(refusal('user_limit_reached', 4, 3));
 });
 
-test('credits_exhausted when the limit allows it and the credits are not there', () => {
+test('credits_exhausted is the refusal if the limit allows the hold but the credits are missing', () => {
   const ledger = ledgerWith(100);
-  ledger.one(JANUARY, a.hold('m1', 'first', 90));
-  expect(ledger.one(JANUARY, a.hold('m2', 'second', 25))).toEqual(refusal('credits_exhausted', 25, 0));
+  ledger.one(JANUARY, op.hold('m1', 'first', 90));
+  expect(ledger.one(JANUARY, op.hold('m2', 'second', 25))).toEqual(refusal('credits_exhausted', 25, 0));
 });
 
-test('a user over a lowered limit has nothing available, not less than nothing', () => {
+test('a user above a lowered limit has 0 credits available, not less', () => {
   const ledger = ledgerWith(100);
-  ledger.one(JANUARY, a.hold('m1', 'u', 50));
-  ledger.one(JANUARY, a.limit('l', 'u', 10));
-  expect(ledger.one(JANUARY, a.hold('m2', 'u', 1))).toEqual(refusal('user_limit_reached', 1, 0));
+  ledger.one(JANUARY, op.hold('m1', 'u', 50));
+  ledger.one(JANUARY, op.limit('l', 'u', 10));
+  expect(ledger.one(JANUARY, op.hold('m2', 'u', 1))).toEqual(refusal('user_limit_reached', 1, 0));
 });
 
-test('an account that the pool could not fill at the turn is filled later, at a hold', () => {
+test('an account that the pool could not fill at the start of the month is filled by a later hold', () => {
   const ledger = ledgerWith(100);
-  ledger.run(JANUARY, [a.limit('l', 'u', 60), a.limit('l2', 'other', 40)]);
+  ledger.run(JANUARY, [op.limit('l', 'u', 60), op.limit('l2', 'other', 40)]);
   spend(ledger, JANUARY, 'm1', 'u', 50);
-  ledger.one(FEBRUARY, a.turn('u'));
+  ledger.one(FEBRUARY, op.startMonth('u'));
   expect(ledger.user('u')).toMatchObject({ balance: 10, used: 0 });
-  ledger.one(FEBRUARY, a.grant('more', 500));
-  expect(ledger.one(FEBRUARY, a.hold('m2', 'u', 25))).toMatchObject({ ok: true });
-  expect(ledger.user('u')).toMatchObject({ balance: 35, held: 25 });
+  ledger.one(FEBRUARY, op.grant('more', 500));
+  expect(ledger.one(FEBRUARY, op.hold('m2', 'u', 25))).toMatchObject({ ok: true });
+  expect(ledger.user('u')).toMatchObject({ balance: 35, onHold: 25 });
 });
 
 test('a repeated hold has the first result, also after it ended', () => {
   const ledger = ledgerWith(1_000);
-  const first = ledger.one(JANUARY, a.hold('m1', 'u', 4));
-  expect(ledger.one(JANUARY, a.hold('m1', 'u', 4))).toEqual(first);
-  ledger.one(JANUARY, a.settle('m1', 2));
-  expect(ledger.one(JANUARY, a.hold('m1', 'u', 4))).toEqual(first);
-  expect(ledger.user('u')).toMatchObject({ balance: 498, held: 0, used: 2 });
+  const first = ledger.one(JANUARY, op.hold('m1', 'u', 4));
+  expect(ledger.one(JANUARY, op.hold('m1', 'u', 4))).toEqual(first);
+  ledger.one(JANUARY, op.settle('m1', 2));
+  expect(ledger.one(JANUARY, op.hold('m1', 'u', 4))).toEqual(first);
+  expect(ledger.user('u')).toMatchObject({ balance: 498, onHold: 0, used: 2 });
 });
 
-test('a refused hold stays refused under its id, whatever came in since', () => {
+test('a refused hold stays refused under its id, also after credits were added', () => {
   const ledger = ledgerWith(1);
-  const first = ledger.one(JANUARY, a.hold('m1', 'u', 4));
-  ledger.one(JANUARY, a.grant('more', 100));
-  expect(ledger.one(JANUARY, a.hold('m1', 'u', 4))).toEqual(first);
-  expect(ledger.one(JANUARY, a.hold('m2', 'u', 4))).toMatchObject({ ok: true });
+  const first = ledger.one(JANUARY, op.hold('m1', 'u', 4));
+  ledger.one(JANUARY, op.grant('more', 100));
+  expect(ledger.one(JANUARY, op.hold('m1', 'u', 4))).toEqual(first);
+  expect(ledger.one(JANUARY, op.hold('m2', 'u', 4))).toMatchObject({ ok: true });
 });
 
 test('a repeated hold with another user, amount or deadline is a conflict', () => {
   const ledger = ledgerWith(1_000);
-  ledger.one(JANUARY, a.hold('m1', 'u', 4));
-  expect(ledger.one(JANUARY, a.hold('m1', 'other', 4))).toEqual(refusal('idempotency_conflict'));
-  expect(ledger.one(JANUARY, a.hold('m1', 'u', 5))).toEqual(refusal('idempotency_conflict'));
+  ledger.one(JANUARY, op.hold('m1', 'u', 4));
+  expect(ledger.one(JANUARY, op.hold('m1', 'other', 4))).toEqual(refusal('idempotency_conflict'));
+  expect(ledger.one(JANUARY, op.hold('m1', 'u', 5))).toEqual(refusal('idempotency_conflict'));
   expect(ledger.one(JANUARY, { kind: 'hold', id: 'm1', userId: 'u', amount: 4, deadline: 1 })).toEqual(refusal('idempotency_conflict'));
 });
 
 test('1,000 holds on a balance that covers 100 are granted exactly 100 times, in one batch or in many', () => {
   for (const size of [1, 7, 1_000]) {
     const ledger = ledgerWith(400);
-    const holds = Array.from({ length: 1_000 }, (_, i) => a.hold(`m${i}`, `u${i % 10}`, 4));
+    const holds = Array.from({ length: 1_000 }, (_, i) => op.hold(`m${i}`, `u${i % 10}`, 4));
     const results = [];
     for (let from = 0; from < holds.length; from += size) results.push(...ledger.run(JANUARY, holds.slice(from, from + size)).results);
     expect(results.filter((result) => result.ok)).toHaveLength(100);
-    expect([...ledger.users.values()].reduce((held, user) => held + user.held, 0)).toBe(400);
+    expect([...ledger.users.values()].reduce((sum, user) => sum + user.onHold, 0)).toBe(400);
   }
 });
 
 test('a hold past its deadline is listed after 60 seconds and never ended by time', () => {
   const ledger = ledgerWith(100);
-  ledger.one(JANUARY, a.hold('m1', 'u', 4));
+  ledger.one(JANUARY, op.hold('m1', 'u', 4));
   const listed = (now: number): boolean => [...ledger.holds.values()].some((hold) => isOverdue(hold, now));
   expect(listed(JANUARY + 59_999)).toBe(false);
   expect(listed(JANUARY + 60_000)).toBe(true);
-  ledger.one(JANUARY + 300 * DAY, a.read('u'));
-  expect(ledger.user('u').held).toBe(4);
-  expect(ledger.one(JANUARY + 300 * DAY, a.settle('m1', 4))).toEqual({ ok: true, kind: 'settle', charge: 4 });
+  ledger.one(JANUARY + 300 * DAY, op.read('u'));
+  expect(ledger.user('u').onHold).toBe(4);
+  expect(ledger.one(JANUARY + 300 * DAY, op.settle('m1', 4))).toEqual({ ok: true, kind: 'settle', charge: 4 });
 });

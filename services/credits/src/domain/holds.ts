@@ -10,17 +10,17 @@ import {
   settleFingerprint,
 } from './operations.ts';
 import type { Hold } from './state.ts';
-import { replenish, turn, type Workspace } from './workspace.ts';
+import { replenish, startMonth, type Workspace } from './workspace.ts';
 
 export interface TierPrice {
   base: number;
   per1kInput: number;
   per1kOutput: number;
-  /** What an answer costs at most, and what is held for it. */
+  /** The highest charge of an answer, and the amount of its hold. */
   ceiling: number;
 }
 
-export interface Tokens {
+interface Tokens {
   input: number;
   output: number;
 }
@@ -28,34 +28,34 @@ export interface Tokens {
 /** Prices by tier name. */
 export type PriceBook = Readonly<Record<string, TierPrice>>;
 
-/** The price of a tier that there is; names from outside must not reach what every object inherits. */
+/** The price of a tier, or undefined. `hasOwn` because a caller's text may be the name of an inherited property. */
 export function priceOf(prices: PriceBook, tier: string): TierPrice | undefined {
   return Object.hasOwn(prices, tier) ? prices[tier] : undefined;
 }
 
-/** The whole credits that an answer of this many tokens costs. */
+/** The charge of an answer with this many tokens, in whole credits. */
 export function chargeOf(price: TierPrice, tokens: Tokens): number {
   const exact = price.base + (tokens.input * price.per1kInput + tokens.output * price.per1kOutput) / 1000;
   return Math.min(price.ceiling, roundUp(exact));
 }
 
-/** Prices may have decimals; a rounding error of the sum must not cost a credit. */
+/** Prices may have decimals: a rounding error of their sum must not cost a credit. */
 function roundUp(credits: number): number {
   return Math.ceil(Math.round(credits * 1e6) / 1e6);
 }
 
-/** Sets the ceiling of an answer aside, or refuses. Whatever is held later is charged or freed, never found missing. */
+/** Reserves credits for an answer, or refuses. Later the hold is settled or released, and neither can lack credits. */
 export function hold(work: Workspace, operation: HoldOperation): Result {
-  const known = work.hold(operation.id);
-  if (known !== undefined) return repeated(known, operation);
+  const earlier = work.hold(operation.id);
+  if (earlier !== undefined) return repeatHold(earlier, operation);
 
   const { id, userId, amount, deadline } = operation;
   const key = `hold:${id}`;
   replenish(work, key);
   const existing = work.user(userId);
   const user = existing ?? work.draftUser(userId, work.ledger.settings.defaultMonthlyLimit);
-  turn(work, user);
-  const refusal = shortage(user, work.ledger.pool, amount);
+  startMonth(work, user);
+  const refusal = findShortage(user, work.ledger.pool, amount);
   if (refusal !== null) {
     work.saveHold(refusedHold(id, userId, amount, deadline, refusal, work.now));
     return refusal;
@@ -68,30 +68,31 @@ export function hold(work: Workspace, operation: HoldOperation): Result {
   return { ok: true, kind: 'hold', amount };
 }
 
-function repeated(known: Readonly<Hold>, operation: HoldOperation): Result {
-  if (known.state === 'void') return refuse('hold_released');
-  const same = known.userId === operation.userId && known.amount === operation.amount && known.deadline === operation.deadline;
-  if (!same) return refuse('idempotency_conflict');
-  return known.refusal ?? { ok: true, kind: 'hold', amount: known.amount };
+/** The result of a Hold whose id is known. */
+function repeatHold(earlier: Readonly<Hold>, operation: HoldOperation): Result {
+  if (earlier.state === 'void') return refuse('hold_released');
+  const isSame = earlier.userId === operation.userId && earlier.amount === operation.amount && earlier.deadline === operation.deadline;
+  if (!isSame) return refuse('idempotency_conflict');
+  return earlier.refusal ?? { ok: true, kind: 'hold', amount: earlier.amount };
 }
 
-function shortage(user: UserAccount, pool: number, amount: number): Refusal | null {
+function findShortage(user: UserAccount, pool: number, amount: number): Refusal | null {
   if (amount > spendable(user)) return refuseShort('user_limit_reached', amount, room(user));
   const reachable = user.balance + pool;
   return amount > reachable ? refuseShort('credits_exhausted', amount, reachable) : null;
 }
 
-/** Charges an open hold, never above it, and records the use. The charge counts in the month it settles. */
+/** Charges an open hold, never above its amount, and records the usage. The charge counts in the month of the Settle. */
 export function settle(work: Workspace, operation: SettleOperation): Result {
-  const held = work.hold(operation.id);
-  if (held === undefined) work.saveHold(voidHold(operation.id, work.now));
-  if (held === undefined || isForgotten(held, work.now)) return refuse('hold_not_found');
-  switch (held.state) {
+  const hold = work.hold(operation.id);
+  if (hold === undefined) work.saveHold(voidHold(operation.id, work.now));
+  if (hold === undefined || isForgotten(hold, work.now)) return refuse('hold_not_found');
+  switch (hold.state) {
     case 'open':
-      return charge(work, held, operation);
+      return charge(work, hold, operation);
     case 'settled':
-      if (held.settledAs !== settleFingerprint(operation)) return refuse('idempotency_conflict');
-      return { ok: true, kind: 'settle', charge: held.charge };
+      if (hold.settledAs !== settleFingerprint(operation)) return refuse('idempotency_conflict');
+      return { ok: true, kind: 'settle', charge: hold.charge };
     case 'released':
       return refuse('hold_released');
     case 'refused':
@@ -100,28 +101,28 @@ export function settle(work: Workspace, operation: SettleOperation): Result {
   }
 }
 
-function charge(work: Workspace, held: Readonly<Hold>, operation: SettleOperation): Result {
-  const credits = Math.min(operation.amount, held.amount);
-  endHold(work, `settle:${held.id}`, held, credits);
-  work.saveHold({ ...held, state: 'settled', charge: credits, settledAs: settleFingerprint(operation), endedAt: work.now });
-  work.usage.push({ ...operation.usage, holdId: held.id, userId: held.userId, credits, at: work.now });
+function charge(work: Workspace, hold: Readonly<Hold>, operation: SettleOperation): Result {
+  const credits = Math.min(operation.amount, hold.amount);
+  endHold(work, `settle:${hold.id}`, hold, credits);
+  work.saveHold({ ...hold, state: 'settled', charge: credits, settledAs: settleFingerprint(operation), endedAt: work.now });
+  work.usage.push({ ...operation.usage, holdId: hold.id, userId: hold.userId, credits, at: work.now });
   return { ok: true, kind: 'settle', charge: credits };
 }
 
-/** Frees a hold. An id that is not known is remembered, so that a Hold overtaken by its Release is never granted. */
+/** Frees a hold. An unknown id is stored, so that a Hold that arrives after its Release is refused. */
 export function release(work: Workspace, operation: ReleaseOperation): Result {
-  const held = work.hold(operation.id);
-  if (held === undefined) {
+  const hold = work.hold(operation.id);
+  if (hold === undefined) {
     work.saveHold(voidHold(operation.id, work.now));
     return { ok: true, kind: 'release', released: 0 };
   }
-  switch (held.state) {
+  switch (hold.state) {
     case 'open':
-      endHold(work, `release:${held.id}`, held, 0);
-      work.saveHold({ ...held, state: 'released', endedAt: work.now });
-      return { ok: true, kind: 'release', released: held.amount };
+      endHold(work, `release:${hold.id}`, hold, 0);
+      work.saveHold({ ...hold, state: 'released', endedAt: work.now });
+      return { ok: true, kind: 'release', released: hold.amount };
     case 'released':
-      return { ok: true, kind: 'release', released: held.amount };
+      return { ok: true, kind: 'release', released: hold.amount };
     case 'settled':
       return refuse('hold_settled');
     case 'refused':
@@ -130,32 +131,32 @@ export function release(work: Workspace, operation: ReleaseOperation): Result {
   }
 }
 
-/** Moves a hold's credits on: the charge is spent, the rest is free again, and what the limit no longer allows is the pool's. */
-export function endHold(work: Workspace, key: string, held: Readonly<Hold>, charge: number): void {
-  const user = work.holder(held);
-  turn(work, user);
+/** Spends the charge and frees the rest of a hold. Credits above the user's limit, which may have been lowered, go to the pool. */
+function endHold(work: Workspace, key: string, hold: Readonly<Hold>, charge: number): void {
+  const user = work.holder(hold);
+  startMonth(work, user);
   work.transfer(key, 'charge', charge, user);
-  work.transfer(key, 'release', held.amount - charge, user);
+  work.transfer(key, 'release', hold.amount - charge, user);
   user.used += charge;
   work.transfer(key, 'return', Math.max(0, user.balance - room(user)), user);
   work.saveUser(user);
 }
 
-/** How long past its deadline an open hold waits before it is listed to its owner. */
+/** The time after its deadline at which an open hold is listed as overdue. */
 export const HOLD_GRACE_MS = 60_000;
 
-/** How long an ended hold is remembered. */
+/** The time for which an ended hold is stored. */
 export const ENDED_HOLD_KEPT_MS = 7 * 86_400_000;
 
 export function openHold(id: string, userId: string, amount: number, deadline: number, now: number): Hold {
   return { id, userId, amount, deadline, state: 'open', charge: 0, settledAs: null, refusal: null, createdAt: now, endedAt: null };
 }
 
-export function refusedHold(id: string, userId: string, amount: number, deadline: number, refusal: Refusal, now: number): Hold {
+function refusedHold(id: string, userId: string, amount: number, deadline: number, refusal: Refusal, now: number): Hold {
   return { id, userId, amount, deadline, state: 'refused', charge: 0, settledAs: null, refusal, createdAt: now, endedAt: now };
 }
 
-export function voidHold(id: string, now: number): Hold {
+function voidHold(id: string, now: number): Hold {
   return {
     id,
     userId: '',
@@ -170,12 +171,12 @@ export function voidHold(id: string, now: number): Hold {
   };
 }
 
-/** True for an open hold that its owner should settle or release by now. */
+/** True for an open hold that `agents` should have settled or released. */
 export function isOverdue(hold: Hold, now: number): boolean {
   return hold.state === 'open' && now >= hold.deadline + HOLD_GRACE_MS;
 }
 
-/** True once the ended hold may be removed; from then on it answers as if it had been. */
-export function isForgotten(hold: Hold, now: number): boolean {
+/** True if the ended hold may be removed. From then on it counts as removed. */
+function isForgotten(hold: Hold, now: number): boolean {
   return hold.endedAt !== null && now - hold.endedAt > ENDED_HOLD_KEPT_MS;
 }

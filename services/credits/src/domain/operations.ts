@@ -1,6 +1,6 @@
 import type { OrganizationBalance, Settings, UserBalance } from './accounts.ts';
 
-/** Keeps the ceiling of an answer's tier for a user. `id` is the answer's and names the hold from then on. */
+/** Reserves the ceiling of an answer's tier. `id` is the answer's id and from then on the hold's. */
 export interface HoldOperation {
   kind: 'hold';
   id: string;
@@ -9,7 +9,7 @@ export interface HoldOperation {
   deadline: number;
 }
 
-/** What is recorded of an answer that was charged. */
+/** The usage of one answer, as it is recorded with its charge. */
 export interface Usage {
   agentId: string;
   agentName: string;
@@ -21,8 +21,8 @@ export interface Usage {
 }
 
 /**
- * Charges at most what is held and frees the rest. `amount` follows from tier and tokens by the price of the day, so it
- * is no part of the contents that a repeat is compared by; nor is the agent's name, which may have changed.
+ * Charges at most the amount of the hold and frees the rest. A repeat may have another `amount`, because prices change, and another name
+ * of the agent; everything else must be the same.
  */
 export interface SettleOperation {
   kind: 'settle';
@@ -58,31 +58,31 @@ export interface SettingsOperation {
   changes: Partial<Settings>;
 }
 
-/** Brings a user's account into the current month, if it is not. User and month are its identity. */
-export interface TurnOperation {
-  kind: 'turn';
+/** Starts the current month in a user's account, unless it has been started. Repeating it has no effect. */
+export interface StartMonthOperation {
+  kind: 'start_month';
   userId: string;
 }
 
-/** Reads a user's balance, after the turn of the month. It is decided each time. */
+/** Reads a user's balance, in the current month. */
 export interface ReadOperation {
   kind: 'read';
   userId: string;
 }
 
-/** Operations remembered by an id of their own; a hold's are remembered by the hold. */
+/** Operations whose results are stored by their id. Those on holds are stored with the hold. */
 export type RememberedOperation = GrantOperation | AllocateOperation | SettingsOperation;
 
-export type Operation = HoldOperation | SettleOperation | ReleaseOperation | RememberedOperation | TurnOperation | ReadOperation;
+export type Operation = HoldOperation | SettleOperation | ReleaseOperation | RememberedOperation | StartMonthOperation | ReadOperation;
 
 export interface Touched {
-  /** Named by the operations; the users of the holds belong to the state as well. */
+  /** Users that the operations name. The state also needs the users of the holds. */
   users: Set<string>;
   holds: Set<string>;
   remembered: Set<string>;
 }
 
-/** What must be loaded for a batch. */
+/** The ids of the rows that a batch needs. */
 export function touchedBy(operations: readonly Operation[]): Touched {
   const touched: Touched = { users: new Set(), holds: new Set(), remembered: new Set() };
   for (const operation of operations) {
@@ -96,17 +96,17 @@ export function touchedBy(operations: readonly Operation[]): Touched {
 export type RefusalCode =
   /** The user's own limit does not allow it. */
   | 'user_limit_reached'
-  /** The limit would allow it, the credits are not there. */
+  /** The limit allows it, but neither the user's balance nor the pool has the credits. */
   | 'credits_exhausted'
   /** An allocation asks for more than the pool holds. */
   | 'insufficient_unallocated_credits'
-  /** The id was used before with other contents. */
+  /** The id was used before, with other contents. */
   | 'idempotency_conflict'
   /** Never held, refused, or ended too long ago. */
   | 'hold_not_found'
   | 'hold_released'
   | 'hold_settled'
-  /** An amount is no integer, below zero or beyond its bound. */
+  /** An amount is not an integer within its bounds, or an id is empty. */
   | 'invalid_request'
   /** The tenant would have been issued more credits than can be counted exactly. */
   | 'issue_limit_reached';
@@ -119,7 +119,7 @@ export interface Shortage {
 export interface Refusal {
   ok: false;
   code: RefusalCode;
-  /** Set for the three refusals that are about missing credits. */
+  /** Set for the three refusals for lack of credits. */
   shortage: Shortage | null;
 }
 
@@ -138,7 +138,7 @@ export type Success =
   | { ok: true; kind: 'grant'; amount: number }
   | { ok: true; kind: 'allocate'; allocation: Allocation }
   | { ok: true; kind: 'settings'; organization: OrganizationBalance }
-  | { ok: true; kind: 'turn'; turned: boolean }
+  | { ok: true; kind: 'start_month'; started: boolean }
   | { ok: true; kind: 'read'; user: UserBalance };
 
 export type Result = Success | Refusal;
@@ -151,7 +151,7 @@ export function refuseShort(code: RefusalCode, required: number, available: numb
   return { ok: false, code, shortage: { required, available } };
 }
 
-/** What a settle asks for. The free text stands last, so that no other field can run into it. */
+/** The contents of a Settle as a number. The free text is last, so that its text cannot look like another field. */
 export function settleFingerprint(operation: SettleOperation): number {
   const { agentId, conversationId, tier, inputTokens, outputTokens, querySummary } = operation.usage;
   return fingerprint(`${agentId}\n${conversationId}\n${tier}\n${inputTokens}\n${outputTokens}\n${querySummary}`);
@@ -168,15 +168,15 @@ function contents(operation: RememberedOperation): unknown[] {
     case 'allocate':
       return ['allocate', operation.userId, operation.monthlyLimit, operation.rollover];
     case 'settings': {
-      const given = Object.entries(operation.changes).filter(([, value]) => value !== undefined);
-      return ['settings', ...given.sort(([a], [b]) => (a < b ? -1 : 1))];
+      const changes = Object.entries(operation.changes).filter(([, value]) => value !== undefined);
+      return ['settings', ...changes.sort(([a], [b]) => (a < b ? -1 : 1))];
     }
   }
 }
 
 /**
- * 53 bits that fit a number and a bigint column: enough to notice a caller's mistake, which is all that hangs on it.
- * Two lanes, since one 32-bit lane would let one mistake in four billion pass.
+ * A hash of 53 bits, which a number and a bigint column hold exactly. It only has to find callers' mistakes, not attacks. A 32-bit hash
+ * would miss one mistake in four billion.
  */
 export function fingerprint(text: string): number {
   let low = 0x811c9dc5;

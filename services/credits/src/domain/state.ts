@@ -9,7 +9,7 @@ export interface Remembered {
   at: number;
 }
 
-/** The part of one tenant's ledger that a batch touches (see `touchedBy`). What is not in a map does not exist. */
+/** The part of one tenant's ledger that a batch touches (see `touchedBy`). A row that is in no map does not exist. */
 export interface LedgerState {
   readonly ledger: Readonly<Ledger>;
   readonly users: ReadonlyMap<string, Readonly<UserAccount>>;
@@ -25,7 +25,7 @@ export interface UsageRecord extends Usage {
   at: number;
 }
 
-/** What a batch did. `results` follow the order of the operations; everything else is to be written as it stands. */
+/** The outcome of a batch. `results` follow the order of the operations; everything else is written as it is. */
 export interface Outcome {
   results: Result[];
   /** null: unchanged. */
@@ -39,37 +39,38 @@ export interface Outcome {
 }
 
 /**
- * `refused` and `void` hold no credits. They remember an id: `refused` a Hold that was turned down, `void` a Release or
- * Settle that came before its Hold, which then is never granted.
+ * `refused` and `void` hold no credits and only remember an id: `refused` of a Hold that was refused, `void` of a Release or Settle that
+ * came before its Hold, which is then never granted.
  */
 export type HoldState = 'open' | 'settled' | 'released' | 'refused' | 'void';
 
 export interface Hold {
   id: string;
-  /** Empty where the hold was ended before it was asked for. */
+  /** Empty for a void hold. */
   userId: string;
   amount: number;
-  /** When the answer must be there. The ledger lists what is past it and ends nothing by itself. */
+  /** The deadline of the answer. The ledger lists open holds that are past it, and never ends one by itself. */
   deadline: number;
   state: HoldState;
   charge: number;
-  /** What the hold was settled with, so that a repeat with other contents is told from a repeat. */
+  /** The fingerprint of the Settle, which tells a repeat from a Settle with other contents. */
   settledAs: number | null;
   refusal: Refusal | null;
   createdAt: number;
   endedAt: number | null;
 }
 
-export type Place = 'pool' | 'user' | 'holds' | 'spent' | 'outside';
+/** An account of the ledger. `user` is the free balance of a user and `holds` the user's open holds. */
+export type LedgerAccount = 'pool' | 'user' | 'holds' | 'spent' | 'outside';
 export type TransferCode = 'purchase' | 'replenish' | 'fill' | 'return' | 'hold' | 'release' | 'charge';
 
 export interface Transfer {
   /** `<kind>:<id of the operation>:<code>`: unique in the tenant, since an operation takes a route at most once. */
   id: string;
   code: TransferCode;
-  from: Place;
-  to: Place;
-  /** Set where either end is a user's account. */
+  from: LedgerAccount;
+  to: LedgerAccount;
+  /** Set if one of the two accounts is a user's. */
   userId: string | null;
   amount: number;
   at: number;
@@ -77,7 +78,7 @@ export interface Transfer {
 
 export type CreditSource = 'purchase' | 'auto_replenish';
 
-interface Common {
+interface EventFields {
   /** The operation's kind and id, the type, and the source if there is one: unique in the tenant. */
   id: string;
   at: number;
@@ -85,6 +86,6 @@ interface Common {
 }
 
 export type CreditEvent =
-  | (Common & { type: 'credits.low_balance'; threshold: number })
-  | (Common & { type: 'credits.depleted' })
-  | (Common & { type: 'credits.replenished'; amount: number; source: CreditSource });
+  | (EventFields & { type: 'credits.low_balance'; threshold: number })
+  | (EventFields & { type: 'credits.depleted' })
+  | (EventFields & { type: 'credits.replenished'; amount: number; source: CreditSource });

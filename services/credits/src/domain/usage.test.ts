@@ -23,7 +23,7 @@ test('times are read in their zone, and in UTC where they name none', () => {
   expect(recordRange({ dateFrom: '2026-01-05T10:00' })).toMatchObject({ from: at('2026-01-05T10:00:00Z') });
 });
 
-test('what is no date is refused and named', () => {
+test('a text that is not a date is refused with its parameter', () => {
   for (const text of [
     '',
     'yesterday',
@@ -115,7 +115,7 @@ describe('a range is split into whole days and what is left', () => {
     expect(split('2026-01-05T00:00:00Z').edges).toEqual([]);
   });
 
-  test('a range without a whole day is all edge', () => {
+  test('a range without a whole day consists of edges only', () => {
     expect(split('2026-01-05T10:00:00Z', '2026-01-06T11:00:00Z')).toEqual({
       edges: [['2026-01-05T10:00:00.000Z', '2026-01-06T11:00:00.001Z']],
     });

@@ -1,13 +1,13 @@
 import { type Day, dayOf, daysIn, firstOfMonth, type Grain, lastOfMonth, type Period, periodOf } from './calendar.ts';
 
-/** A fault in a caller's bound, to be told in these words. */
+/** A bound that is not valid, with the message for the caller. */
 export interface RangeFault {
   ok: false;
   param: 'date_from' | 'date_to';
   message: string;
 }
 
-/** Instants in milliseconds, `until` excluded; null is open. */
+/** Times in milliseconds, `until` excluded; null is unbounded. */
 export interface RecordRange {
   ok: true;
   from: number | null;
@@ -21,7 +21,7 @@ export interface DayRange {
   to: Day;
 }
 
-/** The bounds as the caller gave them; undefined: not given. */
+/** The bounds of a request. */
 export interface Bounds {
   dateFrom?: string | undefined;
   dateTo?: string | undefined;
@@ -31,7 +31,7 @@ const MAX_DAYS = 366;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/;
 
-/** The range of a list of records. A date as `date_to` includes that day, a time includes its millisecond. */
+/** The range of a list of records. `date_to` is inclusive: of its day if it is a date, of its millisecond if it is a time. */
 export function recordRange({ dateFrom, dateTo }: Bounds): RecordRange | RangeFault {
   const from = dateFrom === undefined ? null : parse(dateFrom);
   const to = dateTo === undefined ? null : parse(dateTo);
@@ -41,7 +41,7 @@ export function recordRange({ dateFrom, dateTo }: Bounds): RecordRange | RangeFa
   return { ok: true, from: from?.start ?? null, until: to?.end ?? null };
 }
 
-/** The days of an aggregate: the current month unless said otherwise, and a year at most. */
+/** The days of an aggregate: by default the current month, and at most a year. */
 export function dayRange(bounds: Bounds, now: number): DayRange | RangeFault {
   const exact = recordRange(bounds);
   if (!exact.ok) return exact;
@@ -59,7 +59,7 @@ function days(exact: RecordRange, today: Day): { from: Day; to: Day } {
   return exact.from === null ? { from: firstOfMonth(today), to: lastOfMonth(today) } : { from: dayOf(exact.from), to: today };
 }
 
-/** The instants that a bound spans, end excluded; undefined where it is no date. A time without a zone is UTC. */
+/** The times of a bound, `end` excluded; undefined if it is not a date or time. A time without a zone is UTC. */
 function parse(text: string): { start: number; end: number } | undefined {
   if (DATE.test(text)) {
     const start = instant(text, `${text}T00:00:00Z`);
@@ -70,7 +70,7 @@ function parse(text: string): { start: number; end: number } | undefined {
   return start === undefined ? undefined : { start, end: start + 1 };
 }
 
-/** JavaScript rolls 30 February over into March; a caller who writes it made a mistake. */
+/** The time of the text; undefined for a date such as 30 February, which JavaScript takes for one in March. */
 function instant(date: string, text: string): number | undefined {
   const midnight = Date.parse(`${date}T00:00:00Z`);
   const at = Date.parse(text);
@@ -87,20 +87,20 @@ function fault(param: RangeFault['param'], message: string): RangeFault {
 
 const DAY_MS = 86_400_000;
 
-/** Instants in milliseconds, `until` excluded. */
+/** Times in milliseconds, `until` excluded. */
 export interface Span {
   from: number;
   until: number;
 }
 
 export interface SplitRange {
-  /** The days that lie wholly in the range, both ends included; null is open. Absent where there is none. */
+  /** The whole days of the range, both ends included; null is unbounded. Undefined if there is none. */
   days?: { from: Day | null; to: Day | null };
-  /** What is left at its two ends, each less than a day, or all of it where no day lies wholly in it. */
+  /** The rest of the range, less than a day at each end; all of it if it has no whole day. */
   edges: Span[];
 }
 
-/** Splits a range so that whole days can be taken from the rollups, and only the rest has to be counted. */
+/** Splits a range into whole days, which rollups count, and the rest, whose records have to be counted. */
 export function splitRange({ from, until }: Pick<RecordRange, 'from' | 'until'>): SplitRange {
   const begin = from === null ? null : Math.ceil(from / DAY_MS) * DAY_MS;
   const end = until === null ? null : Math.floor(until / DAY_MS) * DAY_MS;
@@ -111,7 +111,7 @@ export function splitRange({ from, until }: Pick<RecordRange, 'from' | 'until'>)
   return { days: { from: begin === null ? null : dayOf(begin), to: end === null ? null : dayOf(end - 1) }, edges };
 }
 
-/** What a tier used up on a day. */
+/** The usage of one tier on one day. */
 export interface TierDay {
   day: Day;
   tier: string;

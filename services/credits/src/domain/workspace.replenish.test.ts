@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Settings } from './accounts.ts';
+import { JANUARY, op, refusal, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
-import { a, JANUARY, refusal, spend } from './testing/scenes.ts';
 
 let ledger: LedgerInMemory;
 
 beforeEach(() => {
   ledger = new LedgerInMemory(JANUARY);
-  ledger.one(JANUARY, a.grant('p', 200));
+  ledger.one(JANUARY, op.grant('p', 200));
 });
 
 function set(id: string, changes: Partial<Settings>): void {
@@ -29,7 +29,7 @@ test('a balance that falls below the threshold is replenished in the same operat
   });
 });
 
-test('it is repeated until the balance is at or above the threshold', () => {
+test('replenishment is repeated until the balance reaches the threshold', () => {
   set('s', { autoReplenish: true, replenishThreshold: 450, replenishAmount: 100 });
   expect(ledger.ledger).toMatchObject({ pool: 500, issued: 500 });
 });
@@ -37,7 +37,7 @@ test('it is repeated until the balance is at or above the threshold', () => {
 test('at most 10 times a batch, and the next batch goes on', () => {
   set('s', { autoReplenish: true, replenishThreshold: 1_000, replenishAmount: 10 });
   expect(ledger.ledger.pool).toBe(300);
-  const outcome = ledger.run(JANUARY, [a.hold('m1', 'u', 1), a.settle('m1', 1), a.hold('m2', 'u', 1)]);
+  const outcome = ledger.run(JANUARY, [op.hold('m1', 'u', 1), op.settle('m1', 1), op.hold('m2', 'u', 1)]);
   expect(outcome.ledger).toMatchObject({ issued: 400, spent: 1 });
 });
 
@@ -46,7 +46,7 @@ test('a tenant left empty by that limit is replenished before its next hold is d
   set('s', { autoReplenish: true, replenishThreshold: 1_000, replenishAmount: 1 });
   spend(ledger, JANUARY, 'm1', 'u', 210);
   spend(ledger, JANUARY, 'm2', 'u', 10);
-  expect(ledger.one(JANUARY, a.hold('m3', 'u', 20))).toMatchObject({ ok: true });
+  expect(ledger.one(JANUARY, op.hold('m3', 'u', 20))).toMatchObject({ ok: true });
 });
 
 test('a warning is judged on the balance after replenishment', () => {
@@ -55,9 +55,9 @@ test('a warning is judged on the balance after replenishment', () => {
   expect([...ledger.events.values()].map((event) => event.type)).toEqual(['credits.replenished', 'credits.replenished']);
 });
 
-test('switched off, nothing is added', () => {
+test('nothing is added if replenishment is off', () => {
   set('s', { autoReplenish: false, replenishThreshold: 10_000, replenishAmount: 1_000 });
   spend(ledger, JANUARY, 'm1', 'u', 200);
   expect(ledger.ledger).toMatchObject({ issued: 200 });
-  expect(ledger.one(JANUARY, a.hold('m2', 'u', 1))).toEqual(refusal('credits_exhausted', 1, 0));
+  expect(ledger.one(JANUARY, op.hold('m2', 'u', 1))).toEqual(refusal('credits_exhausted', 1, 0));
 });

@@ -15,9 +15,9 @@ import type {
   CreditEvent,
   CreditSource,
   Hold,
+  LedgerAccount,
   LedgerState,
   Outcome,
-  Place,
   Remembered,
   Transfer,
   TransferCode,
@@ -25,12 +25,12 @@ import type {
 } from './state.ts';
 
 export interface Route {
-  readonly from: Place;
-  readonly to: Place;
+  readonly from: LedgerAccount;
+  readonly to: LedgerAccount;
 }
 
-/** Every movement there is. A transfer touches at most one user, whose balance is `user` and whose open holds are `holds`. */
-export const ROUTES: { readonly [C in TransferCode]: Route } = {
+/** Every kind of transfer, with the accounts that it moves credits from and to. A transfer touches at most one user. */
+export const routes: { readonly [C in TransferCode]: Route } = {
   purchase: { from: 'outside', to: 'pool' },
   replenish: { from: 'outside', to: 'pool' },
   fill: { from: 'pool', to: 'user' },
@@ -41,8 +41,8 @@ export const ROUTES: { readonly [C in TransferCode]: Route } = {
 };
 
 /**
- * The private working copy of one batch. A row is copied when the batch first changes or may change it and is then
- * worked on in place, so an operation costs its own rows and never the state's size; the state given stays as it was.
+ * The working copy of one batch. A row is copied when an operation first needs it and then changed in place, so that the cost depends on
+ * the operations and not on the size of the state. The loaded state stays unchanged.
  */
 export class Workspace {
   readonly ledger: Ledger;
@@ -62,29 +62,29 @@ export class Workspace {
   constructor(state: LedgerState, now: number) {
     this.#state = state;
     this.ledger = { ...state.ledger };
-    // Processes disagree about the time by a little; one tenant's time never runs backwards, so no month is left twice.
+    // The clocks of processes differ a little. The time of a tenant never runs backwards, so that no month starts twice.
     this.now = Math.max(now, state.ledger.updatedAt);
     this.month = monthOf(this.now);
   }
 
   user(userId: string): UserAccount | undefined {
-    const mine = this.#users.get(userId);
-    if (mine !== undefined) return mine;
-    const given = this.#state.users.get(userId);
-    if (given === undefined) return undefined;
-    const copy = { ...given };
+    const copied = this.#users.get(userId);
+    if (copied !== undefined) return copied;
+    const loaded = this.#state.users.get(userId);
+    if (loaded === undefined) return undefined;
+    const copy = { ...loaded };
     this.#users.set(userId, copy);
     return copy;
   }
 
-  /** The account behind a hold, which a complete state always has. */
+  /** The account of a hold's user, which a complete state always has. */
   holder(hold: Hold): UserAccount {
     const user = this.user(hold.userId);
     if (user === undefined) throw new Error(`the account of user ${hold.userId} is missing for hold ${hold.id}`);
     return user;
   }
 
-  /** An account that counts only once it is saved. */
+  /** A new account, which is part of the outcome only after `saveUser`. */
   draftUser(userId: string, monthlyLimit: number): UserAccount {
     return newUser(userId, monthlyLimit, this.now);
   }
@@ -96,7 +96,7 @@ export class Workspace {
     this.#changedUsers.add(user);
   }
 
-  /** Read only: a hold is changed by saving another in its place. */
+  /** A hold, for reading only: `saveHold` replaces it. */
   hold(id: string): Readonly<Hold> | undefined {
     return this.#holds.get(id) ?? this.#state.holds.get(id);
   }
@@ -118,10 +118,10 @@ export class Workspace {
     this.#touch();
   }
 
-  /** The only way credits move. `key` names the operation; nothing is written for an amount of zero. */
+  /** Moves credits; nothing else does. `key` names the operation. An amount of zero adds no transfer. */
   transfer(key: string, code: TransferCode, amount: number, user: UserAccount | null): void {
     if (amount === 0) return;
-    const { from, to } = ROUTES[code];
+    const { from, to } = routes[code];
     const id = `${key}:${code}`;
     if (amount < 0 || this.#add(from, -amount, user) < 0) throw new Error(`transfer ${id} of ${amount} would leave ${from} below zero`);
     this.#add(to, amount, user);
@@ -129,16 +129,16 @@ export class Workspace {
     this.#transfers.push({ id, code, from, to, userId: user === null ? null : user.userId, amount, at: this.now });
   }
 
-  /** At the change itself and not at the batch's end, so that no operation can tell how batches were cut. */
+  /** Called with each change and not at the end of the batch, so that results do not depend on how operations are batched. */
   #touch(): void {
     this.#changed = true;
     this.ledger.updatedAt = this.now;
   }
 
-  /** Changes one account and returns what is in it then; the outside has no bottom. */
-  #add(place: Place, amount: number, user: UserAccount | null): number {
+  /** Changes one account and returns its new balance. The outside account may go below zero, so it returns 0. */
+  #add(account: LedgerAccount, amount: number, user: UserAccount | null): number {
     const { ledger } = this;
-    switch (place) {
+    switch (account) {
       case 'pool':
         ledger.pool += amount;
         return ledger.pool;
@@ -150,18 +150,19 @@ export class Workspace {
         return 0;
       case 'user':
       case 'holds':
-        return this.#addToUser(place, amount, user);
+        return this.#addToUser(account, amount, user);
     }
   }
 
-  #addToUser(place: 'user' | 'holds', amount: number, user: UserAccount | null): number {
-    if (user === null) throw new Error(`a transfer to or from ${place} names no user`);
+  #addToUser(account: 'user' | 'holds', amount: number, user: UserAccount | null): number {
+    if (user === null) throw new Error(`a transfer to or from ${account} names no user`);
     this.ledger.allocated += amount;
-    const figure = place === 'user' ? 'balance' : 'held';
+    const figure = account === 'user' ? 'balance' : 'onHold';
     user[figure] += amount;
     return user[figure];
   }
 
+  /** Adds the event that tells of new credits. */
   announceCredits(key: string, amount: number, source: CreditSource): void {
     const balance = totalBalance(this.ledger);
     this.events.push({ id: `${key}:credits.replenished:${source}`, at: this.now, balance, type: 'credits.replenished', amount, source });
@@ -182,19 +183,18 @@ export class Workspace {
 }
 
 /**
- * Brings the account into the current month: what is unused goes back to the pool, then the account is filled to its limit
- * and what is carried, as far as the pool goes. User and month name the transfers, so no month is turned twice
- * whoever meets the account first.
+ * Starts the current month in an account: the unused balance goes back to the pool, then the account is filled from the pool up to its
+ * limit and carry-over. Returns false if the month was started before.
  */
-export function turn(work: Workspace, user: UserAccount): boolean {
-  const missed = work.month - user.month;
-  if (missed <= 0) return false;
+export function startMonth(work: Workspace, user: UserAccount): boolean {
+  const monthsSince = work.month - user.month;
+  if (monthsSince <= 0) return false;
   const key = `turn:${user.userId}:${monthLabel(work.month)}`;
   const unused = user.balance;
   work.transfer(key, 'return', unused, user);
   user.used = 0;
-  user.carried = carry(user, unused);
-  if (missed > 1) user.carried = carry(user, Math.min(work.ledger.pool, room(user)));
+  user.carried = carryOver(user, unused);
+  if (monthsSince > 1) user.carried = carryOver(user, Math.min(work.ledger.pool, room(user)));
   user.month = work.month;
   work.transfer(key, 'fill', Math.min(work.ledger.pool, room(user)), user);
   work.saveUser(user);
@@ -202,16 +202,16 @@ export function turn(work: Workspace, user: UserAccount): boolean {
 }
 
 /**
- * After a month that nobody met, the account was full and went unused: what it would have held is carried again. One such
- * month stands for any number of them, as a full account left alone carries the same every month.
+ * The unused credits that are added to the next month. If months went by without an operation, the account would have been full and
+ * unused in each, and each would have carried over the same; so one computation stands for all of them.
  */
-function carry(user: UserAccount, unused: number): number {
+function carryOver(user: UserAccount, unused: number): number {
   return user.rollover ? Math.min(user.monthlyLimit, unused) : 0;
 }
 
 /**
- * Adds the replenish amount until the balance is at or above the threshold, as one transfer, within what the batch may
- * still add. A tenant that this leaves below goes on with the next batch.
+ * Adds the replenish amount, as one transfer, as often as it takes to reach the threshold. A batch has a limit of replenishments; a tenant
+ * that is still below the threshold is replenished again by the next batch.
  */
 export function replenish(work: Workspace, key: string): void {
   const { autoReplenish, replenishThreshold, replenishAmount } = work.ledger.settings;

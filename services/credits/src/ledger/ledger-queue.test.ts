@@ -10,7 +10,7 @@ const release = (id: string): Operation => ({ kind: 'release', id });
 const done: Result = { ok: true, kind: 'release', released: 0 };
 const idsOf = (operations: readonly Operation[]) => operations.map((operation) => ('id' in operation ? operation.id : ''));
 
-/** A ledger whose commits end when the test says so. */
+/** A queue whose commits end when the test calls `end`. */
 function ledger(options: Partial<LedgerQueueOptions> = {}) {
   const commits: { ids: string[]; end: (cause?: Error) => void }[] = [];
   const queue = createLedgerQueue({
@@ -28,11 +28,11 @@ function ledger(options: Partial<LedgerQueueOptions> = {}) {
   return { commits, submit };
 }
 
-/** Lets everything run that waits for nothing. */
+/** Lets all pending callbacks run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the queue of a ledger', () => {
-  test('what comes while a batch is out makes the next batch of that tenant', async () => {
+  test('operations that arrive during a batch form the next batch of that tenant', async () => {
     const { commits, submit } = ledger();
     const all = [submit('a', '1')];
     await settle();
@@ -46,7 +46,7 @@ describe('the queue of a ledger', () => {
     expect(await Promise.all(all)).toEqual([done, done, done]);
   });
 
-  test('no more tenants commit at once than there are slots, and none waits for one that is not in its way', async () => {
+  test('the number of tenants that commit at once is limited, and none waits while a permit is free', async () => {
     const { commits, submit } = ledger();
     const all = ['a', 'b', 'c'].map((organization) => submit(organization, organization));
     await settle();
@@ -58,25 +58,25 @@ describe('the queue of a ledger', () => {
     await Promise.all(all);
   });
 
-  test('a batch that fails is run again by halves, so that only the faulty operation fails', async () => {
-    const seen: string[][] = [];
+  test('a batch that fails is split, so that only the faulty operation fails', async () => {
+    const batches: string[][] = [];
     const { submit } = ledger({
       commit: async (_tenant, operations) => {
-        seen.push(idsOf(operations));
+        batches.push(idsOf(operations));
         if (idsOf(operations).includes('bad')) throw new Error('poison');
         return operations.map(() => done);
       },
     });
     const outcomes = await Promise.allSettled([submit('a', '1'), submit('a', 'bad'), submit('a', '2')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect(seen).toEqual([['1', 'bad', '2'], ['1', 'bad'], ['1'], ['bad'], ['2']]);
+    expect(batches).toEqual([['1', 'bad', '2'], ['1', 'bad'], ['1'], ['bad'], ['2']]);
   });
 
-  test('a database that is away is asked once a batch, not once an operation', async () => {
-    const seen: string[][] = [];
+  test('a batch is not split if the database is unavailable', async () => {
+    const batches: string[][] = [];
     const { submit } = ledger({
       commit: async (_tenant, operations) => {
-        seen.push(idsOf(operations));
+        batches.push(idsOf(operations));
         throw new ServiceError('unavailable');
       },
     });
@@ -85,17 +85,17 @@ describe('the queue of a ledger', () => {
       'unavailable',
       'unavailable',
     ]);
-    expect(seen).toEqual([['1', '2']]);
+    expect(batches).toEqual([['1', '2']]);
   });
 
-  test('a ledger whose commits time out fails alone, and from then on such ledgers have their own few places', async () => {
+  test('a ledger whose commits time out fails alone, and from then on such ledgers share a few permits of their own', async () => {
     const away = new ServiceError('unavailable', { cause: { code: '55P03' } });
     const { commits, submit } = ledger();
     const locked = ['a', 'b'].map((organization) => submit(organization, organization).catch((cause: unknown) => cause));
     await settle();
     for (const { end } of commits) end(away);
     expect(await Promise.all(locked)).toEqual([away, away]);
-    // Both ledgers are still locked, and yet only one of them holds a place, and none of the healthy ones'.
+    // Both ledgers are still locked. One of them has the permit for slow ledgers; the permits of the others are free.
     const again = ['a', 'b'].map((organization) => submit(organization, `${organization}2`).catch((cause: unknown) => cause));
     await settle();
     const healthy = [submit('c', 'c'), submit('d', 'd')];
@@ -120,12 +120,12 @@ describe('the queue of a ledger', () => {
     expect(commits.map(({ ids }) => ids)).toEqual([['1']]);
   });
 
-  test('more than may wait for one ledger is refused at once', async () => {
+  test('operations beyond the limit of one ledger are refused at once', async () => {
     const { commits, submit } = ledger({ maxWaiting: 2 });
-    const kept = [submit('a', '1'), submit('a', '2')];
+    const waiting = [submit('a', '1'), submit('a', '2')];
     await expect(submit('a', '3')).rejects.toMatchObject({ code: 'unavailable' });
     await settle();
     commits[0]?.end();
-    await Promise.all(kept);
+    await Promise.all(waiting);
   });
 });

@@ -1,25 +1,22 @@
 import { ServiceError } from '@agent-service/contracts';
 import { judgeStatement } from '@agent-service/store';
 import { createBatcher, type SlowTenants, withTimeout } from '@agent-service/work';
-import { nameOf, type Tenant } from '../domain/accounts.ts';
+import { type Tenant, tenantKey } from '../domain/accounts.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 
-/** Turns concurrent operations of one tenant into one transaction. */
+/** Runs concurrent operations of one tenant in one transaction. */
 export interface LedgerQueue {
-  /**
-   * The committed result. Rejects with `unavailable` where none has come within the limit; then a later repeat of the
-   * operation tells what became of it.
-   */
+  /** The committed result. Rejects with `unavailable` if there is none within the limit; a repeat of the operation then gets the result. */
   submit(tenant: Tenant, operation: Operation, limitMs: number): Promise<Result>;
 }
 
 export interface LedgerQueueOptions {
   commit: (tenant: Tenant, operations: readonly Operation[]) => Promise<Result[]>;
-  /** Operations in one transaction at most. */
+  /** The limit of operations in one transaction. */
   maxItems: number;
-  /** Operations of one tenant that may wait; more are refused at once. */
+  /** The limit of waiting operations of one tenant; more are refused at once. */
   maxWaiting: number;
-  /** Tenants that commit in parallel, beside those whose commits timed out lately. */
+  /** Tenants that commit in parallel, not counting those whose commits timed out recently. */
   tenantsAtOnce: number;
   slow: SlowTenants;
 }
@@ -27,12 +24,13 @@ export interface LedgerQueueOptions {
 interface Entry {
   tenant: Tenant;
   operation: Operation;
-  /** Nobody waits for it any more: by the monotonic clock. */
+  /** When the caller stops waiting, by the monotonic clock. */
   expiresAt: number;
 }
 
-const expired = () => new ServiceError('unavailable', { message: 'The ledger took too long. Try again in a moment.' });
-const crowded = () => new ServiceError('unavailable', { message: 'Too many operations wait for this ledger. Try again in a moment.' });
+const timeoutError = () => new ServiceError('unavailable', { message: 'The ledger took too long. Try again in a moment.' });
+const queueFullError = () =>
+  new ServiceError('unavailable', { message: 'Too many operations wait for this ledger. Try again in a moment.' });
 
 export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce, slow }: LedgerQueueOptions): LedgerQueue {
   const waiting = new Map<string, number>();
@@ -44,26 +42,26 @@ export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce,
   });
 
   async function run(entries: Entry[]): Promise<(Result | Error)[]> {
-    // An operation whose caller was told that it failed changes nothing.
-    const live = entries.filter(({ expiresAt }) => expiresAt > performance.now());
-    const [first] = live;
-    const operations = live.map(({ operation }) => operation);
+    // An operation whose caller was told that it failed is not run.
+    const unexpired = entries.filter(({ expiresAt }) => expiresAt > performance.now());
+    const [first] = unexpired;
+    const operations = unexpired.map(({ operation }) => operation);
     const results = first ? await commit(first.tenant, operations) : [];
-    const outcomes = new Map(live.map((entry, index) => [entry, results[index]]));
-    return entries.map((entry) => outcomes.get(entry) ?? expired());
+    const outcomes = new Map(unexpired.map((entry, index) => [entry, results[index]]));
+    return entries.map((entry) => outcomes.get(entry) ?? timeoutError());
   }
 
   async function enqueue(entry: Entry): Promise<Result> {
-    const name = nameOf(entry.tenant);
-    const count = waiting.get(name) ?? 0;
-    if (count >= maxWaiting) throw crowded();
-    waiting.set(name, count + 1);
+    const key = tenantKey(entry.tenant);
+    const count = waiting.get(key) ?? 0;
+    if (count >= maxWaiting) throw queueFullError();
+    waiting.set(key, count + 1);
     try {
       return await batcher.add(entry);
     } finally {
-      const left = (waiting.get(name) ?? 1) - 1;
-      if (left === 0) waiting.delete(name);
-      else waiting.set(name, left);
+      const remaining = (waiting.get(key) ?? 1) - 1;
+      if (remaining === 0) waiting.delete(key);
+      else waiting.set(key, remaining);
     }
   }
 
@@ -71,9 +69,9 @@ export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce,
     submit(tenant, operation, limitMs) {
       const entry: Entry = { tenant, operation, expiresAt: performance.now() + limitMs };
       return withTimeout(enqueue(entry), limitMs, () => {
-        // A timer may fire a little before its time by the other clock; what the caller is told decides.
+        // Timers and performance.now() differ a little: the operation has expired once its caller was told so.
         entry.expiresAt = Number.NEGATIVE_INFINITY;
-        return expired();
+        return timeoutError();
       });
     },
   };

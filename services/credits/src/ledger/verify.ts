@@ -3,15 +3,15 @@ import type { Tenant } from '../domain/accounts.ts';
 import { type Month, monthOf } from '../domain/calendar.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { findLedger } from '../store/load.ts';
-import { verifyBooks } from '../store/verify/books.ts';
-import { compareMonth, keepMonth, type MonthSums, provenMonths, sumMonth } from '../store/verify/proven-months.ts';
+import { verifyBalances } from '../store/verify/balances.ts';
+import { verifyFirstAndLastDays } from '../store/verify/first-and-last-days.ts';
+import { compareMonth, type MonthSums, provenMonths, storeMonth, sumMonth } from '../store/verify/proven-months.ts';
 import { ledgerMonths, verifyMonth } from '../store/verify/rollups.ts';
-import { verifySeen } from '../store/verify/seen.ts';
 
-/** A statement reads at most a day of records or transfers, or a tenant's rollups; that may take longer than what callers wait for. */
+/** A statement reads at most a day of records or transfers, or the rollups of a tenant. That may take longer than the usual limit. */
 const statementLimitMs = 25_000;
 
-/** How far a proof has come: the tenant that was proven last, or is being proven up to and with a month. */
+/** The position of a verification: the tenant that it verified last, or the tenant and month up to which it has come. */
 export interface Progress {
   tenant: Tenant;
   /** null: the tenant is done. */
@@ -24,13 +24,13 @@ export interface Step {
 }
 
 interface MonthStep extends Step {
-  /** Of a month that is over and was found to be good for the first time. */
+  /** A month that is over and was verified without a fault for the first time. */
   proven?: { month: Month; sums: ReadonlyMap<string, MonthSums> };
 }
 
 /**
- * One bounded step: a month of a tenant, or its balances when all months are done. A month that is over is proven once and its sums are
- * kept; a full proof adds up those again as well. Undefined when nothing is left.
+ * One bounded step: verifies a month of a tenant, or the tenant's balances after all months. A month that is over is verified once and its
+ * sums are stored; a full verification adds those up again. Undefined if nothing is left.
  */
 export async function verifyStep(
   store: Store,
@@ -41,21 +41,24 @@ export async function verifyStep(
   const step = await inSnapshot(store, (sql) => nextStep(sql, organizationId, progress, isFull));
   if (step?.proven) {
     const { month, sums } = step.proven;
-    await store.transaction(({ sql }) => keepMonth(sql, step.progress.tenant, month, sums));
+    await store.transaction(({ sql }) => storeMonth(sql, step.progress.tenant, month, sums));
   }
   return step;
 }
 
 async function nextStep(sql: Sql, organizationId: string, progress: Progress | undefined, isFull: boolean): Promise<MonthStep | undefined> {
-  const isUnderWay = progress !== undefined && progress.month !== null;
-  const tenant = isUnderWay ? progress.tenant : await nextTenant(sql, organizationId, progress?.tenant);
+  const isInTenant = progress !== undefined && progress.month !== null;
+  const tenant = isInTenant ? progress.tenant : await nextTenant(sql, organizationId, progress?.tenant);
   if (tenant === undefined) return undefined;
-  const done = isUnderWay ? (progress.month ?? 0) : 0;
+  const lastMonth = isInTenant ? (progress.month ?? 0) : 0;
   const [months, proven] = [await ledgerMonths(sql, tenant), await provenMonths(sql, tenant)];
-  const month = months.find((candidate) => candidate > done && (isFull || !proven.has(candidate)));
+  const month = months.find((candidate) => candidate > lastMonth && (isFull || !proven.has(candidate)));
   if (month !== undefined) return await proveMonth(sql, tenant, month, { months, proven });
   const open = months.filter((each) => each > Math.max(0, ...proven));
-  return { progress: { tenant, month: null }, faults: [...(await verifyBooks(sql, tenant, open)), ...(await verifySeen(sql, tenant))] };
+  return {
+    progress: { tenant, month: null },
+    faults: [...(await verifyBalances(sql, tenant, open)), ...(await verifyFirstAndLastDays(sql, tenant))],
+  };
 }
 
 async function proveMonth(
@@ -67,7 +70,7 @@ async function proveMonth(
   const progress = { tenant, month };
   const faults = await verifyMonth(sql, tenant, month);
   const ledger = await findLedger(sql, tenant);
-  // A tenant's time never runs backwards: what is before the month of its last change does not change any more.
+  // The time of a tenant never runs backwards: months before the one of its last change are final.
   if (ledger === undefined || month >= monthOf(ledger.updatedAt)) return { progress, faults };
   const sums = await sumMonth(sql, tenant, month);
   if (proven.has(month) || month < Math.max(...proven))
@@ -76,18 +79,18 @@ async function proveMonth(
   return isNext && faults.length === 0 ? { progress, faults, proven: { month, sums } } : { progress, faults };
 }
 
-/** Everything that the work reads is of one instant, so that it holds on a running database. */
+/** Reads everything as of one instant, so that verification is correct while the database is written. */
 function inSnapshot<T>(store: Store, work: (sql: Sql) => Promise<T>): Promise<T> {
   return store.transaction(async ({ sql }) => {
     await sql('set transaction isolation level repeatable read, read only');
     await sql(`set local statement_timeout = ${statementLimitMs}`);
-    // Everything here joins whole sums. Where statistics are young the planner expects a row of each and would count again for each row.
+    // All joins here are of complete sums. Without statistics the planner expects one row of each and would choose nested loops.
     await sql('set local enable_nestloop = off');
     return await work(sql);
   });
 }
 
-/** The tenant with a ledger that follows the given one, of one organization or, where that is empty, of all. */
+/** The next tenant with a ledger: of one organization, or of all if `organizationId` is empty. */
 async function nextTenant(sql: Sql, organizationId: string, after: Tenant | undefined): Promise<Tenant | undefined> {
   const [row] = await sql<Tenant>(
     `select organization_id as "organizationId", environment from ledgers

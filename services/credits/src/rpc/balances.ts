@@ -20,13 +20,13 @@ export const getUserBalance = (context: CreditsContext): RpcOf<'credits', 'getUs
   async handle({ userId }, call) {
     const { organizationId, environment } = call.tenant;
     const read: ReadOperation = { kind: 'read', userId: checkId(userId, 'user_id') };
-    const result = await decide(context, { organizationId, environment }, read, call);
-    return { balance: toUserBalance(expect(result, 'read').user) };
+    const result = await readUser(context, { organizationId, environment }, read, call);
+    return { balance: toUserBalance(requireSuccess(result, 'read').user) };
   },
 });
 
-/** A read that changes nothing is answered from what stands, without the ledger's lock; the first of a month turns the account. */
-async function decide({ store, ledgers, queue, now }: CreditsContext, tenant: Tenant, read: ReadOperation, call: Call): Promise<Result> {
+/** Reads the committed rows without a lock. Only the first read of a month, which starts it in the account, goes through the queue. */
+async function readUser({ store, ledgers, queue, now }: CreditsContext, tenant: Tenant, read: ReadOperation, call: Call): Promise<Result> {
   const ledger = await ledgers.find(tenant);
   const users = await findUsers(store.sql, tenant, new Set([read.userId]));
   const { results, ledger: changed } = runBatch({ ledger, users, holds: new Map(), remembered: new Map() }, now(), [read]);
@@ -34,7 +34,7 @@ async function decide({ store, ledgers, queue, now }: CreditsContext, tenant: Te
   return result && changed === null ? result : await queue.submit(tenant, read, call.expiresAt - performance.now());
 }
 
-/** Sets a user's monthly limit and earmarks the credits for it. */
+/** Sets a user's monthly limit and moves the credits for it from the pool. */
 export const setAllocation = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'credits', 'setAllocation'> => ({
   allow: callers({ scope: 'credits:write' }),
   async handle({ userId, monthlyLimit, rolloverEnabled }, call) {
@@ -42,13 +42,13 @@ export const setAllocation = ({ store, ledgers, auditRelay }: CreditsContext): R
     checkId(userId, 'user_id');
     await ledgers.prepare();
     const response = await once(store, call, async ({ sql }) => {
-      // An id of this very request: whether the caller repeats himself is the idempotency record's to know.
+      // A new id for each request: the idempotency record finds repeated requests.
       const { result } = await ledgers.apply(
         sql,
         { organizationId, environment },
         { kind: 'allocate', id: newId('trf'), userId, monthlyLimit, rollover: rolloverEnabled },
       );
-      const { allocation } = expect(result, 'allocate');
+      const { allocation } = requireSuccess(result, 'allocate');
       await writeAudit(sql, call, {
         action: 'credits.allocated',
         organizationId,
@@ -73,7 +73,7 @@ export const updateSettings = ({ store, ledgers, auditRelay }: CreditsContext): 
     await ledgers.prepare();
     const response = await once(store, call, async ({ sql }) => {
       const { result, ledger } = await ledgers.apply(sql, { organizationId, environment }, { kind: 'settings', id: newId('trf'), changes });
-      expect(result, 'settings');
+      requireSuccess(result, 'settings');
       await writeAudit(sql, call, {
         action: 'credits.settings_updated',
         organizationId,
@@ -92,8 +92,8 @@ function changesOf(request: Request): Partial<Settings> {
   const { autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold, clearLowBalanceThreshold, defaultMonthlyLimit } =
     request;
   const low = clearLowBalanceThreshold ? null : lowBalanceThreshold;
-  const given = Object.entries({ autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold: low, defaultMonthlyLimit });
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as Partial<Settings>;
+  const changes = Object.entries({ autoReplenish, replenishThreshold, replenishAmount, lowBalanceThreshold: low, defaultMonthlyLimit });
+  return Object.fromEntries(changes.filter(([, value]) => value !== undefined)) as Partial<Settings>;
 }
 
 const isoTime = (at: number) => new Date(at).toISOString();
@@ -116,17 +116,17 @@ const toUserAllocation = (allocation: Allocation) => ({
   updatedAt: isoTime(allocation.updatedAt),
 });
 
-/** The refusal of a call's only operation, as the error of the call. */
-function refusalError(refusal: Refusal): ServiceError {
+/** The refusal of a call with one operation, as the error of the call. */
+function toError(refusal: Refusal): ServiceError {
   return new ServiceError(refusal.code, { details: { ...refusal.shortage } });
 }
 
-/** The success of this kind, or the refusal thrown. */
-export function expect<Kind extends (Result & { ok: true })['kind']>(
+/** The result, which must be of this kind. Throws a refusal. */
+export function requireSuccess<Kind extends (Result & { ok: true })['kind']>(
   result: Result,
   kind: Kind,
 ): Extract<Result, { ok: true; kind: Kind }> {
-  if (!result.ok) throw refusalError(result);
-  if (result.kind !== kind) throw new Error(`a ${kind} was answered with a ${result.kind}`);
+  if (!result.ok) throw toError(result);
+  if (result.kind !== kind) throw new Error(`a ${kind} has the result of a ${result.kind}`);
   return result as Extract<Result, { ok: true; kind: Kind }>;
 }

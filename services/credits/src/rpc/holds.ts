@@ -5,7 +5,7 @@ import type { Operation, Refusal, Result, SettleOperation } from '../domain/oper
 import type { LedgerQueue } from '../ledger/ledger-queue.ts';
 import { listOverdueHolds as selectOverdueHolds } from '../store/due.ts';
 
-/** A ledger that does not answer within this refuses: nobody spends on a guess. */
+/** A hold that is not decided within this is refused, so that no answer runs without a hold. */
 const holdLimitMs = 800;
 
 export const hold = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'hold'> => ({
@@ -32,7 +32,7 @@ export const hold = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'hold'
   },
 });
 
-/** A settle or release is repeated until it is decided, so it may wait longer than a hold. */
+/** No caller waits for a settle or release, so they may take longer than a hold. */
 const endLimitMs = 5_000;
 const longestText = 2_000;
 const longestSummary = 120;
@@ -72,13 +72,13 @@ function toOperation(prices: PriceBook, item: SettleItem): SettleOperation {
       tier: item.tier,
       inputTokens,
       outputTokens,
-      querySummary: checkText(summaryOf(item.querySummary), 'query_summary'),
+      querySummary: checkText(truncateSummary(item.querySummary), 'query_summary'),
     },
   };
 }
 
-/** Characters are code points, so that none is cut in two; as many of them never take more than twice as many units. */
-const summaryOf = (text: string) => [...text.slice(0, 2 * longestSummary)].slice(0, longestSummary).join('');
+/** The first code points of the text. Each takes at most two UTF-16 units. */
+const truncateSummary = (text: string) => [...text.slice(0, 2 * longestSummary)].slice(0, longestSummary).join('');
 
 function checkCount(count: number, param: string): number {
   if (count >= 0) return count;
@@ -143,11 +143,11 @@ interface ItemHandling<Item> {
   items: readonly Item[];
   tenantOf: (item: Item) => { organizationId: string; environment: string } | null;
   operationOf: (item: Item) => Operation;
-  /** How long a caller is kept waiting, within the call's own deadline. */
+  /** The time limit, within the deadline of the call. */
   limitMs: number;
 }
 
-/** Decides every item by itself and answers in their order: one that fails, or one tenant that can not be reached, spoils no other. */
+/** Decides each item by itself, and returns the results in their order: a failed item or an unavailable tenant does not affect the others. */
 async function decideItems<Item>(
   call: Call,
   { queue, items, tenantOf, operationOf, limitMs }: ItemHandling<Item>,
@@ -166,7 +166,7 @@ async function decideItems<Item>(
   );
 }
 
-/** A refusal as it travels: in an item's result, where the other items of the call may have been granted. */
+/** The refusal of one item, in the result of that item. */
 interface RefusalMessage {
   code: ErrorCode;
   shortage: Refusal['shortage'];
@@ -174,5 +174,5 @@ interface RefusalMessage {
 
 const toRefusal = (refusal: Refusal): RefusalMessage => ({ code: refusal.code, shortage: refusal.shortage });
 
-/** What an item gets whose operation was not decided at all. */
+/** The refusal of an item whose operation could not be decided. */
 const toFailure = (cause: unknown): RefusalMessage => ({ code: ServiceError.from(cause).code, shortage: null });

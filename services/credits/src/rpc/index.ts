@@ -7,7 +7,7 @@ import { grant, verifyLedger } from './operator.ts';
 import { listUsage, summarizeUsage } from './usage.ts';
 import { aggregateUsage } from './usage-groups.ts';
 
-/** Every method of the contract, each in the file of its name. */
+/** Every method of the contract. */
 export const implementation = (context: CreditsContext): Implementation<'credits'> => ({
   aggregateUsage: aggregateUsage(context),
   getBalance: getBalance(context),

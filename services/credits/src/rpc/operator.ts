@@ -4,9 +4,9 @@ import type { CreditsContext } from '../context.ts';
 import type { Tenant } from '../domain/accounts.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { type Progress, verifyStep } from '../ledger/verify.ts';
-import { expect, toOrganizationBalance } from './balances.ts';
+import { requireSuccess, toOrganizationBalance } from './balances.ts';
 
-/** Brings purchased credits into the pool, once for each id. */
+/** Adds purchased credits to the pool, once for each id. */
 export const grant = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'credits', 'grant'> => ({
   allow: operators,
   async handle({ tenant: message, grantId, amount }, call) {
@@ -15,7 +15,7 @@ export const grant = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'cr
     await ledgers.prepare();
     const response = await store.transaction(async ({ sql }) => {
       const { result, ledger, repeated } = await ledgers.apply(sql, tenant, { kind: 'grant', id, amount: Number(amount) });
-      expect(result, 'grant');
+      requireSuccess(result, 'grant');
       if (!repeated) {
         await writeAudit(sql, call, {
           action: 'credits.granted',
@@ -31,7 +31,7 @@ export const grant = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'cr
   },
 });
 
-/** No further step begins after this; the caller comes back with the cursor. */
+/** No further step begins after this time; the caller continues with the cursor. */
 const callLimitMs = 3_000;
 
 export const verifyLedger = ({ store, cursors }: CreditsContext): RpcOf<'credits', 'verifyLedger'> => ({

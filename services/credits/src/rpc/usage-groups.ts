@@ -3,10 +3,10 @@ import { isoTime, type Sql } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
 import type { Grain } from '../domain/calendar.ts';
 import { dayRange, usageByPeriod } from '../domain/usage.ts';
-import { agentNames, breakdowns, lastUses, type RankedAfter, rankUsage } from '../store/usage/groups.ts';
+import { type RankedAfter, rankUsage, readAgentNames, readBreakdowns, readLastUses } from '../store/usage/groups.ts';
 import { type Days, type UsageScope, usageDays } from '../store/usage/totals.ts';
-import { agentsOfUsers, uniqueUsers, usersOfAgents } from '../store/usage/users.ts';
-import { bindingOf, boundsOf, limitOf, scopeOf, valid } from './usage.ts';
+import { countAgentsOfUsers, countUniqueUsers, countUsersOfAgents } from '../store/usage/users.ts';
+import { bindingOf, boundsOf, limitOf, requireRange, scopeOf } from './usage.ts';
 
 interface AggregateOptions {
   scope: UsageScope;
@@ -51,9 +51,9 @@ interface Aggregation {
   agents?: AgentMessage[];
   totalCredits: number;
   totalQueries: number;
-  /** How many groups there are. */
+  /** The number of groups. */
   total: number;
-  /** The sort key of the last entry, where a further page follows. */
+  /** The sort key of the last entry, if another page follows. */
   last: (string | number)[] | undefined;
 }
 
@@ -67,7 +67,7 @@ const aggregatePeriods =
     const rest = after === undefined ? all : all.filter(({ period }) => period.date > String(after));
     const page = rest.slice(0, limit);
     const dates = page.map(({ period }) => period.date);
-    const users = await uniqueUsers(sql, scope, grain, days, dates);
+    const users = await countUniqueUsers(sql, scope, grain, days, dates);
     const last = page.at(-1);
     return {
       periods: page.map(({ period, credits, queries, breakdown }) => ({
@@ -84,15 +84,15 @@ const aggregatePeriods =
     };
   };
 
-/** The users of the range, who used the most first. */
+/** The users of the range, by credits used. */
 const aggregateUsers: Aggregate = async (sql, { scope, days, limit, after }) => {
   const ranking = await rankUsage(sql, scope, 'user_id', days, limit, after.length > 0 ? (after as unknown as RankedAfter) : undefined);
   const page = ranking.rows.slice(0, limit);
   const ids = page.map(({ id }) => id);
   const [models, agents, times] = await Promise.all([
-    breakdowns(sql, scope, 'user_id', page, days),
-    agentsOfUsers(sql, scope, ids, days),
-    lastUses(sql, scope, page),
+    readBreakdowns(sql, scope, 'user_id', page, days),
+    countAgentsOfUsers(sql, scope, ids, days),
+    readLastUses(sql, scope, page),
   ]);
   const last = page.at(-1);
   return {
@@ -111,15 +111,15 @@ const aggregateUsers: Aggregate = async (sql, { scope, days, limit, after }) => 
   };
 };
 
-/** The agents of the range, the most used first; one that was deleted keeps its name. */
+/** The agents of the range, by credits used. A deleted agent keeps its name. */
 const aggregateAgents: Aggregate = async (sql, { scope, days, limit, after }) => {
   const ranking = await rankUsage(sql, scope, 'agent_id', days, limit, after.length > 0 ? (after as unknown as RankedAfter) : undefined);
   const page = ranking.rows.slice(0, limit);
   const ids = page.map(({ id }) => id);
   const [models, users, names] = await Promise.all([
-    breakdowns(sql, scope, 'agent_id', page, days),
-    usersOfAgents(sql, scope, ids, days),
-    agentNames(sql, scope, ids),
+    readBreakdowns(sql, scope, 'agent_id', page, days),
+    countUsersOfAgents(sql, scope, ids, days),
+    readAgentNames(sql, scope, ids),
   ]);
   const last = page.at(-1);
   return {
@@ -155,12 +155,12 @@ export const aggregateUsage = ({ store, cursors, now }: CreditsContext): RpcOf<'
     const scope = scopeOf(call.tenant, filter);
     const binding = [groupBy, ...bindingOf('usage', scope, filter)];
     const start = cursors.decode(binding, page?.cursor ?? '');
-    // The range travels in the cursor: the pages of one list are of one range, even if the day or the month turns meanwhile.
+    // The cursor contains the range, so that all pages of a list have the same one, also over midnight.
     const [from, to, ...after] = start?.after ?? [];
-    const days = start ? { from: String(from), to: String(to) } : daysOf(valid(dayRange(boundsOf(filter), now())));
-    const { last, total, ...found }: Aggregation = await aggregate(store.sql, { scope, days, limit: limitOf(page), after });
+    const days = start ? { from: String(from), to: String(to) } : daysOf(requireRange(dayRange(boundsOf(filter), now())));
+    const { last, total, ...groups }: Aggregation = await aggregate(store.sql, { scope, days, limit: limitOf(page), after });
     const nextCursor = last ? cursors.encode(binding, { after: [days.from, days.to, ...last] }) : '';
-    return { ...found, dateRange: days, page: { total, nextCursor } };
+    return { ...groups, dateRange: days, page: { total, nextCursor } };
   },
 });
 

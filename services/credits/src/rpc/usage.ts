@@ -3,16 +3,16 @@ import { isoTime } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
 import { billingPeriod, dayOf } from '../domain/calendar.ts';
 import { type Bounds, type RangeFault, recordRange } from '../domain/usage.ts';
-import { agentNames, rankUsage } from '../store/usage/groups.ts';
+import { rankUsage, readAgentNames } from '../store/usage/groups.ts';
 import { countUsage, listRecords, type RecordAfter, type UsageRow } from '../store/usage/records.ts';
 import { tierTotals, type UsageScope } from '../store/usage/totals.ts';
-import { uniqueUsers } from '../store/usage/users.ts';
+import { countUniqueUsers } from '../store/usage/users.ts';
 
 export const listUsage = ({ store, cursors }: CreditsContext): RpcOf<'credits', 'listUsage'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle({ page, filter }, call) {
     const scope = scopeOf(call.tenant, filter);
-    const range = valid(recordRange(boundsOf(filter)));
+    const range = requireRange(recordRange(boundsOf(filter)));
     const limit = limitOf(page);
     const binding = bindingOf('usage', scope, filter);
     const start = cursors.decode(binding, page?.cursor ?? '');
@@ -39,11 +39,11 @@ export const summarizeUsage = ({ store: { sql }, now }: CreditsContext): RpcOf<'
     const days = { from: dayOf(start), to: dayOf(end - 1) };
     const [tiers, users, agents] = await Promise.all([
       tierTotals(sql, scope, days),
-      uniqueUsers(sql, scope, 'month', days, [days.from]),
+      countUniqueUsers(sql, scope, 'month', days, [days.from]),
       rankUsage(sql, scope, 'agent_id', days, mostUsed),
     ]);
     const top = agents.rows.slice(0, mostUsed);
-    const names = await agentNames(
+    const names = await readAgentNames(
       sql,
       scope,
       top.map(({ id }) => id),
@@ -81,13 +81,13 @@ export function scopeOf({ organizationId, environment }: Principal, filter: Filt
   return { tenant: { organizationId, environment }, userId: filter?.userId ?? '', agentId: filter?.agentId ?? '' };
 }
 
-/** Proto strings are never absent: an empty bound is one that was not given. */
+/** The bounds of a filter. Strings of a proto are never absent, so an empty bound is none. */
 export const boundsOf = (filter: FilterMessage | null): Bounds => ({
   dateFrom: filter?.dateFrom || undefined,
   dateTo: filter?.dateTo || undefined,
 });
 
-/** What a cursor of the list is bound to, so that it opens no other. */
+/** The list and filter that a cursor belongs to: it is not valid for another. */
 export const bindingOf = (list: string, { tenant, userId, agentId }: UsageScope, filter: FilterMessage | null): readonly unknown[] => [
   list,
   tenant.organizationId,
@@ -100,8 +100,8 @@ export const bindingOf = (list: string, { tenant, userId, agentId }: UsageScope,
 
 export const limitOf = (page: { limit: number } | null): number => Math.min(page?.limit || defaultLimit, maxLimit);
 
-/** The range, or the fault in the caller's bound thrown. */
-export function valid<Range extends { ok: true }>(range: Range | RangeFault): Range {
+/** The range. Throws if a bound is not valid. */
+export function requireRange<Range extends { ok: true }>(range: Range | RangeFault): Range {
   if (!range.ok) throw new ServiceError('invalid_request', { message: range.message, param: range.param });
   return range;
 }

@@ -1,7 +1,7 @@
 import { defineEntity, environment, migratedIndex, p, timestamp } from '@agent-service/store/entities';
 
 const tenant = { organizationId: p.text().primary(), environment: environment().primary() };
-/** Environments without a check of their own: only tables with a ledger's key have one. */
+/** The environment of most tables has no check: only `ledgers` has one. */
 const looseTenant = { organizationId: p.text().primary(), environment: p.text().primary() };
 const credits = () => p.bigint('number');
 
@@ -46,7 +46,8 @@ const UserAccountEntity = defineEntity({
   tableName: 'user_accounts',
   indexes: [{ name: 'user_accounts_month_index', properties: ['month', 'ledger', 'userId'] }],
   checks: [
-    ...['balance', 'held', 'monthly_limit', 'carried', 'used'].map((column) => notNegative('user_accounts', column)),
+    ...['balance', 'monthly_limit', 'carried', 'used'].map((column) => notNegative('user_accounts', column)),
+    { name: 'user_accounts_held_check', property: 'onHold', expression: 'held >= 0' },
     { name: 'user_accounts_carried_within_limit', expression: 'carried <= monthly_limit' },
     {
       name: 'user_accounts_balance_within_limit',
@@ -63,7 +64,7 @@ const UserAccountEntity = defineEntity({
         .foreignKeyName('user_accounts_organization_id_environment_fkey'),
     userId: p.text().primary(),
     balance: credits(),
-    held: credits(),
+    onHold: credits().name('held'),
     monthlyLimit: p.integer(),
     carried: p.integer(),
     used: credits(),
@@ -142,7 +143,7 @@ const ProvenMonthEntity = defineEntity({
     month: p.integer().primary(),
     userId: p.text().primary(),
     balance: credits(),
-    held: credits(),
+    onHold: credits().name('held'),
     pool: credits(),
     spent: credits(),
     outside: credits(),
@@ -259,7 +260,10 @@ const UsageUniqueUsersEntity = defineEntity({
   },
 });
 
-/** Every table of the schema but those that packages/store creates in each service; test/schema.test.ts compares them with the migrations. */
+/**
+ * Every table of the schema but those that packages/store creates in each service. The service itself reads and writes with prepared
+ * statements; test/schema.test.ts compares the entities with the migrations.
+ */
 export const entities = [
   HoldEntity,
   LedgerEntity,

@@ -14,13 +14,13 @@ import {
 import type { Ledger, Tenant, UserAccount } from '../domain/accounts.ts';
 import { dayOf } from '../domain/calendar.ts';
 import type { Hold, Outcome, Remembered, Transfer, UsageRecord } from '../domain/state.ts';
-import type { Loaded } from './load.ts';
+import type { LoadedState } from './load.ts';
 
 /**
  * Writes the outcome of a batch in one statement, whatever its size, if the ledger still has the stamp under which it was loaded. Returns
  * the ledger's new stamp; undefined if another process has written the ledger meanwhile, and then nothing is written.
  */
-export async function saveOutcome(sql: Sql, tenant: Tenant, { state, stamp }: Loaded, outcome: Outcome): Promise<string | undefined> {
+export async function saveOutcome(sql: Sql, tenant: Tenant, { state, stamp }: LoadedState, outcome: Outcome): Promise<string | undefined> {
   const parts = partsOf(state.holds, outcome);
   if (outcome.ledger === null && parts.length === 0) return stamp;
   const all = [outcome.ledger === null ? touchLedger.of([]) : updateLedger.of([outcome.ledger]), ...parts];
@@ -92,7 +92,7 @@ interface PartOptions<Row, Key extends string> {
   readonly text: (common: Readonly<Record<Key, string>>, rows: string) => string;
 }
 
-function definePart<Row, Key extends string>(options: PartOptions<Row, Key>): { of(rows: readonly Row[]): Part } {
+function definePart<Row, Key extends string>(options: PartOptions<Row, Key>): { kind: PartKind; of(rows: readonly Row[]): Part } {
   const { name, common = {} as Record<Key, never>, columns = {}, as = 'arrays', text } = options;
   const shared = Object.keys(common).length;
   const names = Object.keys(columns);
@@ -111,7 +111,7 @@ function definePart<Row, Key extends string>(options: PartOptions<Row, Key>): { 
       ),
   };
   const valuesOf = (rows: readonly Row[]) => (as === 'json' ? [toJson(columns, rows)] : toArrays(columns, rows));
-  return { of: (rows) => ({ kind, values: [...(rows[0] ? toValues(common, rows[0]) : []), ...valuesOf(rows)] }) };
+  return { kind, of: (rows) => ({ kind, values: [...(rows[0] ? toValues(common, rows[0]) : []), ...valuesOf(rows)] }) };
 }
 
 /** Lets the rest of the statement happen only if the ledger still has the stamp under which it was read. */
@@ -141,7 +141,7 @@ const updateLedger = definePart({ name: 'ledger', common: ledgerColumns, text: u
 const userColumns: RowColumns<UserAccount> = {
   user_id: ['text', ({ userId }) => userId],
   balance: ['bigint', ({ balance }) => balance],
-  held: ['bigint', ({ held }) => held],
+  held: ['bigint', ({ onHold }) => onHold],
   monthly_limit: ['integer', ({ monthlyLimit }) => monthlyLimit],
   carried: ['integer', ({ carried }) => carried],
   used: ['bigint', ({ used }) => used],
@@ -324,3 +324,15 @@ const nameAgents = (day: string) => `agents_of_day as (
     on conflict (organization_id, environment, agent_id) do update set name = excluded.name, last_day = excluded.last_day
     where (kept.name, kept.last_day) <> (excluded.name, excluded.last_day)
   )`;
+
+const parts = [saveUsers, addTransfers, addHolds, endHolds, addUsage, addOperations].map(({ kind }) => kind);
+
+/** The statement of each part alone and that of all parts, with both guards. Batches combine parts as they need. */
+export const saveStatements: Readonly<Record<string, string>> = Object.fromEntries(
+  [touchLedger.kind, updateLedger.kind].flatMap((guard) =>
+    [...parts.map((part) => [part]), parts].map((kinds) => {
+      const names = [guard, ...kinds].map(({ name }) => name);
+      return [names.join(' '), composeStatement([guard, ...kinds])];
+    }),
+  ),
+);

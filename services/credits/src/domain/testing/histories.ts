@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Settings } from '../accounts.ts';
 import type { Operation, Usage } from '../operations.ts';
 
-/** Operations that meet the ledger at the same instant, `later` milliseconds after the round before. */
+/** Operations at one time, `later` milliseconds after the round before. */
 export interface Round {
   later: number;
   operations: Operation[];
@@ -13,7 +13,7 @@ export const START = Date.UTC(2026, 0, 20);
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
-// Few ids and users, so that histories are full of repeats, conflicts and holds that meet each other.
+// Few ids and users, so that histories have many repeats, conflicts and holds of the same user.
 const userId = fc.constantFrom('usr_a', 'usr_b', 'usr_c');
 const holdId = fc.integer({ min: 1, max: 25 }).map((n) => `msg_${n}`);
 const operationId = fc.integer({ min: 1, max: 12 }).map((n) => `op_${n}`);
@@ -47,7 +47,7 @@ const allocate = fc.record({
   monthlyLimit: fc.integer({ min: 0, max: 80 }),
   rollover: fc.boolean(),
 });
-const turn = fc.record({ kind: fc.constant('turn' as const), userId });
+const startMonth = fc.record({ kind: fc.constant('start_month' as const), userId });
 const read = fc.record({ kind: fc.constant('read' as const), userId });
 
 function settings(changes: fc.Arbitrary<Partial<Settings>>): fc.Arbitrary<Operation> {
@@ -67,7 +67,7 @@ const anySettings = settings(
   ),
 );
 
-/** One replenishment always suffices, so a round of ten operations never meets the limit that a batch has. */
+/** One replenishment always suffices, so that ten operations never reach the limit of a batch. */
 const ampleSettings = settings(
   fc.record({ ...common, replenishThreshold: fc.integer({ min: 0, max: 40 }), replenishAmount: fc.integer({ min: 40, max: 60 }) }),
 );
@@ -80,7 +80,7 @@ function rounds(change: fc.Arbitrary<Operation>): fc.Arbitrary<Round[]> {
     { weight: 2, arbitrary: grant },
     { weight: 2, arbitrary: allocate },
     { weight: 1, arbitrary: change },
-    { weight: 1, arbitrary: turn },
+    { weight: 1, arbitrary: startMonth },
     { weight: 1, arbitrary: read },
   );
   const later = fc.constantFrom(0, 1, MINUTE, 10 * MINUTE, DAY, 8 * DAY, 20 * DAY, 70 * DAY, -MINUTE);
@@ -90,7 +90,7 @@ function rounds(change: fc.Arbitrary<Operation>): fc.Arbitrary<Round[]> {
 /** Any history, clocks that disagree by a minute included. */
 export const anyHistory: fc.Arbitrary<Round[]> = rounds(anySettings);
 
-/** So that the largest monthly limit is the largest there may be. */
+/** Scales the largest monthly limit to the largest valid one. */
 const topScale = 25_000_000;
 
 function scaled(operation: Operation): Operation {
@@ -118,5 +118,5 @@ export const topHistory: fc.Arbitrary<Round[]> = anyHistory.map((history) =>
   history.map(({ later, operations }) => ({ later, operations: operations.map(scaled) })),
 );
 
-/** Histories whose outcome may not depend on how they are cut into batches. */
+/** Histories whose outcome must not depend on how they are split into batches. */
 export const divisibleHistory: fc.Arbitrary<Round[]> = rounds(ampleSettings);

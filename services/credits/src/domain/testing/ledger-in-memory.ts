@@ -1,11 +1,11 @@
 import { newLedger, type UserAccount } from '../accounts.ts';
 import { runBatch } from '../batch.ts';
 import { monthOf } from '../calendar.ts';
-import type { Books, UserBooks } from '../equations.ts';
+import type { TenantFigures, UserFigures } from '../equations.ts';
 import { type Operation, type Result, touchedBy } from '../operations.ts';
-import type { CreditEvent, Hold, LedgerState, Outcome, Place, Remembered, Transfer, UsageRecord } from '../state.ts';
+import type { CreditEvent, Hold, LedgerAccount, LedgerState, Outcome, Remembered, Transfer, UsageRecord } from '../state.ts';
 
-/** One tenant's books in memory: what a store does around the kernel, and no more. */
+/** One tenant's ledger in memory: stores the outcomes of batches as the database does. */
 export class LedgerInMemory {
   ledger;
   readonly users = new Map<string, UserAccount>();
@@ -19,7 +19,7 @@ export class LedgerInMemory {
     this.ledger = newLedger(now);
   }
 
-  /** Runs one batch on exactly what it touches, frozen, and takes over what came out. */
+  /** Runs one batch on the frozen rows that it touches, and stores the outcome. */
   run(now: number, operations: readonly Operation[]): Outcome {
     const outcome = runBatch(this.#load(operations), now, operations);
     this.ledger = outcome.ledger ?? this.ledger;
@@ -35,7 +35,7 @@ export class LedgerInMemory {
   /** Runs one operation and returns its result. */
   one(now: number, operation: Operation): Result {
     const [result] = this.run(now, [operation]).results;
-    if (result === undefined) throw new Error('an operation came back without a result');
+    if (result === undefined) throw new Error('an operation has no result');
     return result;
   }
 
@@ -51,12 +51,12 @@ export class LedgerInMemory {
     return structuredClone({ ledger, users, holds, remembered, transfers, usage, events });
   }
 
-  books(): Books {
+  figures(): TenantFigures {
     const { users, holds, ledger } = this;
     const open = [...holds.values()].filter((hold) => hold.state === 'open');
     return {
       ledger,
-      users: [...users.values()].map((account) => this.#userBooks(account, open)),
+      users: [...users.values()].map((account) => this.#userFigures(account, open)),
       strayHolds: sum(open.filter((hold) => !users.has(hold.userId)).map((hold) => hold.amount)),
       poolByTransfers: this.#net('pool', null),
       spentByTransfers: this.#net('spent', null),
@@ -65,7 +65,7 @@ export class LedgerInMemory {
     };
   }
 
-  #userBooks(account: UserAccount, open: Hold[]): UserBooks {
+  #userFigures(account: UserAccount, open: Hold[]): UserFigures {
     const { userId, month } = account;
     const records = [...this.usage.values()].filter((record) => record.userId === userId && monthOf(record.at) === month);
     return {
@@ -77,9 +77,9 @@ export class LedgerInMemory {
     };
   }
 
-  #net(place: Place, userId: string | null): number {
-    const mine = [...this.transfers.values()].filter((transfer) => userId === null || transfer.userId === userId);
-    return sum(mine.map(({ from, to, amount }) => (to === place ? amount : 0) - (from === place ? amount : 0)));
+  #net(account: LedgerAccount, userId: string | null): number {
+    const transfers = [...this.transfers.values()].filter((transfer) => userId === null || transfer.userId === userId);
+    return sum(transfers.map(({ from, to, amount }) => (to === account ? amount : 0) - (from === account ? amount : 0)));
   }
 
   #load(operations: readonly Operation[]): LedgerState {
@@ -97,15 +97,15 @@ export class LedgerInMemory {
 }
 
 function pick<T extends object>(all: Map<string, T>, ids: Set<string>): Map<string, Readonly<T>> {
-  const found = new Map<string, Readonly<T>>();
+  const rows = new Map<string, Readonly<T>>();
   for (const id of ids) {
     const row = all.get(id);
-    if (row !== undefined) found.set(id, Object.freeze(row));
+    if (row !== undefined) rows.set(id, Object.freeze(row));
   }
-  return found;
+  return rows;
 }
 
-/** Stands for a unique index. */
+/** Fails as a unique index does. */
 function addOnce<T>(all: Map<string, T>, rows: readonly T[], idOf: (row: T) => string): void {
   for (const row of rows) {
     if (all.has(idOf(row))) throw new Error(`${idOf(row)} was written twice`);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 const DEFAULT_SEED = 20_260_115;
 
-/** Checks a property from one fixed seed, or from FC_SEED; a failure prints the seed and the smallest history that fails. */
+/** Checks a property with a fixed seed, or with FC_SEED. A failure prints the seed and the smallest failing example. */
 export function checkProperty<T>(property: fc.IProperty<T>, runs = 300): void {
   fc.assert(property, { seed: seedFrom(process.env.FC_SEED), numRuns: runs });
 }

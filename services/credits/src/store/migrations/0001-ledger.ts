@@ -1,6 +1,6 @@
 import { idempotencyTable, migration, outboxTable } from '@agent-service/store';
 
-// One row a tenant. Whoever changes anything of a tenant locks it first, so it orders everything below.
+// One row for each tenant. Every change of a tenant's rows locks it or checks its stamp, which orders the changes.
 const ledgers = `
   create table ledgers (
     organization_id text not null,
@@ -21,7 +21,7 @@ const ledgers = `
   ) with (fillfactor = 50);
 `;
 
-// month counts from year 0; only the sweep that turns months looks for it. Free space keeps updates on their page.
+// month counts from year 0; only the sweep that starts months reads its index. Free space keeps updated rows on their page.
 const userAccounts = `
   create table user_accounts (
     organization_id text not null,
@@ -44,8 +44,8 @@ const userAccounts = `
   create index user_accounts_month_index on user_accounts (month, organization_id, environment, user_id);
 `;
 
-// An ended hold remembers its outcome; refused and void ones never held anything. The owner's list goes by the deadline of
-// the open ones, the sweep by the age of the ended ones; most holds are written twice, so no index has more than it needs.
+// An ended hold keeps its outcome; refused and void ones never held credits. The list of overdue holds goes by the deadline of open ones,
+// the sweep by the age of ended ones. Most holds are written twice, so the indexes are as small as they can be.
 const holds = `
   create table holds (
     organization_id text not null,
@@ -69,7 +69,7 @@ const holds = `
   create index holds_ended_index on holds (ended_at) where ended_at is not null;
 `;
 
-// What grants, allocations and changes of settings answered, refusals included.
+// The results of grants, allocations and changes of settings, refusals included.
 const operations = `
   create table operations (
     organization_id text not null,
@@ -84,7 +84,7 @@ const operations = `
 `;
 
 // purchase, replenish: outside -> pool; fill: pool -> user; return: user -> pool; hold: user -> holds; release: holds -> user;
-// charge: holds -> spent. Transfers are only ever added: the trigger refuses everything else, also for the service's own role.
+// charge: holds -> spent. Transfers are append-only: the trigger refuses changes also for the service's own role.
 const transfers = `
   create table transfers (
     organization_id text not null,
@@ -104,8 +104,8 @@ const transfers = `
   create trigger transfers_append_only before update or delete or truncate on transfers for each statement execute function refuse_change();
 `;
 
-// A partition a month, made ahead by the sweep and before the first batch that may need it. The hold and not this row
-// guards against a second charge.
+// A partition for each month, created in advance by a sweep and before a batch that may need it. The row of the hold, not this one,
+// prevents a second charge.
 const usageRecords = `
   create table usage_records (
     organization_id text not null,
@@ -129,9 +129,9 @@ const usageRecords = `
 `;
 
 /**
- * A rollup has a day's sums and the running totals up to and with that day. A tenant's time never runs backwards, so a
- * total is final once the next day has begun, and the sum of any range is the difference of two rows. usage_user_days is
- * what ranks all users of a tenant: a fourth of the rows to look up, and where a day's users lie together.
+ * A rollup has the sums of a day and the running totals up to and including it. The time of a tenant never runs backwards, so a total is
+ * final once the next day has begun, and the sum of a range is the difference of two rows. usage_user_days serves to rank all users: it has
+ * a quarter of the rows.
  */
 const rollup = (name: string, ...keys: string[]) => `
   create table ${name} (
@@ -148,9 +148,8 @@ const rollup = (name: string, ...keys: string[]) => `
   ) with (fillfactor = 80);
 `;
 
-// Who used what first and last. A last day before today's, this week's or this month's first says that someone is new
-// there, which is how usage_unique_users counts: agent_id '' stands for all agents, period is the first day of the grain.
-// A user's totals up to now spare a range that ends later the look-up of its end.
+// The first and last days of usage. A user whose last day is before the current day, week or month is new in it, and usage_unique_users
+// counts the user: agent_id '' stands for all agents, period is the first day of the grain. The latest totals of a user spare a look-up.
 const uniques = `
   create table usage_users (
     organization_id text not null,

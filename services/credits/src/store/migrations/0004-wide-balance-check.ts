@@ -1,6 +1,6 @@
 import { migration } from '@agent-service/store';
 
-// A limit and what is carried on top of it exceed an integer together. Every row that the narrow check let in passes this one.
+// The sum of a limit and a carry-over can exceed an integer. Every row that passed the narrow check passes this one.
 const widen = `
   alter table user_accounts drop constraint user_accounts_balance_within_limit,
     add constraint user_accounts_balance_within_limit check (balance <= greatest(0, monthly_limit::bigint + carried - used - held));

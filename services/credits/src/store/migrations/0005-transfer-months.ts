@@ -13,8 +13,8 @@ const columns = `
     constraint transfers_amount_check check (amount > 0),
     constraint transfers_name_their_user check ((user_id is null) = (code in ('purchase', 'replenish')))`;
 
-// The table that there is becomes the partition of its newest month and of all months before. Processes of the version before
-// insert by the same names. A hold's own key, and not its transfer's, guards against a second one.
+// The existing table becomes the partition of its newest month and all months before. Processes of the version before insert with the
+// same names. The key of the hold, not that of its transfer, prevents a second hold.
 const partition = `
   do $$
   declare
@@ -32,7 +32,7 @@ const partition = `
   create trigger transfers_not_truncated before truncate on transfers for each statement execute function refuse_change();
 `;
 
-// What transfers and usage records of a month that is over add up to, for each user and, as user '', for transfers without one.
+// The sums of the transfers and usage records of a past month, for each user. User '' has the transfers without a user.
 const sums = `
   create table proven_months (
     organization_id text not null,
@@ -49,8 +49,8 @@ const sums = `
   );
 `;
 
-// What the step would otherwise do while nobody can use the table: build the key of the partitioned table, and look at every row for
-// its month. The step drops the constraint that has the name of the old key.
+// Done before the step, which would otherwise lock the table for as long: builds the key of the partitioned table and checks the month of
+// every row. The step drops the constraint that has the name of the old key.
 const preparation = [
   `do $$ begin
      if exists (select 1 from pg_index where indexrelid = to_regclass('transfers_months_pkey') and not indisvalid) then

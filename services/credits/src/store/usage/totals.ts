@@ -2,23 +2,23 @@ import { type Parameters, parameters, type Sql } from '@agent-service/store';
 import type { Tenant } from '../../domain/accounts.ts';
 import type { TierDay } from '../../domain/usage.ts';
 
-/** Whose usage is asked for; '' stands for everyone and every agent. */
+/** The usage of a tenant, or of one of its users or agents. An empty id stands for all. */
 export interface UsageScope {
   readonly tenant: Tenant;
   readonly userId: string;
   readonly agentId: string;
 }
 
-/** Days as they are compared in statements, both included; infinity and -infinity are open. */
+/** A range of days, both included. `-infinity` and `infinity` are unbounded. */
 export interface Days {
   readonly from: string;
   readonly to: string;
 }
 
-/** What users and agents are grouped by. */
+/** The column by which usage is grouped. */
 export type UsageKey = 'user_id' | 'agent_id';
 
-/** The condition that keeps rows to the scope, written once a statement so that its parts share their parameters. */
+/** The condition for rows of the scope. All parts of a statement share its parameters. */
 export function inScope({ tenant, userId, agentId }: UsageScope, { add }: Parameters): (alias: string) => string {
   const columns: [string, string][] = [
     ['organization_id', add(tenant.organizationId)],
@@ -29,36 +29,36 @@ export function inScope({ tenant, userId, agentId }: UsageScope, { add }: Parame
   return (alias) => columns.map(([column, place]) => `${alias}.${column} = ${place}`).join(' and ');
 }
 
-/** The rollup whose rows, by tier and day, are about just this. */
+/** The rollup that has a row by tier and day for exactly this scope. */
 export function rollupOf({ userId, agentId }: Pick<UsageScope, 'userId' | 'agentId'>): string {
   if (userId !== '') return agentId === '' ? 'usage_by_user' : 'usage_by_user_agent';
   return agentId === '' ? 'usage_by_tier' : 'usage_by_agent';
 }
 
-/** `tiers`, the tiers that the scope ever used: one look-up a tier, however many rows there are. For `with recursive`. */
+/** `tiers`: the tiers that the scope ever used, found with one look-up for each tier. For `with recursive`. */
 export function tiersOf(scope: UsageScope, scoped: (alias: string) => string): string {
   const next = (more: string) =>
     `(select kept.tier from ${rollupOf(scope)} as kept where ${scoped('kept')} ${more} order by kept.tier limit 1)`;
-  return `found(tier) as (
-    ${next('')} union all select ${next('and kept.tier > found.tier')} from found where found.tier is not null
-  ), tiers as (select tier from found where tier is not null)`;
+  return `found_tiers(tier) as (
+    ${next('')} union all select ${next('and kept.tier > found_tiers.tier')} from found_tiers where found_tiers.tier is not null
+  ), tiers as (select tier from found_tiers where tier is not null)`;
 }
 
 interface Totals {
   rollup: string;
-  /** The condition by which `kept`, a row of the rollup, is of the key. */
+  /** The condition that `kept`, a row of the rollup, has the key. */
   sameKey: string;
   from: string;
   to: string;
-  /** The key's first day: with nothing before the days, nothing has to be looked up there. */
+  /** The first day of the key: if it is not before the range, nothing has to be looked up there. */
   firstDay?: string;
-  /** A relation with the key's last day and totals up to now, which are those of all days that follow. */
+  /** A relation with the last day of the key and its latest totals, which are those of all later days. */
   latest?: string;
 }
 
 /**
- * Joins the running totals that end and precede the days: `upper` less `lower` is what the key used in them, and a key
- * without use in them drops out. Two look-ups a key at most, however many records and days there are.
+ * Joins the running totals at the end of the range and before it: the usage of a key is `upper` minus `lower`. A key without usage in the
+ * range has no row. Takes at most two look-ups for each key.
  */
 export function joinTotals({ rollup, sameKey, from, to, firstDay, latest }: Totals): string {
   const lookUp = (condition: string) =>
@@ -84,31 +84,31 @@ export interface TierTotal {
   queries: number;
 }
 
-/** What the scope used in the days, by tier. */
+/** The usage of the scope in the days, by tier. */
 export async function tierTotals(sql: Sql, scope: UsageScope, days: Days): Promise<TierTotal[]> {
-  const given = parameters();
-  const scoped = inScope(scope, given);
+  const params = parameters();
+  const scoped = inScope(scope, params);
   const totals = joinTotals({
     rollup: rollupOf(scope),
     sameKey: `${scoped('kept')} and kept.tier = tiers.tier`,
-    from: given.add(days.from),
-    to: given.add(days.to),
+    from: params.add(days.from),
+    to: params.add(days.to),
   });
   const rows = await sql<Record<keyof TierTotal, string>>(
     `with recursive ${tiersOf(scope, scoped)}
      select tiers.tier, ${creditsOfDays} as credits, ${queriesOfDays} as queries from tiers ${totals} order by tiers.tier`,
-    given.values,
+    params.values,
   );
   return rows.map(({ tier, credits, queries }) => ({ tier, credits: Number(credits), queries: Number(queries) }));
 }
 
-/** What the scope used day by day and by tier: at most as many rows as the range has days, times the tiers. */
+/** The usage of the scope by day and tier: at most one row for each day and tier. */
 export async function usageDays(sql: Sql, scope: UsageScope, days: Days): Promise<TierDay[]> {
-  const given = parameters();
+  const params = parameters();
   const rows = await sql<Record<keyof TierDay, string>>(
     `select kept.day::text as day, kept.tier, kept.credits, kept.queries from ${rollupOf(scope)} as kept
-     where ${inScope(scope, given)('kept')} and kept.day between ${given.add(days.from)}::date and ${given.add(days.to)}::date`,
-    given.values,
+     where ${inScope(scope, params)('kept')} and kept.day between ${params.add(days.from)}::date and ${params.add(days.to)}::date`,
+    params.values,
   );
   return rows.map(({ day, tier, credits, queries }) => ({ day, tier, credits: Number(credits), queries: Number(queries) }));
 }

@@ -2,15 +2,15 @@ import { parameters, type Sql } from '@agent-service/store';
 import { addDays, type Day, firstOfMonth, type Grain, lastOfMonth, mondayOf } from '../../domain/calendar.ts';
 import { type Days, inScope, rollupOf, type UsageKey, type UsageScope } from './totals.ts';
 
-/** The period of this grain with the day, both ends included. */
+/** The days of the period of this grain that contains the day. */
 function periodAround(day: Day, grain: Grain): Days {
   if (grain === 'day') return { from: day, to: day };
   if (grain === 'month') return { from: firstOfMonth(day), to: lastOfMonth(day) };
   return { from: mondayOf(day), to: addDays(mondayOf(day), 6) };
 }
 
-/** How many users the periods have, by first day: those periods of the scope that are named. */
-export async function uniqueUsers(
+/** The number of users in each of these periods, by the first day of the period. */
+export async function countUniqueUsers(
   sql: Sql,
   scope: UsageScope,
   grain: Grain,
@@ -18,15 +18,15 @@ export async function uniqueUsers(
   periods: readonly Day[],
 ): Promise<Map<Day, number>> {
   if (scope.userId !== '') return new Map(periods.map((period) => [period, 1]));
-  const found = await keptCounts(sql, scope, grain, periods);
+  const counts = await readCounts(sql, scope, grain, periods);
   for (const cut of await cutPeriods(sql, scope, grain, days)) {
-    if (found.has(cut.from)) found.set(cut.from, await countUsers(sql, scope, within(cut, days)));
+    if (counts.has(cut.from)) counts.set(cut.from, await countUsers(sql, scope, within(cut, days)));
   }
-  return found;
+  return counts;
 }
 
-/** The kept count of whole periods, for all agents or one. */
-async function keptCounts(sql: Sql, scope: UsageScope, grain: Grain, periods: readonly Day[]): Promise<Map<Day, number>> {
+/** The stored counts of whole periods, for all agents or one. */
+async function readCounts(sql: Sql, scope: UsageScope, grain: Grain, periods: readonly Day[]): Promise<Map<Day, number>> {
   const rows = await sql<{ period: Day; users: string }>(
     `select period::text as period, users from usage_unique_users
      where organization_id = $1 and environment = $2 and agent_id = $3 and grain = $4 and period = any($5::date[])`,
@@ -40,28 +40,28 @@ const within = (period: Days, days: Days): Days => ({
   to: period.to > days.to ? days.to : period.to,
 });
 
-/** The periods, at most the first and the last, of which the range leaves out days with usage. */
+/** The periods that have usage outside the range: at most the first and the last one. */
 async function cutPeriods(sql: Sql, scope: UsageScope, grain: Grain, days: Days): Promise<Days[]> {
   const [first, last] = [periodAround(days.from, grain), periodAround(days.to, grain)];
   if (first.from === days.from && last.to === days.to) return [];
-  const given = parameters();
-  const scoped = inScope(scope, given);
+  const params = parameters();
+  const scoped = inScope(scope, params);
   const used = (from: string, to: string) =>
     `exists (select 1 from ${rollupOf(scope)} as kept where ${scoped('kept')} and kept.day >= ${from} and kept.day <= ${to})`;
-  const day = (value: Day) => `${given.add(value)}::date`;
+  const day = (value: Day) => `${params.add(value)}::date`;
   const [row] = await sql<Record<'first' | 'last', boolean>>(
     `select ${used(day(first.from), `${day(days.from)} - 1`)} as first, ${used(`${day(days.to)} + 1`, day(last.to))} as last`,
-    given.values,
+    params.values,
   );
   const cut = [...(row?.first ? [first] : []), ...(row?.last ? [last] : [])];
   return cut.filter((period, index) => cut.findIndex(({ from }) => from === period.from) === index);
 }
 
 /**
- * Most users are told by the days they were seen first and last; only one who was seen both before and after the days has
- * to be looked up.
+ * The condition that a user has usage in the days. First and last day decide it for most users; only a user with usage both before and
+ * after the days has to be looked up.
  */
-function seenIn(rollup: string, sameKey: string, from: string, to: string): string {
+function hasUsageIn(rollup: string, sameKey: string, from: string, to: string): string {
   return `seen.first_day <= ${to}::date and seen.last_day >= ${from}::date
     and (seen.first_day >= ${from}::date or seen.last_day <= ${to}::date
       or (select true from ${rollup} as kept where ${sameKey} and kept.day between ${from}::date and ${to}::date limit 1))`;
@@ -69,18 +69,18 @@ function seenIn(rollup: string, sameKey: string, from: string, to: string): stri
 
 async function countUsers(sql: Sql, scope: UsageScope, days: Days): Promise<number> {
   if (scope.agentId !== '') return (await countPartners(sql, scope.tenant, 'agent_id', [scope.agentId], days)).get(scope.agentId) ?? 0;
-  const given = parameters();
-  const scoped = inScope(scope, given);
+  const params = parameters();
+  const scoped = inScope(scope, params);
   const sameKey = `${scoped('kept')} and kept.user_id = seen.user_id`;
   const [row] = await sql<{ users: string }>(
     `select count(*) as users from usage_users as seen
-     where ${scoped('seen')} and ${seenIn('usage_user_days', sameKey, given.add(days.from), given.add(days.to))}`,
-    given.values,
+     where ${scoped('seen')} and ${hasUsageIn('usage_user_days', sameKey, params.add(days.from), params.add(days.to))}`,
+    params.values,
   );
   return Number(row?.users);
 }
 
-/** With how many agents each of these users met in the days, or with how many users each of these agents. */
+/** The number of agents that each of these users used in the days, or of users of each of these agents. */
 async function countPartners(
   sql: Sql,
   tenant: UsageScope['tenant'],
@@ -88,27 +88,27 @@ async function countPartners(
   ids: readonly string[],
   days: Days,
 ): Promise<Map<string, number>> {
-  const given = parameters();
-  const scoped = inScope({ tenant, userId: '', agentId: '' }, given);
+  const params = parameters();
+  const scoped = inScope({ tenant, userId: '', agentId: '' }, params);
   const sameKey = `${scoped('kept')} and kept.user_id = seen.user_id and kept.agent_id = seen.agent_id`;
   const rows = await sql<{ id: string; partners: string }>(
     `select seen.${of} as id, count(*) as partners from usage_user_agents as seen
-     where ${scoped('seen')} and seen.${of} = any(${given.add(ids)}::text[])
-       and ${seenIn('usage_by_user_agent', sameKey, given.add(days.from), given.add(days.to))}
+     where ${scoped('seen')} and seen.${of} = any(${params.add(ids)}::text[])
+       and ${hasUsageIn('usage_by_user_agent', sameKey, params.add(days.from), params.add(days.to))}
      group by seen.${of}`,
-    given.values,
+    params.values,
   );
   return new Map(rows.map(({ id, partners }) => [id, Number(partners)]));
 }
 
-/** With how many agents each of these users met in the days. */
-export async function agentsOfUsers(sql: Sql, scope: UsageScope, ids: readonly string[], days: Days): Promise<Map<string, number>> {
+/** The number of agents that each of these users used in the days. */
+export async function countAgentsOfUsers(sql: Sql, scope: UsageScope, ids: readonly string[], days: Days): Promise<Map<string, number>> {
   if (scope.agentId !== '') return new Map(ids.map((id) => [id, 1]));
   return await countPartners(sql, scope.tenant, 'user_id', ids, days);
 }
 
-/** How many users each of these agents had in the days: a whole day, week or month is kept, anything else is counted. */
-export async function usersOfAgents(sql: Sql, scope: UsageScope, ids: readonly string[], days: Days): Promise<Map<string, number>> {
+/** The number of users of each of these agents in the days. Counts of a whole day, week or month are stored. */
+export async function countUsersOfAgents(sql: Sql, scope: UsageScope, ids: readonly string[], days: Days): Promise<Map<string, number>> {
   if (scope.userId !== '') return new Map(ids.map((id) => [id, 1]));
   const grain = (['day', 'week', 'month'] as const).find((candidate) => {
     const { from, to } = periodAround(days.from, candidate);

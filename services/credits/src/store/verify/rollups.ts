@@ -4,17 +4,17 @@ import { type Month, monthLabel, startOfMonth } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import { rollups } from '../save.ts';
 
-const faultsAtMost = 100;
+const maxDiscrepancies = 100;
 const dayMs = 86_400_000;
 
-interface FaultRow {
+interface DiscrepancyRow {
   account: string;
   equation: string;
   expected: string;
   actual: string;
 }
 
-const toDiscrepancy = ({ account, equation, expected, actual }: FaultRow): Discrepancy => ({
+const toDiscrepancy = ({ account, equation, expected, actual }: DiscrepancyRow): Discrepancy => ({
   account,
   equation,
   expected: Number(expected),
@@ -23,36 +23,37 @@ const toDiscrepancy = ({ account, equation, expected, actual }: FaultRow): Discr
 
 /** The months that have transfers, records or sums of the tenant, oldest first. */
 export async function ledgerMonths(sql: Sql, { organizationId, environment }: Tenant): Promise<Month[]> {
-  const rows = await sql<{ month: number }>(
-    `select distinct (extract(year from day) * 12 + extract(month from day) - 1)::int as month from (
+  const rows = await sql<{ month: number }>(ledgerMonthsStatement, [organizationId, environment]);
+  return rows.map(({ month }) => month);
+}
+
+const ledgerMonthsStatement = `
+    select distinct (extract(year from day) * 12 + extract(month from day) - 1)::int as month from (
        select day from usage_by_tier where organization_id = $1 and environment = $2
        union select day from usage_by_user_agent where organization_id = $1 and environment = $2
        union select generate_series(date_trunc('month', min(at)), max(at), '1 month')::date from usage_records
          where organization_id = $1 and environment = $2
        union select generate_series(date_trunc('month', min(at)), max(at), '1 month')::date from transfers
          where organization_id = $1 and environment = $2
-     ) as days order by month`,
-    [organizationId, environment],
-  );
-  return rows.map(({ month }) => month);
-}
+     ) as days order by month`;
 
-/** Proves one month's rollups and unique counts against its records, with the running totals that lead into it. */
+/** Compares one month's rollups and counts of users with its records, and its running totals with those before. */
 export async function verifyMonth(sql: Sql, tenant: Tenant, month: Month): Promise<Discrepancy[]> {
   const [from, until] = [month, month + 1].map((bound) => new Date(startOfMonth(bound)).toISOString());
-  const values = [tenant.organizationId, tenant.environment, from, until, faultsAtMost];
-  const found = await verifyRecords(sql, tenant, month);
-  for (const [table, keys] of Object.entries(rollups)) found.push(...(await sql<FaultRow>(totals(table, keys), values)).map(toDiscrepancy));
-  for (const grain of ['day', 'week', 'month']) found.push(...(await sql<FaultRow>(uniqueUsers(grain), values)).map(toDiscrepancy));
-  return found.map((fault) => ({ ...fault, account: `${fault.account} (${monthLabel(month)})` }));
+  const values = [tenant.organizationId, tenant.environment, from, until, maxDiscrepancies];
+  const discrepancies = await verifyRecords(sql, tenant, month);
+  for (const statement of Object.values(monthStatements)) {
+    discrepancies.push(...(await sql<DiscrepancyRow>(statement, values)).map(toDiscrepancy));
+  }
+  return discrepancies.map((discrepancy) => ({ ...discrepancy, account: `${discrepancy.account} (${monthLabel(month)})` }));
 }
 
-const doubledOfDay = `
+const doubledRecords = `
   select concat_ws(' ', 'hold', hold_id) as account, 'one record a hold' as equation, 1 as expected, count(*) as actual
   from usage_records where organization_id = $1 and environment = $2 and at >= $3 and at < $4
   group by hold_id having count(*) > 1 limit $5`;
 
-/** A hold that is settled has a record, and a charge unless that is 0, of the same instant: so a record that is there twice has no charge. */
+/** A settled hold has one record, and one charge at the same time unless that is 0. So a record that exists twice has one charge too few. */
 const chargesOfDay = `
   select concat_ws(' ', 'usage_records', ($3::timestamptz at time zone 'UTC')::date) as account,
     'records with credits = charges' as equation, charges as expected, records as actual
@@ -61,21 +62,22 @@ const chargesOfDay = `
     (select count(*) from usage_records where organization_id = $1 and environment = $2 and credits > 0 and at >= $3 and at < $4) as records
   ) as counted where charges <> records limit $5`;
 
-/** Reads the records of a month a day at a time: however many there are, each statement is bounded by a day. */
+/** Compares the records of a month with its rollups. Each statement reads one day, so that it is bounded. */
 async function verifyRecords(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<Discrepancy[]> {
-  const found: Discrepancy[] = [];
+  const discrepancies: Discrepancy[] = [];
   for (let from = startOfMonth(month); from < startOfMonth(month + 1); from += dayMs) {
     const day = [organizationId, environment, new Date(from).toISOString(), new Date(from + dayMs).toISOString()];
-    for (const statement of [sumsOfDay, doubledOfDay, chargesOfDay]) {
-      if (found.length < faultsAtMost) found.push(...(await sql<FaultRow>(statement, [...day, faultsAtMost])).map(toDiscrepancy));
+    for (const statement of Object.values(dayStatements)) {
+      if (discrepancies.length >= maxDiscrepancies) break;
+      discrepancies.push(...(await sql<DiscrepancyRow>(statement, [...day, maxDiscrepancies])).map(toDiscrepancy));
     }
   }
-  return found;
+  return discrepancies;
 }
 
-const nameOf = (table: string, columns: readonly string[]) => `concat_ws(' ', '${table}', ${columns.join(', ')})`;
+const accountName = (table: string, columns: readonly string[]) => `concat_ws(' ', '${table}', ${columns.join(', ')})`;
 
-/** A day of one rollup against `recorded`, the sums of the day's records. */
+/** Compares a day of one rollup with `recorded`, the sums of the day's records. */
 function compareDay(table: string, keys: readonly string[]): string {
   const columns = keys.join(', ');
   return `
@@ -91,7 +93,7 @@ function compareDay(table: string, keys: readonly string[]): string {
     where expected <> actual`;
 }
 
-/** The records of a day are read once for all rollups. */
+/** Reads the records of a day once for all rollups. */
 const sumsOfDay = `
   with recorded as materialized (
     select user_id, agent_id, tier, sum(credits) as credits, count(*) as queries
@@ -101,8 +103,8 @@ const sumsOfDay = `
     .map(([table, keys]) => compareDay(table, keys))
     .join(' union all ')} limit $5`;
 
-/** The last row before the month opens each key's running totals. */
-function totals(table: string, keys: readonly string[]): string {
+/** Compares the running totals of a month's rows, beginning with the last row before the month. */
+function runningTotals(table: string, keys: readonly string[]): string {
   const partition = keys.join(', ');
   const before = (column: string) => `coalesce(lag(${column}) over running, (
         select earlier.${column} from ${table} as earlier
@@ -116,7 +118,7 @@ function totals(table: string, keys: readonly string[]): string {
         and day < ($4::timestamptz at time zone 'UTC')::date
       window running as (partition by ${partition} order by day)
     )
-    select ${nameOf(table, [...keys, 'day'])} as account, figure as equation, expected, actual
+    select ${accountName(table, [...keys, 'day'])} as account, figure as equation, expected, actual
     from days, lateral (values
       ('running credits = those before + the day', credits_before + credits, credits_total),
       ('running queries = those before + the day', queries_before + queries, queries_total)
@@ -124,7 +126,7 @@ function totals(table: string, keys: readonly string[]): string {
     where expected <> actual limit $5`;
 }
 
-/** Counted from the finest rollup, which is proven against the records; a week belongs to the month that it begins in. */
+/** Compares counts of users with the finest rollup, which was compared with the records. A week belongs to the month in which it begins. */
 function uniqueUsers(grain: string): string {
   const period = `date_trunc('${grain}', day)::date`;
   return `
@@ -145,3 +147,12 @@ function uniqueUsers(grain: string): string {
       coalesce(counted.users, 0) as expected, coalesce(kept.users, 0) as actual
     from counted full join kept using (agent_id, period) where counted.users is distinct from kept.users limit $5`;
 }
+
+const dayStatements = { sumsOfDay, doubledRecords, chargesOfDay };
+
+const monthStatements: Readonly<Record<string, string>> = Object.fromEntries([
+  ...Object.entries(rollups).map(([table, keys]) => [`totals of ${table}`, runningTotals(table, keys)]),
+  ...['day', 'week', 'month'].map((grain) => [`users of a ${grain}`, uniqueUsers(grain)]),
+]);
+
+export const rollupStatements = { ledgerMonths: ledgerMonthsStatement, ...dayStatements, ...monthStatements };

@@ -1,4 +1,7 @@
+import type { Store } from '@agent-service/store';
 import { Client as Database } from 'pg';
+import type { Discrepancy } from '../src/domain/equations.ts';
+import { type Progress, verifyStep } from '../src/ledger/verify.ts';
 import type { Clients } from './booted.ts';
 
 export interface Fault {
@@ -8,12 +11,12 @@ export interface Fault {
   actual: number;
 }
 
-/** Everything that `credits verify` finds, over all its pages. */
+/** All discrepancies that `credits verify` reports. */
 export async function faultsOf({ operator }: Pick<Clients, 'operator'>): Promise<Fault[]> {
-  const found: Fault[] = [];
+  const discrepancies: Fault[] = [];
   for (let cursor = ''; ; ) {
     const { faults, nextCursor } = await operator.verifyLedger({ organizationId: '', cursor }, { timeoutMs: 30_000 });
-    found.push(
+    discrepancies.push(
       ...faults.map(({ account, equation, expected, actual }) => ({
         account,
         equation,
@@ -21,12 +24,12 @@ export async function faultsOf({ operator }: Pick<Clients, 'operator'>): Promise
         actual: Number(actual),
       })),
     );
-    if (nextCursor === '') return found;
+    if (nextCursor === '') return discrepancies;
     cursor = nextCursor;
   }
 }
 
-/** Asks the database itself, past the service. */
+/** Queries the database directly. */
 export async function query<Row extends object>(url: string, statement: string, values: unknown[] = []): Promise<Row[]> {
   const database = new Database({ connectionString: url, options: '-c search_path=credits -c timezone=UTC' });
   await database.connect();
@@ -34,5 +37,17 @@ export async function query<Row extends object>(url: string, statement: string, 
     return (await database.query<Row>(statement, values)).rows;
   } finally {
     await database.end();
+  }
+}
+
+/** All discrepancies of all tenants, read from the store. */
+export async function verifyAll(store: Store, isFull = false): Promise<Discrepancy[]> {
+  const discrepancies: Discrepancy[] = [];
+  let progress: Progress | undefined;
+  for (;;) {
+    const step = await verifyStep(store, '', progress, isFull);
+    if (step === undefined) return discrepancies;
+    discrepancies.push(...step.faults);
+    progress = step.progress;
   }
 }

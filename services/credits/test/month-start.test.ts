@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Tenant } from '../src/domain/accounts.ts';
 import type { Operation, Usage } from '../src/domain/operations.ts';
 import { removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
-import { createMonthTurner } from '../src/sweeps.ts';
-import { proveAll } from './faults.ts';
+import { createMonthStarter } from '../src/sweeps.ts';
+import { verifyAll } from './verification.ts';
 import { type Wired, wired } from './wired.ts';
 
 const january = Date.UTC(2026, 0, 31, 23, 50);
@@ -25,13 +25,13 @@ let credits: Wired;
 
 beforeAll(async () => {
   credits = await wired(january);
-  await endow(large, users);
-  await endow(small, 1);
+  await grantCredits(large, users);
+  await grantCredits(small, 1);
 }, 60_000);
 afterAll(() => credits.stop());
 
-/** Every user has 10 credits a month and has used 4; every second one carries over what is left. */
-async function endow(tenant: Tenant, count: number): Promise<void> {
+/** Every user has 10 credits a month and has used 4; every second user carries over the rest. */
+async function grantCredits(tenant: Tenant, count: number): Promise<void> {
   const each = (make: (n: number) => Operation) => Array.from({ length: count }, (_, n) => make(n));
   await credits.ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: count * 30 }]);
   await credits.ledgers.commit(
@@ -48,7 +48,7 @@ async function endow(tenant: Tenant, count: number): Promise<void> {
   );
 }
 
-test('the sweep turns the month of every account in bounded steps, one tenant that can not be turned or not', async () => {
+test('the sweep starts the month of every account in bounded steps, also if it fails for one tenant', async () => {
   const commits: number[] = [];
   const ledgers: Wired['ledgers'] = {
     ...credits.ledgers,
@@ -58,7 +58,7 @@ test('the sweep turns the month of every account in bounded steps, one tenant th
       return credits.ledgers.commit(tenant, operations);
     },
   };
-  const turn = createMonthTurner({ ...credits, ledgers, now: () => credits.clock.now });
+  const turn = createMonthStarter({ ...credits, ledgers, now: () => credits.clock.now });
   expect(await turn()).toBe(0);
   credits.clock.now = february;
   for (let step = 0; step < 10; step += 1) await turn();
@@ -70,7 +70,7 @@ test('the sweep turns the month of every account in bounded steps, one tenant th
     [0, 0, 10, 225],
     [0, 6, 16, 226],
   ]);
-  expect(await proveAll(credits.store)).toEqual([]);
+  expect(await verifyAll(credits.store)).toEqual([]);
 });
 
 test('a charge counts in the month it settles, and the records of both months agree with the rollups', async () => {
@@ -84,10 +84,10 @@ test('a charge counts in the month it settles, and the records of both months ag
     ['2026-01-31', 4, 4],
     ['2026-02-01', 3, 7],
   ]);
-  expect(await proveAll(credits.store)).toEqual([]);
+  expect(await verifyAll(credits.store)).toEqual([]);
 });
 
-test('ended holds and old operations go after seven days, grants stay', async () => {
+test('ended holds and old operations are removed after seven days, grants stay', async () => {
   const later = february + 8 * 86_400_000;
   await credits.ledgers.commit(small, [{ kind: 'hold', id: 'msg_open', userId: 'usr_0', amount: 1, deadline: february }]);
   expect(await removeEndedHolds(credits.store.sql, february)).toBe(0);
@@ -98,20 +98,20 @@ test('ended holds and old operations go after seven days, grants stay', async ()
   credits.clock.now = later;
   const [late] = await credits.ledgers.commit(small, [{ kind: 'settle', id: 'msg_feb', amount: 3, usage }]);
   expect(late).toMatchObject({ ok: false, code: 'hold_not_found' });
-  expect(await proveAll(credits.store)).toEqual([]);
+  expect(await verifyAll(credits.store)).toEqual([]);
 });
 
-test('an account that can not be turned keeps no other of its tenant and page from turning', async () => {
+test('an account whose month cannot be started does not stop the others of its tenant and page', async () => {
   const tenant: Tenant = { organizationId: 'org_faulty', environment: 'live' };
   const march = Date.UTC(2026, 2, 1, 0, 10);
-  await endow(tenant, 20);
+  await grantCredits(tenant, 20);
   await credits.store.sql(`create function refuse_turn() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
   await credits.store.sql(
     `create trigger refused before update on user_accounts for each row when (new.organization_id = 'org_faulty' and new.user_id = 'usr_7')
      execute function refuse_turn()`,
   );
   credits.clock.now = march;
-  const turn = createMonthTurner({ ...credits, now: () => credits.clock.now });
+  const turn = createMonthStarter({ ...credits, now: () => credits.clock.now });
   for (let step = 0; step < 10; step += 1) await turn();
   const left = await credits.store.sql('select organization_id as id, user_id as "userId" from user_accounts where month < 2026 * 12 + 2');
   expect(left).toEqual([{ id: 'org_faulty', userId: 'usr_7' }]);

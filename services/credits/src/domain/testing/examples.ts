@@ -1,7 +1,7 @@
 import type { Operation, Refusal, Result, Usage } from '../operations.ts';
 import type { LedgerInMemory } from './ledger-in-memory.ts';
 
-/** 15 January 2026, and the month after. */
+/** 15 January 2026, and the two months after. */
 export const JANUARY = Date.UTC(2026, 0, 15);
 export const FEBRUARY = Date.UTC(2026, 1, 1);
 export const MARCH = Date.UTC(2026, 2, 1);
@@ -17,7 +17,7 @@ export const USAGE: Usage = {
   querySummary: 'How much?',
 };
 
-export const a = {
+export const op = {
   hold: (id: string, userId: string, amount: number): Operation => ({ kind: 'hold', id, userId, amount, deadline: JANUARY }),
   settle: (id: string, amount: number): Operation => ({ kind: 'settle', id, amount, usage: USAGE }),
   release: (id: string): Operation => ({ kind: 'release', id }),
@@ -29,13 +29,13 @@ export const a = {
     monthlyLimit,
     rollover,
   }),
-  turn: (userId: string): Operation => ({ kind: 'turn', userId }),
+  startMonth: (userId: string): Operation => ({ kind: 'start_month', userId }),
   read: (userId: string): Operation => ({ kind: 'read', userId }),
 };
 
-/** Holds and settles at once: what an answer costs its user. */
+/** Holds and settles the amount. */
 export function spend(ledger: LedgerInMemory, now: number, id: string, userId: string, amount: number): Result[] {
-  return ledger.run(now, [a.hold(id, userId, amount), a.settle(id, amount)]).results;
+  return ledger.run(now, [op.hold(id, userId, amount), op.settle(id, amount)]).results;
 }
 
 export function refusal(code: Refusal['code'], required?: number, available?: number): Refusal {

@@ -1,36 +1,37 @@
 import type { Sql } from '@agent-service/store';
 import type { Ledger, Tenant } from '../../domain/accounts.ts';
 import type { Month } from '../../domain/calendar.ts';
-import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerBooks, type UserBooks } from '../../domain/equations.ts';
+import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerFigures, type UserFigures } from '../../domain/equations.ts';
 import { findLedger, toUser, type UserRow, userColumns } from '../load.ts';
 import { type MonthSums, sumMonth } from './proven-months.ts';
 
-const usersAtOnce = 1_000;
-const faultsAtMost = 100;
+const pageSize = 1_000;
+const maxDiscrepancies = 100;
 
 const ofTenant = 'organization_id = $1 and environment = $2';
 
-/** The sums of the months that are not proven, by user; user '' stands for transfers without one. */
+/** The sums of the months that are not proven, by user. User '' has the transfers without a user. */
 type OpenMonths = ReadonlyMap<Month, ReadonlyMap<string, MonthSums>>;
 
 /**
- * Proves one tenant's balances against its transfers, holds and records; the transaction's snapshot keeps them together. Months that
- * were proven count with their sums, the others are read a day a statement.
+ * Compares one tenant's balances with its transfers, holds and records, in one snapshot. Proven months count with their stored sums; the
+ * others are read a day in each statement.
  */
-export async function verifyBooks(sql: Sql, tenant: Tenant, openMonths: readonly Month[]): Promise<Discrepancy[]> {
+export async function verifyBalances(sql: Sql, tenant: Tenant, openMonths: readonly Month[]): Promise<Discrepancy[]> {
   const ledger = await findLedger(sql, tenant);
   if (ledger === undefined) return [];
   const open = new Map<Month, Map<string, MonthSums>>();
   for (const month of openMonths) open.set(month, await sumMonth(sql, tenant, month));
-  const found: Discrepancy[] = [];
+  const discrepancies: Discrepancy[] = [];
   let allocated = 0;
-  for await (const user of userBooks(sql, tenant, open)) {
+  for await (const user of readUserFigures(sql, tenant, open)) {
     allocated += allocatedTo(user.account);
-    if (found.length < faultsAtMost) found.push(...checkUser(user));
+    if (discrepancies.length < maxDiscrepancies) discrepancies.push(...checkUser(user));
   }
-  return [...found, ...checkLedger(await ledgerBooks(sql, ledger, tenant, open), allocated)];
+  return [...discrepancies, ...checkLedger(await readLedgerFigures(sql, ledger, tenant, open), allocated)];
 }
 
+/** Sums of proven months, and open holds without an account. */
 const ledgerSums = `
   select coalesce(sum(pool), 0) as pool, coalesce(sum(spent), 0) as spent, coalesce(sum(outside), 0) as outside, coalesce(sum(used), 0) as used,
     (select coalesce(sum(amount), 0) from holds where ${ofTenant} and ended_at is null
@@ -38,7 +39,12 @@ const ledgerSums = `
          and account.user_id = holds.user_id)) as stray
   from proven_months where ${ofTenant}`;
 
-async function ledgerBooks(sql: Sql, ledger: Ledger, { organizationId, environment }: Tenant, open: OpenMonths): Promise<LedgerBooks> {
+async function readLedgerFigures(
+  sql: Sql,
+  ledger: Ledger,
+  { organizationId, environment }: Tenant,
+  open: OpenMonths,
+): Promise<LedgerFigures> {
   const [proven] = await sql<Record<'pool' | 'spent' | 'outside' | 'used' | 'stray', string>>(ledgerSums, [organizationId, environment]);
   const total = (figure: 'pool' | 'spent' | 'outside' | 'used') => {
     let sum = Number(proven?.[figure]);
@@ -55,15 +61,15 @@ async function ledgerBooks(sql: Sql, ledger: Ledger, { organizationId, environme
   };
 }
 
-interface UserBooksRow extends UserRow {
+interface UserFiguresRow extends UserRow {
   open_holds: string;
   proven_balance: string;
   proven_held: string;
   proven_used: string;
 }
 
-/** One pass over holds and the sums of proven months for all users. */
-const userBooksStatement = `
+/** All users in one pass over their holds and the sums of their proven months. */
+const userFiguresStatement = `
    with moved as (
      select user_id, sum(balance) as balance, sum(held) as held from proven_months where ${ofTenant} and user_id <> '' group by user_id
    ), opened as (
@@ -76,20 +82,20 @@ const userBooksStatement = `
      and used.user_id = account.user_id
    where account.organization_id = $1 and account.environment = $2`;
 
-/** The database keeps the rows and returns them page by page. */
-async function* userBooks(sql: Sql, { organizationId, environment }: Tenant, open: OpenMonths): AsyncGenerator<UserBooks> {
-  await sql(`declare user_books no scroll cursor for ${userBooksStatement}`, [organizationId, environment]);
+/** Reads all users page by page with a cursor of the database. */
+async function* readUserFigures(sql: Sql, { organizationId, environment }: Tenant, open: OpenMonths): AsyncGenerator<UserFigures> {
+  await sql(`declare user_figures no scroll cursor for ${userFiguresStatement}`, [organizationId, environment]);
   for (;;) {
-    const rows = await sql<UserBooksRow>(`fetch ${usersAtOnce} from user_books`);
-    for (const row of rows) yield toUserBooks(row, open);
-    if (rows.length < usersAtOnce) break;
+    const rows = await sql<UserFiguresRow>(`fetch ${pageSize} from user_figures`);
+    for (const row of rows) yield toUserFigures(row, open);
+    if (rows.length < pageSize) break;
   }
-  await sql('close user_books');
+  await sql('close user_figures');
 }
 
-function toUserBooks(row: UserBooksRow, open: OpenMonths): UserBooks {
+function toUserFigures(row: UserFiguresRow, open: OpenMonths): UserFigures {
   const account = toUser(row);
-  const since = (figure: 'balance' | 'held') => {
+  const sumOfOpenMonths = (figure: 'balance' | 'held') => {
     let sum = 0;
     for (const users of open.values()) sum += users.get(account.userId)?.[figure] ?? 0;
     return sum;
@@ -97,8 +103,10 @@ function toUserBooks(row: UserBooksRow, open: OpenMonths): UserBooks {
   return {
     account,
     openHolds: Number(row.open_holds),
-    balanceByTransfers: Number(row.proven_balance) + since('balance'),
-    heldByTransfers: Number(row.proven_held) + since('held'),
+    balanceByTransfers: Number(row.proven_balance) + sumOfOpenMonths('balance'),
+    heldByTransfers: Number(row.proven_held) + sumOfOpenMonths('held'),
     usedByRecords: Number(row.proven_used) + (open.get(account.month)?.get(account.userId)?.used ?? 0),
   };
 }
+
+export const balanceStatements = { ledgerSums, userFigures: userFiguresStatement };
