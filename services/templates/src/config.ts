@@ -7,9 +7,9 @@ const schema = z.object({
   ...serverSettings,
   CURSOR_SECRET: setting.secret(),
   AGENTS_ADDRESS: setting.text(),
-  /** Prices of the tiers stand in it. */
+  /** Contains the prices of the tiers. */
   MODELS_FILE: setting.text().optional(),
-  /** A folder with the operator's own templates, beside those that come with the service. */
+  /** A folder with the operator's templates, in addition to those that come with the service. */
   TEMPLATES_DIR: setting.text().optional(),
 });
 

@@ -2,11 +2,11 @@ import { createClient, serve } from '@agent-service/contracts';
 import { costEstimate, readModelsFile } from '@agent-service/models/models-file';
 import type { ProcessContext } from '@agent-service/runtime';
 import { createCursors } from '@agent-service/store/cursors';
-import { loadCatalogue } from './catalogue/catalogue.ts';
+import { loadCatalogue } from './catalogue.ts';
 import type { TemplatesConfig } from './config.ts';
-import { implementation } from './rpc/index.ts';
+import { implementation } from './rpc/templates.ts';
 
-/** Composes the service; answers with its gRPC port. */
+/** Composes the service; returns its gRPC port. */
 export async function start(process: ProcessContext, config: TemplatesConfig): Promise<number> {
   const [catalogue, { tiers }] = await Promise.all([loadCatalogue(config.TEMPLATES_DIR), readModelsFile(config.MODELS_FILE)]);
   process.logger.info({ event: 'catalogue_loaded', templates: catalogue.all.length });

@@ -18,22 +18,22 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world.stop());
 
-/** Asks under one key until somebody has decided, as a careful client does. */
-async function decided(key: string, path: string): Promise<ReceivedResponse> {
+/** Repeats the request under one idempotency key until it is decided, as a careful client does. */
+async function callUntilDecided(key: string, path: string): Promise<ReceivedResponse> {
   const headers = { 'idempotency-key': randomUUID() };
   let answer: ReceivedResponse | undefined;
-  const ask = async () => {
+  const call = async () => {
     answer = await world.call(key, 'POST', path, { headers });
     return answer.status !== 503 && !(answer.status === 409 && errorIn(answer).code === 'idempotency_in_progress');
   };
-  await until(`POST ${path} is decided`, ask, 60_000);
+  await until(`POST ${path} is decided`, call, 60_000);
   return answer as ReceivedResponse;
 }
 
 let effects = 0;
 let kills = 0;
 
-/** Now the one service dies and now the other, with all that the others have under way in it. */
+/** Kills the two services in turn, with all requests that they work on. */
 function countEffect(): void {
   effects += 1;
   if (effects % effectsBetweenKills !== 0) return;
@@ -41,25 +41,25 @@ function countEffect(): void {
   kills += 1;
 }
 
-/** Activates and deactivates in turn; answers with the agents that it was told of. */
-async function toAndFro({ keys }: Organization, template: string): Promise<string[]> {
-  const told: string[] = [];
+/** Activates and deactivates in turn; returns the agent of each response. */
+async function alternate({ keys }: Organization, template: string): Promise<string[]> {
+  const agentIds: string[] = [];
   for (let round = 0; round < rounds; round += 1) {
     for (const [act, status] of turns) {
-      const answer = await decided(keys.live, `/v1/templates/${template}/${act}`);
-      // One that was lost on its way back would be a conflict here: its effect was there, and its key did not tell.
+      const answer = await callUntilDecided(keys.live, `/v1/templates/${template}/${act}`);
+      // If a response was lost and the key did not return the stored one, the repeated request would be a conflict.
       expect([template, round, act, answer.status]).toEqual([template, round, act, status]);
-      told.push(dataIn<{ agent_id: string }>(answer).agent_id);
+      agentIds.push(dataIn<{ agent_id: string }>(answer).agent_id);
       countEffect();
     }
   }
-  return told;
+  return agentIds;
 }
 
-test('with templates and agents killed in between, every effect happens once and stays the same agent’s', async () => {
+test('with templates and agents killed in between, every effect happens once, on the same agent', async () => {
   const organizations = await Promise.all(Array.from({ length: organizationCount }, () => world.makeOrganization()));
-  const told = await Promise.all(organizations.flatMap((one) => templates.map((template) => toAndFro(one, template))));
-  for (const agents of told) expect(new Set(agents).size).toBe(1);
+  const agentIds = await Promise.all(organizations.flatMap((one) => templates.map((template) => alternate(one, template))));
+  for (const ids of agentIds) expect(new Set(ids).size).toBe(1);
   expect(kills).toBeGreaterThanOrEqual(4);
   for (const { keys } of organizations) {
     const listed = (await world.call(keys.live, 'GET', '/v1/agents')).json<{ data: { status: string }[]; meta: { total: number } }>();

@@ -66,18 +66,18 @@ interface Meta {
 }
 
 const fresh = async (): Promise<Organization & ReturnType<typeof of>> => {
-  const made = await world.makeOrganization();
-  return { ...made, ...of(made.keys.live) };
+  const created = await world.makeOrganization();
+  return { ...created, ...of(created.keys.live) };
 };
 
 describe('activation', () => {
-  test('makes an active agent of the template, once', async () => {
+  test('creates an active agent from the template, once', async () => {
     const us = await fresh();
     const answer = await us.act('activate');
     expect(answer.status).toBe(201);
-    const made = dataIn<Activation>(answer);
+    const created = dataIn<Activation>(answer);
     const template = await us.get();
-    expect(made).toEqual({
+    expect(created).toEqual({
       template_id: sales,
       agent_id: expect.stringMatching(/^agt_/),
       name: template.name,
@@ -85,7 +85,7 @@ describe('activation', () => {
       activated_at: expect.any(String),
     });
     expect(template.status).toBe('activated');
-    expect(await us.agent(made.agent_id)).toMatchObject({
+    expect(await us.agent(created.agent_id)).toMatchObject({
       name: template.name,
       description: template.description,
       category: 'sales',
@@ -97,26 +97,26 @@ describe('activation', () => {
     });
     const again = await us.act('activate', { name_override: 'Another' });
     expect([again.status, errorIn(again).code]).toEqual([409, 'template_already_activated']);
-    expect(errorIn(again).details).toEqual({ agent_id: made.agent_id });
+    expect(errorIn(again).details).toEqual({ agent_id: created.agent_id });
   });
 
-  test('takes the overrides, and refuses bad ones with nothing changed', async () => {
+  test('applies the overrides; invalid ones change nothing', async () => {
     const us = await fresh();
     for (const body of [{ name_override: '' }, { name_override: 'x'.repeat(101) }, { model_override: 'Slow' }, { name: 'x' }]) {
       expect([body, (await us.act('activate', body)).status]).toEqual([body, 400]);
     }
     expect((await us.get()).status).toBe('available');
-    const made = await us.activate({ name_override: 'Umsätze', model_override: 'Expert' });
-    expect(made.name).toBe('Umsätze');
-    expect(await us.agent(made.agent_id)).toMatchObject({ name: 'Umsätze', model: 'Expert' });
+    const created = await us.activate({ name_override: 'Umsätze', model_override: 'Expert' });
+    expect(created.name).toBe('Umsätze');
+    expect(await us.agent(created.agent_id)).toMatchObject({ name: 'Umsätze', model: 'Expert' });
   });
 
-  test('ten at once make one agent and nine conflicts that name it', async () => {
+  test('ten at once create one agent and nine conflicts with its id', async () => {
     const us = await fresh();
     const answers = await Promise.all(Array.from({ length: 10 }, () => us.act('activate')));
-    const made = answers.filter(({ status }) => status === 201);
-    expect(made).toHaveLength(1);
-    const agentId = dataIn<Activation>(made[0] as never).agent_id;
+    const created = answers.filter(({ status }) => status === 201);
+    expect(created).toHaveLength(1);
+    const agentId = dataIn<Activation>(created[0] as never).agent_id;
     for (const answer of answers.filter(({ status }) => status !== 201)) {
       expect([answer.status, errorIn(answer).code, errorIn(answer).details]).toEqual([
         409,
@@ -128,7 +128,7 @@ describe('activation', () => {
     expect([data.map(({ id }) => id), meta.total]).toEqual([[agentId], 1]);
   });
 
-  test('wakes the kept agent: the same one, as it was changed, with the overrides applied', async () => {
+  test('activates the existing agent again, with its changes and the overrides applied', async () => {
     const us = await fresh();
     const { agent_id: agentId } = await us.activate();
     await us.patch(agentId, { description: 'Ours now', name: 'Ours' });
@@ -149,7 +149,7 @@ describe('activation', () => {
     expect(await us.agent(agentId)).toMatchObject({ description: 'Ours now', model: 'Premium', status: 'active' });
   });
 
-  test('ten at once wake the kept agent once', async () => {
+  test('ten at once activate the existing agent once', async () => {
     const us = await fresh();
     const { agent_id: agentId } = await us.activate();
     await us.act('deactivate');
@@ -158,7 +158,7 @@ describe('activation', () => {
     expect(dataIn(answers.find(({ status }) => status === 201) as never)).toMatchObject({ agent_id: agentId });
   });
 
-  test('the agent is the only record: what happens to it happens to the template', async () => {
+  test('the status of a template is that of its agent', async () => {
     const us = await fresh();
     const { agent_id: first } = await us.activate();
     await us.patch(first, { status: 'inactive' });
@@ -172,7 +172,7 @@ describe('activation', () => {
     expect(second).not.toBe(first);
   });
 
-  test('is each tenant’s own', async () => {
+  test('is separate for each tenant', async () => {
     const [us, they] = [await fresh(), await fresh()];
     await us.activate();
     expect((await they.get()).status).toBe('available');
@@ -197,7 +197,7 @@ describe('the same Idempotency-Key', () => {
     expect(meta.total).toBe(2);
   });
 
-  test('with another body is refused, and a refusal is kept for nobody', async () => {
+  test('with another body is refused, and a refusal is not stored', async () => {
     const us = await fresh();
     const headers = { 'idempotency-key': randomUUID() };
     expect(errorIn(await us.act('deactivate', undefined, sales, headers)).code).toBe('template_not_activated');
@@ -211,13 +211,13 @@ describe('the same Idempotency-Key', () => {
 });
 
 describe('a duplicate', () => {
-  test('is a draft of one’s own that the template has no hold on', async () => {
+  test('is a draft that does not depend on the template', async () => {
     const us = await fresh();
     const answer = await us.act('duplicate', { name: 'Mine' });
     expect(answer.status).toBe(201);
-    const made = dataIn<Agent>(answer);
+    const created = dataIn<Agent>(answer);
     const template = await us.get();
-    expect(made).toEqual({
+    expect(created).toEqual({
       id: expect.stringMatching(/^agt_/),
       name: 'Mine',
       description: template.description,
@@ -226,11 +226,11 @@ describe('a duplicate', () => {
       created_at: expect.any(String),
     });
     expect(template.status).toBe('available');
-    await us.patch(made.id, { status: 'active' });
+    await us.patch(created.id, { status: 'active' });
     expect((await us.get()).status).toBe('available');
     const { agent_id: activated } = await us.activate();
     await us.act('deactivate');
-    expect([(await us.agent(made.id)).status, (await us.agent(activated)).status]).toEqual(['active', 'inactive']);
+    expect([(await us.agent(created.id)).status, (await us.agent(activated)).status]).toEqual(['active', 'inactive']);
     expect(dataIn(await us.act('duplicate', { name: 'Mine', description: '' }))).toMatchObject({ name: 'Mine', description: '' });
     expect((await us.act('duplicate', {})).status).toBe(400);
   });
@@ -260,7 +260,7 @@ describe('what a template requires', () => {
     await until('who has added the table is believed', async () => (await us.act('activate')).status === 201);
   });
 
-  test('are permissions of who activates it', async () => {
+  test('are permissions of the caller who activates it', async () => {
     const us = await fresh();
     const { required_permissions: required } = await us.get('tpl_compensation');
     expect(required).toEqual(['templates:write', 'users:read']);
@@ -272,7 +272,7 @@ describe('what a template requires', () => {
     expect(enough.status).toBe(201);
   });
 
-  test('a template that there is not is a 404 for everything', async () => {
+  test('an unknown template is a 404 for every method', async () => {
     const us = await fresh();
     for (const [act, body] of [['activate'], ['deactivate'], ['duplicate', { name: 'x' }]] as const) {
       const answer = await us.act(act, body, 'tpl_none');
@@ -283,12 +283,12 @@ describe('what a template requires', () => {
 });
 
 describe('the list', () => {
-  test('goes by category and name, and pages make up the whole', async () => {
+  test('is sorted by category and name, and its pages together are complete', async () => {
     const us = await fresh();
     const { data, meta } = await us.list();
     expect(meta).toMatchObject({ total: data.length, next_cursor: null });
-    const places = data.map(({ category, name, id }) => [category, name, id]);
-    expect(places).toEqual(places.toSorted((a, b) => (a.join('\0') < b.join('\0') ? -1 : 1)));
+    const sortKeys = data.map(({ category, name, id }) => [category, name, id]);
+    expect(sortKeys).toEqual(sortKeys.toSorted((a, b) => (a.join('\0') < b.join('\0') ? -1 : 1)));
     const paged: Template[] = [];
     for (let cursor = ''; ; ) {
       const path = `/v1/templates?limit=4${cursor && `&cursor=${cursor}`}`;
@@ -319,7 +319,7 @@ describe('the list', () => {
     expect((await us.list('&search=')).data).toEqual(all.data);
   });
 
-  test('refuses what it does not know, and cursors of other lists', async () => {
+  test('refuses unknown values, and cursors of other lists', async () => {
     const [us, they] = [await fresh(), await fresh()];
     for (const query of ['category=legal', 'status=active', 'limit=0', 'limit=101', 'x=1', 'cursor=abc', 'cursor='])
       expect([query, (await world.call(us.keys.live, 'GET', `/v1/templates?${query}`)).status]).toEqual([query, 400]);
@@ -331,7 +331,7 @@ describe('the list', () => {
   });
 });
 
-test('every effect stands in the audit log with who did it', async () => {
+test('every effect is in the audit log with its user', async () => {
   const us = await fresh();
   const { agent_id: agentId } = await us.activate();
   await us.act('deactivate');
@@ -344,9 +344,9 @@ test('every effect stands in the audit log with who did it', async () => {
     changes: Record<string, unknown>;
   }
   const entries = async () => dataIn<Entry[]>(await world.call(us.keys.live, 'GET', `/v1/audit?limit=100&target=${sales}`));
-  await until('the audit log has them', async () => (await entries()).length === 4);
-  const found = (await entries()).toReversed();
-  expect(found.map(({ action, actor, changes }) => [action, actor.type, actor.id, changes['agent_id']])).toEqual([
+  await until('the audit log has all entries', async () => (await entries()).length === 4);
+  const listed = (await entries()).toReversed();
+  expect(listed.map(({ action, actor, changes }) => [action, actor.type, actor.id, changes['agent_id']])).toEqual([
     ['template.activated', 'user', us.userId, agentId],
     ['template.deactivated', 'user', us.userId, agentId],
     ['template.activated', 'user', us.userId, agentId],
@@ -354,7 +354,7 @@ test('every effect stands in the audit log with who did it', async () => {
   ]);
 });
 
-test('a new version in the catalogue leaves the agents that there are alone', async () => {
+test('a new version in the catalogue does not change existing agents', async () => {
   const us = await fresh();
   const own = 'tpl_operators_own';
   expect(await us.get(own)).toMatchObject({ version: '1.0.0', category: 'finance', credit_cost_estimate: '1-4 credits per query' });

@@ -1,4 +1,4 @@
-/** The rows of an answer's markdown table, as text, without the line of titles. */
+/** The rows of an answer's markdown table, as text, without the header. */
 export function tableIn(content: string): string[][] {
   const lines = content.split('\n').filter((line) => line.startsWith('|'));
   return lines.slice(2).map((line) =>
@@ -9,20 +9,20 @@ export function tableIn(content: string): string[][] {
   );
 }
 
-/** Whether a row shows all of these, in their order. */
-function shows(row: readonly string[], cells: readonly string[]): boolean {
+/** True if a row contains these cells, in their order. */
+function contains(row: readonly string[], cells: readonly string[]): boolean {
   let next = 0;
   for (const cell of row) if (cell === cells[next]) next += 1;
   return next === cells.length;
 }
 
-/** What is expected and not shown, and what is shown beyond that; each row of the answer stands for one. */
-export function difference(shown: readonly string[][], expected: readonly string[][]) {
-  const left = [...shown];
+/** The expected rows that are missing, and the rows beyond those expected. Each row of the answer matches one expected row. */
+export function difference(actual: readonly string[][], expected: readonly string[][]) {
+  const remaining = [...actual];
   const missing = expected.filter((cells) => {
-    const at = left.findIndex((row) => shows(row, cells));
-    if (at >= 0) left.splice(at, 1);
+    const at = remaining.findIndex((row) => contains(row, cells));
+    if (at >= 0) remaining.splice(at, 1);
     return at < 0;
   });
-  return { missing, more: left };
+  return { missing, more: remaining };
 }

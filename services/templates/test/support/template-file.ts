@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A template of the operator's, as a file holds it. */
+/** The content of a file with a template of the operator. */
 export const operatorsTemplate = (more: object = {}) => ({
   id: 'tpl_operators_own',
   name: 'The operator’s own',
@@ -19,6 +19,6 @@ export const operatorsTemplate = (more: object = {}) => ({
   ...more,
 });
 
-/** Written as one file into a folder of templates. */
+/** Writes a template to a file in a folder. */
 export const writeTemplate = (folder: string, template: object, name = 'template.json'): Promise<void> =>
   writeFile(join(folder, name), JSON.stringify(template));

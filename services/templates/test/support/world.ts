@@ -25,10 +25,10 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A running system with the demonstration in it, and an operator. */
+/** A running system with the demonstration organization, and an operator's clients. */
 export interface World {
   readonly system: SystemAccess;
-  /** The organization that `npm start` makes, with the demonstration data connected. */
+  /** The organization that `npm start` creates, with its data source. */
   readonly demonstration: Organization['keys'];
   readonly call: (key: string, method: string, path: string, sent?: Sent) => Promise<ReceivedResponse>;
   /** An organization without a data source. */
@@ -38,13 +38,13 @@ export interface World {
   readonly stop: () => Promise<void>;
 }
 
-/** Its processes may be killed, and its operator has a folder of templates. */
+/** A system whose processes a test may kill, with a folder of the operator's templates. */
 export interface OwnWorld extends World {
   readonly system: LocalSystem;
   readonly templatesFolder: string;
 }
 
-/** On a system of its own, with the templates that `prepare` leaves in the operator's folder. */
+/** Starts a system of its own, with the templates that `prepare` writes to the operator's folder. */
 export async function startWorld(prepare: (templatesFolder: string) => Promise<void> = async () => undefined): Promise<OwnWorld> {
   const templatesFolder = join(await testFolder(), 'templates');
   await mkdir(templatesFolder);
@@ -53,7 +53,7 @@ export async function startWorld(prepare: (templatesFolder: string) => Promise<v
   return { ...openWorld(system, () => system.stop()), system, templatesFolder };
 }
 
-/** On the system that test files share, with the templates that the service brings. */
+/** Uses the system that test files share, with the templates that come with the service. */
 export async function shareWorld(): Promise<World> {
   const system = await sharedSystem();
   return openWorld(system, async () => system.leave());
@@ -82,8 +82,8 @@ function openWorld(system: SystemAccess, stopSystem: () => Promise<void>): World
         ...(body && { body: JSON.stringify(body) }),
       }),
     async makeOrganization() {
-      const made = await identity.createOrganization({ name: 'Somebody' });
-      return { id: made.organizationId, userId: made.userId, keys: { live: made.liveApiKey, test: made.testApiKey } };
+      const created = await identity.createOrganization({ name: 'Example' });
+      return { id: created.organizationId, userId: created.userId, keys: { live: created.liveApiKey, test: created.testApiKey } };
     },
     async makeKey({ id: organizationId, userId }, scopes) {
       return (await identity.createKey({ organizationId, userId, environment: 'live', scopes, admin: false })).apiKey;

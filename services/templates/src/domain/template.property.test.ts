@@ -1,8 +1,7 @@
 import { definitionFromMessage } from '@agent-service/contracts/agents/definition';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { compareSortKeys, filterTemplates, paginate, sortKeyOf, sortTemplates } from './listing.ts';
-import { categories, type Template } from './template.ts';
+import { categories, compareSortKeys, filterTemplates, paginate, sortKeyOf, sortTemplates, type Template } from './template.ts';
 
 const word = fc.string({ unit: fc.constantFrom('a', 'B', 'b', 'é', 'ß', '%', ' ', '\u{1f600}'), minLength: 1, maxLength: 6 });
 
@@ -45,11 +44,11 @@ test('pages of any size contain the whole sorted list, each template once', () =
 
 test('a page continues after its sort key although the catalogue has changed', () => {
   fc.assert(
-    fc.property(catalogues, fc.nat(40), fc.nat(40), (all, at, gone) => {
+    fc.property(catalogues, fc.nat(40), fc.nat(40), (all, at, removed) => {
       const ordered = sortTemplates(all);
       const from = ordered[at % Math.max(1, ordered.length)];
       if (!from) return;
-      const later = ordered.filter((_, index) => index !== gone % ordered.length);
+      const later = ordered.filter((_, index) => index !== removed % ordered.length);
       const behind = later.filter((template) => compareSortKeys(sortKeyOf(template), sortKeyOf(from)) > 0);
       expect(paginate(later, sortKeyOf(from), 100).templates).toEqual(behind);
     }),
@@ -75,7 +74,7 @@ test('a search for a part of a name or description finds the template in any cas
       if (!template) return;
       const part = [...(upper ? template.name : template.description)].slice(from, from + length).join('');
       const search = upper ? part.toUpperCase() : part.toLowerCase();
-      // ß becomes two letters in capitals; that is another text.
+      // In upper case ß becomes two letters, which is a different text.
       if ([...search].length !== [...part].length) return;
       expect(filterTemplates(all, { ...everything, search }, available)).toContain(template);
     }),

@@ -4,9 +4,9 @@ import { parseTableScope } from '@agent-service/contracts/agents/data-scope';
 import { tables } from '@agent-service/local/demonstration/schema';
 import { testFolder } from '@agent-service/testkit';
 import { describe, expect, test } from '@jest/globals';
-import { operatorsTemplate, writeTemplate } from '../../test/support/template-file.ts';
-import { categories } from '../domain/template.ts';
+import { operatorsTemplate, writeTemplate } from '../test/support/template-file.ts';
 import { builtInFolder, loadCatalogue, readTemplateFolder } from './catalogue.ts';
+import { categories } from './domain/template.ts';
 
 const folderOf = async (...templates: object[]): Promise<string> => {
   const folder = join(await testFolder(), 'own');

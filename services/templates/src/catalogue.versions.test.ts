@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { isNewer, versionPattern } from './template-file.ts';
+import { isNewer, versionPattern } from './catalogue.ts';
 
 const parts = fc.tuple(fc.nat(12), fc.nat(12), fc.nat(12));
 const textOf = (version: readonly number[]) => version.join('.');

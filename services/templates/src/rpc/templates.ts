@@ -1,0 +1,166 @@
+import { type Call, type Client, callers, type Implementation, type RpcOf, ServiceError, withCall } from '@agent-service/contracts';
+import { definitionToMessage } from '@agent-service/contracts/agents/definition';
+import type { Cursors } from '@agent-service/store/cursors';
+import type { Catalogue } from '../catalogue.ts';
+import {
+  createdAt,
+  filterTemplates,
+  missingPermissions,
+  paginate,
+  type SortKey,
+  type Template,
+  type TemplateFilter,
+  type TemplateStatus,
+  updatedAt,
+} from '../domain/template.ts';
+
+export const activateTemplate = (context: TemplatesContext): RpcOf<'templates', 'activateTemplate'> => ({
+  allow: callers({ scope: 'templates:write' }),
+  async handle({ templateId, nameOverride, modelOverride }, call) {
+    const template = requireTemplate(context, templateId);
+    checkPermissions(template, call);
+    const request = {
+      templateId,
+      definition: definitionToMessage(template),
+      requiredTables: [...template.requiredTables, ...template.tables.filter((table) => !template.requiredTables.includes(table))],
+      ...(nameOverride !== '' && { name: nameOverride }),
+      ...(modelOverride !== '' && { model: modelOverride }),
+    };
+    const { agent } = await forwardIdempotencyKey(call, () => context.agents.activateTemplateAgent(request));
+    const { id: agentId, name, status, updatedAt: activatedAt } = requireAgent(agent);
+    return { templateId, agentId, name, status, activatedAt };
+  },
+});
+
+const deactivateTemplate = (context: TemplatesContext): RpcOf<'templates', 'deactivateTemplate'> => ({
+  allow: callers({ scope: 'templates:write' }),
+  async handle({ templateId }, call) {
+    requireTemplate(context, templateId);
+    const { agent } = await forwardIdempotencyKey(call, () => context.agents.deactivateTemplateAgent({ templateId }));
+    const { id: agentId, status, updatedAt: deactivatedAt } = requireAgent(agent);
+    return { templateId, agentId, status, deactivatedAt };
+  },
+});
+
+/** Creates an agent with the template's definition. Later changes of one do not affect the other. */
+const duplicateTemplate = (context: TemplatesContext): RpcOf<'templates', 'duplicateTemplate'> => ({
+  allow: callers({ scope: 'agents:write' }),
+  async handle({ templateId, name, description }, call) {
+    const definition = definitionToMessage(requireTemplate(context, templateId));
+    const request = { ...definition, name, description: description ?? definition.description, sourceTemplateId: templateId };
+    const { agent } = await forwardIdempotencyKey(call, () => context.agents.createAgent(request));
+    const { id, name: agentName, description: agentDescription, status, sourceTemplateId, createdAt } = requireAgent(agent);
+    return { id, name: agentName, description: agentDescription, status, sourceTemplateId, createdAt };
+  },
+});
+
+function checkPermissions(template: Template, { tenant: { scopes } }: Call): void {
+  const missing = missingPermissions(template, scopes);
+  if (missing.length === 0) return;
+  throw new ServiceError('insufficient_scope', {
+    message: `The token lacks what this template requires: ${missing.join(', ')}.`,
+    details: { required: [...template.requiredPermissions], granted: [...scopes] },
+  });
+}
+
+/**
+ * Passes the caller's Idempotency-Key on to agents, which stores the outcome in the transaction that changes the agent. A repeated
+ * request gets the stored outcome.
+ */
+function forwardIdempotencyKey<T>(call: Call, work: () => Promise<T>): Promise<T> {
+  const { requestId, principal, voucher, expiresAt, requestedOnce: idempotency } = call;
+  const onReplayed = () => {
+    call.replayed = true;
+  };
+  return withCall({ requestId, principal, voucher, expiresAt, idempotency, onReplayed }, work);
+}
+
+/** Agents always sends the agent; the wire format allows leaving it out. */
+function requireAgent<Agent>(agent: Agent | null): Agent {
+  if (agent === null) throw new ServiceError('internal', { cause: new Error('agents left out the agent') });
+  return agent;
+}
+
+const defaultLimit = 20;
+const maxLimit = 100;
+
+const listTemplates = (context: TemplatesContext): RpcOf<'templates', 'listTemplates'> => ({
+  allow: callers({ scope: 'templates:read' }),
+  async handle({ page, category, status, search }, { tenant: { organizationId, environment } }) {
+    const filter: TemplateFilter = { category, status, search };
+    const binding = ['templates', organizationId, environment, category, status, search];
+    const start = context.cursors.decode(binding, page?.cursor ?? '');
+    const statusOf = await readStatuses(context);
+    const matching = filterTemplates(context.catalogue.all, filter, statusOf);
+    const limit = Math.min(page?.limit || defaultLimit, maxLimit);
+    // Only this method makes cursors with this binding, so they hold a sort key.
+    const { templates, last } = paginate(matching, start?.after as SortKey | undefined, limit);
+    return {
+      templates: templates.map((template) => toSummary(context, template, statusOf(template.id))),
+      page: { total: matching.length, nextCursor: last ? context.cursors.encode(binding, { after: last }) : '' },
+    };
+  },
+});
+
+const getTemplate = (context: TemplatesContext): RpcOf<'templates', 'getTemplate'> => ({
+  allow: callers({ scope: 'templates:read' }),
+  async handle({ templateId }) {
+    const template = requireTemplate(context, templateId);
+    const statusOf = await readStatuses(context);
+    return {
+      template: {
+        summary: toSummary(context, template, statusOf(templateId)),
+        longDescription: template.longDescription,
+        requiredPermissions: [...template.requiredPermissions],
+        suggestedPrompts: [...template.suggestedPrompts],
+        changelog: template.changelog.map((change) => ({ ...change })),
+      },
+    };
+  },
+});
+
+/** A template is activated in an organization while its agent is active there. */
+async function readStatuses({ agents }: TemplatesContext): Promise<(id: string) => TemplateStatus> {
+  const { agents: templateAgents } = await agents.listTemplateAgents({});
+  const active = new Set(templateAgents.flatMap(({ templateId, status }) => (status === 'active' ? [templateId] : [])));
+  return (id) => (active.has(id) ? 'activated' : 'available');
+}
+
+const toSummary = ({ costOf }: TemplatesContext, template: Template, status: TemplateStatus) => ({
+  id: template.id,
+  name: template.name,
+  description: template.description,
+  category: template.category,
+  version: template.version,
+  model: template.model,
+  creditCostEstimate: costOf(template.model),
+  status,
+  requiredTables: [...template.requiredTables],
+  createdAt: createdAt(template),
+  updatedAt: updatedAt(template),
+});
+
+/** Dependencies of the methods of this service. */
+export interface TemplatesContext {
+  readonly catalogue: Catalogue;
+  readonly agents: Client<'agents'>;
+  readonly cursors: Cursors;
+  /** The cost of an answer of this tier, as a readable text. */
+  readonly costOf: (tier: Template['model']) => string;
+}
+
+/** The template with this id; an unknown id is a 404. */
+function requireTemplate({ catalogue }: TemplatesContext, id: string): Template {
+  const template = catalogue.find(id);
+  if (!template) throw new ServiceError('not_found');
+  return template;
+}
+
+/** Every method of the contract. */
+export const implementation = (context: TemplatesContext): Implementation<'templates'> => ({
+  activateTemplate: activateTemplate(context),
+  deactivateTemplate: deactivateTemplate(context),
+  duplicateTemplate: duplicateTemplate(context),
+  getTemplate: getTemplate(context),
+  listTemplates: listTemplates(context),
+});
