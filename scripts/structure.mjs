@@ -11,7 +11,11 @@ Figures about the source files of packages/ and services/, or of one folder. Tes
 generated code are left out. --list names every finding, --json prints all of it, --check fails beyond the bounds on functions, files,
 folder cycles and duplicates unless scripts/structure/allowed.json names the finding, --root measures another checkout (with dependencies).
 
-exports with one user   exported names that exactly one other source file imports; passing a name on is no use of it
+exports with one user   exported names that exactly one other source file imports; passing a name on is no use of it. Of these:
+  named in a table      the user is an index.ts, start.ts or entities.ts: a handler, route, entity or part of a process, which is named once
+  in another workspace  the user is in another package or service: a public entry that has one user today
+  in another folder     the user is in another folder of the workspace, mostly a layer: a statement of store/ and the method that runs it
+  in the same folder    the user stands beside it: the two files may be one subject, and these are the candidates to fuse
 helpers                 files under ${bounds.helperFile} lines that exactly one file imports
 folder cycles           groups of folders whose files import each other (the folder src itself, where start.ts is, aside)
 duplicated blocks       ${bounds.duplicateLines} or more lines in a row that stand in two places; blanks, comments, imports and lone brackets aside
@@ -19,6 +23,14 @@ files behind            the source files with code that may run when the behavio
                         references to functions, constants, classes and members, through interfaces to what implements them.
                         It does not follow types or libraries, fields that only hold data, parameters that are functions, start.ts,
                         or calls over gRPC: the other side's handler is an entry of its own. Files of packages are counted apart.`;
+
+const useKinds = [
+  ['table', 'named in a table'],
+  ['workspace', 'in another workspace'],
+  ['layer', 'in another folder of the workspace'],
+  ['folder', 'in the same folder'],
+];
+const share = (count, { exports }) => ((100 * count) / exports).toFixed(1);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -68,7 +80,11 @@ function report(figures) {
     ['folder cycles', figures.folderCycles],
     [`helpers under ${bounds.helperFile} lines with one importer`, figures.helpers],
     ['exports', figures.exports],
-    ['exports with one user', figures.exportsOfOneUser, ` (${((100 * figures.exportsOfOneUser.length) / figures.exports).toFixed(1)} %)`],
+    ['exports with one user', figures.exportsOfOneUser, ` (${share(figures.exportsOfOneUser.length, figures)} %)`],
+    ...useKinds.map(([kind, label]) => {
+      const { length } = figures.oneUserKinds[kind] ?? [];
+      return [`  ${label}`, length, ` (${share(length, figures)} %)`];
+    }),
     ['exports without a user in the sources', figures.exportsWithoutUser],
     [`duplicated blocks of ${bounds.duplicateLines} lines`, figures.duplicates],
     ['the same in tests, benchmarks and scripts', figures.testDuplicates],

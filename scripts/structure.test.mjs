@@ -106,6 +106,14 @@ describe('the structure script', () => {
     expect(figures.exportsOfOneUser.join()).not.toContain('#Books ');
   });
 
+  test('tells the exports of one user apart by the boundary to it', () => {
+    const namesOf = (kind) => (figures.oneUserKinds[kind] ?? []).map(({ name }) => name.split('#')[1]);
+    expect(namesOf('table')).toContain('createBooks');
+    expect(namesOf('workspace')).toEqual(['Queue', 'createQueue']);
+    expect(namesOf('layer')).toContain('unusedHelper');
+    expect(namesOf('folder')).toEqual(expect.arrayContaining(['onItem', 'readAll', 'writeLine']));
+  });
+
   test('follows methods through interfaces and queues to their code, and no further', () => {
     const accepted = figures.behaviours.find(({ name }) => name === 'accept a message');
     expect(accepted.byService.agents).toEqual([

@@ -7,6 +7,7 @@ import { duplicatedBlocks } from './duplicates.mjs';
 import { exportUsers, folderCycles, importersOf, importGraph } from './imports.mjs';
 import { isSource } from './project.mjs';
 import { createReach } from './reach.mjs';
+import { workspaceOf } from './symbols.mjs';
 
 export const bounds = { functionLines: 70, fileLines: 400, tinyFile: 15, helperFile: 40, folderFiles: 15, duplicateLines: 6 };
 
@@ -43,12 +44,26 @@ export function measure(opened, area = '') {
       .map((path) => `${path} (${lines.get(path)} lines) <- ${[...importers.get(path)]}`),
     exports: users.length,
     exportsOfOneUser: users.filter(([, files]) => files.size === 1).map(([name, files]) => `${name} <- ${[...files]}`),
+    oneUserKinds: Object.groupBy(
+      users.flatMap(([name, files]) => (files.size === 1 ? { name, user: [...files][0] } : [])),
+      kindOfUse,
+    ),
     exportsWithoutUser: users.filter(([, files]) => files.size === 0).map(([name]) => name),
     duplicates: describeBlocks(texts),
     testDuplicates: describeBlocks(tests),
     longTests: [...tests].flatMap(([path, text]) => (lineCount(text) > bounds.fileLines ? [`${path} (${lineCount(text)})`] : [])),
     behaviours: area === '' ? measureBehaviours(opened) : [],
   };
+}
+
+/** Tables name each of their entries once: handlers, routes, entities, migrations, the parts of a process. */
+const isTable = (path) => /\/(index|entities)\.ts$|\/src\/start\.ts$/.test(path);
+
+function kindOfUse({ name, user }) {
+  const path = name.split('#')[0];
+  if (isTable(user)) return 'table';
+  if (workspaceOf(path) !== workspaceOf(user)) return 'workspace';
+  return dirname(path) === dirname(user) ? 'folder' : 'layer';
 }
 
 const describeBlocks = (texts) =>
