@@ -4,7 +4,7 @@ import { type Reply, ReplyFilter } from '@agent-service/queues';
 import { errorBody, type PublicError } from '../http/error-reply.ts';
 import type { StreamEnd } from '../http/reply.ts';
 import { toMessage } from '../schemas/conversation.ts';
-import { type Accepted, failureOf, goesOn, notThereYet, removed } from './failures.ts';
+import { type AcceptedAnswer, answerDeletedError, failureOf, runningDetails, waitLimitError } from './failures.ts';
 import type { Waiter } from './waits.ts';
 
 const heartbeatMs = 15_000;
@@ -28,7 +28,7 @@ export class AnswerStream implements Waiter {
   readonly #closed: (() => void)[] = [];
   #early: (() => void)[] | undefined = [];
   #response: ServerResponse | undefined;
-  #accepted: Accepted = { messageId: '', conversationId: '' };
+  #accepted: AcceptedAnswer = { messageId: '', conversationId: '' };
   #writtenAt = 0;
   #bytes = 0;
   #error: PublicError | undefined;
@@ -42,7 +42,7 @@ export class AnswerStream implements Waiter {
   }
 
   /** Writes until the answer has ended or its reader has left. */
-  async writeTo(response: ServerResponse, accepted: Accepted): Promise<StreamEnd> {
+  async writeTo(response: ServerResponse, accepted: AcceptedAnswer): Promise<StreamEnd> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#response = response;
     this.#accepted = accepted;
@@ -60,7 +60,7 @@ export class AnswerStream implements Waiter {
 
   take(reply: Reply): void {
     if (this.#early) this.#early.push(() => this.take(reply));
-    else this.#tell(reply);
+    else this.#pass(reply);
   }
 
   interrupted(): void {
@@ -68,9 +68,9 @@ export class AnswerStream implements Waiter {
     else this.#filter.interrupt();
   }
 
-  end(reason: 'expired' | 'gone'): void {
+  end(reason: 'expired' | 'deleted'): void {
     if (this.#early) this.#early.push(() => this.end(reason));
-    else if (reason === 'gone') this.#fail(removed(this.#accepted));
+    else if (reason === 'deleted') this.#fail(answerDeletedError(this.#accepted));
     else this.#detach();
   }
 
@@ -78,25 +78,25 @@ export class AnswerStream implements Waiter {
     if (this.#isOpen && nowMs - this.#writtenAt >= heartbeatMs) this.#comment();
   }
 
-  #tell(reply: Reply): void {
-    const news = this.#filter.take(reply);
-    if (!news || !this.#isOpen) return;
-    switch (news.kind) {
+  #pass(reply: Reply): void {
+    const next = this.#filter.take(reply);
+    if (!next || !this.#isOpen) return;
+    switch (next.kind) {
       case 'started':
-        this.#started(news.attempt);
+        this.#started(next.attempt);
         return;
       case 'delta':
         if (this.#isBehind) this.#filter.interrupt();
-        else this.#write('delta', { text: news.text, attempt: news.attempt });
+        else this.#write('delta', { text: next.text, attempt: next.attempt });
         return;
       case 'tool': {
-        const { name, detail, rows, durationMs, error } = news.step;
+        const { name, detail, rows, durationMs, error } = next.step;
         if (!this.#isBehind)
-          this.#write('tool', { name, detail, rows, duration_ms: durationMs, error: error || null, attempt: news.attempt });
+          this.#write('tool', { name, detail, rows, duration_ms: durationMs, error: error || null, attempt: next.attempt });
         return;
       }
       case 'ended':
-        this.#ended(news.message);
+        this.#ended(next.message);
     }
   }
 
@@ -127,8 +127,8 @@ export class AnswerStream implements Waiter {
   /** Ends the stream while the work continues, which is no failure for the reader. */
   #detach(): void {
     if (!this.#isOpen) return;
-    this.#error = notThereYet(this.#accepted);
-    this.#write('detached', goesOn(this.#accepted));
+    this.#error = waitLimitError(this.#accepted);
+    this.#write('detached', runningDetails(this.#accepted));
     this.#finish();
   }
 

@@ -1,7 +1,7 @@
 import { type AnswerMessage, type CallContext, newId, type Principal, ServiceError } from '@agent-service/contracts';
 import { traceHeaders } from '@agent-service/runtime';
 import { AnswerStream } from './answer-stream.ts';
-import { failureOf, notThereYet, removed } from './failures.ts';
+import { answerDeletedError, failureOf, waitLimitError } from './failures.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
 import type { AnswerKey, AnswerState, Waiter, Waits } from './waits.ts';
 
@@ -47,7 +47,7 @@ const startWithinMs = 10_000;
 /** Time after the answer's deadline in which the notice of it can arrive. */
 const deadlineGraceMs = 10_000;
 
-type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'gone' | 'left' };
+type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'deleted' | 'disconnected' };
 
 export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs, now }: AnswersDeps): Answers {
   /**
@@ -83,7 +83,7 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
   return {
     async wait(question, call, disconnected) {
       const { promise, resolve } = Promise.withResolvers<End>();
-      const leave = () => resolve({ reason: 'left' });
+      const leave = () => resolve({ reason: 'disconnected' });
       disconnected.addEventListener('abort', leave, { once: true });
       if (disconnected.aborted) leave();
       const waiter: Waiter = {
@@ -102,7 +102,7 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
       if (!started.attached) return queued(question, started);
       call.onReplayed?.();
       const { message } = await read(keyOf(principalOf(call), started.answerId));
-      if (!message) throw removed({ messageId: started.answerId, conversationId: started.conversationId });
+      if (!message) throw answerDeletedError({ messageId: started.answerId, conversationId: started.conversationId });
       return message;
     },
     async stream(question, call, disconnected) {
@@ -147,8 +147,8 @@ function messageOf(end: End, { answerId: messageId, conversationId }: StartedAns
     if (failure) throw failure;
     return end.message;
   }
-  if (end.reason === 'left') throw new ServiceError('cancelled');
-  throw end.reason === 'gone' ? removed({ messageId, conversationId }) : notThereYet({ messageId, conversationId });
+  if (end.reason === 'disconnected') throw new ServiceError('cancelled');
+  throw end.reason === 'deleted' ? answerDeletedError({ messageId, conversationId }) : waitLimitError({ messageId, conversationId });
 }
 
 /** An answer that no worker has begun. */

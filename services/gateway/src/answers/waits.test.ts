@@ -140,7 +140,7 @@ test('an answer that is not there any more ends its wait', async () => {
   waits.open(keyOf('msg_1'), waiter).accepted('msg_1', Number.POSITIVE_INFINITY, false);
   states.set('msg_1', { message: null, attempt: 0 });
   await pass(1_200);
-  expect([received, waits.size]).toEqual([['gone'], 0]);
+  expect([received, waits.size]).toEqual([['deleted'], 0]);
 });
 
 describe('when the process stops', () => {

@@ -15,7 +15,7 @@ export interface Waiter {
   /** Replies may have been lost. */
   interrupted?(): void;
   /** The wait is over, or the answer was deleted. No reply follows. */
-  end(reason: 'expired' | 'gone'): void;
+  end(reason: 'expired' | 'deleted'): void;
   /** Called several times a second. */
   tick?(nowMs: number): void;
 }
@@ -137,11 +137,11 @@ export class Waits {
 
   #apply(entry: WaitEntry, { message }: AnswerState): void {
     if (!this.#isHere(entry)) return;
-    if (message === null) this.#end(entry, 'gone');
+    if (message === null) this.#end(entry, 'deleted');
     else if (ended.includes(message.status)) entry.waiter.take({ kind: 'ended', id: message.id, message });
   }
 
-  #end(entry: WaitEntry, reason: 'expired' | 'gone'): void {
+  #end(entry: WaitEntry, reason: 'expired' | 'deleted'): void {
     if (this.#remove(entry)) entry.waiter.end(reason);
   }
 

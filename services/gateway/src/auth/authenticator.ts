@@ -35,7 +35,7 @@ function isSame(a: Principal, b: Principal): boolean {
   );
 }
 
-/** How long a verdict is used. Identity waits longer than this after a revocation before it answers. */
+/** Lifetime of a verdict. Identity waits longer than this after a revocation before it answers. */
 const leaseMs = 1_000;
 const attempts = 3;
 const maxLeases = 50_000;
@@ -48,7 +48,7 @@ interface Lease {
 }
 
 /** Ignores a timeout where another attempt is left. */
-const unlessLate = (askAgain: boolean) => (cause: unknown) => {
+const ignoreTimeout = (askAgain: boolean) => (cause: unknown) => {
   if (askAgain && cause instanceof ServiceError && cause.code === 'deadline_exceeded') return undefined;
   throw cause;
 };
@@ -57,7 +57,7 @@ const idOf = (token: string) => hash('sha256', token, 'base64url');
 
 interface AuthenticatorOptions {
   readonly ask: (tokens: readonly string[]) => Promise<Verdict[]>;
-  /** A clock that never goes back, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
@@ -70,7 +70,7 @@ export interface Authenticator {
 
 /**
  * Keeps identity's verdict on a token, good or bad, for one second counted from before it was asked. So a verdict is never
- * older than a second however slow the answer was, and a revoked token is dead everywhere when the revocation answers.
+ * older than a second however slow the answer was, and a revoked token is refused everywhere when the revocation answers.
  */
 export function createAuthenticator({ ask, now = () => performance.now() }: AuthenticatorOptions): Authenticator {
   const leases = new LRUCache<string, Lease>({ max: maxLeases });
@@ -104,7 +104,7 @@ export function createAuthenticator({ ask, now = () => performance.now() }: Auth
   async function currentLease(id: string, token: string): Promise<Lease> {
     let lease = leases.get(id);
     // An answer that took longer than its lease is too old, and another replica may be faster.
-    for (let left = attempts; left > 0 && !isCurrent(lease); left--) lease = await renewOnce(id, token).catch(unlessLate(left > 1));
+    for (let left = attempts; left > 0 && !isCurrent(lease); left--) lease = await renewOnce(id, token).catch(ignoreTimeout(left > 1));
     if (!isCurrent(lease)) throw new ServiceError('unavailable');
     return lease;
   }

@@ -5,7 +5,7 @@ const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const bearerScheme = /^Bearer(?: |$)/i;
 const jsonWebToken = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** The token of an Authorization header; another scheme is as good as none. */
+/** The token of an Authorization header. A header of another scheme counts as none. */
 export function bearerToken(header: string | undefined): string {
   if (header === undefined || !bearerScheme.test(header)) throw new ServiceError('missing_token');
   const token = bearer.exec(header)?.[1];
@@ -40,7 +40,7 @@ function formDecoded(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    // A lone percent sign: this client sent its credentials as they are, as many do.
+    // A percent sign that encodes nothing: many clients send their credentials unencoded.
     return text;
   }
 }

@@ -1,7 +1,7 @@
 import type { Client } from '@agent-service/contracts';
 
-/** No longer than a verdict on a token is kept: a revoked key is gone from here when its revocation answers. */
-const keptMs = 1_000;
+/** No longer than the lifetime of a verdict, so that a revoked key is removed before its revocation answers. */
+const lifetimeMs = 1_000;
 
 export interface PublishedKey {
   readonly kid: string;
@@ -9,7 +9,7 @@ export interface PublishedKey {
   readonly e: string;
 }
 
-/** Identity's public keys, kept for a second: anyone may ask for them as often as they like at the cost of one statement a second. */
+/** Caches identity's public keys for a second, because the endpoint is open to every caller. */
 export function publishedKeys(identity: Client<'identity'>, now: () => number = () => performance.now()): () => Promise<PublishedKey[]> {
   let known: PublishedKey[] = [];
   let askAgainAt = 0;
@@ -18,8 +18,8 @@ export function publishedKeys(identity: Client<'identity'>, now: () => number = 
   async function ask(): Promise<PublishedKey[]> {
     const askedAt = now();
     const { keys } = await identity.listSigningKeys({});
-    // However long the answer took: it is as old as the question.
-    askAgainAt = askedAt + keptMs;
+    // The keys are as old as the request for them, however long the answer took.
+    askAgainAt = askedAt + lifetimeMs;
     known = keys;
     return known;
   }

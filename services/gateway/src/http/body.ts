@@ -16,7 +16,7 @@ const kibibyte = 1024;
 const withinMs = 60_000;
 
 export const bodyLimits = {
-  /** Anyone may send these. */
+  /** For token requests, which need no credential. */
   token: { bytes: 8 * kibibyte, values: 100, withinMs: 10_000 },
   /** For a few fields. */
   usual: { bytes: 64 * kibibyte, values: 1_000, withinMs },
@@ -26,7 +26,7 @@ export const bodyLimits = {
   agent: { bytes: 1024 * kibibyte, values: 1_000, withinMs },
 } as const satisfies Record<string, BodyLimits>;
 
-/** Where no body is known: an empty object, as many clients send. */
+/** For routes without a body: many clients send an empty object. */
 const emptyBodyBytes = kibibyte;
 
 type BodyType = 'json' | 'form';
@@ -112,13 +112,13 @@ export function readBytes(request: IncomingMessage, { bytes, withinMs }: Omit<Bo
   });
 }
 
-/** Deeper than any body means something, and shallow enough for code that walks a value by recursion. */
+/** Deeper than any valid body, and shallow enough for recursive code. */
 const maxDepth = 64;
 
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** By byte: whether it sets a name or value apart from the next, and by how much the nesting changes there. */
+/** By byte: true if it separates names or values, and the change of the nesting depth. */
 const separators = new Uint8Array(256);
 for (const character of ',:') separators[character.charCodeAt(0)] = 1;
 const nesting = new Int8Array(256);
@@ -127,7 +127,7 @@ for (const character of ']}') nesting[character.charCodeAt(0)] = -1;
 
 /**
  * Counts names, values and nesting in one pass over the bytes, and refuses what has too many before a parser makes objects of it.
- * The parser decides if it is JSON at all.
+ * The parser checks the syntax later.
  */
 export function checkJsonShape(json: Uint8Array, maxValues: number): void {
   let values = 1;
@@ -144,7 +144,7 @@ export function checkJsonShape(json: Uint8Array, maxValues: number): void {
 
 const refused = (fault: string) => new ServiceError('invalid_request', { message: `The body ${fault}.` });
 
-/** Where the text that begins here ends. */
+/** The index of the quote that ends the string which begins here. */
 function endOfText(json: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < json.length && json[at] !== quote) at += json[at] === backslash ? 2 : 1;

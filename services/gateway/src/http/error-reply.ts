@@ -31,7 +31,7 @@ function errorHeaders(exchange: Exchange, error: ServiceError): string[] {
   return headers;
 }
 
-/** When to come back, for the failures that pass. */
+/** Seconds after which the caller may try again, for temporary failures. */
 function retryAfterOf({ limits }: Exchange, { definition }: ServiceError): string | undefined {
   if (definition.http === 429) return String(limits && !limits.allowed ? retryAfterSeconds(limits) : unavailableRetryAfter);
   return definition.http === 503 ? unavailableRetryAfter : undefined;

@@ -8,16 +8,16 @@ import { discardRest, hasUnreadBody } from './unread-body.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
-/** How a streamed answer went. */
+/** The outcome of a streamed answer. */
 export interface StreamEnd {
   readonly bytes: number;
   /** Why the stream ended without the answer. */
   readonly error?: ServiceError | undefined;
-  /** The reader went away before the end. */
+  /** True if the reader disconnected before the end. */
   readonly cut: boolean;
 }
 
-/** Writes an answer in pieces and ends it; the head is out already. */
+/** Writes an answer in pieces and ends it. The head has been sent before. */
 export type Stream = (response: ServerResponse) => Promise<StreamEnd>;
 
 export interface Reply {
@@ -39,7 +39,7 @@ export const jsonReply = (status: number, value: unknown): Reply => ({ status, b
 /** Enough for 8 MB at 70 kB a second. */
 const readWithinMs = 120_000;
 
-/** Holds the rest of an answer that its reader has not taken yet, for a limited time; then its connection ends. */
+/** Counts the unread rest of an answer for its organization, and closes the connection if it stays unread too long. */
 function boundUnread(
   { request: { socket }, response, principal }: Exchange,
   { heldBytes, readWithinMs: limitMs = readWithinMs }: Delivery,
@@ -55,7 +55,7 @@ function boundUnread(
     socket.off('close', end);
   };
   response.once('finish', end);
-  // An answer behind another one on the same connection does not hear of its end.
+  // A pipelined answer gets no event when its connection closes.
   socket.once('close', end);
 }
 

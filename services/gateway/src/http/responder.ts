@@ -21,7 +21,7 @@ interface Result {
   readonly error?: PublicError;
 }
 
-/** Makes a handler that always answers: with what the work returns, or with what its failure means. */
+/** Makes a handler that always answers: with the reply of the work, or with the error reply for its failure. */
 export function createResponder({ observer, delivery }: ResponderDeps): Responder {
   return (route, work, onError = errorReply) =>
     async (request: Request, response: Response) => {
@@ -79,7 +79,7 @@ interface Observer {
 
 const abandonedStatus = 499;
 
-/** One log event and one measurement a request. Never headers, bodies, query strings or anything secret. */
+/** Writes one log event and one measurement for each request, without headers, bodies, query strings and secrets. */
 export function createObserver({ logger, metrics }: ProcessContext): Observer {
   const seconds = metrics.seconds('http_server_seconds', 'Duration of HTTP requests served', ['route', 'method', 'status']);
   return {

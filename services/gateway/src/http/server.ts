@@ -9,7 +9,7 @@ import { discardRest } from './unread-body.ts';
 
 const maxHeaderSize = 16 * 1024;
 
-/** Longer than the idle time of common load balancers, which must be the ones to close. */
+/** Longer than the idle time of common load balancers, so that they close a connection before this server does. */
 const keepAliveTimeout = 75_000;
 /** Each is supported by some path. */
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
@@ -28,15 +28,15 @@ const parserCodes: Record<string, PublicErrorCode> = {
 
 /** Node's server with bounds on everything a client can make it wait for, and our error body even for what is not HTTP. */
 export function createHttpServer(listener: RequestListener): Server {
-  // A missing Host header is nothing to us, and Node's own answer to it has no body.
+  // No route depends on the Host header, and Node's own answer to a missing one has no body.
   const options = { maxHeaderSize, keepAliveTimeout, headersTimeout, requestTimeout, requireHostHeader: false };
   const server = createServer(options, boundPipelining(listener));
   // Each unread answer listens to its connection.
   server.on('connection', (socket: Socket) => socket.setMaxListeners(2 * maxPipelined));
-  // Node would drop the rest unseen, a second Authorization among them; requests with many are refused.
+  // Node would drop further headers, perhaps a second Authorization. The pipeline refuses requests with too many.
   server.maxHeadersCount = 0;
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => refuseBytes(socket as Socket, cause));
-  // Without this, Node closes the connection and says nothing.
+  // Without this, Node closes the connection without an answer.
   server.on('connect', (_request, socket) => refuse(socket, new ServiceError('method_not_allowed'), [`Allow: ${methods}`]));
   // Other expectations than 100-continue do not change the answer.
   server.on('checkExpectation', boundPipelining(listener));

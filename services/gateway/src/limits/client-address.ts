@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { parseIp } from '@agent-service/outbound/ip-network';
 
-/** Who is believed about where a request came from: addresses (`10.0.0.1`) and networks (`10.0.0.0/8`). */
+/** Parses the proxies whose X-Forwarded-For is trusted: addresses (`10.0.0.1`) and networks (`10.0.0.0/8`). */
 export function parseTrustedProxies(entries: readonly string[]): BlockList {
   const trusted = new BlockList();
   for (const entry of entries) addEntry(trusted, entry);
@@ -19,7 +19,7 @@ function addEntry(trusted: BlockList, entry: string): void {
 
 const family = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** True if X-Forwarded-For of this peer is believed. */
+/** True if X-Forwarded-For of this peer is trusted. */
 export function isTrustedProxy(peer: string, trusted: BlockList): boolean {
   const address = plain(peer);
   return isIP(address) !== 0 && trusted.check(address, family(address));

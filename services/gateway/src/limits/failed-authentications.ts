@@ -5,14 +5,14 @@ import type { Rules } from './rules.ts';
 const maxAddresses = 10_000;
 
 export interface FailedAuthentications {
-  /** Why nothing new is tried for this address at the moment; undefined where something may be. */
+  /** The exhausted limit of this address; undefined while it may try further credentials. */
   refusalOf(addressOf: () => string): Decision | undefined;
   count(address: string): Promise<void>;
 }
 
 /**
- * Counts failures by address with all other gateways, and remembers here which addresses have used theirs up, so that a request
- * that authenticates costs no look at a counter. A gateway learns of it with the first failure that it sees itself.
+ * All gateways count the failures of an address together. Each remembers the addresses whose limit is exhausted, so that a valid
+ * request reads no counter. A gateway learns of an exhausted limit with the first failure that it counts itself.
  */
 export function createFailedAuthentications(
   limiter: Limiter,

@@ -12,8 +12,8 @@ interface LastingOptions {
 }
 
 /**
- * Limits that outlast Redis: while it fails, this process limits by itself. After a few failures in a row Redis is left
- * alone for a moment, so that a Redis that hangs does not delay every request.
+ * While Redis fails, this process limits by itself. After a few failures in a row it does not call Redis for half a second, so that
+ * a Redis that hangs does not delay every request.
  */
 export function createLastingLimiter({ shared, local, now = () => performance.now(), onFallback }: LastingOptions): Limiter {
   let failures = 0;
@@ -33,7 +33,7 @@ export function createLastingLimiter({ shared, local, now = () => performance.no
           local.learn(rules, decision.states);
           return decision;
         } catch {
-          // Why Redis is away is told once by its connection; here it only matters that it is.
+          // The connection to Redis logs the cause once.
           failed();
         }
       }

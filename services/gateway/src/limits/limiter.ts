@@ -3,17 +3,17 @@ import { processClock } from '@agent-service/runtime';
 /** A window begins with the first request that it counts. */
 export const windowMs = 60_000;
 
-/** A limit as callers are told of it. */
+/** A limit as its headers name it. */
 export interface Policy {
   readonly name: string;
   readonly limit: number;
 }
 
-/** One counter that a request is held against. The keys of one request share a hash tag, for a Redis cluster. */
+/** A counter that limits a request. The keys of one request share a hash tag, for a Redis cluster. */
 export interface Rule {
   readonly key: string;
   readonly policy: Policy;
-  /** Must have room, and is left as it is: what the request comes to is counted later. */
+  /** Must have room, but does not count this request: it is counted by a later rule. */
   readonly onlyChecked?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Limiter {
   take(rules: readonly Rule[]): Promise<Decision>;
 }
 
-/** The rest of an allowance. */
+/** Requests that the limit still allows in this window. */
 export const remaining = ({ policy, count }: LimitState): number => Math.max(0, policy.limit - count);
 
 /** The part of these rules' keys that decides their slot in a Redis cluster. */

@@ -8,13 +8,13 @@ export interface Counter {
 
 interface Judgement {
   readonly allowed: boolean;
-  /** How the counters stand after this request. */
+  /** The counters after this request. */
   readonly counters: readonly Counter[];
 }
 
 /**
- * One request against several fixed windows: all must have room, or none is touched. A refused request consumes nothing,
- * so that a client that waits as told gets its whole allowance. `counted` says for each whether the request counts there.
+ * Decides on one request by several fixed windows: all must have room. A refused request is not counted, so that a client that waits
+ * as long as Retry-After says gets its whole allowance. `counted` says for each window whether the request counts there.
  */
 export function judge(
   known: readonly (Counter | undefined)[],
@@ -34,7 +34,7 @@ export function judge(
 const maxCounters = 100_000;
 
 export interface LocalLimiter extends Limiter {
-  /** Takes over how Redis counts, so that this limiter goes on from there when Redis is away. */
+  /** Copies the counters of Redis, so that this limiter continues from them when Redis is away. */
   learn(rules: readonly Rule[], states: readonly LimitState[]): void;
 }
 

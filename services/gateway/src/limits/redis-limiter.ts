@@ -36,7 +36,7 @@ const maxBatchers = 10_000;
 
 /**
  * The limits shared by all gateways, in one round trip. Requests of one organization that come while a call is out
- * travel together: their counters live in one slot, and a busy organization costs Redis a call a batch and not a call a request.
+ * are sent as one call: their counters are in one slot, so a busy organization costs Redis one call a batch instead of one a request.
  */
 export function createRedisLimiter(redis: LimiterRedis): Limiter {
   const batchers = new LRUCache<string, Batcher<readonly Rule[], Decision>>({
@@ -50,16 +50,16 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
   const keys: string[] = [];
   const limits: number[] = [];
   const checks: number[] = [];
-  const places = new Map<string, number>();
+  const indexes = new Map<string, number>();
   for (const rules of requests) {
     checks.push(rules.length);
     for (const { key, policy, onlyChecked } of rules) {
-      const place = places.get(key) ?? keys.push(key);
-      if (place > limits.length) {
+      const index = indexes.get(key) ?? keys.push(key);
+      if (index > limits.length) {
         limits.push(policy.limit);
-        places.set(key, place);
+        indexes.set(key, index);
       }
-      checks.push(onlyChecked ? -place : place);
+      checks.push(onlyChecked ? -index : index);
     }
   }
   const answer = await take(keys, [windowMs, ...limits, ...checks]);
@@ -72,10 +72,10 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
 }
 
 /**
- * `judge` of window.ts inside Redis, for many requests at once, one after the other.
+ * Does inside Redis what `judge` of local-limiter.ts does, for many requests in order.
  * KEYS: the counters, each once. ARGV: the window in milliseconds, the limit of each counter, and then for each request how many
- * counters it is held against and their places in KEYS, negative where it is only checked and not counted.
- * Answers for each request 1 or 0, and count and milliseconds left of each of its counters.
+ * counters apply to it and their indexes in KEYS, negative where a counter is only checked.
+ * Returns for each request 1 or 0, and count and milliseconds left of each of its counters.
  */
 const takeScript = `
 local window = tonumber(ARGV[1])

@@ -18,7 +18,7 @@ const organizationFactor = 5;
 export interface Rules {
   /** The key's own counter and its organization's. */
   forPrincipal(cost: Exclude<Cost, 'token'>, principal: Principal): Rule[];
-  /** Who asks for a token, before anything is read of the request. */
+  /** A token request of this address, before its body is read. */
   forTokenRequest(address: string): Rule[];
   /** The credential that this address claims. Other addresses count apart, so that their wrong secrets lock no client out. */
   forClaim(address: string, credential: string): Rule[];
@@ -38,7 +38,7 @@ const pair = (name: string, limit: number): Pair => ({
 });
 
 export function createRules(limits: Limits): Rules {
-  // The authenticator keeps the principal object of a credential, so that most requests find their rules here.
+  // The authenticator returns the same principal object for a credential, so most requests find their rules here.
   const ofPrincipals = new WeakMap<Principal, Partial<Record<Cost, Rule[]>>>();
   const policies = {
     read: pair('reads', limits.readsPerMinute),
@@ -75,5 +75,5 @@ export function createRules(limits: Limits): Rules {
   };
 }
 
-/** A credential is a secret and may be of any length; its counter's name is neither. */
+/** A credential is a secret of any length, so its counter is named by a hash. */
 const digest = (credential: string) => createHash('sha256').update(credential).digest('base64url');

@@ -16,10 +16,13 @@ export const sharedHeaders = {
     'The limits that this request counted against (IETF draft).',
     '"reads";q=600;w=60, "organization-reads";q=3000;w=60',
   ),
-  RateLimit: header('What is left of them, and for how many seconds (IETF draft).', '"reads";r=599;t=60, "organization-reads";r=2999;t=60'),
+  RateLimit: header(
+    'The rest of each limit, and the seconds until it begins again (IETF draft).',
+    '"reads";r=599;t=60, "organization-reads";r=2999;t=60',
+  ),
   RateLimitLimit: header('The nearest of these limits.', '600', 'integer'),
-  RateLimitRemaining: header('What is left of the nearest limit.', '599', 'integer'),
-  RateLimitReset: header('When the nearest limit begins anew, in seconds since 1970.', '1767225660', 'integer'),
+  RateLimitRemaining: header('The rest of the nearest limit.', '599', 'integer'),
+  RateLimitReset: header('When the nearest limit begins again, in seconds since 1970.', '1767225660', 'integer'),
   RetryAfter: header('Seconds to wait before another try.', '1', 'integer'),
   WwwAuthenticate: header(
     'How to authenticate, or which scope is missing (RFC 6750).',
@@ -49,14 +52,15 @@ export const limitHeaders = {
 
 export const replayedHeader = { 'Idempotent-Replayed': reference('IdempotentReplayed') };
 
-const named = {
+const headersByName = {
   ETag: 'ETag',
   Location: 'Location',
   'Content-Location': 'ContentLocation',
   'Preference-Applied': 'PreferenceApplied',
 } as const satisfies Record<HeaderName, keyof typeof sharedHeaders>;
 
-export const namedHeaders = (names: readonly HeaderName[] = []) => Object.fromEntries(names.map((name) => [name, reference(named[name])]));
+export const namedHeaders = (names: readonly HeaderName[] = []) =>
+  Object.fromEntries(names.map((name) => [name, reference(headersByName[name])]));
 
 /** Headers of an error of this status beyond the common ones. */
 export function errorHeaders(status: number) {

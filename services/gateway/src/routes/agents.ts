@@ -2,7 +2,7 @@ import { required } from '@agent-service/contracts';
 import { text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 import { bodyLimits } from '../http/body.ts';
-import { bare, reply, route } from '../routing/route.ts';
+import { reply, route, withoutBody } from '../routing/route.ts';
 import {
   agent,
   agentChanges,
@@ -75,7 +75,9 @@ export const getAgent = route({
   async handler({ params, headers: { 'If-None-Match': known } }, { agents }) {
     const current = required((await agents.getAgent({ agentId: params.agent_id })).agent);
     const headers = ['ETag', entityTag(current.version)];
-    return known && isNamed(known, current.version) ? bare({ status: 304, headers }) : reply({ data: toAgent(current) }, { headers });
+    return known && isNamed(known, current.version)
+      ? withoutBody({ status: 304, headers })
+      : reply({ data: toAgent(current) }, { headers });
   },
 });
 
@@ -105,7 +107,7 @@ export const listAgents = route({
   },
 });
 
-/** No agent has it, so that tags which name nothing of ours change nothing. */
+/** No agent has this version, so an If-Match without a version of ours changes nothing. */
 const noVersion = 0;
 
 export const updateAgent = route({

@@ -23,10 +23,10 @@ const oauthToken = z.strictObject({
   scope: z.string().meta({ description: 'The granted scopes.', example: 'users:read' }),
 });
 
-/** The client may stand in the Authorization header instead. */
+/** The client credentials may be in the Authorization header instead. */
 const oauthParameters = oauthRequest.partial({ client_id: true, client_secret: true });
 
-/** Parameters without a value count as left out (RFC 6749, section 3.2), and the client may stand in the Authorization header. */
+/** Parameters without a value count as left out (RFC 6749, section 3.2), and the client credentials may be in the Authorization header. */
 function readOauthRequest({ body: form, authorization }: RawRequest): Record<string, string> {
   const entries = Object.entries((form ?? {}) as Record<string, string>).filter(([, value]) => value !== '');
   const fields: Record<string, string> = Object.fromEntries(entries);

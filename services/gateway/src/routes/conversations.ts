@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Answers, Question } from '../answers/answers.ts';
 import { bodyLimits } from '../http/body.ts';
 import { prefersAsync, wantsEvents } from '../http/negotiation.ts';
-import { bare, type RouteRequest, reply, route } from '../routing/route.ts';
+import { type RouteRequest, reply, route, withoutBody } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
 import {
   answerEvents,
@@ -171,7 +171,7 @@ const questionOf = ({ params, body }: Request): Question => ({
 async function streamed(question: Question, { params, call, disconnected }: Request, answers: Answers) {
   const { started, stream } = await answers.stream(question, call, disconnected());
   const accepted = { messageId: started.answerId, conversationId: started.conversationId };
-  return bare({
+  return withoutBody({
     headers: ['Content-Location', messagePath(params.agent_id, started.answerId), 'X-Accel-Buffering', 'no'],
     stream: (response) => stream.writeTo(response, accepted),
   });

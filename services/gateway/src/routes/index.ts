@@ -50,7 +50,7 @@ export const routes: readonly Route[] = [
   listSigningKeys,
 ];
 
-/** They are there only where webhooks are on: elsewhere their paths are unknown ones. */
+/** Routes that exist only where webhooks are on; elsewhere their paths are unknown. */
 export const webhookRoutes: readonly Route[] = [
   createWebhook,
   listWebhooks,
@@ -62,5 +62,5 @@ export const webhookRoutes: readonly Route[] = [
   redeliver,
 ];
 
-/** The whole of it, where webhooks are on. */
+/** The HTTP surface where webhooks are on. */
 export const everyRoute: readonly Route[] = [...routes, ...webhookRoutes];

@@ -14,7 +14,7 @@ interface AppDeps {
   readonly respond: Responder;
 }
 
-/** Express as a router: one handler a route, and none before it. */
+/** Express as a router: one handler for each route and no middleware. */
 export function createApp({ routes, pages, pipeline, respond }: AppDeps): RequestListener {
   const app = express();
   for (const setting of ['x-powered-by', 'etag']) app.disable(setting);
@@ -49,7 +49,7 @@ function register(methods: IRoute, method: Method, handler: ReturnType<Responder
   methods[method.toLowerCase() as Lowercase<Method>](handler);
 }
 
-/** GET brings HEAD with it: the same answer without its body. */
+/** Answers 405 for other methods. GET includes HEAD, which Express answers without the body. */
 function refuseOthers(methods: IRoute, path: string, allowed: readonly Method[], respond: Responder): void {
   const allow = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
   const refuse = () => {
@@ -65,7 +65,7 @@ function refuseOthers(methods: IRoute, path: string, allowed: readonly Method[],
 
 const route = 'unmatched';
 
-/** Answers what no route took: an unknown path, or one that cannot be decoded. */
+/** Answers requests without a route: an unknown path, or one that cannot be decoded. */
 function createUnmatched(respond: Responder): (request: Request, response: Response, cause: unknown) => void {
   return (request, response, cause) => {
     const handler = respond(route, () => {
@@ -81,7 +81,7 @@ function failure(cause: unknown): ServiceError {
   return ServiceError.from(cause);
 }
 
-/** An address that is not part of the API: for browsers, tools and probes. */
+/** A path outside the API: for browsers, tools and probes. */
 export interface Page {
   readonly path: string;
   readonly answer: (exchange: Exchange) => Promise<Reply> | Reply;

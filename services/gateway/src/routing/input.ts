@@ -7,7 +7,7 @@ import { parsePairs } from '../http/pairs.ts';
 import { fieldPath, validate } from '../http/validate.ts';
 import type { Route, RouteInput } from './route.ts';
 
-/** Everything the caller sent, as the route's schemas have it. */
+/** Validates the input of the caller by the schemas of the route. */
 export function readInput(route: Route, { request, requestId }: Exchange, body: unknown): RouteInput {
   return {
     params: route.params && validate(route.params, request.params),
@@ -28,7 +28,7 @@ function readQuery(schema: z.ZodObject | undefined, url: string): unknown {
   throw new ServiceError('invalid_request', { message: `${param} is not known here; remove it.`, param });
 }
 
-/** Those headers that the route knows, by its own names for them. */
+/** The headers of the route's schema, under the names of the schema. */
 function readHeaders(schema: z.ZodObject, headers: IncomingHttpHeaders): unknown {
   const fields: Record<string, unknown> = {};
   for (const name of Object.keys(schema.shape)) fields[name] = headers[name.toLowerCase()];

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { type CallContext, type Principal, ServiceError, withCall } from '@agent-service/contracts';
+import { type CallContext, type Principal, type Scope, ServiceError, scopesOfRole, withCall } from '@agent-service/contracts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { bearerToken } from '../auth/authorization-header.ts';
-import { authorize } from '../auth/authorize.ts';
 import { readBody, refuseBody } from '../http/body.ts';
 import { abortedWithClient, type Exchange } from '../http/exchange.ts';
 import type { HeldBytes } from '../http/held-bytes.ts';
@@ -28,10 +27,10 @@ interface PipelineDeps {
   readonly heldBytes: HeldBytes;
 }
 
-/** The way of a request through a route; each step may end it. The order is part of what callers can rely on. */
-export function createPipeline(parts: PipelineDeps): (route: Route) => (exchange: Exchange) => Promise<Reply> {
+/** Runs the steps of a request in order; each may end it. Callers rely on the order of the refusals. */
+export function createPipeline(deps: PipelineDeps): (route: Route) => (exchange: Exchange) => Promise<Reply> {
   return (route) => {
-    const proceed = route.auth === 'token' ? forCallers(route, parts) : forEveryone(route, parts);
+    const proceed = route.auth === 'token' ? forCallers(route, deps) : forEveryone(route, deps);
     return async (exchange) => {
       checkUnambiguous(exchange.request);
       return proceed(exchange);
@@ -39,18 +38,18 @@ export function createPipeline(parts: PipelineDeps): (route: Route) => (exchange
   };
 }
 
-/** For a caller with a token. */
-const forCallers = (route: Route, parts: PipelineDeps) => async (exchange: Exchange) => {
-  const { token, principal } = await identify(exchange, parts);
+/** Serves a caller with a token. */
+const forCallers = (route: Route, deps: PipelineDeps) => async (exchange: Exchange) => {
+  const { token, principal } = await identify(exchange, deps);
   exchange.principal = principal;
-  if (route.cost && route.cost !== 'token') await count(exchange, parts, parts.rules.forPrincipal(route.cost, principal));
+  if (route.cost && route.cost !== 'token') await count(exchange, deps, deps.rules.forPrincipal(route.cost, principal));
   authorize(route, principal);
-  if (parts.heldBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyHeld });
-  const body = route.body ? await readHeldBody(route, parts, exchange, principal) : undefined;
+  if (deps.heldBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyHeld });
+  const body = route.body ? await readHeldBody(route, deps, exchange, principal) : undefined;
   const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
   // A body may arrive slowly: a credential that was revoked meanwhile is refused.
-  if (waited) exchange.principal = await parts.authenticator.authenticate(token);
-  return runHandler(route, parts, exchange, body);
+  if (waited) exchange.principal = await deps.authenticator.authenticate(token);
+  return runHandler(route, deps, exchange, body);
 };
 
 /** Reads the body while the organization holds its bytes. One of unknown length counts as the largest that the route takes. */
@@ -66,9 +65,9 @@ async function readHeldBody(route: Route, { heldBytes }: PipelineDeps, { request
 
 const tooManyHeld = 'Too many requests of the organization are being sent or read slowly. Read the answers to earlier ones first.';
 
-/** Who the caller is. An address that failed too often gets no new look at what it sends; what was good here before stays so. */
-async function identify(exchange: Exchange, parts: PipelineDeps): Promise<{ token: string; principal: Principal }> {
-  const { authenticator, failures, addressOf } = parts;
+/** Authenticates the caller. From an address with too many failures only tokens are accepted that were valid here before. */
+async function identify(exchange: Exchange, deps: PipelineDeps): Promise<{ token: string; principal: Principal }> {
+  const { authenticator, failures, addressOf } = deps;
   try {
     const token = bearerToken(exchange.request.headers.authorization);
     const refusal = failures.refusalOf(() => addressOf(exchange));
@@ -83,22 +82,47 @@ async function identify(exchange: Exchange, parts: PipelineDeps): Promise<{ toke
   }
 }
 
-/** To send no credential at all is not an attempt with a wrong one. */
+interface Permission {
+  readonly scope?: Scope | undefined;
+  readonly admin?: boolean | undefined;
+}
+
+/** Throws unless the caller may use the endpoint. Runs before any look-up, so that it says nothing about what exists. */
+function authorize({ scope, admin }: Permission, principal: Principal): void {
+  if (scope && !principal.scopes.includes(scope)) {
+    throw new ServiceError('insufficient_scope', {
+      message: whyLacking(scope, principal),
+      details: { required: [scope], granted: principal.scopes },
+    });
+  }
+  if (admin && !principal.admin) throw new ServiceError('admin_required');
+}
+
+/** Says which limit refused the caller: another key does not help a member, and another scope does not help a test key. */
+function whyLacking(scope: Scope, { role, environment }: Principal): string {
+  if (!scopesOfRole({ role, environment: 'live' }).includes(scope))
+    return `Only administrators may do this: the user of this credential has the role member, which excludes the scope ${scope}.`;
+  if (!scopesOfRole({ role, environment }).includes(scope))
+    return `A credential of the test environment cannot change users, because they belong to both environments. Use a live one.`;
+  return `The token lacks the scope ${scope}.`;
+}
+
+/** A request without a credential is no attempt with a wrong one. */
 const isFailedAuthentication = (cause: unknown) =>
   cause instanceof ServiceError && cause.definition.http === 401 && cause.code !== 'missing_token';
 
-/** For anyone. A token endpoint is limited by address before a byte of the body is read, and then by the claimed credential. */
-const forEveryone = (route: Route, parts: PipelineDeps) => async (exchange: Exchange) => {
-  if (route.cost !== 'token') return runHandler(route, parts, exchange, route.body && (await preparedBody(route, exchange)));
-  const { rules, addressOf } = parts;
+/** Serves a caller without a token. A token endpoint is limited by address before the body is read, and then by the claimed credential. */
+const forEveryone = (route: Route, deps: PipelineDeps) => async (exchange: Exchange) => {
+  if (route.cost !== 'token') return runHandler(route, deps, exchange, route.body && (await preparedBody(route, exchange)));
+  const { rules, addressOf } = deps;
   const address = addressOf(exchange);
-  await count(exchange, parts, rules.forTokenRequest(address));
+  await count(exchange, deps, rules.forTokenRequest(address));
   const body = await preparedBody(route, exchange);
   const credential = route.credential?.(body);
-  if (credential === undefined) return runHandler(route, parts, exchange, body);
-  await count(exchange, parts, rules.forClaim(address, credential));
-  const reply = await runHandler(route, parts, exchange, body);
-  await count(exchange, parts, rules.forIssuedToken(credential));
+  if (credential === undefined) return runHandler(route, deps, exchange, body);
+  await count(exchange, deps, rules.forClaim(address, credential));
+  const reply = await runHandler(route, deps, exchange, body);
+  await count(exchange, deps, rules.forIssuedToken(credential));
   return reply;
 };
 
@@ -107,14 +131,14 @@ async function preparedBody(route: Route, { request }: Exchange): Promise<unknow
   return route.prepare ? route.prepare({ body, authorization: request.headers.authorization }) : body;
 }
 
-/** Counts the request where these rules say, and keeps how things stand for the answer's headers. */
+/** Counts the request under these rules, and keeps the state of the limits for the headers of the answer. */
 async function count(exchange: Exchange, { limiter }: PipelineDeps, rules: readonly Rule[]): Promise<void> {
   const decision = await limiter.take(rules);
   exchange.limits = exchange.limits ? merged(exchange.limits, decision) : decision;
   if (!decision.allowed) throw new ServiceError('rate_limited');
 }
 
-/** The later decision, with what the earlier one says of other limits. */
+/** The later decision, with the states of other limits from the earlier one. */
 function merged({ states: before }: Decision, { allowed, states }: Decision): Decision {
   const names = new Set(states.map(({ policy }) => policy.name));
   return { allowed, states: [...before.filter(({ policy }) => !names.has(policy.name)), ...states] };
@@ -151,12 +175,12 @@ function callContext(route: Route, exchange: Exchange, principal: Principal | un
   };
 }
 
-/** Headers of which a second one would be dropped or joined to the first by some of those who read them, and not by others. */
-const once: readonly string[] = ['Authorization', 'Idempotency-Key'];
-const lowerCase = once.map((name) => name.toLowerCase());
-const lengths = new Set(once.map(({ length }) => length));
+/** Two of these in one request would be read differently by proxies and servers: some drop the second, some join both. */
+const singleHeaders: readonly string[] = ['Authorization', 'Idempotency-Key'];
+const lowerCase = singleHeaders.map((name) => name.toLowerCase());
+const lengths = new Set(singleHeaders.map(({ length }) => length));
 
-/** No caller needs as many; reading each costs as much as its bytes. */
+/** More than any caller needs. Reading a header costs processor time even if it is short. */
 const maxHeaders = 200;
 
 /** Refuses a request that two parts of a system could read differently. */
@@ -168,7 +192,7 @@ function checkUnambiguous({ rawHeaders, headers }: IncomingMessage): void {
     if (!lengths.has(name.length)) continue;
     const which = lowerCase.indexOf(name.toLowerCase());
     if (which === -1) continue;
-    if (seenHeaders & (1 << which)) throw repeated(once[which] as string);
+    if (seenHeaders & (1 << which)) throw repeated(singleHeaders[which] as string);
     seenHeaders |= 1 << which;
   }
   const coding = headers['transfer-encoding'];

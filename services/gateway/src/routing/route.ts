@@ -35,7 +35,7 @@ export interface RawRequest {
 /** Headers that only some successes carry. */
 export type HeaderName = 'ETag' | 'Location' | 'Content-Location' | 'Preference-Applied';
 
-/** A way to succeed beside the route's own, as the document tells it. */
+/** A further success of a route, as the OpenAPI document describes it. */
 export interface OtherSuccess {
   readonly status: number;
   readonly description: string;
@@ -60,7 +60,7 @@ interface Description {
   readonly bodyType?: 'json' | 'form';
   /** For what is larger than a few fields. */
   readonly bodyLimits?: BodyLimits;
-  /** None at all means an empty one. */
+  /** A missing body counts as an empty one. */
   readonly bodyOptional?: boolean;
   /** The body of a success, and its status: 200 unless said. A route without a response answers with no body. */
   readonly status?: 200 | 201 | 204;
@@ -70,13 +70,13 @@ interface Description {
   readonly otherSuccesses?: readonly OtherSuccess[];
   /** Codes of this route beyond those of every route. */
   readonly errors?: readonly PublicErrorCode[];
-  /** How failures are written; `oauth` is RFC 6749's flat form. */
+  /** The form of error bodies; `oauth` is the flat form of RFC 6749. */
   readonly errorForm?: 'envelope' | 'oauth';
   /** Goes beyond the specification. */
   readonly extension?: boolean;
   /** The credential a token request is counted by. */
   readonly credential?: (body: unknown) => string | undefined;
-  /** Completes or refuses the body before its fields are judged. */
+  /** Completes or refuses the body before its fields are validated. */
   readonly prepare?: (request: RawRequest) => unknown;
 }
 
@@ -88,7 +88,7 @@ interface Definition<P extends Schema, Q extends Schema, B extends Schema, R ext
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
-  /** The request headers that mean something here, by the names they are documented under. */
+  /** The request headers that the route reads, under their documented names. */
   readonly headers?: H;
   readonly response?: R;
   readonly handler: (
@@ -129,11 +129,11 @@ export const successStatus = ({ status, response }: Route): number => status ?? 
 
 /** Parts of an answer beyond its body. */
 interface ReplyParts {
-  /** Another than the route's. */
+  /** Replaces the status of the route. */
   readonly status?: number;
   /** Names and values in turn. */
   readonly headers?: readonly string[];
-  /** Written by this once the head is out, instead of a body. */
+  /** Writes the answer after the head, instead of a body. */
   readonly stream?: Stream;
 }
 
@@ -151,7 +151,7 @@ export class RouteReply<Body> {
 export const reply = <Body>(body: Body, parts: ReplyParts): RouteReply<Body> => new RouteReply(body, parts);
 
 /** An answer without a body. */
-export const bare = (parts: ReplyParts): RouteReply<never> => new RouteReply<never>(undefined, parts);
+export const withoutBody = (parts: ReplyParts): RouteReply<never> => new RouteReply<never>(undefined, parts);
 
 /** The services that route handlers call. */
 export interface Backends {
@@ -159,9 +159,9 @@ export interface Backends {
   readonly credits: Client<'credits'>;
   readonly agents: Client<'agents'>;
   readonly templates: Client<'templates'>;
-  /** Only where webhooks are on; without it their routes are not there. */
+  /** Undefined where webhooks are off; their routes do not exist then. */
   readonly webhooks?: Client<'webhooks'>;
-  /** Messages on their way to answers. */
+  /** Sends messages and waits for their answers. */
   readonly answers: Answers;
   /** The public keys that access tokens are verified with. */
   readonly publishedKeys: () => Promise<PublishedKey[]>;

@@ -16,7 +16,7 @@ export const conversationParams = z.strictObject({ agent_id: agentId, conversati
 
 const context = z
   .record(z.string(), z.unknown())
-  .refine(hasFiniteNumbers, 'must not hold numbers as large as 1e309: they can not be kept')
+  .refine(hasFiniteNumbers, 'must not hold numbers as large as 1e309: they cannot be stored')
   .refine((value) => isWithinDepth(value, maxContextDepth), `must be nested at most ${maxContextDepth} levels deep`)
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxContextBytes, `must be at most ${maxContextBytes} bytes of JSON`);
 
@@ -73,7 +73,7 @@ export const message = z
 
 type Message = z.output<typeof message>;
 
-/** A message as agents returns it, as callers see it. */
+/** Converts a message of agents to its public form. */
 export const toMessage = (sent: AnswerMessage): Message => ({
   id: sent.id,
   conversation_id: sent.conversationId,
@@ -130,7 +130,7 @@ interface ConversationMessage {
   lastMessageAt: string;
 }
 
-/** A conversation as agents returns it, as callers see it. */
+/** Converts a conversation of agents to its public form. */
 export const toConversation = (sent: ConversationMessage): z.output<typeof conversation> => ({
   id: sent.id,
   agent_id: sent.agentId,

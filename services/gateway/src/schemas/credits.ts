@@ -63,7 +63,7 @@ interface OrganizationBalanceMessage {
   updatedAt: string;
 }
 
-/** A balance as credits returns it, as callers see it. */
+/** Converts a balance of credits to its public form. */
 export const toOrganizationBalance = (message: OrganizationBalanceMessage): z.output<typeof organizationBalance> => ({
   organization_id: message.organizationId,
   balance: Number(message.balance),

@@ -24,7 +24,7 @@ interface PageQuery {
   readonly cursor?: string | undefined;
 }
 
-/** The page that was asked for, as services understand it. An empty cursor is the first page to them, and a mistake of the caller. */
+/** The requested page for a service. An empty cursor would mean the first page there, so a caller may not send it. */
 export function pageRequest(query: PageQuery) {
   if (query.cursor === '') throw new ServiceError('invalid_cursor', { param: 'cursor' });
   return { limit: query.limit, cursor: query.cursor ?? '' };

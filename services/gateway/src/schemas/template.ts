@@ -74,7 +74,7 @@ type DetailMessage = NonNullable<Awaited<ReturnType<Templates['getTemplate']>>['
 type SummaryMessage = NonNullable<DetailMessage['summary']>;
 type Summary = z.output<typeof templateSummary>;
 
-/** A template as a list returns it, as callers see it. */
+/** Converts a template of a list to its public form. */
 export const toTemplateSummary = (message: SummaryMessage): Summary => ({
   id: message.id,
   name: message.name,

@@ -77,7 +77,7 @@ export const usageSummary = z
   })
   .meta({ id: 'UsageSummary' });
 
-/** Counts travel as text, because they may be larger than what JavaScript counts in on every platform. */
+/** Services send counts as text, because a 64-bit integer may exceed JavaScript's safe integers. */
 type Counts = Record<string, string>;
 
 interface RecordMessage {
@@ -114,7 +114,7 @@ interface AggregateMessage {
 
 type GroupBy = 'day' | 'week' | 'month' | 'user' | 'agent';
 
-/** A record as credits returns it, as callers see it. */
+/** Converts a record of credits to its public form. */
 export const toUsageRecord = (message: RecordMessage): z.output<typeof usageRecord> => ({
   id: message.id,
   user_id: message.userId,
@@ -126,7 +126,7 @@ export const toUsageRecord = (message: RecordMessage): z.output<typeof usageReco
   timestamp: message.timestamp,
 });
 
-/** A page of groups as credits returns it, as callers see it. */
+/** Converts a page of groups of credits to its public form. */
 export function toAggregate(groupBy: GroupBy, message: AggregateMessage, requestId: string): z.output<typeof usageAnswer> {
   const { from = '', to = '' } = message.dateRange ?? {};
   const meta = {

@@ -44,7 +44,7 @@ interface UserMessage {
   createdAt: string;
 }
 
-/** A user as identity returns it, as callers see it. */
+/** Converts a user of identity to its public form. */
 export const toUser = ({ id, name, email, role, status, createdAt }: UserMessage): z.output<typeof user> => ({
   id,
   name,
@@ -90,7 +90,7 @@ interface AuditMessage {
   changesJson: string;
 }
 
-/** An entry as identity returns it, as callers see it. */
+/** Converts an entry of identity to its public form. */
 export const toAuditEntry = (entry: AuditMessage): z.output<typeof auditEntry> => ({
   id: entry.id,
   created_at: entry.createdAt,

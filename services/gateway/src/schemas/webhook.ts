@@ -93,7 +93,7 @@ type DeliveryMessage = Awaited<ReturnType<Webhooks['listDeliveries']>>['deliveri
 type Webhook = z.output<typeof webhook>;
 type Delivery = z.output<typeof delivery>;
 
-/** A webhook as its service returns it, as callers see it. */
+/** Converts a webhook of its service to its public form. */
 export const toWebhook = (message: EndpointMessage): Webhook => ({
   id: message.id,
   url: message.url,
