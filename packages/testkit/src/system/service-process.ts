@@ -65,7 +65,8 @@ export async function serviceProcess(service: string, settings: Readonly<Record<
     address: `127.0.0.1:${grpcPort}`,
     opsUrl,
     async start(faults = []) {
-      const life = spawn(process.execPath, [main], { env, stdio: ['ignore', 'inherit', 'inherit'] });
+      // Through the channel it learns that this process has ended. Jest's main process waits for all that hold its workers' output.
+      const life = spawn(process.execPath, [main], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
       child = life;
       await (faults === 'alive' ? untilAlive() : untilFaults(faults));
     },

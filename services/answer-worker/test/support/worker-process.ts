@@ -30,7 +30,8 @@ export interface WorkerProcess {
 export async function startWorkerProcess(scene: Surroundings, settings: Record<string, string> = {}): Promise<WorkerProcess> {
   const opsPort = await freePort();
   const env = await settingsFor(scene, { OPS_PORT: String(opsPort), LOG_LEVEL: 'info', ...settings });
-  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  // Through the channel it learns that this process has ended. Jest's main process waits for all that hold its workers' output.
+  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   const ended = once(child, 'exit').then(([code]) => code as number | null);
   const answers = (path: string) =>
     fetch(`http://127.0.0.1:${opsPort}${path}`).then(
@@ -55,7 +56,11 @@ export async function startWorkerProcess(scene: Surroundings, settings: Record<s
       await ended;
     },
   };
-  await eventually('the worker is there', async () => child.exitCode !== null || (await worker.isAlive()), readyLimitMs);
+  const isThere = async () => child.exitCode !== null || (await worker.isAlive());
+  await eventually('the worker is there', isThere, readyLimitMs).catch(async (cause: unknown) => {
+    await worker.kill();
+    throw cause;
+  });
   return worker;
 }
 
