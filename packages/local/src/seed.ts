@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { operatorService } from '@agent-service/contracts';
-import { connectDemonstration } from './demonstration/connect.ts';
+import { bringUpDemonstration } from './demonstration/database.ts';
 import { writeJson } from './host/files.ts';
+import { LocalError } from './host/local-error.ts';
 import { type Credentials, readCredentials } from './system/secrets.ts';
 import { clientOf, type LocalSystem } from './system/system.ts';
 
@@ -12,7 +13,7 @@ const openingGrant = { grantId: 'demonstration', amount: '100000' };
 
 /**
  * Makes the demonstration organization with its business data and leaves its credentials in DATA_DIR, before the gateway starts, so that
- * they exist once it is ready. The credentials of an earlier start are credentials while the database knows them.
+ * they exist once it is ready. The credentials of an earlier start stay while identity accepts them.
  */
 export async function seed(system: LocalSystem, report: (line: string) => void = () => undefined): Promise<void> {
   const file = join(system.dataDir, 'credentials.json');
@@ -50,7 +51,7 @@ async function stillValid(system: LocalSystem, { api_keys: keys }: Credentials):
   }
 }
 
-/** Under one id: a start after the first, or after one that was killed halfway, grants nothing twice. */
+/** Each start grants under the same id, so a second grant changes nothing. */
 async function grantCredits(system: LocalSystem, organizationId: string): Promise<void> {
   const credits = clientOf(system, 'credits', operatorService);
   try {
@@ -58,4 +59,61 @@ async function grantCredits(system: LocalSystem, organizationId: string): Promis
   } finally {
     credits.close();
   }
+}
+
+const environments = ['live', 'test'];
+const connectLimitMs = 20_000;
+
+/**
+ * Connects the demonstration company to the demonstration organization in both environments, with data up to today. A database that
+ * an operator has connected in its place stays.
+ */
+async function connectDemonstration(system: LocalSystem, organizationId: string, report: (line: string) => void): Promise<void> {
+  const url = await bringUp(system, report);
+  if (url === undefined) return;
+  const agents = clientOf(system, 'agents', operatorService);
+  try {
+    const { dataSources } = await agents.listDataSources({ organizationId });
+    for (const environment of environments) {
+      const connected = dataSources.find((source) => source.environment === environment);
+      if (connected && !isOurs(connected, url)) continue;
+      // Its port and its password may have changed since the last start.
+      await agents.connectDataSource({ organizationId, environment, url }, { timeoutMs: connectLimitMs });
+    }
+  } finally {
+    agents.close();
+  }
+}
+
+async function bringUp({ endpoints, demonstrationPassword }: LocalSystem, report: (line: string) => void): Promise<string | undefined> {
+  try {
+    const options = { adminUrl: endpoints['postgres'] ?? '', readerPassword: demonstrationPassword };
+    return sourceUrl(await bringUpDemonstration(options));
+  } catch (cause) {
+    if (!(cause instanceof LocalError)) throw cause;
+    report(cause.message);
+    return undefined;
+  }
+}
+
+function isOurs({ database, user }: { database: string; user: string }, url: string): boolean {
+  const { pathname, username } = new URL(url);
+  return database === decodeURIComponent(pathname.slice(1)) && user === decodeURIComponent(username);
+}
+
+/** The sslmode of a data source for each sslmode of a driver. */
+const modes: Readonly<Record<string, string | undefined>> = {
+  disable: 'disable',
+  require: 'require',
+  'no-verify': 'require',
+  'verify-ca': 'verify-ca',
+  'verify-full': 'verify-full',
+};
+
+/** The URL of a data source for an administrator's URL: without the parameters that a data source does not have. */
+export function sourceUrl(url: string): string {
+  const source = new URL(url);
+  const [host, mode] = [source.searchParams.get('host'), modes[source.searchParams.get('sslmode') ?? '']];
+  source.search = new URLSearchParams({ ...(host !== null && { host }), ...(mode !== undefined && { sslmode: mode }) }).toString();
+  return source.href;
 }

@@ -2,8 +2,8 @@ import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { companyOn } from '../src/demonstration/company.ts';
-import { sourceUrl } from '../src/demonstration/connect.ts';
 import { bringUpDemonstration } from '../src/demonstration/database.ts';
+import { sourceUrl } from '../src/seed.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

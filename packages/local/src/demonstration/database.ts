@@ -1,10 +1,11 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { LocalError } from '../host/local-error.ts';
+import { withDatabase } from '../postgres/with-database.ts';
 import { companyOn } from './company.ts';
 import { comments, type TableName, tables } from './schema.ts';
 import type { Day, Row } from './values.ts';
 
-/** Any number that nothing else locks; it keeps two starts on one server apart. */
+/** Two starts on one server take this lock in turn. */
 const advisoryLock = 727_274_002;
 const limitMs = 60_000;
 const rowsAtOnce = 2_000;
@@ -30,11 +31,11 @@ interface Rights {
  * An administrator that may not create databases gets a schema beside the services' own, for a role that sees nothing else.
  */
 export async function bringUpDemonstration({ adminUrl, readerPassword, today: lastDay }: DemonstrationOptions): Promise<string> {
-  const rights = await withClient(adminUrl, rightsOf);
+  const rights = await withDatabase(adminUrl, limitMs, rightsOf);
   if (!rights.may_create_databases && !rights.may_create_roles)
     throw new LocalError('The role of DATABASE_URL may make neither databases nor roles: the demonstration has no business data.');
   const target = rights.may_create_databases ? await ownDatabase(adminUrl, rights.database) : { url: adminUrl, schema: 'demonstration' };
-  return await withClient(target.url, async (client) => {
+  return await withDatabase(target.url, limitMs, async (client) => {
     await client.query('begin');
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLock]);
     await client.query(`create schema if not exists ${target.schema}`);
@@ -45,19 +46,6 @@ export async function bringUpDemonstration({ adminUrl, readerPassword, today: la
     await client.query('commit');
     return reader;
   });
-}
-
-async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: limitMs });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    // Not as a start-up parameter, which poolers in between refuse.
-    await client.query(`set statement_timeout = ${limitMs}`);
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 async function rightsOf(client: Client): Promise<Rights> {
@@ -72,8 +60,8 @@ async function rightsOf(client: Client): Promise<Rights> {
 
 async function ownDatabase(adminUrl: string, beside: string): Promise<{ url: string; schema: string }> {
   const name = `${beside.slice(0, 40)}_demonstration`;
-  await withClient(adminUrl, async (client) => {
-    // Not in a transaction, which cannot create databases: two starts are kept apart by the session's lock.
+  await withDatabase(adminUrl, limitMs, async (client) => {
+    // Not in a transaction, which cannot create databases: two starts take the lock of the session in turn.
     await client.query('select pg_advisory_lock($1)', [advisoryLock]);
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
     if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(name)}`);

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LocalError, reasonOf } from '../host/local-error.ts';
-import { beginLife, type Life } from './life.ts';
-import { lastLines, rotateLog } from './log-file.ts';
+import { beginLife, type Life, lastLines, rotateLog } from './life.ts';
 import { signalGroup } from './process-mark.ts';
 import type { ProcessSpec } from './spec.ts';
 

@@ -1,14 +1,15 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { errorCode } from '../host/files.ts';
 import { LocalError } from '../host/local-error.ts';
+import { withDatabase } from '../postgres/with-database.ts';
 
 const databaseName = 'agent_service';
-/** Any number that nothing else locks; it keeps two starts on one server apart. */
+/** Two starts on one server take this lock in turn. */
 const advisoryLock = 727_274_001;
 const oldestVersion = 150_000;
 const usualLimitMs = 30_000;
-/** PostgreSQL's code for a statement that its time limit ended. */
-const tookTooLong = '57014';
+/** PostgreSQL's code for a statement that exceeded statement_timeout: query_canceled. */
+const statementTimeout = '57014';
 
 interface ProvisionOptions {
   readonly services: readonly string[];
@@ -151,20 +152,13 @@ async function asAdministrator<T>(
   { limitMs = usualLimitMs }: ProvisionOptions,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: limitMs });
-  client.on('error', () => undefined);
-  await client.connect();
   try {
-    // Not as a start-up parameter, which poolers in between refuse.
-    await client.query(`set statement_timeout = ${limitMs}`);
-    return await work(client);
+    return await withDatabase(url, limitMs, work);
   } catch (cause) {
-    if (errorCode(cause) !== tookTooLong) throw cause;
+    if (errorCode(cause) !== statementTimeout) throw cause;
     throw new LocalError(
-      `The database let a statement wait for more than ${limitMs} ms: another start prepares it, or a session keeps it locked. Let that one finish or end it, and start again.`,
+      `A statement on the database took more than ${limitMs} ms: another start prepares it, or a session holds a lock. Wait for the other start or end that session, and start again.`,
       { cause },
     );
-  } finally {
-    await client.end();
   }
 }
