@@ -115,7 +115,7 @@ test('a version that is not the newest is refused, and of twenty who change the 
   expect((await update(agentId, { name: 'in time', ifVersions: [1, 2] })).agent).toMatchObject({ version: 3 });
 });
 
-test('without a version, everybody who changes at once gets through', async () => {
+test('without a version all concurrent changes succeed', async () => {
   const agentId = await create();
   await Promise.all(Array.from({ length: 10 }, (_, n) => update(agentId, { name: `name ${n}` })));
   expect((await get(agentId)).agent).toMatchObject({ version: 11 });
@@ -169,13 +169,13 @@ test('the same Idempotency-Key makes one agent, changes once and deletes once', 
     asCaller({}, () => agents.gateway.updateAgent({ agentId, name: 'Thrice' }), { scope: 'update', fingerprint: 'another body' }),
   ).rejects.toMatchObject({ code: 'idempotency_key_reused' });
   expect((await get(agentId)).agent).toMatchObject({ name: 'Twice', version: 2 });
-  const gone = () => asCaller({}, () => agents.gateway.deleteAgent({ agentId }), key('delete'));
-  await gone();
-  await gone();
+  const remove = () => asCaller({}, () => agents.gateway.deleteAgent({ agentId }), key('delete'));
+  await remove();
+  await remove();
 });
 
 test('every effect leaves its audit entry and its event, and no prompt in them', async () => {
-  const secret = 'nobody may read this';
+  const secret = 'a secret prompt';
   const agentId = await create({ systemPrompt: secret, category: 'hr' });
   await update(agentId, { systemPrompt: `${secret} twice`, status: 'active', name: 'People' });
   await remove(agentId);

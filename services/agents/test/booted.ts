@@ -43,7 +43,7 @@ export async function boot({ now, settings }: BootOptions = {}): Promise<Booted>
     CREDITS_ADDRESS: '127.0.0.1:1',
     ...settings,
   });
-  const running = await createProcess('agents', config, (process, given: AgentsConfig) => start(process, given, now));
+  const running = await createProcess('agents', config, (process, settings: AgentsConfig) => start(process, settings, now));
   const address = `127.0.0.1:${running.started}`;
   const clientAs = (as: string) => createClient('agents', { address, as, config: { SERVICE_SECRET: [secret] } });
   const [gateway, operator, worker] = [clientAs('gateway'), clientAs(operatorService), clientAs('answer-worker')];

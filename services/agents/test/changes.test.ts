@@ -24,10 +24,10 @@ const sql = async <Row>(text: string, values: readonly unknown[] = []) =>
 
 const described = { description: 'update orders (2 rows)' };
 const keys = [{ id: 1 }, { id: 2 }];
-const asked = { ...described, change: { table: 'orders', operation: 'update', rows: 2, keysJson: JSON.stringify(keys) } };
+const request = { ...described, change: { table: 'orders', operation: 'update', rows: 2, keysJson: JSON.stringify(keys) } };
 
 /** An answer that is being worked on, and what its worker and the audit log say of its changes. */
-async function inHand(environment: 'live' | 'test' = 'live') {
+async function runningAnswer(environment: 'live' | 'test' = 'live') {
   serial += 1;
   const mine = { organizationId: `org_${serial}`, environment };
   const agentId = await createAgent(service.gateway, { dataScope: { tables: ['orders'], readOnly: false } }, mine);
@@ -52,7 +52,7 @@ async function inHand(environment: 'live' | 'test' = 'live') {
       change: described.description,
     },
     of: { ...mine, userId: `usr_of_${serial}`, requestId: `req_${serial}` },
-    claim: (step: number, attempt = 1, more: object = asked) =>
+    claim: (step: number, attempt = 1, more: object = request) =>
       service.worker.authorizeStep({ answer: answer(attempt), step, kind: 'change', ...more }),
     finish: (step: number, end: { rows?: number; undone?: boolean; unknown?: boolean }, attempt = 1) =>
       service.worker.finishStep({ answer: answer(attempt), step, ...end }),
@@ -66,19 +66,19 @@ async function inHand(environment: 'live' | 'test' = 'live') {
   };
 }
 
-const told = (entries: readonly AuditPayload[]) => entries.map(({ action, outcome }) => [action, outcome]);
+const outcomesOf = (entries: readonly AuditPayload[]) => entries.map(({ action, outcome }) => [action, outcome]);
 const changesOf = (entry: AuditPayload | undefined) => JSON.parse(entry?.changesJson ?? '');
 const started = ['business_data.change_started', 'success'];
 const changed = ['business_data.changed', 'success'];
 const undone = ['business_data.change_undone', 'failure'];
 const unknown = ['business_data.change_unknown', 'unknown'];
-/** What the service does by itself. */
+/** The sweeps that the service runs by itself. */
 const sweep = async () => (await reportOrphanedClaims(sql, clock)) + (await removeOldClaims(sql, clock));
 
-test('a change is told of when it is claimed and when it is made, in the name of whoever asked, with what and where', async () => {
-  const { claim, finish, entries, facts, of, answerId } = await inHand('test');
+test('the audit log reports a change when it is claimed and when it is made, with its caller, table and keys', async () => {
+  const { claim, finish, entries, facts, of, answerId } = await runningAnswer('test');
   await claim(1);
-  expect(told(await entries())).toEqual([started]);
+  expect(outcomesOf(await entries())).toEqual([started]);
   clock += 1_000;
   await finish(1, { rows: 2 });
   const [begin, end] = await entries();
@@ -93,40 +93,40 @@ test('a change is told of when it is claimed and when it is made, in the name of
       targetId: answerId,
       requestId: of.requestId,
     });
-  expect(told(await entries())).toEqual([started, changed]);
+  expect(outcomesOf(await entries())).toEqual([started, changed]);
   expect([begin?.createdAt, end?.createdAt]).toEqual([clock - 1_000, clock].map((at) => new Date(at).toISOString()));
-  // Nobody has judged yet whether what the model calls keys are any.
+  // The keys come from the model and were not checked.
   expect(changesOf(begin)).toEqual({ ...facts, step: 1, rows: 2 });
   expect(changesOf(end)).toEqual({ ...facts, step: 1, rows: 2, keys });
 });
 
 test('asking and telling again writes nothing again', async () => {
-  const { claim, finish, entries } = await inHand();
+  const { claim, finish, entries } = await runningAnswer();
   await Promise.all([claim(1), claim(1), claim(1)]);
-  expect(told(await entries())).toEqual([started]);
+  expect(outcomesOf(await entries())).toEqual([started]);
   await Promise.all([finish(1, { rows: 2 }), finish(1, { rows: 2 })]);
   await finish(1, { undone: true });
   await finish(1, { unknown: true });
-  expect(told(await entries())).toEqual([started, changed]);
+  expect(outcomesOf(await entries())).toEqual([started, changed]);
   await sweep();
-  expect(told(await entries())).toEqual([started, changed]);
+  expect(outcomesOf(await entries())).toEqual([started, changed]);
 });
 
 test('what was undone is told once, names no rows, and may be changed by the next attempt', async () => {
-  const { claim, finish, entries, facts, set } = await inHand();
+  const { claim, finish, entries, facts, set } = await runningAnswer();
   await claim(1);
   await Promise.all([finish(1, { undone: true }), finish(1, { undone: true })]);
-  expect(told(await entries())).toEqual([started, undone]);
+  expect(outcomesOf(await entries())).toEqual([started, undone]);
   expect(changesOf((await entries())[1])).toEqual({ ...facts, step: 1, rows: 0 });
   await set('attempt', 2);
   await claim(1, 2);
   await finish(1, { rows: 2 }, 2);
-  expect(told(await entries())).toEqual([started, undone, started, changed]);
+  expect(outcomesOf(await entries())).toEqual([started, undone, started, changed]);
   expect(changesOf((await entries())[3])).toMatchObject({ attempt: 2 });
 });
 
 test('what is refused its claim is not told of', async () => {
-  const { claim, entries, set, facts } = await inHand();
+  const { claim, entries, set, facts } = await runningAnswer();
   for (const refusing of ['read_only = true', "status = 'inactive'"]) {
     await sql(`update agents set ${refusing} where id = $1`, [facts.agent_id]);
     expect(await codeOf(claim(1))).toBe('invalid_request');
@@ -138,47 +138,47 @@ test('what is refused its claim is not told of', async () => {
 });
 
 test('a change whose commit was lost is told of at once and for good: its claim stays, and the sweep has nothing to add', async () => {
-  const { claim, finish, entries, facts, set } = await inHand();
+  const { claim, finish, entries, facts, set } = await runningAnswer();
   await claim(1);
   await Promise.all([finish(1, { unknown: true }), finish(1, { unknown: true })]);
-  expect(told(await entries())).toEqual([started, unknown]);
+  expect(outcomesOf(await entries())).toEqual([started, unknown]);
   expect(changesOf((await entries())[1])).toEqual({ ...facts, step: 1, rows: 2, keys });
   await set('attempt', 2);
   await sweep();
   expect(await codeOf(claim(1, 2))).toBe('change_unfinished');
-  expect(told(await entries())).toEqual([started, unknown]);
+  expect(outcomesOf(await entries())).toEqual([started, unknown]);
 });
 
 test('a change that is claimed and never finished is told of when its answer has ended, and not while it may still be finished', async () => {
-  const { claim, entries, end } = await inHand();
+  const { claim, entries, end } = await runningAnswer();
   await claim(1);
   await sweep();
-  expect(told(await entries())).toEqual([started]);
+  expect(outcomesOf(await entries())).toEqual([started]);
   await end();
   await Promise.all([sweep(), sweep()]);
   await sweep();
-  expect(told(await entries())).toEqual([started, unknown]);
+  expect(outcomesOf(await entries())).toEqual([started, unknown]);
 });
 
-test('a claim whose answer is nobody’s any more and waits for its hold to be released is told of too', async () => {
-  const { claim, entries, set } = await inHand();
+test('a claim of an answer that waits for its hold to be released is reported as well', async () => {
+  const { claim, entries, set } = await runningAnswer();
   await claim(1);
   await set('state', 'releasing');
   await sweep();
-  expect(told(await entries())).toEqual([started, unknown]);
+  expect(outcomesOf(await entries())).toEqual([started, unknown]);
 });
 
 test('an attempt that meets an unfinished change is refused, and the log says that the change may have been made', async () => {
-  const { claim, entries, set, of, facts } = await inHand();
+  const { claim, entries, set, of, facts } = await runningAnswer();
   await claim(1);
-  await claim(2, 1, { ...asked, change: { ...asked.change, operation: 'delete' } });
+  await claim(2, 1, { ...request, change: { ...request.change, operation: 'delete' } });
   await set('attempt', 2);
   expect(await codeOf(claim(1, 2))).toBe('change_unfinished');
   expect(await entries()).toHaveLength(4);
   expect(await codeOf(claim(1, 2))).toBe('change_unfinished');
   await sweep();
   const all = await entries();
-  expect(told(all)).toEqual([started, started, unknown, unknown]);
+  expect(outcomesOf(all)).toEqual([started, started, unknown, unknown]);
   for (const entry of all) expect([entry.actorType, entry.actorId, entry.requestId]).toEqual(['user', of.userId, of.requestId]);
   const ends = all
     .slice(2)
@@ -191,26 +191,26 @@ test('an attempt that meets an unfinished change is refused, and the log says th
 });
 
 test('an attempt that begins after an unfinished change has it told of, though it asks for nothing', async () => {
-  const { claim, entries, set } = await inHand();
+  const { claim, entries, set } = await runningAnswer();
   await claim(1);
   await set('attempt', 2);
   await sweep();
-  expect(told(await entries())).toEqual([started, unknown]);
+  expect(outcomesOf(await entries())).toEqual([started, unknown]);
 });
 
 test('who knows better late is heard: what may have been made was made, or was not', async () => {
-  const { claim, finish, entries, set } = await inHand();
+  const { claim, finish, entries, set } = await runningAnswer();
   await claim(1);
   await claim(2);
   await set('attempt', 2);
   await sweep();
   await finish(1, { rows: 2 });
   await finish(2, { undone: true });
-  expect(told(await entries())).toEqual([started, started, unknown, unknown, changed, undone]);
+  expect(outcomesOf(await entries())).toEqual([started, started, unknown, unknown, changed, undone]);
 });
 
 test('a worker of the version before has words only, and a claim of that time no user', async () => {
-  const { claim, finish, entries } = await inHand();
+  const { claim, finish, entries } = await runningAnswer();
   await claim(1, 1, described);
   await finish(1, { rows: 2 });
   expect((await entries()).map(changesOf)).toMatchObject([
@@ -224,7 +224,7 @@ test('a worker of the version before has words only, and a claim of that time no
 });
 
 test('whatever a change is called, it is told of within bounds', async () => {
-  const { claim, finish, entries } = await inHand();
+  const { claim, finish, entries } = await runningAnswer();
   const wild = { table: `a\0${'b'.repeat(500)}`, operation: 'drop', rows: -1, keysJson: '{"id":1}' };
   await claim(1, 1, { description: `\0${'x'.repeat(600)}`, change: wild });
   await finish(1, { rows: 1 });
@@ -232,36 +232,36 @@ test('whatever a change is called, it is told of within bounds', async () => {
   expect([begin.change.length, begin.table.length, begin.operation, begin.rows]).toEqual([500, 200, '', 0]);
   expect(end).not.toHaveProperty('keys');
   for (const keysJson of ['not json', `[${'{"id":1},'.repeat(2_000)}{}]`]) {
-    const { claim: other, finish: ending, entries: itsEntries } = await inHand();
-    await other(1, 1, { ...asked, change: { ...asked.change, keysJson } });
+    const { claim: other, finish: ending, entries: itsEntries } = await runningAnswer();
+    await other(1, 1, { ...request, change: { ...request.change, keysJson } });
     await ending(1, { rows: 2 });
     expect((await itsEntries()).map(changesOf).every((changes) => !('keys' in changes))).toBe(true);
   }
 });
 
 test('a claim whose keys cannot be read is reported without them and delays no other claim', async () => {
-  const [broken, intact] = [await inHand(), await inHand()];
+  const [broken, intact] = [await runningAnswer(), await runningAnswer()];
   for (const { claim } of [broken, intact]) await claim(1);
   await sql('update answer_steps set keys_json = $1 where answer_id = $2', ['[{"id":', broken.answerId]);
   for (const { end } of [broken, intact]) await end();
   await sweep();
-  for (const { entries } of [broken, intact]) expect(told(await entries())).toEqual([started, unknown]);
+  for (const { entries } of [broken, intact]) expect(outcomesOf(await entries())).toEqual([started, unknown]);
   expect(changesOf((await broken.entries())[1])).toEqual({ ...broken.facts, step: 1, rows: 2, keys_unreadable: true });
   expect(changesOf((await intact.entries())[1])).toEqual({ ...intact.facts, step: 1, rows: 2, keys });
   await broken.finish(1, { rows: 2 });
-  expect(told(await broken.entries())).toEqual([started, unknown, changed]);
+  expect(outcomesOf(await broken.entries())).toEqual([started, unknown, changed]);
 });
 
 test('claims go a week after they were made, and none before its end is told', async () => {
-  const { claim, entries, set, end, answerId } = await inHand();
+  const { claim, entries, set, end, answerId } = await runningAnswer();
   await claim(1);
   for (const limit of ['deadline', 'due']) await set(limit, new Date(clock + 30 * 86_400_000));
   const left = async () =>
     (await sql<{ count: number }>('select count(*)::int as count from answer_steps where answer_id = $1', [answerId]))[0]?.count;
   clock += 8 * 86_400_000;
   await sweep();
-  expect([await left(), told(await entries())]).toEqual([1, [started]]);
+  expect([await left(), outcomesOf(await entries())]).toEqual([1, [started]]);
   await end();
   expect(await sweep()).toBeGreaterThan(0);
-  expect([await left(), told(await entries())]).toEqual([0, [started, unknown]]);
+  expect([await left(), outcomesOf(await entries())]).toEqual([0, [started, unknown]]);
 });

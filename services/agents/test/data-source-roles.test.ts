@@ -8,10 +8,10 @@ import { dropRoles } from '../src/data-sources/sources.ts';
 
 const mine = { organizationId: 'org_mine', environment: 'live' as const };
 const logged: (readonly [string, string])[] = [];
-const told = (level: string) => (entry: { event: string }) => void logged.push([level, entry.event]);
-const logger = { debug: told('debug'), info: told('info'), warn: told('warn') } as unknown as ProcessContext['logger'];
+const record = (level: string) => (entry: { event: string }) => void logged.push([level, entry.event]);
+const logger = { debug: record('debug'), info: record('info'), warn: record('warn') } as unknown as ProcessContext['logger'];
 const process = { logger, stopping: new AbortController().signal };
-const placeOf = (url: string) => ({ url, ca: '', allowSuperuser: true });
+const connectionOf = (url: string) => ({ url, ca: '', allowSuperuser: true });
 
 /** Two servers of one host, which differ by their ports alone. */
 let old: OwnPostgres;
@@ -53,23 +53,23 @@ async function useOld(): Promise<void> {
 
 test('who stays where the data was leaves no role behind to be taken', async () => {
   await useOld();
-  dropRoles(process, mine, placeOf(old.url), placeOf(`${old.url}?sslmode=disable`));
+  dropRoles(process, mine, connectionOf(old.url), connectionOf(`${old.url}?sslmode=disable`));
   expect([await rolesThere(), logged]).toEqual([1, []]);
 });
 
 test('the roles of a server at another port of the same host go, as those of any other', async () => {
   await useOld();
-  dropRoles(process, mine, placeOf(old.url), placeOf(other.url));
+  dropRoles(process, mine, connectionOf(old.url), connectionOf(other.url));
   await until('its roles are dropped', async () => logged.length > 0);
   expect([await rolesThere(), logged]).toEqual([0, [['info', 'data_source_roles_dropped']]]);
 });
 
 test('a server that has moved to another port is no news; one that is away and was elsewhere is', async () => {
   await old.stop();
-  dropRoles(process, mine, placeOf(old.url), placeOf(other.url));
+  dropRoles(process, mine, connectionOf(old.url), connectionOf(other.url));
   await until('it is told', async () => logged.length === 1);
-  dropRoles(process, mine, placeOf(old.url), placeOf(other.url.replace('127.0.0.1', 'db.example.com')));
-  dropRoles(process, mine, placeOf(old.url), undefined);
+  dropRoles(process, mine, connectionOf(old.url), connectionOf(other.url.replace('127.0.0.1', 'db.example.com')));
+  dropRoles(process, mine, connectionOf(old.url), undefined);
   await until('it is told', async () => logged.length === 3);
   expect(logged).toEqual([
     ['debug', 'data_source_roles_left'],

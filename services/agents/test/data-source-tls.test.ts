@@ -23,7 +23,7 @@ const urlWith = (sslmode?: string) =>
 const connect = (url: string, caCertificate = '') =>
   service.operator.connectDataSource({ ...mine, url, caCertificate, allowSuperuser: true });
 
-/** What the operator is told, after a look that it is nothing secret. */
+/** The operator's error message, after a check that it has no secret. */
 async function refusal(work: Promise<unknown>): Promise<string> {
   const failure = (await work.then(
     () => ({ message: 'was not refused' }),
@@ -49,7 +49,7 @@ test('a data source is connected as its URL and authority say, and how is shown'
   expect((await service.operator.testDataSource(mine)).dataSource).toMatchObject({ tls: 'verify' });
 });
 
-test('whoever can not be trusted is refused with what is wrong, and what was connected stays', async () => {
+test('a server with an untrusted certificate is refused with the reason, and the connected one stays', async () => {
   const { dataSource } = await connect(urlWith(), authority.cert);
   const untrusted = /of an unknown authority/;
   expect(await refusal(connect(urlWith('verify-full')))).toMatch(untrusted);
@@ -58,7 +58,7 @@ test('whoever can not be trusted is refused with what is wrong, and what was con
   expect(await refusal(connect(urlWith(), authority.cert))).toMatch(/for another host/);
   await server.present(authority.issue({ until: new Date(Date.now() - 60_000) }));
   expect(await refusal(connect(urlWith(), authority.cert))).toMatch(/has expired/);
-  // Of the one that is connected as well.
+  // The connected one as well.
   expect(await refusal(service.operator.testDataSource(mine))).toMatch(/has expired/);
   await server.present(undefined);
   expect(await refusal(connect(urlWith('require')))).toMatch(/does not speak TLS/);

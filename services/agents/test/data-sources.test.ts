@@ -51,13 +51,13 @@ test('a database that answers is connected, and everything but its password can 
   const mine = tenant();
   const { dataSource, tables } = await connect(mine);
   const { hostname, port, pathname, username } = new URL(urlOf());
-  const shown = { ...mine, host: hostname, port: Number(port), database: pathname.slice(1), user: username, tls: 'off', version: 1 };
-  expect(dataSource).toMatchObject(shown);
+  const expected = { ...mine, host: hostname, port: Number(port), database: pathname.slice(1), user: username, tls: 'off', version: 1 };
+  expect(dataSource).toMatchObject(expected);
   expect(tables).toEqual(['hr.staff', 'orders']);
   const listed = await service.operator.listDataSources({ organizationId: mine.organizationId });
   expect(listed.dataSources).toEqual([dataSource]);
   const tested = await service.operator.testDataSource(mine);
-  expect(tested).toMatchObject({ dataSource: shown, tables, serverVersion: expect.stringMatching(/^\d+/) });
+  expect(tested).toMatchObject({ dataSource: expected, tables, serverVersion: expect.stringMatching(/^\d+/) });
   for (const text of [JSON.stringify([dataSource, listed, tested]), await stored()]) expect(text).not.toContain(password);
 });
 
@@ -75,7 +75,7 @@ test('what is not a database is refused with what is wrong, and leaves what was 
   expect(await codeOf(connect({ ...mine, environment: 'staging' }))).toBe('invalid_request');
 });
 
-test('with an authority of one’s own TLS is demanded, and one that can not be read is named', async () => {
+test('a certificate of an own authority requires TLS, and an unreadable one is named in the error', async () => {
   const mine = tenant();
   const { cert: caCertificate } = testCertificate();
   const failure = await service.operator.connectDataSource({ ...mine, url: urlOf(), caCertificate }).catch((cause: unknown) => cause);
@@ -201,7 +201,7 @@ test('the URL is sealed for its tenant alone, and opens under older keys', async
   expect(() => rotated.decrypt(sealed, `data_sources ${mine.organizationId} test url`)).toThrow();
 });
 
-test('only operators connect, and only who has an answer in hand learns the URL', async () => {
+test('only operators connect, and only the worker of a running answer gets the URL', async () => {
   const mine = tenant();
   const url = urlOf();
   expect(await codeOf(service.gateway.connectDataSource({ ...mine, url }))).toBe('service_forbidden');
@@ -243,7 +243,7 @@ test('while the database is away or silent an agent can be edited all the same, 
   );
   await service.database.query('update data_sources set url_sealed = $1 where organization_id = $2', [sealed, mine.organizationId]);
   await createAgent(service.gateway, { dataScope: { tables: ['whatever'], readOnly: true } }, { organizationId: mine.organizationId });
-  // An agent of a template would be made for tables that nobody can vouch for.
+  // Otherwise an agent of a template would be made for tables that may be missing.
   const templates = createClient('agents', {
     address: service.address,
     as: 'templates',
@@ -259,7 +259,7 @@ test('while the database is away or silent an agent can be edited all the same, 
 });
 
 /** An answer that is being worked on, in its second attempt. */
-async function inHand(readOnly: boolean) {
+async function runningAnswer(readOnly: boolean) {
   const mine = { organizationId: `org_${++serial}`, environment: 'live' as const };
   const agentId = await createAgent(service.gateway, { dataScope: { tables: ['orders(id)'], readOnly } }, mine);
   await asCaller(mine, () => service.gateway.updateAgent({ agentId, status: 'active' }));
@@ -273,7 +273,7 @@ async function inHand(readOnly: boolean) {
 }
 
 test('a step is told what the agent may see now, and an older attempt nothing', async () => {
-  const { mine, agentId, attempt } = await inHand(true);
+  const { mine, agentId, attempt } = await runningAnswer(true);
   const read = (number?: number) => service.worker.authorizeStep({ answer: attempt(number), step: 0, kind: 'read' });
   expect(await read()).toEqual({ dataScope: { tables: ['orders(id)'], readOnly: true }, sourceVersion: 0 });
   await connect(mine);
@@ -291,7 +291,7 @@ test('a step is told what the agent may see now, and an older attempt nothing', 
 });
 
 test('a change is claimed by one attempt only, asked for again as often as needed, and audited once', async () => {
-  const { mine, attempt, answerId, claim } = await inHand(false);
+  const { mine, attempt, answerId, claim } = await runningAnswer(false);
   await Promise.all([claim(1), claim(1), claim(1)]);
   await claim(2);
   const finish = (step: number, undone = false) => service.worker.finishStep({ answer: attempt(), step, rows: undone ? 0 : 3, undone });
@@ -308,7 +308,7 @@ test('a change is claimed by one attempt only, asked for again as often as neede
 });
 
 test('what was undone may be done by the next attempt', async () => {
-  const { attempt, answerId, claim } = await inHand(false);
+  const { attempt, answerId, claim } = await runningAnswer(false);
   await claim(1);
   await service.worker.finishStep({ answer: attempt(), step: 1, rows: 0, undone: true });
   await service.database.query('update answers set attempt = 3 where id = $1', [answerId]);
@@ -316,7 +316,7 @@ test('what was undone may be done by the next attempt', async () => {
 });
 
 test('an agent that was made inactive reads on, and claims nothing until it is active again', async () => {
-  const { mine, agentId, attempt, claim } = await inHand(false);
+  const { mine, agentId, attempt, claim } = await runningAnswer(false);
   const become = (status: string) => asCaller(mine, () => service.gateway.updateAgent({ agentId, status }));
   await become('inactive');
   expect(await codeOf(claim(1))).toBe('invalid_request');
@@ -328,7 +328,7 @@ test('an agent that was made inactive reads on, and claims nothing until it is a
 });
 
 test('an agent that may only read claims nothing', async () => {
-  const { claim } = await inHand(true);
+  const { claim } = await runningAnswer(true);
   expect(await codeOf(claim(1))).toBe('invalid_request');
   expect(
     (await service.database.query('select count(*)::int as count from answer_steps where description <> $1', ['update orders (1 row)']))

@@ -58,12 +58,12 @@ const codeOf = (work: Promise<unknown>) =>
     ({ code }: { code: string }) => code,
   );
 
-test('a rotated key seals anew what is stored, is no new version, and then the old key is not needed', async () => {
+test('a rotated key seals stored URLs again, makes no new version, and then the old key is not needed', async () => {
   await (await startWith(1)).operator.connectDataSource({ ...mine, url: business.url, allowSuperuser: true });
   const before = await rowOf(mine.organizationId);
   expect(before.url_sealed).toMatch(/^1:/);
   const both = await startWith(1, 2);
-  await until('the URL is sealed anew', async () => (await rowOf(mine.organizationId)).url_sealed.startsWith('2:'));
+  await until('the URL is sealed again', async () => (await rowOf(mine.organizationId)).url_sealed.startsWith('2:'));
   expect(await codeOf(both.operator.testDataSource(mine))).toBe('done');
   const after = await rowOf(mine.organizationId);
   expect({ ...after, url_sealed: '' }).toEqual({ ...before, url_sealed: '' });
@@ -85,7 +85,7 @@ test('a URL whose key is gone is told to the operator, and no other tenant notic
   );
   await operator.connectDataSource({ ...besides, url: business.url, allowSuperuser: true });
   const again = await startWith(2, 3);
-  await until('the others are sealed anew', async () => (await rowOf(mine.organizationId)).url_sealed.startsWith('3:'));
+  await until('the others are sealed again', async () => (await rowOf(mine.organizationId)).url_sealed.startsWith('3:'));
   const failure = await again.operator.testDataSource(lost).catch((cause: unknown) => cause);
   expect(failure).toMatchObject({ code: 'data_source_unavailable', message: expect.stringContaining('Connect it again') });
   const { dataSources } = await again.operator.listDataSources({ organizationId: lost.organizationId });

@@ -47,7 +47,7 @@ async function disorder(seed: number): Promise<{ done: number; refused: Set<stri
   return { done, refused };
 }
 
-test('whatever many do at once, the counters are what counting gives and nobody is refused for another reason', async () => {
+test('after concurrent changes the counters equal the counted rows, and no change is refused for another reason', async () => {
   const seed = runSeed('histories of agents');
   for (let round = 0; round < rounds; round += 1) {
     const { done, refused } = await disorder(seed + round * 100);

@@ -2,7 +2,7 @@ import { randomOf, runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { asCaller, type Booted, boot, createAgent } from './booted.ts';
 
-interface Made {
+interface CreatedAgent {
   id: string;
   name: string;
   description: string;
@@ -19,7 +19,7 @@ interface Filter {
 const words = ['Sales', 'sales report', 'Umsatz 100 %', 'under_score', 'back\\slash', 'ΟΔΟΣ', '東京の在庫', 'Straße', "it's", 'a', ''];
 const categories = ['', 'sales', 'finance', 'Sales'];
 const clock = { now: Date.UTC(2026, 0, 15, 12) };
-const made: Made[] = [];
+const created: CreatedAgent[] = [];
 let agents: Booted;
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
     for (const step of status === 'inactive' ? ['active', 'inactive'] : status === 'active' ? ['active'] : []) {
       await asCaller({}, () => agents.gateway.updateAgent({ agentId: id, status: step }));
     }
-    made.push({ id, status, ...parts });
+    created.push({ id, status, ...parts });
   }
   await createAgent(agents.gateway, { name: 'Sales of others' }, { organizationId: 'org_b' });
   await createAgent(agents.gateway, { name: 'Sales in test' }, { environment: 'test' });
@@ -47,9 +47,9 @@ const list = (filter: Filter, page: { limit?: number; cursor?: string } = {}, ca
 
 const folded = (text: string) => text.toLowerCase().replaceAll('ς', 'σ').replaceAll('ß', 'ss');
 
-/** What the list must hold, by going through everything. */
+/** The expected ids of a list, by filtering all created agents. */
 const expected = ({ category, status, search = '' }: Filter): string[] =>
-  made
+  created
     .filter((agent) => category === undefined || agent.category === category)
     .filter((agent) => !status || agent.status === status)
     .filter(({ name, description }) => [name, description].some((text) => folded(text).includes(folded(search))))
@@ -62,8 +62,8 @@ async function walk(filter: Filter, limit: number): Promise<{ ids: string[]; tot
   let cursor = '';
   let pages = 0;
   do {
-    const { agents: found, page } = await list(filter, { limit, cursor });
-    ids.push(...found.map(({ id }) => id));
+    const { agents: listed, page } = await list(filter, { limit, cursor });
+    ids.push(...listed.map(({ id }) => id));
     totals.add(Number(page?.total));
     cursor = page?.nextCursor ?? '';
     pages += 1;
@@ -104,10 +104,10 @@ const filters: Filter[] = [
 
 test.each(filters)('pages of %j hold everything once, newest first, with the exact total', async (filter) => {
   for (const search of searches) {
-    const wanted = { ...filter, ...(search && { search }) };
-    const ids = expected(wanted);
+    const request = { ...filter, ...(search && { search }) };
+    const ids = expected(request);
     for (const limit of [23, 100]) {
-      const walked = await walk(wanted, limit);
+      const walked = await walk(request, limit);
       expect([search, walked.ids]).toEqual([search, ids]);
       expect([...walked.totals]).toEqual([ids.length]);
       expect(walked.pages).toBe(Math.max(1, Math.ceil(ids.length / limit)));
@@ -120,7 +120,7 @@ test('the default page has 20, and no page more than 100', async () => {
   expect((await list({}, { limit: 1_000 })).agents).toHaveLength(100);
 });
 
-test('agents that come and go while somebody pages are neither shown twice nor keep others away', async () => {
+test('agents that are created and deleted between two pages neither repeat nor hide others', async () => {
   const filter = { category: 'moving' };
   const ids: string[] = [];
   for (let n = 0; n < 10; n += 1) {
@@ -157,8 +157,8 @@ test('a cursor opens nothing but its own list', async () => {
 test('tenants see their own and count their own', async () => {
   for (const caller of [{ organizationId: 'org_b' }, { environment: 'test' as const }]) {
     for (const search of ['', 'sales']) {
-      const { agents: found, page } = await list({ search }, {}, caller);
-      expect([found.length, Number(page?.total)]).toEqual([1, 1]);
+      const { agents: listed, page } = await list({ search }, {}, caller);
+      expect([listed.length, Number(page?.total)]).toEqual([1, 1]);
     }
   }
   const { page } = await list({}, {}, { organizationId: 'org_nobody' });

@@ -34,15 +34,15 @@ test("a user's conversations, the latest message first, page by page, with their
   // The second wakes up again and so goes to the front.
   await mine.exchange(ids[1] as string, at(20));
   const order = [ids[1], ...ids.filter((_, n) => n !== 1).reverse()];
-  const seen: string[] = [];
+  const listedIds: string[] = [];
   let cursor = '';
   do {
-    const { conversations: found, page } = await conversations('usr_pages', { limit: 3, cursor });
+    const { conversations: listed, page } = await conversations('usr_pages', { limit: 3, cursor });
     expect(page?.total).toBe('7');
-    seen.push(...found.map(({ id }) => id));
+    listedIds.push(...listed.map(({ id }) => id));
     cursor = page?.nextCursor ?? '';
   } while (cursor !== '');
-  expect(seen).toEqual(order);
+  expect(listedIds).toEqual(order);
   expect((await conversations('usr_pages', { limit: 1 })).conversations[0]).toEqual({
     id: ids[1],
     agentId,
@@ -61,15 +61,15 @@ test('messages newest first over the turn of a month, questions and answers, pag
   for (let n = 0; n < 8; n += 1) answers.push(await talk.exchange(id, at(n + 1)));
   const contents = Array.from({ length: 8 }, (_, n) => [`answer of ${at(8 - n)}`, `question of ${at(8 - n)}`]).flat();
   for (const limit of [1, 5, 16, 100]) {
-    const seen: string[] = [];
+    const listedContents: string[] = [];
     let cursor = '';
     do {
-      const { messages: found, page } = await messages('usr_month', id, { limit, cursor });
+      const { messages: listed, page } = await messages('usr_month', id, { limit, cursor });
       expect(page?.total).toBe('16');
-      seen.push(...found.map(({ content }) => content));
+      listedContents.push(...listed.map(({ content }) => content));
       cursor = page?.nextCursor ?? '';
     } while (cursor !== '');
-    expect(seen).toEqual(contents);
+    expect(listedContents).toEqual(contents);
   }
   expect((await message('usr_month', answers[7] as string)).message).toMatchObject({
     content: contents[0],
@@ -77,7 +77,7 @@ test('messages newest first over the turn of a month, questions and answers, pag
   });
 });
 
-test('a message says who said it, how it stands and what it rests on', async () => {
+test('a message has its role, its status and its queries', async () => {
   const talk = talkOf('usr_shapes');
   const id = await talk.begin(at(0));
   const first = await talk.exchange(id, at(1));
@@ -133,26 +133,26 @@ test.each([
   const talk = talkOf(user);
   const id = await talk.begin(at(0));
   const pending = await talk.ask(id, at(1), state);
-  const { messages: found, page } = await messages(user, id);
-  expect([found.map((one) => [one.id, one.status]), page?.total]).toEqual([
+  const { messages: listed, page } = await messages(user, id);
+  expect([listed.map((one) => [one.id, one.status]), page?.total]).toEqual([
     [
       [pending, status],
       [expect.any(String), 'completed'],
     ],
     '2',
   ]);
-  expect((await message(user, pending)).message).toEqual(found[0]);
+  expect((await message(user, pending)).message).toEqual(listed[0]);
 });
 
-test('an answer that ends while it is read is seen once, whenever that is', async () => {
+test('an answer that ends while it is read is in one list only, whenever that is', async () => {
   const talk = talkOf('usr_race');
   const id = await talk.begin(at(0));
   let ended = 0;
   for (let n = 1; n <= 25; n += 1) {
     const answer = await talk.ask(id, at(n));
     const reads = Array.from({ length: 6 }, async () => {
-      const [{ messages: found, page }, read] = [await messages('usr_race', id, { limit: 4 }), await message('usr_race', answer)];
-      expect(found.filter((one) => one.id === answer)).toHaveLength(1);
+      const [{ messages: listed, page }, read] = [await messages('usr_race', id, { limit: 4 }), await message('usr_race', answer)];
+      expect(listed.filter((one) => one.id === answer)).toHaveLength(1);
       expect(page?.total).toBe(String(n * 2));
       if (read.message?.status === 'completed') ended += 1;
     });
@@ -161,18 +161,18 @@ test('an answer that ends while it is read is seen once, whenever that is', asyn
   expect(ended).toBeGreaterThan(0);
 });
 
-test("nobody else's conversation or message is there: another user, agent, environment or organization", async () => {
+test('conversations and messages of another user, agent, environment or organization are not found', async () => {
   const talk = talkOf('usr_private');
   const id = await talk.begin(at(0));
-  const said = await talk.exchange(id, at(1));
+  const answerId = await talk.exchange(id, at(1));
   const pending = await talk.ask(id, at(2));
   const strangers = [{ userId: 'usr_other' }, { organizationId: 'org_b' }, { environment: 'test' as const }];
   for (const stranger of strangers) {
     await expect(messages('usr_private', id, {}, stranger)).rejects.toMatchObject({ code: 'not_found' });
-    for (const one of [said, pending]) await expect(message('usr_private', one, stranger)).rejects.toMatchObject({ code: 'not_found' });
+    for (const one of [answerId, pending]) await expect(message('usr_private', one, stranger)).rejects.toMatchObject({ code: 'not_found' });
   }
   const another = await createAgent(agents.gateway);
-  await expect(message('usr_private', said, {}, another)).rejects.toMatchObject({ code: 'not_found' });
+  await expect(message('usr_private', answerId, {}, another)).rejects.toMatchObject({ code: 'not_found' });
   await expect(
     asCaller({ userId: 'usr_private' }, () => agents.gateway.listMessages({ agentId: another, conversationId: id })),
   ).rejects.toMatchObject({
@@ -185,8 +185,8 @@ test("nobody else's conversation or message is there: another user, agent, envir
     '',
     'msg_',
     'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz',
-    `${said}x`,
-    said.toUpperCase(),
+    `${answerId}x`,
+    answerId.toUpperCase(),
     "'; drop table messages; --",
   ]) {
     await expect(message('usr_private', garbage)).rejects.toMatchObject({ code: 'not_found' });

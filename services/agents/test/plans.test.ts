@@ -30,7 +30,7 @@ const message = {
   requestId: 'req_1',
   traceparent: '',
   callerExpiresAt: 0,
-  isCallerGone: () => false,
+  isCallerDisconnected: () => false,
 };
 const candidate = { ...key, message, tier: 'Fast', deadline: now + 300_000, conversationId: 'conv_1' };
 const uncharged = { ...key, createdAt: now, status: 'failed', content: '', failure: { code: '', message: '' }, attempt: null } as const;
@@ -88,7 +88,7 @@ let agents: Wired;
 let client: PoolClient;
 const plans = new Map<string, string>();
 
-/** What a statement runs as once it is planned for whatever may be asked. */
+/** The generic plan of a statement, which PostgreSQL keeps for all parameters. */
 async function explain(name: string): Promise<string> {
   const [text, values] = prepared.get(name) as [string, string];
   const { rows } = await client.query<Record<string, string>>(`explain execute "${name}"${values === '' ? '' : `(${values})`}`);

@@ -9,14 +9,14 @@ let agents: Wired;
 
 beforeAll(async () => {
   agents = await wired();
-  const made = Array.from({ length: count }, (_, n) => ({
+  const created = Array.from({ length: count }, (_, n) => ({
     name: `Agent ${n}`,
     description: n % 2 === 0 ? 'even' : 'odd',
     category: n % 3 === 0 ? 'third' : '',
     status: n % 5 === 0 ? 'active' : 'draft',
   }));
-  await loadAgents(agents.database, tenant, Date.UTC(2026, 0, 1), made);
-  await loadAgents(agents.database, { ...tenant, organizationId: 'org_b' }, Date.UTC(2026, 0, 1), made);
+  await loadAgents(agents.database, tenant, Date.UTC(2026, 0, 1), created);
+  await loadAgents(agents.database, { ...tenant, organizationId: 'org_b' }, Date.UTC(2026, 0, 1), created);
   await agents.database.query('analyze');
 }, 60_000);
 afterAll(() => agents.stop());
@@ -58,7 +58,7 @@ test.each([
 
 /** The plans of what a search runs as, whatever parameters it was prepared for. */
 async function plansOf(search: string): Promise<string> {
-  const seen: string[] = [];
+  const ids: string[] = [];
   await selectAgents(
     async <Row extends object>(statement: string, values: readonly unknown[] = []): Promise<Row[]> => {
       const client = await agents.database.connect();
@@ -67,7 +67,7 @@ async function plansOf(search: string): Promise<string> {
         const literals = values.map((value) => (Array.isArray(value) ? `'{${value.join(',')}}'` : `'${String(value)}'`));
         await client.query(`prepare asked as ${statement}`);
         const { rows } = await client.query<Record<string, string>>(`explain execute asked(${literals.join(', ')})`);
-        seen.push(...rows.map((row) => Object.values(row).join('')));
+        ids.push(...rows.map((row) => Object.values(row).join('')));
       } finally {
         client.release(true);
       }
@@ -76,7 +76,7 @@ async function plansOf(search: string): Promise<string> {
     { tenant, category: 'third', status: 'active', search },
     20,
   );
-  return seen.join('\n');
+  return ids.join('\n');
 }
 
 test('a search goes by its grams, however the database plans without knowing what is searched', async () => {

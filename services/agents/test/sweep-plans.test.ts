@@ -92,7 +92,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Of a thousand rows each may be compared with half of the answers that its priority counts. */
+/** Each of a thousand rows may be compared with half of the answers that its priority counts. */
 const bounds: Record<string, number> = { takeUnbegun: 50_000, takeOverdueRunning: 20_000, takeExpired: 20_000 };
 
 test.each(Object.keys(steps))(

@@ -12,7 +12,7 @@ const letters = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** A message's id of just this millisecond: those of one process never go back in time, and these do. */
 export function messageId(at: number): string {
-  const time = Array.from({ length: 10 }, (_, place) => letters[Math.floor(at / 32 ** (9 - place)) % 32]);
+  const time = Array.from({ length: 10 }, (_, index) => letters[Math.floor(at / 32 ** (9 - index)) % 32]);
   return `msg_${time.join('')}${newId('msg').slice(-16)}`;
 }
 

@@ -26,7 +26,7 @@ interface Named {
   model?: string;
 }
 
-/** What callers of an organization of their own ask for. */
+/** Calls of an organization of its own. */
 function tenant(more: Partial<Principal> = {}) {
   const caller = { organizationId: `org_${(organizations += 1)}`, scopes, ...more };
   const as = <T>(work: () => T) => asCaller(caller, work);
@@ -48,12 +48,12 @@ const eventsOf = async (agentId: string) => {
 };
 
 describe('the agent of a template', () => {
-  test('is one a tenant, whoever makes it at the same time', async () => {
+  test('is one for each tenant, also when several calls make it at once', async () => {
     const us = tenant();
     const tries = await Promise.allSettled(Array.from({ length: 25 }, () => us.activate()));
-    const made = tries.flatMap((one) => (one.status === 'fulfilled' ? [one.value.agent] : []));
-    expect(made).toHaveLength(1);
-    const agentId = made[0]?.id;
+    const created = tries.flatMap((one) => (one.status === 'fulfilled' ? [one.value.agent] : []));
+    expect(created).toHaveLength(1);
+    const agentId = created[0]?.id;
     for (const one of tries)
       if (one.status === 'rejected')
         expect(one.reason).toMatchObject({ code: 'template_already_activated', details: { agent_id: agentId } });

@@ -89,12 +89,12 @@ export class Acceptance {
     for (const { message } of candidates) this.#mayBeHeld.add(message);
     const holds = await holdAll(this.#deps, candidates);
     for (const [index, candidate] of candidates.entries()) this.#refuseWithoutHold(outcomes, candidate, holds[index]);
-    const held = candidates.filter((_, index) => isHeld(holds[index]));
+    const withHold = candidates.filter((_, index) => isHeld(holds[index]));
     const isInTime = performance.now() - readAt < acceptanceLimitMs;
-    for (const [message, outcome] of await this.#commit(isInTime ? held.filter(isAwaited) : [])) outcomes.set(message, outcome);
+    for (const [message, outcome] of await this.#commit(isInTime ? withHold.filter(isAwaited) : [])) outcomes.set(message, outcome);
     await this.#explain(
       outcomes,
-      held.map(({ message }) => message).filter((message) => !outcomes.has(message)),
+      withHold.map(({ message }) => message).filter((message) => !outcomes.has(message)),
     );
     return outcomes;
   }
@@ -109,7 +109,7 @@ export class Acceptance {
     });
   }
 
-  /** An earlier run of the batch may have held credits for messages that are refused or attached to another answer now. */
+  /** An earlier run of the batch may have withHold credits for messages that are refused or attached to another answer now. */
   #releaseUnused(decisions: readonly Decision[]): void {
     const isUnused = ({ admission, message }: Decision) =>
       (admission.kind === 'refuse' || admission.kind === 'attach') && this.#mayBeHeld.has(message);
@@ -132,7 +132,7 @@ export class Acceptance {
 
   #refuseWithoutHold(outcomes: Outcomes, { message }: Candidate, hold: HoldOutcome | Error | undefined): void {
     if (hold instanceof Error) outcomes.set(message, hold);
-    else if (hold && !hold.held) {
+    else if (hold && !hold.isHeld) {
       outcomes.set(message, { refusal: hold.refusal });
       if (hold.mayBeHeld) this.#releases.releaseUnused([message]);
     }
@@ -148,7 +148,7 @@ export class Acceptance {
     for (const row of rows) {
       const candidate = candidateOf.get(nameOf(row));
       if (!candidate) continue;
-      this.#deps.metrics.accepted();
+      this.#deps.metrics.countAcceptance();
       const { id: answerId, conversationId, deadline, tier, message } = candidate;
       outcomes.set(message, {
         started: { answerId, conversationId, createdAt: message.acceptedAt, deadline, tier, attached: false },
@@ -244,10 +244,10 @@ export class Acceptance {
 /** A message that is answered by an answer which was accepted before. */
 type Attached = AnswerKey & Pick<Message, 'replyChannel' | 'stream'> & { readonly message: Message; readonly attached: boolean };
 
-const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== undefined && !(hold instanceof Error) && hold.held;
+const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== undefined && !(hold instanceof Error) && hold.isHeld;
 
 /** A message whose caller got a timeout or has disconnected is not accepted. */
-const isAwaited = ({ message }: Candidate) => performance.now() <= message.callerExpiresAt && !message.isCallerGone();
+const isAwaited = ({ message }: Candidate) => performance.now() <= message.callerExpiresAt && !message.isCallerDisconnected();
 
 const toJob = (row: AcceptedRow, message: Message | undefined) =>
   message ? [{ ...row, dispatches: 1, apart: false, shared: false, traceparent: message.traceparent }] : [];

@@ -15,7 +15,7 @@ import {
 import { type AnswersDeps, batchOptions } from './deps.ts';
 import { type EndAnswers, failed, failureOf } from './end.ts';
 import {
-  type BegunRow,
+  type AttemptInput,
   beginAnswers,
   type Claim,
   findUnended,
@@ -30,7 +30,7 @@ import type { RedispatchedRow } from './store/dispatch.ts';
 const batchItems = 200;
 
 export type BeginOutcome =
-  | { readonly begun: BegunRow; readonly history: readonly Turn[] }
+  | { readonly input: AttemptInput; readonly history: readonly Turn[] }
   | { readonly refusal: { readonly code: ErrorCode } };
 
 /** Gives answers to workers: each gets one attempt, with everything that it needs. */
@@ -41,12 +41,12 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
     // A statement changes a row once: of two claims for one answer only the first runs.
     const rows = await beginAnswers(store.sql, firstOfEachKey(claims), now());
     const orphans = rows.filter(({ systemPrompt }) => systemPrompt === null);
-    const begun = byKey(rows.filter(({ systemPrompt }) => systemPrompt !== null));
-    const missing = claims.filter((claim) => begun.get(nameOf(claim))?.claim !== claim.claim);
-    const [histories, unended] = await Promise.all([loadHistoriesOf([...begun.values()]), findNames(missing), endOrphans(orphans)]);
+    const inputs = byKey(rows.filter(({ systemPrompt }) => systemPrompt !== null));
+    const missing = claims.filter((claim) => inputs.get(nameOf(claim))?.claim !== claim.claim);
+    const [histories, unended] = await Promise.all([loadHistoriesOf([...inputs.values()]), findNames(missing), endOrphans(orphans)]);
     return claims.map((claim) => {
-      const row = begun.get(nameOf(claim));
-      if (row?.claim === claim.claim) return { begun: row, history: histories.get(nameOf(row)) ?? [] };
+      const row = inputs.get(nameOf(claim));
+      if (row?.claim === claim.claim) return { input: row, history: histories.get(nameOf(row)) ?? [] };
       return { refusal: { code: unended.has(nameOf(claim)) ? 'attempt_superseded' : 'not_found' } };
     });
   }
@@ -54,21 +54,21 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
   const findNames = async (keys: readonly AnswerKey[]): Promise<Set<string>> =>
     new Set(keys.length === 0 ? [] : (await findUnended(store.sql, keys)).map(nameOf));
 
-  async function loadHistoriesOf(rows: readonly BegunRow[]): Promise<Map<string, Turn[]>> {
+  async function loadHistoriesOf(rows: readonly AttemptInput[]): Promise<Map<string, Turn[]>> {
     const continuing = rows.filter(({ continues }) => continues);
     const histories = await loadHistories(store.sql, continuing.map(toHistoryKey));
     return new Map(continuing.map((row, index) => [nameOf(row), histories[index] ?? []]));
   }
 
   /** The agent was deleted by a process that died before it ended these answers. */
-  async function endOrphans(rows: readonly BegunRow[]): Promise<void> {
+  async function endOrphans(rows: readonly AttemptInput[]): Promise<void> {
     await endAnswers.end(rows.map((row) => failed(row, failureOf('agent_deleted'))));
   }
 
   return createBatcher({ run, maxItems: batchItems, ...batchOptions<Claim>(deps) });
 }
 
-const toHistoryKey = ({ organizationId, environment, id, conversationId }: BegunRow) => ({
+const toHistoryKey = ({ organizationId, environment, id, conversationId }: AttemptInput) => ({
   organizationId,
   environment,
   id,
@@ -103,7 +103,7 @@ export function createLeases(deps: AnswersDeps, endAnswers: EndAnswers): Leases 
   });
   const returns = createLeaseBatcher(async (attempts) => {
     const rows = await returnAnswers(store.sql, attempts, now());
-    if (rows.length > 0) metrics.redispatched('returned', rows.length);
+    if (rows.length > 0) metrics.countRedispatches('returned', rows.length);
     jobs.add(rows);
     return attempts.map(() => undefined);
   });
@@ -137,7 +137,7 @@ export async function redispatchOrFail(
   reason: 'lease' | 'died',
 ): Promise<void> {
   const redispatched = answers.filter(({ lostLeases }) => lostLeases < maxLostLeases);
-  if (redispatched.length > 0) metrics.redispatched(reason, redispatched.length);
+  if (redispatched.length > 0) metrics.countRedispatches(reason, redispatched.length);
   jobs.add(redispatched);
   const abandoned = answers.filter(({ lostLeases }) => lostLeases >= maxLostLeases);
   await endAnswers.end(abandoned.map((key) => failed(key, failureOf('answer_abandoned'))));

@@ -22,7 +22,7 @@ interface Publisher<Message> {
 export interface AnswersServiceDeps extends ServiceDeps {
   readonly redis: RedisConnections;
   readonly jobs: Producer<AnswerJob>;
-  /** Of answers that have lost a lease. */
+  /** Jobs of answers that have lost a lease. */
   readonly apartJobs: Producer<AnswerJob>;
   readonly replies: Publisher<Reply>;
   readonly notices: Publisher<WorkerNotice>;
@@ -57,11 +57,11 @@ export const callDetached = <T>(limitMs: number, work: () => Promise<T>): Promis
 export type Outcome = 'completed' | 'failed' | 'cancelled';
 
 export interface AnswerMetrics {
-  accepted(): void;
-  ended(outcome: Outcome, durationMs: number): void;
-  settled(durationMs: number): void;
-  redispatched(reason: 'lease' | 'died' | 'lost' | 'doubtful' | 'returned', count: number): void;
-  counts(counts: { waiting: number; inFlight: number }): void;
+  countAcceptance(): void;
+  observeEnd(outcome: Outcome, durationMs: number): void;
+  observeSettlement(durationMs: number): void;
+  countRedispatches(reason: 'lease' | 'died' | 'lost' | 'doubtful' | 'returned', count: number): void;
+  setCounts(counts: { waiting: number; inFlight: number }): void;
 }
 
 export function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics {
@@ -73,14 +73,14 @@ export function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics 
   const waiting = metrics.gauge('answers_waiting', 'Answers of all tenants that wait to be dispatched', []);
   const inFlight = metrics.gauge('answers_in_flight', 'Answers of all tenants that are dispatched, running or settling', []);
   return {
-    accepted: () => accepted.inc(),
-    ended(outcome, durationMs) {
+    countAcceptance: () => accepted.inc(),
+    observeEnd(outcome, durationMs) {
       ended.inc({ outcome });
       seconds.observe({ outcome }, Math.max(0, durationMs) / 1000);
     },
-    settled: (durationMs) => settle.observe(durationMs / 1000),
-    redispatched: (reason, count) => redispatched.inc({ reason }, count),
-    counts(counts) {
+    observeSettlement: (durationMs) => settle.observe(durationMs / 1000),
+    countRedispatches: (reason, count) => redispatched.inc({ reason }, count),
+    setCounts(counts) {
       waiting.set(counts.waiting);
       inFlight.set(counts.inFlight);
     },

@@ -224,7 +224,7 @@ export function announceEnds({ process: { logger }, replies, notices, metrics, n
   }
   for (const answer of answers) {
     const durationMs = now() - answer.acceptedAt;
-    metrics.ended(answer.outcome, durationMs);
+    metrics.observeEnd(answer.outcome, durationMs);
     logger.info({
       event: 'answer_ended',
       request_id: answer.requestId,

@@ -3,7 +3,7 @@ import { callByTenant, tenantName } from '@agent-service/work';
 import type { AnswerKey } from '../shared/answer.ts';
 import { type AnswersDeps, callDetached } from './deps.ts';
 
-/** Of one try; the client's own limit for a hold is shorter. */
+/** The limit of one attempt; the client's own limit for a hold is shorter. */
 const limitMs = 1_000;
 
 /** An answer whose credits are to be held. */
@@ -20,7 +20,7 @@ export interface Refusal {
 }
 
 /** Held, or why not. `mayBeHeld`: the ledger did not answer, and may have made the hold. */
-export type HoldOutcome = { readonly held: true } | { readonly held: false; readonly mayBeHeld: boolean; readonly refusal: Refusal };
+export type HoldOutcome = { readonly isHeld: true } | { readonly isHeld: false; readonly mayBeHeld: boolean; readonly refusal: Refusal };
 
 const decisive = new Set<ErrorCode>([
   'user_limit_reached',
@@ -64,18 +64,18 @@ async function tryHold({ credits, process }: HoldDeps, items: readonly Holdable[
   }
 }
 
-const undecided: HoldOutcome = { held: false, mayBeHeld: true, refusal: { code: 'unavailable' } };
+const undecided: HoldOutcome = { isHeld: false, mayBeHeld: true, refusal: { code: 'unavailable' } };
 
 type RefusalMessage = { code: string; shortage: { required: number | string; available: number | string } | null } | null | undefined;
 
 function toOutcome(refusal: RefusalMessage): HoldOutcome {
-  if (!refusal) return { held: true };
+  if (!refusal) return { isHeld: true };
   const code = isErrorCode(refusal.code) ? refusal.code : 'internal';
   if (!decisive.has(code)) return undecided;
   // The id was used before: its hold was released, or made for other terms.
   if (code === 'hold_released' || code === 'idempotency_conflict')
-    return { held: false, mayBeHeld: false, refusal: { code: 'unavailable' } };
-  return { held: false, mayBeHeld: false, refusal: { code, ...refusal.shortage } };
+    return { isHeld: false, mayBeHeld: false, refusal: { code: 'unavailable' } };
+  return { isHeld: false, mayBeHeld: false, refusal: { code, ...refusal.shortage } };
 }
 
 const holdItem = ({ organizationId, environment, id, message: { userId }, tier, deadline }: Holdable) => ({

@@ -109,7 +109,7 @@ function toReceivedMessage({ principal, ...item }: StartItem, now: number, call:
     requestId: checkText(item.requestId, 'request_id', 0),
     traceparent: checkText(item.traceparent, 'traceparent', 0),
     callerExpiresAt: expiryOf(item, call),
-    isCallerGone: () => signal.aborted,
+    isCallerDisconnected: () => signal.aborted,
   };
 }
 
@@ -179,27 +179,27 @@ const beginAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'beginAnswer'> =
 
 function toBeginResult(outcome: BeginOutcome) {
   if ('refusal' in outcome) return { refusal: refusalMessage(outcome.refusal) };
-  const { begun, history } = outcome;
+  const { input, history } = outcome;
   return {
     begun: {
-      attempt: begun.attempt,
-      deadlineMs: begun.deadline,
-      agentId: begun.agentId,
-      conversationId: begun.conversationId,
-      userId: begun.userId,
-      model: begun.tier,
-      systemPrompt: begun.systemPrompt ?? '',
-      dataScope: { tables: begun.tables ?? [], readOnly: begun.readOnly ?? true },
-      outputPreferences: { defaultFormat: begun.defaultFormat ?? '', chartEnabled: begun.chartEnabled ?? false },
-      message: begun.message,
-      contextJson: begun.contextJson,
+      attempt: input.attempt,
+      deadlineMs: input.deadline,
+      agentId: input.agentId,
+      conversationId: input.conversationId,
+      userId: input.userId,
+      model: input.tier,
+      systemPrompt: input.systemPrompt ?? '',
+      dataScope: { tables: input.tables ?? [], readOnly: input.readOnly ?? true },
+      outputPreferences: { defaultFormat: input.defaultFormat ?? '', chartEnabled: input.chartEnabled ?? false },
+      message: input.message,
+      contextJson: input.contextJson,
       history: [...history],
-      replyChannels: begun.replyChannels,
-      stream: begun.stream,
-      requestId: begun.requestId,
-      traceparent: begun.traceparent,
-      changedBefore: begun.changedBefore,
-      sourceVersion: begun.sourceVersion,
+      replyChannels: input.replyChannels,
+      stream: input.stream,
+      requestId: input.requestId,
+      traceparent: input.traceparent,
+      changedBefore: input.changedBefore,
+      sourceVersion: input.sourceVersion,
     },
   };
 }

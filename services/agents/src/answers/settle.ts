@@ -156,7 +156,7 @@ export function createSettlements(deps: AnswersDeps, dispatcher: Dispatcher, end
       }
     }
     await Promise.all([endAll(charged), endAnswers.endUnsettled(refused)]);
-    for (const _ of charged) metrics.settled(performance.now() - startedAt);
+    for (const _ of charged) metrics.observeSettlement(performance.now() - startedAt);
     return results.map((result) => (result instanceof Error ? result : !temporary.has(result.refusal?.code ?? '')));
   }
 

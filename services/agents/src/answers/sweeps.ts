@@ -83,7 +83,7 @@ const checkJobs = ({ store, jobs, metrics, now }: SweepDeps, rows: readonly Unbe
     onKnown: (known) => jobs.prioritize(known.filter(({ raised }) => raised)),
     async redispatch(reason, some) {
       const redispatched = await redispatchUnbegun(store.sql, some, now());
-      if (redispatched.length > 0) metrics.redispatched(reason, redispatched.length);
+      if (redispatched.length > 0) metrics.countRedispatches(reason, redispatched.length);
       jobs.add(redispatched);
       if (reason === 'doubtful') jobs.removePrevious(redispatched);
     },
@@ -142,7 +142,7 @@ export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
   startSweep(process, 'overdue holds', minute / 2, () => releaseOverdueHolds(deps).then(() => 0));
   startSweep(process, 'answer keys', minute, () => removeOldKeys(deps));
   startSweep(process, 'answer counts', minute / 4, async () => {
-    metrics.counts(await countAnswers(store.sql));
+    metrics.setCounts(await countAnswers(store.sql));
     return 0;
   });
 }

@@ -68,7 +68,7 @@ test('a look for the jobs of a backlog comes to all of them at once, less often 
     if (rounds > 1) looks.push(second + 1);
   }
   rig.known = undefined;
-  // After 5 s, then when it has waited twice as long; at 20 s each gets a second job, which begins anew.
+  // After 5 s, then when it has waited twice as long; at 20 s each gets a second job, whose checks start again.
   expect(looks).toEqual([5, 10, 20, 25, 30, 40, 60]);
 }, 60_000);
 

@@ -41,8 +41,8 @@ test('a frozen replica of credits fails no hold: what it does not answer in time
     return holdAll(deps as never, [{ ...tenantOf(n), id, message: { userId: `usr_${n}` }, tier: 'Fast', deadline: Date.now() + 300_000 }]);
   };
   // Connects to both replicas.
-  for (let n = 0; n < 4; n += 1) expect(await hold(n)).toEqual([{ held: true }]);
+  for (let n = 0; n < 4; n += 1) expect(await hold(n)).toEqual([{ isHeld: true }]);
   replicas[0]?.freeze();
   const outcomes = await Promise.all(Array.from({ length: tenants }, (_, n) => hold(n)));
-  expect(outcomes.flat().filter((outcome) => outcome instanceof Error || !outcome.held)).toEqual([]);
+  expect(outcomes.flat().filter((outcome) => outcome instanceof Error || !outcome.isHeld)).toEqual([]);
 }, 30_000);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { processDue, releaseOverdueHolds, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { charge } from './support/ledger.ts';
-import { addAgent, environment, organizationId, question, type Wired, wired } from './support/wired.ts';
+import { addAgent, environment, newMessage, organizationId, type Wired, wired } from './support/wired.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 12);
 const seed = Number(process.env['PROPERTY_SEED'] ?? Date.now() % 1_000_000);
@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(() => rig.stop());
 
-/** One thing that somebody does; numbers choose among what there is. */
+/** One action of a caller, a worker or a sweep; the numbers choose among the answers and attempts that exist. */
 const command = fc.record({
   kind: fc.constantFrom(
     'start',
@@ -45,8 +45,8 @@ interface World {
   agents: string[];
   living: Set<string>;
   /** Accepted answers with the attempts that were given. */
-  answers: { id: string; conversationId: string; agentId: string; attempts: number[]; question: ReturnType<typeof question> }[];
-  held: string[];
+  answers: { id: string; conversationId: string; agentId: string; attempts: number[]; question: ReturnType<typeof newMessage> }[];
+  holdIds: string[];
 }
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
@@ -59,7 +59,7 @@ interface Scene {
   readonly attempt: number | undefined;
 }
 
-/** What everybody may do to an answer that there is, by an attempt that there was, or never was. */
+/** Actions on an existing answer, by an attempt that existed or never did. */
 const onAnswers: Partial<Record<Command['kind'], (answer: World['answers'][number], attempt: number) => Promise<unknown>>> = {
   complete: ({ id }, attempt) =>
     rig.answers.complete({
@@ -92,7 +92,7 @@ const others: Partial<Record<Command['kind'], (scene: Scene) => Promise<unknown>
 };
 
 /** Failures of peers are part of the game; those of ours are not. */
-async function perform(world: World, { kind, pick }: Command): Promise<void> {
+async function runCommand(world: World, { kind, pick }: Command): Promise<void> {
   const answer = at(world.answers, pick);
   const attempt = answer && at([...answer.attempts, 99], pick);
   if (answer && attempt) await onAnswers[kind]?.(answer, attempt);
@@ -108,11 +108,11 @@ async function start(world: World, pick: number): Promise<void> {
           pick,
         )?.conversationId ?? '')
       : '';
-  const asked = question(rig.clock.now, { agentId, conversationId });
-  world.held.push(asked.id);
-  const outcome = await rig.answers.accept(asked);
+  const message = newMessage(rig.clock.now, { agentId, conversationId });
+  world.holdIds.push(message.id);
+  const outcome = await rig.answers.accept(message);
   if (!('started' in outcome)) return;
-  world.answers.push({ id: asked.id, conversationId: outcome.started.conversationId, agentId, attempts: [], question: asked });
+  world.answers.push({ id: message.id, conversationId: outcome.started.conversationId, agentId, attempts: [], question: message });
 }
 
 async function begin(answer: World['answers'][number] | undefined, pick: number): Promise<void> {
@@ -123,7 +123,7 @@ async function begin(answer: World['answers'][number] | undefined, pick: number)
     apart: pick % 2 === 0,
     workerChannel: 'worker:1',
   });
-  if ('begun' in outcome) answer.attempts.push(outcome.begun.attempt);
+  if ('input' in outcome) answer.attempts.push(outcome.input.attempt);
 }
 
 async function deleteAgent(world: World, agentId: string): Promise<void> {
@@ -167,7 +167,7 @@ async function checkLine(): Promise<void> {
   expect([waiting, in_flight]).toEqual([reallyWaiting, reallyInFlight]);
 }
 
-interface Said {
+interface MessageRow {
   id: string;
   conversation_id: string;
   status: string;
@@ -176,19 +176,20 @@ interface Said {
 
 async function checkEnds(world: World): Promise<void> {
   const ids = world.answers.map(({ id }) => id);
-  const said = await rig.sql<Said>("select id, conversation_id, status, credits from messages where role = 'assistant' and id = any($1)", [
-    ids,
-  ]);
-  expect(said.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-  for (const { id, status, credits } of said) {
-    const told = rig.replies.filter(({ reply }) => reply.kind === 'ended' && reply.id === id);
-    expect([id, told.map(({ reply }) => (reply.kind === 'ended' ? reply.message.status : ''))]).toEqual([id, [status]]);
+  const messages = await rig.sql<MessageRow>(
+    "select id, conversation_id, status, credits from messages where role = 'assistant' and id = any($1)",
+    [ids],
+  );
+  expect(messages.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  for (const { id, status, credits } of messages) {
+    const announcements = rig.replies.filter(({ reply }) => reply.kind === 'ended' && reply.id === id);
+    expect([id, announcements.map(({ reply }) => (reply.kind === 'ended' ? reply.message.status : ''))]).toEqual([id, [status]]);
     const hold = rig.ledger.holds.get(id);
     expect([id, hold?.state, hold?.ended, credits]).toEqual(status === 'completed' ? [id, 'settled', 1, charge] : [id, 'released', 1, 0]);
   }
-  for (const id of world.held.filter((id) => !ids.includes(id))) {
-    // Its caller may have been told that nobody knows: then it is answered or not, but not half.
-    const [message] = await rig.sql<Said>("select id, status from messages where role = 'assistant' and id = $1", [id]);
+  for (const id of world.holdIds.filter((id) => !ids.includes(id))) {
+    // Its caller may have got `unavailable`: then it is either answered or not accepted at all.
+    const [message] = await rig.sql<MessageRow>("select id, status from messages where role = 'assistant' and id = $1", [id]);
     const state = rig.ledger.holds.get(id)?.state;
     expect([id, state === 'settled']).toEqual([id, message?.status === 'completed']);
     expect(['settled', 'released', 'void', undefined]).toContain(state);
@@ -213,7 +214,7 @@ async function newWorld(): Promise<World> {
   worlds += 1;
   const agents = [1, 2, 3].map((n) => `agt_${worlds}_${n}`);
   for (const id of agents) await addAgent(rig.sql, id);
-  return { agents, living: new Set(agents), answers: [], held: [] };
+  return { agents, living: new Set(agents), answers: [], holdIds: [] };
 }
 
 test('whatever happens in whatever order: one end, one charge or release, exact counters', async () => {
@@ -224,7 +225,7 @@ test('whatever happens in whatever order: one end, one charge or release, exact 
       const world = await newWorld();
       let running: Promise<void>[] = [];
       for (const each of commands) {
-        running.push(perform(world, each));
+        running.push(runCommand(world, each));
         if (each.together) continue;
         await Promise.all(running);
         running = [];

@@ -57,7 +57,7 @@ afterAll(async () => {
 
 const pauseFor = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What a gateway does for one caller: the same item again until somebody says what became of it, for 5 s. */
+/** Sends the same item for 5 s until a replica answers, as a gateway does for one caller. */
 async function ask(accepted: Map<string, number>): Promise<void> {
   const answerId = newId('msg');
   const item = { principal, answerId, agentId, message: 'How many?', replyChannel: 'replies:test', requestId: 'test' };
@@ -122,7 +122,7 @@ async function faults(until: number): Promise<string[]> {
 }
 
 test(
-  'whoever dies, and whatever Redis loses: every accepted message is answered once and charged once',
+  'every accepted message is answered once and charged once, whichever process dies and whatever Redis loses',
   async () => {
     const accepted = new Map<string, number>();
     let stopped = false;
@@ -140,15 +140,15 @@ test(
     );
     expect(accepted.size).toBeGreaterThan(100);
 
-    // Lost 0, answered twice 0: one question and one answer each.
-    const { rows: said } = await client.query<{ id: string; status: string; credits: number }>(
+    // None is lost or answered twice: one message of the user and one of the agent each.
+    const { rows: messages } = await client.query<{ id: string; status: string; credits: number }>(
       "select id, status, credits from agents.messages where role = 'assistant'",
     );
-    const ends = new Map(said.map((message) => [message.id, message]));
+    const ends = new Map(messages.map((message) => [message.id, message]));
     expect([...accepted.keys()].filter((id) => !ends.has(id))).toEqual([]);
-    expect(said.filter(({ status }) => status !== 'completed' && status !== 'failed')).toEqual([]);
-    // Charged once: what the ledger settled is what was answered, and it took what the messages say. Whoever died between a hold and
-    // its acceptance leaves it open, nobody's; the overdue sweep releases it, which takes longer than the short form waits.
+    expect(messages.filter(({ status }) => status !== 'completed' && status !== 'failed')).toEqual([]);
+    // Charged once: the ledger settled the holds of the completed answers, for the credits that their messages show. A process that died
+    // between a hold and its acceptance leaves the hold open; the sweep of overdue holds takes longer than the short form waits.
     const holdsNow = async () =>
       (
         await client.query<{ id: string; state: string; charge: number }>(
@@ -164,12 +164,12 @@ test(
       );
     const holds = await holdsNow();
     expect(holds.filter(isOpen).filter(({ id }) => ends.has(id) || accepted.has(id))).toEqual([]);
-    const settled = holds.filter(({ state }) => state === 'settled').map(({ id, charge }) => [id, charge]);
-    const completed = said.filter(({ status }) => status === 'completed').map(({ id, credits: charge }) => [id, charge]);
-    expect(new Map(settled as [string, number][])).toEqual(new Map(completed as [string, number][]));
-    const { faults: found } = await operator.verifyLedger({ organizationId: tenant.organizationId });
-    expect(found).toEqual([]);
-    // What was stored is never computed again.
+    const settledHolds = holds.filter(({ state }) => state === 'settled').map(({ id, charge }) => [id, charge]);
+    const completed = messages.filter(({ status }) => status === 'completed').map(({ id, credits: charge }) => [id, charge]);
+    expect(new Map(settledHolds as [string, number][])).toEqual(new Map(completed as [string, number][]));
+    const { faults: ledgerFaults } = await operator.verifyLedger({ organizationId: tenant.organizationId });
+    expect(ledgerFaults).toEqual([]);
+    // A stored result is never computed again.
     expect(worker.wasted).toEqual([]);
     const { rows: lines } = await client.query('select waiting, in_flight from agents.answer_lines');
     expect(lines).toEqual([{ waiting: 0, in_flight: 0 }]);

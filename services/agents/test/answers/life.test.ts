@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { charge } from './support/ledger.ts';
-import { addAgent, agentId, environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
+import { addAgent, agentId, environment, newMessage, organizationId, until, type Wired, wired } from './support/wired.ts';
 
 let rig: Wired;
 beforeAll(async () => {
@@ -10,16 +10,16 @@ afterAll(() => rig.stop());
 
 const key = (id: string) => ({ organizationId, environment, id }) as const;
 
-async function started(more: Parameters<typeof question>[1] = {}) {
-  const asked = question(rig.clock.now, more);
-  const outcome = await rig.answers.accept(asked);
+async function acceptOne(more: Parameters<typeof newMessage>[1] = {}) {
+  const message = newMessage(rig.clock.now, more);
+  const outcome = await rig.answers.accept(message);
   if (!('started' in outcome)) throw new Error(`refused: ${outcome.refusal.code}`);
-  return { asked, started: outcome.started };
+  return { message, started: outcome.started };
 }
 
-async function begun(id: string, claim = `claim-${id}`) {
+async function begin(id: string, claim = `claim-${id}`) {
   const outcome = await rig.answers.begin({ ...key(id), claim, apart: false, workerChannel: 'worker:1' });
-  if (!('begun' in outcome)) throw new Error(`refused: ${outcome.refusal.code}`);
+  if (!('input' in outcome)) throw new Error(`refused: ${outcome.refusal.code}`);
   return outcome;
 }
 
@@ -36,87 +36,87 @@ const result = (id: string, attempt: number, content = 'There are 3.', contentTy
 const line = async () => (await rig.sql<{ waiting: number; in_flight: number }>('select waiting, in_flight from answer_lines'))[0];
 const endedOf = (id: string) => rig.replies.filter(({ reply }) => reply.kind === 'ended' && reply.id === id);
 
-test('a message is accepted, begun, completed and paid for, and whoever waits is told once', async () => {
-  const { asked, started: accepted } = await started();
-  expect(accepted).toMatchObject({ answerId: asked.id, tier: 'Fast', attached: false, createdAt: asked.acceptedAt });
-  expect(rig.jobs.filter(({ answerId }) => answerId === asked.id)).toEqual([
-    { organizationId, environment, answerId: asked.id, dispatch: 1 },
+test('a message is accepted, begun, completed and charged, and the waiting gateway is told once', async () => {
+  const { message, started: accepted } = await acceptOne();
+  expect(accepted).toMatchObject({ answerId: message.id, tier: 'Fast', attached: false, createdAt: message.acceptedAt });
+  expect(rig.jobs.filter(({ answerId }) => answerId === message.id)).toEqual([
+    { organizationId, environment, answerId: message.id, dispatch: 1 },
   ]);
   expect(await line()).toEqual({ waiting: 0, in_flight: 1 });
 
-  const { begun: row, history } = await begun(asked.id);
+  const { input: row, history } = await begin(message.id);
   expect(row).toMatchObject({
     attempt: 1,
-    message: asked.text,
+    message: message.text,
     systemPrompt: 'Be brief.',
     tables: ['orders'],
     replyChannels: ['replies:1'],
   });
   expect(history).toEqual([]);
-  expect(await rig.answers.complete(result(asked.id, 1))).toBeUndefined();
+  expect(await rig.answers.complete(result(message.id, 1))).toBeUndefined();
 
   const [ended] = await until(
-    () => endedOf(asked.id),
-    (seen) => seen.length > 0,
+    () => endedOf(message.id),
+    (ended) => ended.length > 0,
   );
   expect(ended?.reply).toMatchObject({
     message: { status: 'completed', content: 'There are 3.', creditsConsumed: charge, modelUsed: 'Fast' },
   });
   expect(await line()).toEqual({ waiting: 0, in_flight: 0 });
   expect(await rig.sql('select 1 from answers')).toEqual([]);
-  expect(rig.ledger.holds.get(asked.id)).toMatchObject({ state: 'settled', ended: 1 });
+  expect(rig.ledger.holds.get(message.id)).toMatchObject({ state: 'settled', ended: 1 });
   const [conversation] = await rig.sql<object>('select message_count, total_credits from conversations where id = $1', [
     accepted.conversationId,
   ]);
   expect(conversation).toEqual({ message_count: 2, total_credits: String(charge) });
   const [event] = await rig.sql<{ payload: unknown }>("select payload from outbox where topic = 'events'");
-  expect(event?.payload).toMatchObject({ type: 'conversation.completed', data: { message_id: asked.id, credits_consumed: charge } });
+  expect(event?.payload).toMatchObject({ type: 'conversation.completed', data: { message_id: message.id, credits_consumed: charge } });
 
-  // The same result again is taken, an older attempt's is not, and nothing more happens.
-  expect(await rig.answers.complete(result(asked.id, 1))).toBeUndefined();
-  expect(await rig.answers.complete(result(asked.id, 0))).toEqual({ code: 'attempt_superseded' });
-  expect(endedOf(asked.id)).toHaveLength(1);
+  // The same result is accepted again without effect, that of an older attempt is refused.
+  expect(await rig.answers.complete(result(message.id, 1))).toBeUndefined();
+  expect(await rig.answers.complete(result(message.id, 0))).toEqual({ code: 'attempt_superseded' });
+  expect(endedOf(message.id)).toHaveLength(1);
 });
 
-test('an answer is told, and read ever after, as it was written', async () => {
+test('an answer is announced and read with the content type of its result', async () => {
   for (const contentType of ['text', 'markdown'] as const) {
-    const { asked } = await started();
-    await begun(asked.id);
-    await rig.answers.complete(result(asked.id, 1, '2 * 3 * 4', contentType));
+    const { message } = await acceptOne();
+    await begin(message.id);
+    await rig.answers.complete(result(message.id, 1, '2 * 3 * 4', contentType));
     const [ended] = await until(
-      () => endedOf(asked.id),
-      (seen) => seen.length > 0,
+      () => endedOf(message.id),
+      (ended) => ended.length > 0,
     );
     expect(ended?.reply).toMatchObject({ message: { content: '2 * 3 * 4', contentType } });
-    const [read] = await rig.answers.read([{ ...key(asked.id), createdAt: asked.acceptedAt }]);
+    const [read] = await rig.answers.read([{ ...key(message.id), createdAt: message.acceptedAt }]);
     expect(read).toMatchObject({ status: 'completed', contentType });
   }
 });
 
-test('the next message of a conversation carries what was said before, and waits its turn', async () => {
-  const first = await started();
+test('the next message of a conversation has the history, and is refused while the previous answer is pending', async () => {
+  const first = await acceptOne();
   const { conversationId } = first.started;
-  const busy = await rig.answers.accept(question(rig.clock.now, { conversationId }));
+  const busy = await rig.answers.accept(newMessage(rig.clock.now, { conversationId }));
   expect(busy).toEqual({ refusal: { code: 'conversation_busy' } });
-  await begun(first.asked.id);
-  await rig.answers.complete(result(first.asked.id, 1, 'Three.'));
+  await begin(first.message.id);
+  await rig.answers.complete(result(first.message.id, 1, 'Three.'));
   await until(
-    () => endedOf(first.asked.id),
-    (seen) => seen.length > 0,
+    () => endedOf(first.message.id),
+    (ended) => ended.length > 0,
   );
 
-  const next = await started({ conversationId, text: 'And paid ones?' });
-  const { history } = await begun(next.asked.id);
+  const next = await acceptOne({ conversationId, text: 'And paid ones?' });
+  const { history } = await begin(next.message.id);
   expect(history).toEqual([
     { role: 'user', content: 'How many orders?' },
     { role: 'assistant', content: 'Three.' },
   ]);
-  await rig.answers.fail([{ ...key(next.asked.id), attempt: 1, failure: { code: 'provider_error', message: '' } }]);
-  expect(endedOf(next.asked.id)[0]?.reply).toMatchObject({
+  await rig.answers.fail([{ ...key(next.message.id), attempt: 1, failure: { code: 'provider_error', message: '' } }]);
+  expect(endedOf(next.message.id)[0]?.reply).toMatchObject({
     message: { status: 'failed', creditsConsumed: 0, failure: { code: 'provider_error' } },
   });
   await until(
-    () => rig.ledger.holds.get(next.asked.id)?.state,
+    () => rig.ledger.holds.get(next.message.id)?.state,
     (state) => state === 'released',
   );
   await until(
@@ -125,15 +125,15 @@ test('the next message of a conversation carries what was said before, and waits
   );
 });
 
-test('a history leaves out what failed or was cancelled, and keeps the last exchange however long it was', async () => {
+test('a history leaves out failed and cancelled exchanges, and keeps the last one however long it is', async () => {
   const ask = async (text: string, conversationId: string, end: (id: string) => Promise<unknown>) => {
     rig.clock.now += 10;
-    const { asked, started: accepted } = await started({ text, conversationId });
-    const { history } = await begun(asked.id);
-    await end(asked.id);
+    const { message, started: accepted } = await acceptOne({ text, conversationId });
+    const { history } = await begin(message.id);
+    await end(message.id);
     await until(
-      () => endedOf(asked.id),
-      (seen) => seen.length > 0,
+      () => endedOf(message.id),
+      (ended) => ended.length > 0,
     );
     return { history, conversationId: accepted.conversationId };
   };
@@ -148,8 +148,8 @@ test('a history leaves out what failed or was cancelled, and keeps the last exch
     { role: 'assistant', content: 'one' },
   ]);
   const next = await ask('next', conversationId, answer('three'));
-  const [asked, answered] = next.history;
-  expect([next.history.length, asked?.content, answered?.role]).toEqual([2, 'long', 'assistant']);
+  const [message, answered] = next.history;
+  expect([next.history.length, message?.content, answered?.role]).toEqual([2, 'long', 'assistant']);
   expect(answered?.content).toMatch(/^(😀)+…$/u);
   const bytes = Buffer.byteLength(answered?.content ?? '');
   expect(bytes).toBeLessThanOrEqual(512 * 1024);
@@ -158,10 +158,10 @@ test('a history leaves out what failed or was cancelled, and keeps the last exch
   expect(last.history.map(({ content }) => content)).toEqual(['next', 'three']);
 });
 
-test('what can not be answered is refused before anything is held', async () => {
+test('a message that cannot be answered is refused before credits are held', async () => {
   await addAgent(rig.sql, 'agt_draft', 'draft');
   const before = rig.ledger.holds.size;
-  const refusal = async (more: Parameters<typeof question>[1]) => rig.answers.accept(question(rig.clock.now, more));
+  const refusal = async (more: Parameters<typeof newMessage>[1]) => rig.answers.accept(newMessage(rig.clock.now, more));
   expect(await refusal({ agentId: 'agt_none' })).toEqual({ refusal: { code: 'not_found' } });
   expect(await refusal({ agentId: 'agt_draft' })).toEqual({ refusal: { code: 'agent_not_active' } });
   expect(await refusal({ conversationId: 'conv_none' })).toEqual({ refusal: { code: 'not_found' } });
@@ -172,42 +172,42 @@ test('what can not be answered is refused before anything is held', async () => 
   rig.ledger.refuse = undefined;
 });
 
-test('the same id again is the same message, alone and at once', async () => {
-  const asked = question(rig.clock.now);
-  const outcomes = await Promise.all([1, 2, 3].map(() => rig.answers.accept(asked)));
+test('the same id is the same message, one call after the other and in parallel', async () => {
+  const message = newMessage(rig.clock.now);
+  const outcomes = await Promise.all([1, 2, 3].map(() => rig.answers.accept(message)));
   expect(new Set(outcomes.map((outcome) => ('started' in outcome ? outcome.started.conversationId : outcome.refusal.code))).size).toBe(1);
-  expect(await rig.sql('select 1 from answers where id = $1', [asked.id])).toHaveLength(1);
-  await begun(asked.id);
-  await rig.answers.complete(result(asked.id, 1));
+  expect(await rig.sql('select 1 from answers where id = $1', [message.id])).toHaveLength(1);
+  await begin(message.id);
+  await rig.answers.complete(result(message.id, 1));
   await until(
-    () => endedOf(asked.id),
-    (seen) => seen.length > 0,
+    () => endedOf(message.id),
+    (ended) => ended.length > 0,
   );
-  expect(await rig.answers.accept(asked)).toEqual(outcomes[0]);
-  expect(rig.ledger.holds.get(asked.id)).toMatchObject({ ended: 1, state: 'settled' });
+  expect(await rig.answers.accept(message)).toEqual(outcomes[0]);
+  expect(rig.ledger.holds.get(message.id)).toMatchObject({ ended: 1, state: 'settled' });
   expect(agentId).toBe('agt_1');
 });
 
-test('a message whose caller left before it was accepted is not accepted, and its hold is given back', async () => {
-  const asked = question(rig.clock.now, { isCallerGone: () => true });
-  expect(await rig.answers.accept(asked)).toEqual({ refusal: { code: 'unavailable' } });
+test('a message whose caller disconnects before its acceptance is not accepted, and its hold is released', async () => {
+  const message = newMessage(rig.clock.now, { isCallerDisconnected: () => true });
+  expect(await rig.answers.accept(message)).toEqual({ refusal: { code: 'unavailable' } });
   await until(
-    () => rig.ledger.holds.get(asked.id)?.state,
+    () => rig.ledger.holds.get(message.id)?.state,
     (state) => state === 'released',
   );
-  expect(await rig.sql('select 1 from messages where id = $1', [asked.id])).toEqual([]);
+  expect(await rig.sql('select 1 from messages where id = $1', [message.id])).toEqual([]);
 });
 
 test('a hold is released at once when its agent is deactivated before the failed batch of its message runs again', async () => {
   rig.clock.now += 1;
-  const [first, second] = [question(rig.clock.now, { idempotencyScope: 'taken' }), question(rig.clock.now)];
+  const [first, second] = [newMessage(rig.clock.now, { idempotencyScope: 'taken' }), newMessage(rig.clock.now)];
   rig.ledger.onHold = async () => {
     rig.ledger.onHold = undefined;
     // The first message's key is taken after it was looked up, so that the statement that accepts both fails.
     await rig.sql(`insert into answer_keys values ($1, $2, 'taken', 'other', 'msg_other', now())`, [organizationId, environment]);
     await rig.sql(`update agents set status = 'inactive' where id = $1`, [agentId]);
   };
-  const outcomes = await Promise.all([first, second].map((asked) => rig.answers.accept(asked)));
+  const outcomes = await Promise.all([first, second].map((message) => rig.answers.accept(message)));
   await rig.sql(`update agents set status = 'active' where id = $1`, [agentId]);
   await rig.sql('delete from answer_keys');
   expect(outcomes).toEqual([{ refusal: { code: 'idempotency_key_reused' } }, { refusal: { code: 'agent_not_active' } }]);

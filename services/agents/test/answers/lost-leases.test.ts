@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { processDue, retryReleases } from '../../src/answers/sweeps.ts';
 import { leaseMs, maxLostLeases, unbegunMs } from '../../src/shared/answer.ts';
-import { environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
+import { environment, newMessage, organizationId, until, type Wired, wired } from './support/wired.ts';
 
 let rig: Wired;
 beforeAll(async () => {
@@ -28,10 +28,10 @@ const failureOf = (id: string) =>
 
 async function start(): Promise<string> {
   rig.clock.now += 1;
-  const asked = question(rig.clock.now);
-  const outcome = await rig.answers.accept(asked);
+  const message = newMessage(rig.clock.now);
+  const outcome = await rig.answers.accept(message);
   if (!('started' in outcome)) throw new Error(outcome.refusal.code);
-  return asked.id;
+  return message.id;
 }
 
 async function loseLease(): Promise<void> {
@@ -42,7 +42,7 @@ async function loseLease(): Promise<void> {
 test('after three lost leases in a row an answer fails with a code of its own, is not charged, and its hold is released', async () => {
   const id = await start();
   for (let attempt = 1; attempt <= maxLostLeases; attempt += 1) {
-    expect(await begin(id, (['any', 'shared', 'alone'] as const)[attempt - 1] ?? 'any')).toMatchObject({ begun: { attempt } });
+    expect(await begin(id, (['any', 'shared', 'alone'] as const)[attempt - 1] ?? 'any')).toMatchObject({ input: { attempt } });
     await loseLease();
   }
   expect(failureOf(id)).toEqual(['answer_abandoned']);
@@ -60,11 +60,11 @@ test('an answer that has lost one lease shares a process with others like it, an
   for (const each of [id, alone]) await begin(each, 'any');
   await loseLease();
   expect(await begin(id, 'any')).toEqual({ refusal: { code: 'attempt_superseded' } });
-  expect(await begin(id, 'shared')).toMatchObject({ begun: { attempt: 2 } });
-  expect(await begin(alone, 'alone')).toMatchObject({ begun: { attempt: 2 } });
+  expect(await begin(id, 'shared')).toMatchObject({ input: { attempt: 2 } });
+  expect(await begin(alone, 'alone')).toMatchObject({ input: { attempt: 2 } });
   await loseLease();
   for (const company of ['any', 'shared'] as const) expect(await begin(id, company)).toEqual({ refusal: { code: 'attempt_superseded' } });
-  expect(await begin(id, 'alone')).toMatchObject({ begun: { attempt: 3 } });
+  expect(await begin(id, 'alone')).toMatchObject({ input: { attempt: 3 } });
   // The job says what its answer may share; one without the word runs alone.
   expect(rig.apartJobs.filter(({ answerId }) => answerId === id)).toMatchObject([{ dispatch: 2, shared: true }, { dispatch: 3 }]);
   expect(rig.apartJobs.filter(({ answerId }) => answerId === id)[1]).not.toHaveProperty('shared');
@@ -76,7 +76,7 @@ test('an answer that has lost a lease is not begun by a worker itself, whichever
   await loseLease();
   expect([dispatchesIn(rig.jobs, id), dispatchesIn(rig.apartJobs, id)]).toEqual([[1, 2], [2]]);
   expect(await begin(id, 'any')).toEqual({ refusal: { code: 'attempt_superseded' } });
-  expect(await begin(id, 'alone')).toMatchObject({ begun: { attempt: 2 } });
+  expect(await begin(id, 'alone')).toMatchObject({ input: { attempt: 2 } });
 });
 
 test('an expired lease is not taken over by a second job: it counts first', async () => {
@@ -86,10 +86,10 @@ test('an expired lease is not taken over by a second job: it counts first', asyn
   expect(await begin(id, 'alone')).toEqual({ refusal: { code: 'attempt_superseded' } });
 });
 
-test('handing back and lost jobs do not count, however often they happen', async () => {
+test('returned attempts and lost jobs are no lost leases, however many there are', async () => {
   const id = await start();
   for (let attempt = 1; attempt <= 5; attempt += 1) {
-    expect(await begin(id, 'any')).toMatchObject({ begun: { attempt } });
+    expect(await begin(id, 'any')).toMatchObject({ input: { attempt } });
     await rig.answers.leases.return([{ ...key(id), attempt }]);
     rig.known = ({ answerId }) => answerId !== id;
     rig.clock.now += unbegunMs + 1;
@@ -99,7 +99,7 @@ test('handing back and lost jobs do not count, however often they happen', async
   expect(failureOf(id)).toEqual([]);
 });
 
-test('lost leases count in a row: an attempt that is handed back begins the count again', async () => {
+test('lost leases count in a row: an attempt that its worker returns begins the count again', async () => {
   const id = await start();
   for (const company of ['any', 'shared'] as const) {
     await begin(id, company);
@@ -109,7 +109,7 @@ test('lost leases count in a row: an attempt that is handed back begins the coun
   await rig.answers.leases.return([{ ...key(id), attempt: 3 }]);
   expect(dispatchesIn(rig.apartJobs, id)).toEqual([2, 3]);
   for (const company of ['any', 'shared'] as const) {
-    expect(await begin(id, company)).toHaveProperty('begun');
+    expect(await begin(id, company)).toHaveProperty('input');
     await loseLease();
   }
   expect(failureOf(id)).toEqual([]);

@@ -17,7 +17,7 @@ import { until } from './support/wired.ts';
 
 const innocents = 50;
 const inFlight = 100;
-/** What an answer of the killed worker takes the model. */
+/** How long the model takes for an answer of the killed worker. */
 const modelMs = 3_000;
 const { tenant, principal, fund, activeAgent } = tenantOf('org_poison');
 const hook = fileURLToPath(new URL('../../../answer-worker/test/support/poison.mjs', import.meta.url));
@@ -98,9 +98,9 @@ test(`an answer that ends its process fails after three, and ${innocents} others
   const { results } = await gateway.startAnswer({ items });
   expect(results.map(({ refusal }) => refusal?.code)).toEqual(items.map(() => undefined));
   supervised = supervise();
-  const said = async () =>
+  const messages = async () =>
     (await direct.query<Said>("select id, status, failure_code, credits, attempt from agents.messages where role = 'assistant'")).rows;
-  const ends = await until(said, (rows) => rows.length === items.length, 150_000);
+  const ends = await until(messages, (rows) => rows.length === items.length, 150_000);
 
   expect(ends.find(({ id }) => id === poison)).toMatchObject({
     status: 'failed',
@@ -159,14 +159,15 @@ test(`${inFlight} answers of a worker that is killed go on together in the worke
   const ids = items.map(({ answerId }) => answerId);
   const startedAt = Date.now();
   await gateway.startAnswer({ items });
-  const begun = async () => (await direct.query("select 1 from agents.answers where id = any($1) and state = 'running'", [ids])).rowCount;
-  await until(begun, (count) => count === inFlight, 30_000);
+  const countRunning = async () =>
+    (await direct.query("select 1 from agents.answers where id = any($1) and state = 'running'", [ids])).rowCount;
+  await until(countRunning, (count) => count === inFlight, 30_000);
   await worker.kill();
   await until(atOnce.running, (count) => count === 0, 10_000);
   atOnce.forget();
-  const said = async () =>
+  const messages = async () =>
     (await direct.query<Said>("select * from agents.messages where role = 'assistant' and id = any($1)", [ids])).rows;
-  const ends = await until(said, (rows) => rows.length === inFlight, 120_000);
+  const ends = await until(messages, (rows) => rows.length === inFlight, 120_000);
   process.stdout.write(
     `after the kill at most ${atOnce.most()} at once on the model, all ended ${Date.now() - startedAt} ms after acceptance\n`,
   );

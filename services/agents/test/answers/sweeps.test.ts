@@ -5,7 +5,7 @@ import { dispatchNext } from '../../src/answers/store/dispatch.ts';
 import { readInSteps } from '../../src/answers/store/read.ts';
 import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { doubtfulMs, keyRetentionMs, leaseMs, timeOf, unbegunMs } from '../../src/shared/answer.ts';
-import { agentId, environment, organizationId, question, until, type Wired, wired } from './support/wired.ts';
+import { agentId, environment, newMessage, organizationId, until, type Wired, wired } from './support/wired.ts';
 
 let rig: Wired;
 let steady = true;
@@ -46,19 +46,19 @@ const jobsOf = (id: string) => rig.jobs.filter(({ answerId }) => answerId === id
 const stateOf = async (id: string) => (await rig.sql<{ state: string }>('select state from answers where id = $1', [id]))[0]?.state;
 const endOf = (id: string) => rig.replies.flatMap(({ reply }) => (reply.kind === 'ended' && reply.id === id ? [reply.message.status] : []));
 
-async function start(more: Parameters<typeof question>[1] = {}): Promise<string> {
+async function start(more: Parameters<typeof newMessage>[1] = {}): Promise<string> {
   rig.clock.now += 1;
-  const asked = question(rig.clock.now, more);
-  const outcome = await rig.answers.accept(asked);
+  const message = newMessage(rig.clock.now, more);
+  const outcome = await rig.answers.accept(message);
   if (!('started' in outcome)) throw new Error(outcome.refusal.code);
-  return asked.id;
+  return message.id;
 }
 
 test('a lease that runs out gives the answer to another, and what the first brings later is refused', async () => {
   const id = await start();
   await begin(id, 'first');
   expect(await begin(id, 'second')).toEqual({ refusal: { code: 'attempt_superseded' } });
-  expect(await begin(id, 'first')).toMatchObject({ begun: { attempt: 1 } });
+  expect(await begin(id, 'first')).toMatchObject({ input: { attempt: 1 } });
   rig.clock.now += leaseMs - 1;
   expect(await rig.answers.leases.renew([{ ...key(id), attempt: 1 }])).toHaveLength(1);
   rig.clock.now += leaseMs - 1;
@@ -74,7 +74,7 @@ test('a lease that runs out gives the answer to another, and what the first brin
   expect(await rig.answers.leases.renew([{ ...key(id), attempt: 1 }])).toEqual([]);
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
   expect(await begin(id, 'second')).toEqual({ refusal: { code: 'attempt_superseded' } });
-  expect(await begin(id, 'second', true)).toMatchObject({ begun: { attempt: 2 } });
+  expect(await begin(id, 'second', true)).toMatchObject({ input: { attempt: 2 } });
   expect(await rig.answers.complete(result(id, 1))).toEqual({ code: 'attempt_superseded' });
   expect(await rig.answers.fail([{ ...key(id), attempt: 1, failure: null }])).toEqual([{ code: 'attempt_superseded' }]);
   expect(await rig.answers.complete(result(id, 2))).toBeUndefined();
@@ -85,7 +85,7 @@ test('a lease that runs out gives the answer to another, and what the first brin
   expect(endOf(id)).toEqual(['completed']);
 });
 
-test('a lease that ran out is still its worker’s while nobody else has taken the answer', async () => {
+test('a worker renews an expired lease as long as the answer was not redispatched', async () => {
   const id = await start();
   await begin(id);
   rig.clock.now += 3 * leaseMs;
@@ -137,7 +137,7 @@ test('beyond the limit answers wait, the oldest goes first, and a full line refu
   );
 });
 
-test('a stored result is settled by whoever comes, when its process could not', async () => {
+test('a sweep settles a stored result that its process could not', async () => {
   const id = await start();
   await begin(id);
   rig.ledger.mood = 'lost';
@@ -156,32 +156,32 @@ test('a stored result is settled by whoever comes, when its process could not', 
 
 test('a hold that may have been granted is released, and its id accepts nothing more', async () => {
   rig.ledger.mood = 'lost';
-  const asked = question(rig.clock.now);
-  expect(await rig.answers.accept(asked)).toEqual({ refusal: { code: 'unavailable' } });
-  expect(rig.ledger.holds.get(asked.id)?.state).toBe('open');
-  expect(await rig.answers.accept(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  const message = newMessage(rig.clock.now);
+  expect(await rig.answers.accept(message)).toEqual({ refusal: { code: 'unavailable' } });
+  expect(rig.ledger.holds.get(message.id)?.state).toBe('open');
+  expect(await rig.answers.accept(message)).toEqual({ refusal: { code: 'unavailable' } });
   rig.ledger.mood = 'well';
   await until(
-    () => rig.ledger.holds.get(asked.id)?.state,
+    () => rig.ledger.holds.get(message.id)?.state,
     (state) => state === 'released',
   );
   expect(
     await rig.sql('select 1 from messages where conversation_id in (select id from conversations where agent_id = $1) and id = $2', [
       agentId,
-      asked.id,
+      message.id,
     ]),
   ).toEqual([]);
 });
 
 test('an id whose hold was given back is not accepted by an acceptance that got the hold before', async () => {
-  const asked = question(rig.clock.now);
+  const message = newMessage(rig.clock.now);
   const { hold } = rig.ledger.client;
-  // The hold is granted, and given back by somebody else before the acceptance commits.
+  // The hold is made, and another process releases it before the acceptance commits.
   rig.ledger.client.hold = async (request) => {
     const granted = await hold(request);
-    rig.deps.releases.releaseUnused([asked]);
+    rig.deps.releases.releaseUnused([message]);
     await until(
-      () => rig.ledger.holds.get(asked.id)?.state,
+      () => rig.ledger.holds.get(message.id)?.state,
       (state) => state === 'released',
     );
     await until(
@@ -190,12 +190,12 @@ test('an id whose hold was given back is not accepted by an acceptance that got 
     );
     return granted;
   };
-  expect(await rig.answers.accept(asked)).toEqual({ refusal: { code: 'unavailable' } });
+  expect(await rig.answers.accept(message)).toEqual({ refusal: { code: 'unavailable' } });
   rig.ledger.client.hold = hold;
-  expect(await rig.sql('select 1 from messages where id = $1', [asked.id])).toEqual([]);
+  expect(await rig.sql('select 1 from messages where id = $1', [message.id])).toEqual([]);
 });
 
-test('holds that nobody here knows of are released when they are overdue', async () => {
+test('overdue holds that belong to no answer are released', async () => {
   rig.ledger.holds.set('msg_unknown', { organizationId, state: 'open', deadline: rig.clock.now - 61_000, ended: 0, charged: 0 });
   const id = await start();
   await releaseOverdueHolds(rig.deps);
@@ -208,7 +208,7 @@ test('holds that nobody here knows of are released when they are overdue', async
 
 test('an Idempotency-Key names one answer: repeats attach, other bodies are refused, a failure frees it', async () => {
   const keyed = { idempotencyScope: 'scope', idempotencyFingerprint: 'a' };
-  const repeat = (more = {}) => rig.answers.accept(question(rig.clock.now, { ...keyed, replyChannel: 'replies:2', ...more }));
+  const repeat = (more = {}) => rig.answers.accept(newMessage(rig.clock.now, { ...keyed, replyChannel: 'replies:2', ...more }));
   const both = await Promise.all([repeat(), repeat()]);
   const [accepted, attached] = both.map((outcome) => ('started' in outcome ? outcome.started : undefined));
   expect([accepted?.attached, attached?.attached, attached?.answerId]).toEqual([false, true, accepted?.answerId]);
@@ -226,7 +226,7 @@ test('an Idempotency-Key names one answer: repeats attach, other bodies are refu
     'replies:3',
   ]);
   expect(await repeat()).toMatchObject({ started: { answerId: id, attached: true } });
-  // One hold only: whoever attached held nothing.
+  // One hold only: attached messages hold nothing.
   expect([...rig.ledger.holds.values()].filter(({ state }) => state === 'open')).toHaveLength(0);
 
   const other = await start({ idempotencyScope: 'other', idempotencyFingerprint: 'a' });
@@ -282,7 +282,7 @@ test('answers are read few at a time, and too many words for one message are ref
 test('waiting answers are sent on in the order of their keys', async () => {
   const ids = [await start(), await start(), await start(), await start(), await start()];
   await rig.sql('update answer_lines set in_flight = 0, waiting = 3');
-  // Somebody holds the second waiting one: who comes in key order has the first by then, and has not touched the third.
+  // Another transaction has locked the second waiting one: a statement in key order has the first by then, and has not touched the third.
   let wentOn = Promise.resolve<object[]>([]);
   await rig.store.transaction(async ({ sql }) => {
     await sql('select 1 from answers where id = $1 for update', [ids[3]]);
@@ -298,7 +298,7 @@ test('waiting answers are sent on in the order of their keys', async () => {
   await rig.sql('update answer_lines set in_flight = 5, waiting = 0');
 });
 
-test('an answer that is handed back goes to the next worker at once', async () => {
+test('an answer that its worker returns goes to the next worker at once', async () => {
   const id = await start();
   await begin(id);
   await rig.answers.leases.return([
@@ -306,7 +306,7 @@ test('an answer that is handed back goes to the next worker at once', async () =
     { ...key(id), attempt: 7 },
   ]);
   expect(jobsOf(id)).toEqual([1, 2]);
-  expect(await begin(id, 'next')).toMatchObject({ begun: { attempt: 2 } });
+  expect(await begin(id, 'next')).toMatchObject({ input: { attempt: 2 } });
 });
 
 test('a deleted agent’s answers fail at once, with more of them than one step takes', async () => {

@@ -1,6 +1,6 @@
 import { keyRetentionMs } from '../../shared/answer.ts';
 
-/** What decides whether a message is accepted, before its credits are held. */
+/** The facts that decide about a message before its credits are held. */
 export interface Situation {
   readonly continues: boolean;
   readonly agentStatus: string | null;
@@ -9,7 +9,7 @@ export interface Situation {
   readonly conversationBusy: boolean;
   readonly waiting: number;
   readonly inFlight: number;
-  /** Whether this very answer was accepted before, and for which caller. */
+  /** Earlier acceptance of the same answer id. */
   readonly accepted: 'no' | 'forThisCaller' | 'forAnother';
   /** The answer that its Idempotency-Key names. */
   readonly key: { readonly fingerprint: string; readonly answerId: string; readonly createdAt: number } | undefined;

@@ -35,7 +35,7 @@ export interface Message extends AnswerKey {
   readonly acceptedAt: number;
   /** When its caller gets a timeout, by the monotonic clock. */
   readonly callerExpiresAt: number;
-  readonly isCallerGone: () => boolean;
+  readonly isCallerDisconnected: () => boolean;
 }
 
 /** A message that may be accepted, with the price and deadline of its answer. */

@@ -7,12 +7,12 @@ const limit = fc.integer({ min: 8, max: 300 });
 
 test('a text that fits is unchanged, and one that does not is cut between characters and ends with an ellipsis', () => {
   fc.assert(
-    fc.property(text, limit, (given, most) => {
-      const kept = cut(given, most);
-      expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(most);
-      expect(kept.isWellFormed()).toBe(true);
-      if (Buffer.byteLength(given) <= most) expect(kept).toBe(given);
-      else expect([kept.endsWith('…'), given.startsWith(kept.slice(0, -1))]).toEqual([true, true]);
+    fc.property(text, limit, (input, most) => {
+      const result = cut(input, most);
+      expect(Buffer.byteLength(result)).toBeLessThanOrEqual(most);
+      expect(result.isWellFormed()).toBe(true);
+      if (Buffer.byteLength(input) <= most) expect(result).toBe(input);
+      else expect([result.endsWith('…'), input.startsWith(result.slice(0, -1))]).toEqual([true, true]);
     }),
   );
   expect(cut('a😀bc', 6)).toBe('a…');
@@ -21,11 +21,11 @@ test('a text that fits is unchanged, and one that does not is cut between charac
 test('a cut exchange fits, and keeps each text that needs no more than half of the limit', () => {
   fc.assert(
     fc.property(text, text, limit, (question, answer, most) => {
-      const kept = cutExchange([{ content: question }, { content: answer }], most).map(({ content }) => content);
+      const result = cutExchange([{ content: question }, { content: answer }], most).map(({ content }) => content);
       const bytes = (texts: string[]) => texts.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
-      expect(bytes(kept)).toBeLessThanOrEqual(most);
-      if (bytes([question, answer]) <= most) expect(kept).toEqual([question, answer]);
-      for (const [n, given] of [question, answer].entries()) if (Buffer.byteLength(given) <= most / 2 - 1) expect(kept[n]).toBe(given);
+      expect(bytes(result)).toBeLessThanOrEqual(most);
+      if (bytes([question, answer]) <= most) expect(result).toEqual([question, answer]);
+      for (const [n, input] of [question, answer].entries()) if (Buffer.byteLength(input) <= most / 2 - 1) expect(result[n]).toBe(input);
     }),
   );
   // The odd byte of the limit is used as well.

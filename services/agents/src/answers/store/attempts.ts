@@ -30,7 +30,7 @@ export interface Claim extends AnswerKey {
 }
 
 /** An attempt with everything that the worker needs. */
-export interface BegunRow extends AnswerKey {
+export interface AttemptInput extends AnswerKey {
   claim: string;
   attempt: number;
   deadline: number;
@@ -65,7 +65,7 @@ const claimColumns: ItemColumns<Claim> = {
   worker_channel: ['text', ({ workerChannel }) => workerChannel],
 };
 
-const begun = select({
+const inputColumns = select({
   organizationId: 'b.organization_id',
   environment: 'b.environment',
   id: 'b.id',
@@ -108,11 +108,11 @@ const begin = `
       due = least(${at(`$2 + ${leaseMs}`)}, a.deadline)
     from claimed c where ${sameKey('a', 'c')}
     returning a.*)
-  select ${begun} from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
+  select ${inputColumns} from begun b left join agents agent on ${sameTenant('agent', 'b')} and agent.id = b.agent_id`;
 
 /** Begins attempts, and returns those that are the claims' own. */
-export const beginAnswers = (sql: Sql, claims: readonly Claim[], now: number): Promise<BegunRow[]> =>
-  sql<BegunRow>(begin, [toParameter(claimColumns, claims), now]);
+export const beginAnswers = (sql: Sql, claims: readonly Claim[], now: number): Promise<AttemptInput[]> =>
+  sql<AttemptInput>(begin, [toParameter(claimColumns, claims), now]);
 
 const unended = `
   with ${itemsByKey(keyColumns)}

@@ -1,9 +1,8 @@
 import { idempotencyTable, migration, outboxTable } from '@agent-service/store';
 
-// folded_* and grams serve the search alone (domain/search.ts); lists never read them. Whatever a list filters by stands before its
-// order in an index of its own, so that no page is further away than another. These indexes answer to another collation than the key:
-// a look-up by id can not take one of them for the key, nor a list the key for one of them, whatever the planner believes of a table
-// that has grown since.
+// Only the search reads folded_* and grams (domain/agent.ts). Each filter of a list has an index with the filter's columns before the order,
+// so that every page costs the same. These indexes have another collation than the key, so that the planner uses neither in place of
+// the other, although it plans while the table is small and keeps the plan.
 const agentsTable = `
   create table agents (
     organization_id text not null,
@@ -42,7 +41,7 @@ const searchIndex = `
   create index agents_grams_index on agents using gin (grams) with (fastupdate = off);
 `;
 
-// What lists tell as their total. All agents of a status stand in one row, so that no total is a sum over categories.
+// The totals of lists. All agents of a status are one row, so that no total is a sum over categories.
 const counters = `
   create table agent_counts (
     organization_id text not null,

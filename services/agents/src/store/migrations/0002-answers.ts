@@ -18,10 +18,10 @@ const conversations = `
     on conversations (agent_id, user_id, organization_id, environment, last_message_at desc, id desc);
 `;
 
-// What was said. An answer's row comes with its end; the row of the question it answers is the record of its acceptance.
+// An answer's message is written when the answer ends; the user's message is the record of its acceptance.
 // created_at is the millisecond in the id, so that a look-up by id knows its partition.
-// No index but the key begins like the key: such a one is taken for look-ups by id while the table is small, and plans live longer than
-// that. For the same reason the index of what is due has no state.
+// Only the key begins with its columns: the planner uses any index like it for look-ups by id while the table is small, and keeps that plan.
+// For the same reason the index of due times does not begin with the state.
 const messages = `
   create table messages (
     organization_id text not null,
@@ -47,11 +47,10 @@ const messages = `
     on messages (conversation_id, organization_id, environment, created_at desc, id desc);
 `;
 
-// Work in hand: a row lives from an answer's acceptance until its hold is settled or released. due is when a sweep looks at it if
-// nobody else has moved it on: the lease of a running one, the deadline at the latest. A row that is releasing is nobody's answer
-// any more, only a hold to be ended; such a row without an agent stands for a hold whose message was never accepted.
-// The index of conversations answers to another collation than the key and so is never taken for it, though it is the smaller one.
-const answersInHand = `
+// A row exists from an answer's acceptance until its hold is settled or released. At due a sweep takes it up: at the end of the lease of a
+// running one, at the deadline at the latest. A row that is releasing is only a hold; without an agent, that of a message never accepted.
+// The index of conversations has another collation than the key, so that the planner does not use it in place of the key.
+const unfinishedAnswers = `
   create table answers (
     organization_id text not null,
     environment text not null check (environment in ('live', 'test')),
@@ -92,7 +91,7 @@ const answersInHand = `
   create index answers_due_index on answers (due);
 `;
 
-// The counters of a tenant's waiting line. Whoever changes which of its answers wait or are in flight locks its row first.
+// The counters of a tenant's waiting line. A statement that changes them locks the row first.
 const answerLines = `
   create table answer_lines (
     organization_id text not null,
@@ -118,4 +117,4 @@ const answerKeys = `
   create index answer_keys_created_at_index on answer_keys (created_at);
 `;
 
-export const answers = migration('0002-answers', conversations, messages, answersInHand, answerLines, answerKeys);
+export const answers = migration('0002-answers', conversations, messages, unfinishedAnswers, answerLines, answerKeys);

@@ -1,6 +1,6 @@
 import { migration } from '@agent-service/store';
 
-// A source that was removed leaves its row, without its URL: whoever keeps an old one open tells by the version that there is another.
+// A removed source keeps its row without a URL, so that a process with an old connection sees by the version that there is a newer one.
 const dataSources = `
   create table data_sources (
     organization_id text not null,

@@ -1,7 +1,7 @@
 import { migration } from '@agent-service/store';
 
-// A claim keeps what the audit log needs to know of it: its answer may be gone when its end is told. One that was claimed by the version
-// before names nobody. lost_at is when the audit log was told that nobody can say whether the change was made.
+// A claim has all columns that its audit entries need, because its answer may have been removed by then. Claims of the version before have no
+// user. lost_at is the time of the audit entry that the outcome of the change is unknown.
 const auditedSteps = `
   alter table answer_steps
     add column user_id text not null default '',

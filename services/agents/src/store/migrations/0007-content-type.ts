@@ -1,6 +1,6 @@
 import { migration } from '@agent-service/store';
 
-// How an answer is written, as its agent was set when it was asked; the agent may be set otherwise by the time somebody reads it.
+// The content type of an answer, by its agent's preferences when it was computed; the agent may have changed when it is read.
 const contentType = `
   alter table answers add column content_type text not null default 'markdown' check (content_type in ('markdown', 'text'));
   alter table messages add column content_type text not null default 'markdown' check (content_type in ('markdown', 'text'));

@@ -21,7 +21,7 @@ export interface ScriptedLedger {
   readonly holds: Map<string, LedgerHold>;
   readonly calls: { hold: number; settle: number; release: number };
   mood: LedgerMood;
-  /** What the next holds are refused with. */
+  /** The code that the next holds are refused with. */
   refuse: 'credits_exhausted' | 'user_limit_reached' | undefined;
   /** Runs before holds are made. */
   onHold: (() => Promise<void>) | undefined;

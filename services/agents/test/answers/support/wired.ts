@@ -19,7 +19,7 @@ export const agentId = 'agt_1';
 
 export interface Wired {
   readonly answers: Answers;
-  /** What the sweeps work with; none runs by itself. */
+  /** Dependencies of the sweeps; none runs by itself. */
   readonly deps: SweepDeps;
   readonly sql: Sql;
   readonly store: AnswersServiceDeps['store'];
@@ -30,13 +30,13 @@ export interface Wired {
   /** Those of them whose answers are to run apart. */
   readonly apartJobs: AnswerJob[];
   readonly removed: AnswerJob[];
-  /** What the queue claims to know; unset: everything that was added. */
+  /** The jobs that the queue claims to know; unset: all that were added. */
   known: ((job: AnswerJob) => boolean) | undefined;
   readonly prioritized: { payload: AnswerJob; priority: number }[];
   readonly replies: { channel: string; reply: Reply }[];
   readonly notices: { channel: string; notice: WorkerNotice }[];
-  /** Cancels an answer and lets everything follow. */
-  cancel(key: AnswerKey, whose?: { agentId: string; userId: string }): Promise<ReadRow | undefined>;
+  /** Cancels an answer, with all effects after the commit. */
+  cancel(key: AnswerKey, owner?: { agentId: string; userId: string }): Promise<ReadRow | undefined>;
   stop(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
   await migrate({ url: database.url, schema: 'agents', migrations });
   const clock = { now: Date.now() };
   const ledger = scriptedLedger(() => clock.now);
-  const seen = {
+  const records = {
     jobs: [] as AnswerJob[],
     apartJobs: [] as AnswerJob[],
     removed: [] as AnswerJob[],
@@ -70,12 +70,12 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
   const rig: { known: Wired['known'] } = { known: undefined };
   const queue = (apart: boolean) => ({
     add: async (jobs: { payload: AnswerJob }[]) => {
-      seen.jobs.push(...jobs.map(({ payload }) => payload));
-      if (apart) seen.apartJobs.push(...jobs.map(({ payload }) => payload));
+      records.jobs.push(...jobs.map(({ payload }) => payload));
+      if (apart) records.apartJobs.push(...jobs.map(({ payload }) => payload));
     },
     known: async (jobs: AnswerJob[]) => jobs.map((job) => rig.known?.(job) ?? true),
-    prioritize: async (jobs: Wired['prioritized']) => void seen.prioritized.push(...jobs),
-    remove: async (jobs: AnswerJob[]) => void seen.removed.push(...jobs),
+    prioritize: async (jobs: Wired['prioritized']) => void records.prioritized.push(...jobs),
+    remove: async (jobs: AnswerJob[]) => void records.removed.push(...jobs),
     list: async () => ({ payloads: [], next: undefined }),
     counts: async () => ({ waiting: 0, active: 0, delayed: 0 }),
   });
@@ -86,8 +86,8 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
       credits: ledger.client,
       jobs: queue(false),
       apartJobs: queue(true),
-      replies: { publish: (channel: string, reply: Reply) => void seen.replies.push({ channel, reply }) },
-      notices: { publish: (channel: string, notice: WorkerNotice) => void seen.notices.push({ channel, notice }) },
+      replies: { publish: (channel: string, reply: Reply) => void records.replies.push({ channel, reply }) },
+      notices: { publish: (channel: string, notice: WorkerNotice) => void records.notices.push({ channel, notice }) },
       limits: { inFlight: 50, waiting: 100, deadlineMs: 300_000, ...limits },
       events,
       now: () => clock.now,
@@ -104,15 +104,15 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
     store,
     ledger,
     clock,
-    ...seen,
+    ...records,
     get known() {
       return rig.known;
     },
     set known(known) {
       rig.known = known;
     },
-    async cancel(key, whose = { agentId, userId: 'usr_1' }) {
-      const cancelled = await store.transaction((transaction) => answers.cancel(transaction, key, whose));
+    async cancel(key, owner = { agentId, userId: 'usr_1' }) {
+      const cancelled = await store.transaction((transaction) => answers.cancel(transaction, key, owner));
       cancelled?.onCommit();
       return cancelled?.row;
     },
@@ -134,8 +134,8 @@ export async function addAgent(sql: Sql, id: string, status = 'active'): Promise
   );
 }
 
-/** A message as the gateway would hand it over now. */
-export function question(now: number, more: Partial<Message> = {}): Message {
+/** A message as the gateway would send it now. */
+export function newMessage(now: number, more: Partial<Message> = {}): Message {
   const id = more.id ?? newId('msg', now);
   return {
     organizationId,
@@ -154,18 +154,18 @@ export function question(now: number, more: Partial<Message> = {}): Message {
     requestId: 'req_1',
     traceparent: '',
     callerExpiresAt: performance.now() + 10_000,
-    isCallerGone: () => false,
+    isCallerDisconnected: () => false,
     ...more,
   };
 }
 
-/** Waits until the condition holds, and fails with what it saw last where it never does. */
-export async function until<T>(look: () => T | Promise<T>, holds: (seen: T) => boolean, limitMs = 20_000): Promise<T> {
+/** Waits until the condition holds; fails with the last value if it never does. */
+export async function until<T>(look: () => T | Promise<T>, holds: (value: T) => boolean, limitMs = 20_000): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {
-    const seen = await look();
-    if (holds(seen)) return seen;
-    if (performance.now() > end) throw new Error(`never came about; last seen: ${JSON.stringify(seen)}`);
+    const value = await look();
+    if (holds(value)) return value;
+    if (performance.now() > end) throw new Error(`the condition never held; last value: ${JSON.stringify(value)}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -6,11 +6,11 @@ import { z } from 'zod';
 
 /** A worker that the test scripts: real jobs, and a model that takes a moment and counts. */
 export interface ScriptedWorker {
-  /** How often the model was asked for an answer. */
-  readonly asked: Map<string, number>;
+  /** How often the model was requests for an answer. */
+  readonly requests: Map<string, number>;
   /** Answers whose result was acknowledged, and how often. */
   readonly stored: Map<string, number>;
-  /** Asked again although a result had been acknowledged before. */
+  /** Answers that the model was asked for again although a result had been acknowledged. */
   readonly wasted: string[];
   stop(): Promise<void>;
 }
@@ -22,12 +22,12 @@ const patienceMs = 60_000;
 
 export async function scriptedWorker(agents: Client<'agents'>, redisUrl: string, modelMs: () => number): Promise<ScriptedWorker> {
   const config = readConfig(schema, { HOST: '127.0.0.1', OPS_PORT: '0', LOG_LEVEL: 'silent', REDIS_URL: redisUrl });
-  const asked = new Map<string, number>();
+  const requests = new Map<string, number>();
   const stored = new Map<string, number>();
   const wasted: string[] = [];
-  const inHand = new Map<string, { answer: object; attempt: number }>();
+  const inFlight = new Map<string, { answer: object; attempt: number }>();
 
-  /** Until there is an answer, whoever is away meanwhile. */
+  /** Repeats a call until it succeeds, while the service may be away. */
   async function patient<T>(call: () => Promise<T>): Promise<T | undefined> {
     const end = performance.now() + patienceMs;
     while (performance.now() < end) {
@@ -40,13 +40,13 @@ export async function scriptedWorker(agents: Client<'agents'>, redisUrl: string,
 
   async function work(answer: { organizationId: string; environment: string; answerId: string }): Promise<void> {
     const claim = randomUUID();
-    const begun = await patient(() => agents.beginAnswer({ items: [{ answer, claim }], workerChannel: 'worker:test' }));
-    const attempt = begun?.results[0]?.begun?.attempt;
+    const response = await patient(() => agents.beginAnswer({ items: [{ answer, claim }], workerChannel: 'worker:test' }));
+    const attempt = response?.results[0]?.begun?.attempt;
     if (attempt === undefined) return;
     const { answerId } = answer;
-    inHand.set(answerId, { answer, attempt });
+    inFlight.set(answerId, { answer, attempt });
     if (stored.has(answerId)) wasted.push(answerId);
-    asked.set(answerId, (asked.get(answerId) ?? 0) + 1);
+    requests.set(answerId, (requests.get(answerId) ?? 0) + 1);
     await new Promise((resolve) => setTimeout(resolve, modelMs()));
     const item = { answer: { answer, attempt }, content: `answer to ${answerId}`, inputTokens: 10, outputTokens: 10, queries: [] };
     const end = performance.now() + patienceMs;
@@ -57,7 +57,7 @@ export async function scriptedWorker(agents: Client<'agents'>, redisUrl: string,
       if (code !== 'unavailable') break;
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
-    inHand.delete(answerId);
+    inFlight.delete(answerId);
   }
 
   const running = await createProcess('answer-worker', config, async (process) => {
@@ -68,9 +68,9 @@ export async function scriptedWorker(agents: Client<'agents'>, redisUrl: string,
       handle: ({ organizationId, environment, answerId }) => work({ organizationId, environment, answerId }),
     });
     const timer = setInterval(() => {
-      if (inHand.size > 0) agents.renewLeases({ answers: [...inHand.values()] }).catch(() => undefined);
+      if (inFlight.size > 0) agents.renewLeases({ answers: [...inFlight.values()] }).catch(() => undefined);
     }, renewEveryMs);
     process.onStop('renewals', async () => clearInterval(timer));
   });
-  return { asked, stored, wasted, stop: () => running.stop() };
+  return { requests, stored, wasted, stop: () => running.stop() };
 }
