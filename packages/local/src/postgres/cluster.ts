@@ -131,6 +131,8 @@ export const serverSettings: Record<PostgresProfile, Record<string, string>> = {
   'crash-safe': { ...common, fsync: 'off', full_page_writes: 'off', autovacuum_naptime: '60s' },
   throwaway: {
     ...common,
+    // Several whole systems share it in the tests.
+    max_connections: '500',
     fsync: 'off',
     synchronous_commit: 'off',
     full_page_writes: 'off',
