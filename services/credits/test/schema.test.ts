@@ -3,9 +3,9 @@ import { schemaDifference } from '@agent-service/store/entities';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { openMigratedSchema } from '@agent-service/testkit/schema';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { creditStatements } from '../src/statements.ts';
 import { entities } from '../src/store/entities.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { creditStatements } from '../src/store/statements.ts';
 import { query } from './verification.ts';
 
 const schema = 'credits';

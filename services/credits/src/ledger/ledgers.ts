@@ -57,11 +57,9 @@ export function createLedgers(options: LedgersOptions): Ledgers {
    */
   async function tryUnlocked(tenant: Tenant, operations: readonly Operation[]): Promise<Outcome | undefined> {
     const cached = cache.get(tenant, operations);
-    return (cached && (await tryCached(tenant, cached, operations))) ?? (await tryLoaded(tenant, operations));
-  }
-
-  async function tryLoaded(tenant: Tenant, operations: readonly Operation[]): Promise<Outcome | undefined> {
-    const loaded = contended.has(tenantKey(tenant)) ? undefined : await loadState(store.sql, tenant, operations);
+    const outcome = cached && (await tryCached(tenant, cached, operations));
+    if (outcome !== undefined || contended.has(tenantKey(tenant))) return outcome;
+    const loaded = await loadState(store.sql, tenant, operations);
     return loaded && (await trySave(tenant, loaded, operations));
   }
 

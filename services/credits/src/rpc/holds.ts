@@ -15,7 +15,6 @@ export const hold = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'hold'
       queue,
       items,
       limitMs: holdLimitMs,
-      tenantOf: ({ tenant }) => tenant,
       operationOf: ({ holdId, userId, amount, tier, deadlineMs }) => ({
         kind: 'hold',
         id: checkId(holdId, 'hold_id'),
@@ -44,7 +43,6 @@ export const settle = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'set
       queue,
       items,
       limitMs: endLimitMs,
-      tenantOf: ({ tenant }) => tenant,
       operationOf: (item) => toOperation(prices, item),
     });
     return {
@@ -97,7 +95,6 @@ export const release = ({ queue }: CreditsContext): RpcOf<'credits', 'release'> 
       queue,
       items,
       limitMs: endLimitMs,
-      tenantOf: ({ tenant }) => tenant,
       operationOf: ({ holdId }) => ({ kind: 'release', id: checkId(holdId, 'hold_id') }),
     });
     return {
@@ -141,23 +138,22 @@ function checkTier(prices: PriceBook, tier: string): TierPrice {
 interface ItemHandling<Item> {
   queue: LedgerQueue;
   items: readonly Item[];
-  tenantOf: (item: Item) => { organizationId: string; environment: string } | null;
   operationOf: (item: Item) => Operation;
   /** The time limit, within the deadline of the call. */
   limitMs: number;
 }
 
 /** Decides each item by itself, and returns the results in their order: a failed item or an unavailable tenant does not affect the others. */
-async function decideItems<Item>(
+async function decideItems<Item extends { tenant: { organizationId: string; environment: string } | null }>(
   call: Call,
-  { queue, items, tenantOf, operationOf, limitMs }: ItemHandling<Item>,
+  { queue, items, operationOf, limitMs }: ItemHandling<Item>,
 ): Promise<(Extract<Result, { ok: true }> | RefusalMessage)[]> {
   checkItems(items);
   const limit = Math.min(limitMs, call.expiresAt - performance.now());
   return await Promise.all(
     items.map(async (item) => {
       try {
-        const result = await queue.submit(checkTenant(tenantOf(item)), operationOf(item), limit);
+        const result = await queue.submit(checkTenant(item.tenant), operationOf(item), limit);
         return result.ok ? result : toRefusal(result);
       } catch (cause) {
         return toFailure(cause);
