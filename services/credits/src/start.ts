@@ -1,14 +1,18 @@
-import { createClient, serve } from '@agent-service/contracts';
+import { createClient, type Implementation, serve } from '@agent-service/contracts';
 import { readModelsFile } from '@agent-service/models/models-file';
 import type { ProcessContext } from '@agent-service/runtime';
-import { createCursors, migrate, openEventRelay, openStore, relayAudit } from '@agent-service/store';
+import { createCursors, migrate, openEventRelay, openStore, outboxMethods, relayAudit } from '@agent-service/store';
 import { createSlowTenants } from '@agent-service/work';
 import type { CreditsConfig } from './config.ts';
 import type { CreditsContext } from './context.ts';
 import type { PriceBook } from './domain/holds.ts';
 import { createLedgerQueue } from './ledger/ledger-queue.ts';
 import { createLedgers } from './ledger/ledgers.ts';
-import { implementation } from './rpc/index.ts';
+import { getBalance, getUserBalance, setAllocation, updateSettings } from './rpc/balances.ts';
+import { hold, listOverdueHolds, release, settle } from './rpc/holds.ts';
+import { grant, verifyLedger } from './rpc/operator.ts';
+import { listUsage, summarizeUsage } from './rpc/usage.ts';
+import { aggregateUsage } from './rpc/usage-groups.ts';
 import { migrations } from './store/migrations/index.ts';
 import { startSweeps } from './sweeps.ts';
 
@@ -56,3 +60,21 @@ export async function readPrices(path: string | undefined): Promise<PriceBook> {
   const { tiers } = await readModelsFile(path);
   return Object.fromEntries(Object.entries(tiers).map(([tier, { price }]) => [tier, price]));
 }
+
+/** Every method of the contract. */
+const implementation = (context: CreditsContext): Implementation<'credits'> => ({
+  aggregateUsage: aggregateUsage(context),
+  getBalance: getBalance(context),
+  getUserBalance: getUserBalance(context),
+  grant: grant(context),
+  hold: hold(context),
+  listOverdueHolds: listOverdueHolds(context),
+  listUsage: listUsage(context),
+  release: release(context),
+  setAllocation: setAllocation(context),
+  settle: settle(context),
+  summarizeUsage: summarizeUsage(context),
+  updateSettings: updateSettings(context),
+  verifyLedger: verifyLedger(context),
+  ...outboxMethods(context.store, () => context.auditRelay.nudge()),
+});
