@@ -84,8 +84,9 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
     const start = startServices({ instances, operator: env, secrets, database, redisUrl, settings, stack, build: options.build });
     await start('services', ({ kind }) => kind === 'grpc');
     // A layer of their own, so that a stop lets them return their work while the services still run.
-    await start('workers', ({ kind }) => kind === 'worker');
-    await options.seed?.(system, report);
+    const workers = start('workers', ({ kind }) => kind === 'worker');
+    // A failure of one waits for the other, which would use services that are being stopped.
+    await Promise.allSettled([workers, options.seed?.(system, report)]).then(throwFirstFailure);
     await start('the public API', ({ kind }) => kind === 'http');
     signal?.throwIfAborted();
     return system;
@@ -95,6 +96,11 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
   } finally {
     signal?.removeEventListener('abort', abort);
   }
+}
+
+function throwFirstFailure(outcomes: readonly PromiseSettledResult<unknown>[]): void {
+  const failure = outcomes.find(({ status }) => status === 'rejected');
+  if (failure?.status === 'rejected') throw failure.reason;
 }
 
 function publicUrl(instances: readonly Instance[]): string {
