@@ -40,7 +40,7 @@ export function encodeFrame(header: RequestHeader | ResponseHeader, body: Uint8A
   return frame;
 }
 
-interface Frame<Header> {
+export interface Frame<Header> {
   readonly header: Header;
   readonly body: Buffer;
 }

@@ -8,7 +8,7 @@ import {
   type ServiceDefinition,
   status,
 } from '@grpc/grpc-js';
-import { decodeFrames, encodeFrame, exchangePath, FrameWriter, fromRecord, type RequestHeader, toRecord } from './frames.ts';
+import { decodeFrames, encodeFrame, exchangePath, type Frame, FrameWriter, fromRecord, type RequestHeader, toRecord } from './frames.ts';
 
 /** A call as handlers see it, whichever way it came. */
 export interface IncomingCall<Request> {
@@ -77,7 +77,7 @@ function serveStream(stream: Stream, writer: FrameWriter, methods: ReadonlyMap<s
     calls.clear();
   };
 
-  function receive({ header, body }: ReturnType<typeof decodeFrames<RequestHeader>>[number]): void {
+  function receive({ header, body }: Frame<RequestHeader>): void {
     const { id, path } = header;
     if (path === undefined) {
       calls.get(id)?.cancel();
@@ -98,7 +98,7 @@ function serveStream(stream: Stream, writer: FrameWriter, methods: ReadonlyMap<s
 
   stream.on('data', (message: Buffer) => {
     try {
-      for (const frame of decodeFrames<RequestHeader>(message)) receive(frame);
+      for (const frame of withoutAbandoned(decodeFrames<RequestHeader>(message))) receive(frame);
     } catch (cause) {
       stream.emit('error', { code: status.INVALID_ARGUMENT, details: `not a frame: ${String(cause)}` });
     }
@@ -109,6 +109,13 @@ function serveStream(stream: Stream, writer: FrameWriter, methods: ReadonlyMap<s
   });
   stream.on('cancelled', cancelAll);
   stream.on('error', cancelAll);
+}
+
+/** A call that its caller gave up before it was read, as after a pause of this process, must not begin. */
+function withoutAbandoned(frames: readonly Frame<RequestHeader>[]): readonly Frame<RequestHeader>[] {
+  if (frames.length === 1) return frames;
+  const abandoned = new Set(frames.flatMap(({ header }) => (header.path === undefined ? [header.id] : [])));
+  return frames.filter(({ header }) => header.path === undefined || !abandoned.has(header.id));
 }
 
 class StreamedCall extends EventEmitter<{ cancelled: [] }> implements IncomingCall<unknown> {
