@@ -35,7 +35,7 @@ async function bind(): Promise<void> {
 
 beforeEach(async () => {
   served = [];
-  onServed = ({ call, reply }) => reply(null, { said: call.request });
+  onServed = ({ call, reply }) => reply(null, { text: call.request });
   server = new Server();
   const method = {
     deserialize: (bytes: Buffer) => JSON.parse(bytes.toString()) as unknown,
@@ -87,9 +87,9 @@ test('calls share one stream, and each gets its own answer, whatever the order o
   onServed = () => undefined;
   const calls = ['a', 'b', 'c'].map((text) => send(text));
   await until(() => served.length === 3);
-  for (const { call, reply } of served.toReversed()) reply(null, { said: call.request });
+  for (const { call, reply } of served.toReversed()) reply(null, { text: call.request });
   const outcomes = await Promise.all(calls.map(({ outcome }) => outcome));
-  expect(outcomes.map(({ response }) => response)).toEqual([{ said: 'a' }, { said: 'b' }, { said: 'c' }]);
+  expect(outcomes.map(({ response }) => response)).toEqual([{ text: 'a' }, { text: 'b' }, { text: 'c' }]);
 });
 
 test('metadata travels both ways, bytes as bytes, and so do errors with theirs', async () => {
@@ -152,8 +152,8 @@ test('a server that closes answers the calls under way, and its clients then end
   const closed = Promise.withResolvers<void>();
   server.tryShutdown(() => closed.resolve());
   await turn();
-  served[0]?.reply(null, { said: 'late' });
-  expect((await underWay.outcome).response).toEqual({ said: 'late' });
+  served[0]?.reply(null, { text: 'late' });
+  expect((await underWay.outcome).response).toEqual({ text: 'late' });
   await closed.promise;
   expect(await codeOf(send('too late'))).toBe(status.UNAVAILABLE);
 });
@@ -229,5 +229,5 @@ test('frames that share a message keep their headers and bytes', () => {
 
 test('a hundred calls of one turn are answered, in few messages', async () => {
   const outcomes = await Promise.all(Array.from({ length: 100 }, (_, n) => send(`${n}`).outcome));
-  expect(outcomes.map(({ response }) => response)).toEqual(Array.from({ length: 100 }, (_, n) => ({ said: `${n}` })));
+  expect(outcomes.map(({ response }) => response)).toEqual(Array.from({ length: 100 }, (_, n) => ({ text: `${n}` })));
 });
