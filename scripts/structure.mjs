@@ -11,7 +11,7 @@ Figures about the source files of packages/ and services/, or of one folder. Tes
 generated code are left out. --list names every finding, --json prints all of it, --check fails beyond the bounds on functions, files,
 folder cycles and duplicates unless scripts/structure/allowed.json names the finding, --root measures another checkout (with dependencies).
 
-exports with one user   exported names that exactly one other source file imports; passing a name on is no use of it. Of these:
+exports with one user   exported names that exactly one other source file imports; passing a name on is no use of it. Its parts:
   named in a table      the user is an index.ts, start.ts or entities.ts: a handler, route, entity or part of a process, which is named once
   in another workspace  the user is in another package or service: a public entry that has one user today
   in another folder     the user is in another folder of the workspace, mostly a layer: a statement of store/ and the method that runs it
