@@ -1,3 +1,5 @@
+import { isRecording } from '@agent-service/runtime/tracing';
+import { BullMQOtel } from 'bullmq-otel';
 import { z } from 'zod';
 
 /** A kind of job. A payload carries ids; the rows with these ids are authoritative. */
@@ -88,3 +90,9 @@ export const jobKind = <Name extends JobName>(name: Name): JobKind<PayloadOf<Nam
 
 /** The prefix of all keys of a queue. */
 export const keyPrefix = (queue: string): string => `{${queue}}`;
+
+/** Options that a queue and its workers share: the prefix of their keys, and what carries the trace through a job. */
+export const queueOptions = (queue: string) => ({
+  prefix: keyPrefix(queue),
+  ...(isRecording() && { telemetry: new BullMQOtel({ tracerName: 'agent-service' }) }),
+});

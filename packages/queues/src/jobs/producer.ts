@@ -1,11 +1,10 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import { queueTelemetry } from '@agent-service/runtime/queue-telemetry';
 import { isRecording } from '@agent-service/runtime/tracing';
 import { withTimeout } from '@agent-service/work';
 import { type BulkJobOptions, ErrorCode, Queue } from 'bullmq';
 import type { RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
-import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf } from './catalogue.ts';
+import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf, queueOptions } from './catalogue.ts';
 
 interface NewJob<Payload> {
   readonly payload: Payload;
@@ -133,11 +132,10 @@ function queueOver<Payload>(process: ProcessContext, redis: RedisConnections, ki
 function openQueue<Payload>({ logger }: ProcessContext, connection: RedisClient, { queue: name }: JobKind<Payload>): Queue {
   const queue = new Queue(name, {
     connection,
-    prefix: keyPrefix(name),
+    ...queueOptions(name),
     skipVersionCheck: true,
     skipWaitingForReady: true,
     skipMetasUpdate: true,
-    ...(isRecording() ? { telemetry: queueTelemetry() } : {}),
   });
   queue.on('error', (cause) => logger.debug({ event: 'queue_connection', queue: name, err: cause }));
   return queue;

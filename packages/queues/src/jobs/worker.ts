@@ -1,11 +1,9 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import { queueTelemetry } from '@agent-service/runtime/queue-telemetry';
-import { isRecording } from '@agent-service/runtime/tracing';
 import { withTimeout } from '@agent-service/work';
 import { type Job, WaitingError, Worker } from 'bullmq';
 import { isOutage, type RedisClient } from '../redis/clients.ts';
 import type { RedisConnections } from '../redis/open-redis.ts';
-import { type JobKind, type JobName, jobKind, keyPrefix, type PayloadOf } from './catalogue.ts';
+import { type JobKind, type JobName, jobKind, type PayloadOf, queueOptions } from './catalogue.ts';
 import { jobMetrics, queueMetrics } from './metrics.ts';
 
 interface WorkerOptions<Payload> {
@@ -112,7 +110,7 @@ function openWorker<Payload>(process: ProcessContext, connection: RedisClient, o
   };
   const worker = new Worker(kind.queue, take, {
     connection,
-    prefix: keyPrefix(kind.queue),
+    ...queueOptions(kind.queue),
     concurrency,
     lockDuration: times.lockMs,
     stalledInterval: times.checkMs,
@@ -120,7 +118,6 @@ function openWorker<Payload>(process: ProcessContext, connection: RedisClient, o
     runRetryDelay: retryPauseMs,
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
-    ...(isRecording() ? { telemetry: queueTelemetry() } : {}),
   });
   reportErrors(process, worker);
   return worker;
