@@ -23,7 +23,7 @@ interface ResultColumn {
 export interface QueryResult {
   readonly columns: readonly ResultColumn[];
   readonly rows: readonly (readonly Value[])[];
-  /** There is more than the limits let through. */
+  /** There are more rows than the limits allow. */
   readonly truncated: boolean;
   /** The tables that were read or changed. */
   readonly tables: readonly string[];
@@ -45,24 +45,24 @@ export interface BusinessData {
 
 export interface BusinessDataOptions {
   readonly source: DataSource;
-  /** Judges the statements before they run. */
+  /** Checks and rewrites the statements before they run. */
   readonly gate: TenantGate;
-  /** A function is asked before each use, so that a change of the scope holds for the next query. */
+  /** A function is called before each use, so that a change of the scope holds for the next query. */
   readonly scope: DataScope | (() => DataScope | Promise<DataScope>);
   /** The time zone of "today" in the organization's data. */
   readonly timeZone?: string;
 }
 
-/** The limits of one query of an agent. Its length and cost are limited before it runs: gates/parse.ts, threads/thread.ts. */
+/** Limits of one query or change. Its length and cost are limited before it runs: gates/parse.ts, threads/thread.ts. */
 const defaults = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_000 };
 
 export function createBusinessData({ source, gate, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
-  const look = async (): Promise<{ catalog: Catalog; resolved: ResolvedScope }> => {
+  const readScope = async (): Promise<{ catalog: Catalog; resolved: ResolvedScope }> => {
     const current = typeof scope === 'function' ? await scope() : scope;
     const catalog = await source.catalog();
     return { catalog, resolved: resolveScope(catalog, current).scope };
   };
-  const resolve = async (): Promise<ResolvedScope> => (await look()).resolved;
+  const resolve = async (): Promise<ResolvedScope> => (await readScope()).resolved;
   const limits = (options: QueryOptions): Limits => ({ ...defaults, ...options, timeZone });
   return {
     listTables: async () => (await resolve()).tables,
@@ -75,13 +75,13 @@ export function createBusinessData({ source, gate, scope, timeZone = 'UTC' }: Bu
       return present(result, { statement: text, tables, begin });
     },
     async change(request, options = {}) {
-      const { catalog, resolved } = await look();
-      const { table, statements } = refusable(() => buildChange(resolved, catalog, request));
+      const { catalog, resolved } = await readScope();
+      const { table, statements } = translateRefusal(() => buildChange(resolved, catalog, request));
       const begin = performance.now();
       const results = await source.within(resolved).transaction('read write', limits(options), async (run) => {
-        const done: RawResult[] = [];
-        for (const { text, values } of statements) done.push(requireOneRow(await run(text, values)));
-        return done;
+        const changed: RawResult[] = [];
+        for (const { text, values } of statements) changed.push(requireOneRow(await run(text, values)));
+        return changed;
       });
       const all: RawResult = { columns: results[0]?.columns ?? [], rows: results.flatMap(({ rows }) => rows), more: false };
       return present(all, { statement: statements[0]?.text ?? '', tables: [table], begin });
@@ -89,7 +89,7 @@ export function createBusinessData({ source, gate, scope, timeZone = 'UTC' }: Bu
   };
 }
 
-function refusable<T>(work: () => T): T {
+function translateRefusal<T>(work: () => T): T {
   try {
     return work();
   } catch (cause) {
@@ -99,18 +99,17 @@ function refusable<T>(work: () => T): T {
 }
 
 function requireOneRow(result: RawResult): RawResult {
-  if (result.rows.length !== 1 || result.more)
-    throw new DataFailure('failed', 'There is no row with this key; nothing of the change was kept.');
+  if (result.rows.length !== 1 || result.more) throw new DataFailure('failed', 'There is no row with this key; nothing was changed.');
   return result;
 }
 
-interface Ran {
+interface Execution {
   readonly statement: string;
   readonly tables: readonly ScopedTable[];
   readonly begin: number;
 }
 
-function present(result: RawResult, { statement, tables, begin }: Ran): QueryResult {
+function present(result: RawResult, { statement, tables, begin }: Execution): QueryResult {
   const columns = result.columns.map(({ name, typeId }) => ({ name, type: valueTypeOf(typeId) }));
   const names = columns.map(({ name }) => name);
   return {

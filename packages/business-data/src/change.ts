@@ -21,12 +21,13 @@ interface ChangeStatement {
   readonly values: readonly (string | null)[];
 }
 
-export const mostChangedRows = 50;
+/** Rows of one change. */
+export const maxChangedRows = 50;
 
-export const inexact =
+export const inexactNumber =
   'A number here has more digits than a JSON number keeps, so nothing was changed: write it as a string, all digits in quotes. A JSON document with such numbers is written as one string.';
 
-/** One statement a row, from names of the scope and parameters alone. Nothing of the request becomes SQL. */
+/** One statement for each row, built from names of the scope and parameters. No text of the request becomes SQL. */
 export function buildChange(
   scope: ResolvedScope,
   catalog: Pick<Catalog, 'effects'>,
@@ -34,7 +35,7 @@ export function buildChange(
 ): { table: ScopedTable; statements: ChangeStatement[] } {
   if (scope.readOnly) throw new Refusal('Nothing can be changed here: the data is read-only.');
   const { rows } = request;
-  if (rows.length === 0 || rows.length > mostChangedRows) throw new Refusal(`A change has 1 to ${mostChangedRows} rows.`);
+  if (rows.length === 0 || rows.length > maxChangedRows) throw new Refusal(`A change has 1 to ${maxChangedRows} rows.`);
   const table = changeableTable(scope, request.table);
   const build = builders[request.operation];
   const statements = rows.map((row) => build(table, row));
@@ -42,7 +43,7 @@ export function buildChange(
   return { table, statements };
 }
 
-/** The database changes other rows itself without checking rights: they must be wholly in scope. */
+/** Foreign keys change other rows without checking rights: refuses the change unless those tables are in scope with all columns. */
 function refuseEffects(
   scope: ResolvedScope,
   catalog: Pick<Catalog, 'effects'>,
@@ -51,19 +52,17 @@ function refuseEffects(
   if (operation === 'insert') return;
   const columns = operation === 'update' ? [...new Set(rows.flatMap(({ values }) => Object.keys(values ?? {})))] : undefined;
   if (effectsOf(catalog, { table, columns }).every((effect) => isInScope(scope, effect))) return;
-  const what = columns ? `${columns.map((name) => `"${name}"`).join(', ')} of ${table.written}` : `Rows of ${table.written}`;
-  throw new Refusal(
-    `${what} cannot be ${columns ? 'changed' : 'deleted'}: the database would change rows of its own accord that are not in scope.`,
-  );
+  const subject = columns ? `${columns.map((name) => `"${name}"`).join(', ')} of ${table.written}` : `Rows of ${table.written}`;
+  throw new Refusal(`${subject} cannot be ${columns ? 'changed' : 'deleted'}: foreign keys would change rows that are not in scope.`);
 }
 
 const isInScope = ({ tables }: ResolvedScope, { reaches }: CatalogEffect): boolean =>
-  reaches.some(({ schema, name }) => tables.some((table) => table.whole && table.schema === schema && table.name === name));
+  reaches.some(({ schema, name }) => tables.some((table) => table.hasAllColumns && table.schema === schema && table.name === name));
 
 function changeableTable(scope: ResolvedScope, written: string): ScopedTable {
   const table = scope.tables.find((candidate) => candidate.written === written || candidate.name === written);
-  const isOnly = scope.tables.filter(({ name }) => name === written).length < 2 || table?.written === written;
-  if (table === undefined || !isOnly) throw new Refusal(`There is no table "${written}" here.`);
+  const isUnique = scope.tables.filter(({ name }) => name === written).length < 2 || table?.written === written;
+  if (table === undefined || !isUnique) throw new Refusal(`There is no table "${written}" here.`);
   if (table.kind !== 'table') throw new Refusal(`${table.written} is a view and cannot be changed.`);
   return table;
 }
@@ -74,40 +73,40 @@ const builders: Readonly<Record<ChangeRequest['operation'], Build>> = {
   insert(table, { key, values }) {
     const set = pairsOf(table, { ...key, ...values }, 'an insert needs values');
     const names = set.map(({ column }) => quote(column.name));
-    const places = set.map((_, index) => `$${index + 1}`);
-    const text = `insert into ${nameOf(table)} (${names.join(', ')}) values (${places.join(', ')}) returning ${returned(table)}`;
+    const parameters = set.map((_, index) => `$${index + 1}`);
+    const text = `insert into ${nameOf(table)} (${names.join(', ')}) values (${parameters.join(', ')}) returning ${columnList(table)}`;
     return { text, values: set.map(({ value }) => value) };
   },
   update(table, { key, values }) {
     const set = pairsOf(table, values ?? {}, 'an update needs values');
     const condition = keyCondition(table, key, set.length);
     const assignments = set.map(({ column }, index) => `${quote(column.name)} = $${index + 1}`);
-    const text = `update ${nameOf(table)} set ${assignments.join(', ')} where ${condition.text} returning ${returned(table)}`;
+    const text = `update ${nameOf(table)} set ${assignments.join(', ')} where ${condition.text} returning ${columnList(table)}`;
     return { text, values: [...set.map(({ value }) => value), ...condition.values] };
   },
   delete(table, { key, values }) {
     if (values !== undefined && Object.keys(values).length > 0) throw new Refusal('A delete takes keys only.');
-    // It would take what stands in the others with it.
-    if (!table.whole) throw new Refusal(`Rows of ${table.written} cannot be deleted: not all of its columns are in scope.`);
+    // The values of the other columns would be lost.
+    if (!table.hasAllColumns) throw new Refusal(`Rows of ${table.written} cannot be deleted: not all of its columns are in scope.`);
     const condition = keyCondition(table, key, 0);
-    return { text: `delete from ${nameOf(table)} where ${condition.text} returning ${returned(table)}`, values: condition.values };
+    return { text: `delete from ${nameOf(table)} where ${condition.text} returning ${columnList(table)}`, values: condition.values };
   },
 };
 
 const nameOf = ({ schema, name }: ScopedTable): string => `${quote(schema)}.${quote(name)}`;
-const returned = ({ columns }: ScopedTable): string => columns.map(({ name }) => quote(name)).join(', ');
+const columnList = ({ columns }: ScopedTable): string => columns.map(({ name }) => quote(name)).join(', ');
 
 interface Pair {
   readonly column: CatalogColumn;
   readonly value: string | null;
 }
 
-function pairsOf(table: ScopedTable, record: Readonly<Record<string, unknown>>, empty: string): Pair[] {
+function pairsOf(table: ScopedTable, record: Readonly<Record<string, unknown>>, missing: string): Pair[] {
   const pairs = Object.entries(record).map(([name, value]) => {
     const column = columnOf(table, name);
     return { column, value: toParameter(value, column.type) };
   });
-  if (pairs.length === 0) throw new Refusal(`The change of ${table.written} says too little: ${empty}.`);
+  if (pairs.length === 0) throw new Refusal(`The change of ${table.written} is incomplete: ${missing}.`);
   const computed = pairs.find(({ column }) => column.generated);
   if (computed) throw new Refusal(`The column "${computed.column.name}" is computed by the database.`);
   return pairs;
@@ -121,21 +120,21 @@ function columnOf(table: ScopedTable, name: string): CatalogColumn {
 
 function keyCondition(table: ScopedTable, key: ChangeRow['key'], offset: number): ChangeStatement {
   if (table.primaryKey.length === 0) throw new Refusal(`Rows of ${table.written} cannot be told apart: its primary key is not available.`);
-  const given = Object.keys(key ?? {});
-  if (given.length !== table.primaryKey.length || !table.primaryKey.every((name) => given.includes(name)))
+  const names = Object.keys(key ?? {});
+  if (names.length !== table.primaryKey.length || !table.primaryKey.every((name) => names.includes(name)))
     throw new Refusal(`A row of ${table.written} is named by its whole key: ${table.primaryKey.join(', ')}.`);
   const values = table.primaryKey.map((name) => toParameter(key?.[name], columnOf(table, name).type));
-  if (values.includes(null)) throw new Refusal('A key has no empty parts.');
+  if (values.includes(null)) throw new Refusal('A key cannot contain null.');
   return { text: table.primaryKey.map((name, index) => `${quote(name)} = $${offset + index + 1}`).join(' and '), values };
 }
 
 /** In PostgreSQL's text format; the column's type reads it. */
 function toParameter(value: unknown, type: string): string | null {
   if (value === null || value === undefined) return null;
-  if (typeof value === 'string') return withoutZero(value);
-  if (!isExact(value)) throw new Refusal(inexact);
-  if (Array.isArray(value) && type.endsWith('[]')) return withoutZero(arrayLiteral(value));
-  if (typeof value === 'object') return withoutZero(JSON.stringify(value));
+  if (typeof value === 'string') return requireNoNul(value);
+  if (!isExact(value)) throw new Refusal(inexactNumber);
+  if (Array.isArray(value) && type.endsWith('[]')) return requireNoNul(arrayLiteral(value));
+  if (typeof value === 'object') return requireNoNul(JSON.stringify(value));
   return String(value);
 }
 
@@ -150,8 +149,8 @@ function arrayLiteral(items: readonly unknown[]): string {
   return `{${parts.join(',')}}`;
 }
 
-function withoutZero(text: string): string {
-  if (text.includes('\0')) throw new Refusal('A value cannot contain the character 0.');
+function requireNoNul(text: string): string {
+  if (text.includes('\0')) throw new Refusal('A value cannot contain the character NUL.');
   return text;
 }
 
@@ -161,27 +160,27 @@ interface RowChange {
   readonly columns: readonly string[] | undefined;
 }
 
-/** All that follows from a change, and from what follows from it. */
+/** The changes that the database makes itself after a change, and those that follow from them. */
 function effectsOf({ effects = [] }: Pick<Catalog, 'effects'>, change: RowChange): readonly CatalogEffect[] {
-  const found = new Set<CatalogEffect>();
-  const seen = new Set<string>();
+  const effectsOfChange = new Set<CatalogEffect>();
+  const visited = new Set<string>();
   const open = [change];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const key = JSON.stringify([next.table.schema, next.table.name, next.columns]);
-    if (seen.has(key)) continue;
-    seen.add(key);
+    if (visited.has(key)) continue;
+    visited.add(key);
     for (const effect of effects) {
-      const does = doneBy(effect, next);
-      if (does === null) continue;
-      found.add(effect);
-      const columns = does === 'delete' ? undefined : effect.sets;
+      const kind = effectKind(effect, next);
+      if (kind === null) continue;
+      effectsOfChange.add(effect);
+      const columns = kind === 'delete' ? undefined : effect.sets;
       open.push(...effect.reaches.map((table) => ({ table, columns })));
     }
   }
-  return [...found];
+  return [...effectsOfChange];
 }
 
-function doneBy({ schema, table, columns, onDelete, onUpdate }: CatalogEffect, change: RowChange): CatalogEffect['onDelete'] {
+function effectKind({ schema, table, columns, onDelete, onUpdate }: CatalogEffect, change: RowChange): CatalogEffect['onDelete'] {
   if (change.table.schema !== schema || change.table.name !== table) return null;
   if (change.columns === undefined) return onDelete;
   return columns === null || change.columns.some((name) => columns.includes(name)) ? onUpdate : null;

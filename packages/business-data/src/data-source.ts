@@ -3,16 +3,16 @@ import { type ConnectionSettings, poolSettings } from './database/connection.ts'
 import { type ConnectionPool, createConnectionPool, type Login } from './database/connection-pool.ts';
 import { readSurvey, type Survey } from './database/read-survey.ts';
 import { type Transactions, transactionsOn } from './database/transaction.ts';
-import { DataFailure, NotAdmitted } from './failure.ts';
+import { DataFailure, LoginRefused } from './failure.ts';
 import { createRoles, obstacleToRoles, type RoleNotice, type Roles, type ScopeLogin } from './roles/roles.ts';
 import type { Catalog } from './scope/catalog.ts';
 import type { ResolvedScope } from './scope/scope.ts';
 
 /** An organization's database, as one account of it. */
 export interface DataSource extends Transactions {
-  /** The same under a role that holds no more than this scope, where the settings ask for one and the database lets us make it. */
+  /** Transactions under a role that holds only this scope, where the settings ask for one and the database allows us to make it. */
   within(scope: ResolvedScope): Transactions;
-  /** The tables of the database; read again when older than `catalogMaxAgeMs`. */
+  /** The tables of the database; they are read again after `catalogMaxAgeMs`. */
   catalog(): Promise<Catalog>;
   /** Connects and reads; rejects when that fails. */
   check(): Promise<{ readonly version: string; readonly durationMs: number }>;
@@ -23,13 +23,13 @@ export interface DataSource extends Transactions {
 
 export interface DataSourceSettings extends ConnectionSettings {
   readonly catalogMaxAgeMs?: number;
-  /** How long a statement waits for those before it; as long as for a connection, unless given. */
+  /** How long a statement waits for a free connection; by default as long as connecting may take. */
   readonly queueTimeoutMs?: number;
   /** Each scope's statements run under a role of its own. Without it all run as the account. */
   readonly roles?: RoleSettings;
-  /** Refuses an account that can do more to its server than read and write data, now or later. */
+  /** Refuses an account with rights on the server itself, now or later: superusers and members of roles that reach its files. */
   readonly refuseSuperuser?: boolean;
-  /** Counts how often it was connected: what was found out before counts no more. */
+  /** The number of the connection: another version opens the data source again. */
   readonly version?: number;
 }
 
@@ -38,7 +38,7 @@ export interface DataSourceConnection {
   readonly url: string;
   /** In PEM; empty for the certificate authorities that Node trusts. */
   readonly ca: string;
-  /** Allows an account that can do more to its server than read and write data. */
+  /** Allows an account with rights on the server itself. */
   readonly allowSuperuser: boolean;
 }
 
@@ -51,18 +51,18 @@ export const toDataSourceSettings = ({ url, ca, allowSuperuser }: DataSourceConn
 
 export interface RoleGate {
   readonly isActive: boolean;
-  /** Why it is not, or for which tables it is not; empty where it always is. */
+  /** Why it is not active, or for which tables; empty where it always is. */
   readonly reason: string;
 }
 
 interface RoleSettings {
-  /** The owner of the scopes: no role is shared between two tenants. */
+  /** No role is shared between two tenants. */
   readonly tenant: string;
   readonly now?: () => number;
 }
 
 export interface Listeners {
-  /** Told of an idle connection that broke. */
+  /** Called when an idle connection broke. */
   readonly onLost: (cause: unknown) => void;
   readonly onNotice: (notice: RoleNotice) => void;
 }
@@ -87,8 +87,8 @@ export function createDataSource(settings: DataSourceSettings, listeners: Listen
   const account: Login = { driver };
   const queueTimeoutMs = settings.queueTimeoutMs ?? driver.connectionTimeoutMillis;
   const pool = createConnectionPool({ max: driver.max ?? 1, queueTimeoutMs, onLost });
-  const kept = keep(() => pool.use(account, surveyLimits, readSurvey), settings.catalogMaxAgeMs ?? 30_000);
-  const survey = settings.refuseSuperuser ? async () => requireHarmless(await kept()) : kept;
+  const cachedSurvey = cache(() => pool.use(account, surveyLimits, readSurvey), settings.catalogMaxAgeMs ?? 30_000);
+  const survey = settings.refuseSuperuser ? async () => requireHarmless(await cachedSurvey()) : cachedSurvey;
   const plain = transactionsAs(pool, account);
   const roles = settings.roles && rolesFor(settings.roles, { url: settings.url, account, pool, survey, onNotice });
   return {
@@ -103,8 +103,8 @@ export function createDataSource(settings: DataSourceSettings, listeners: Listen
 
 const rolesFor = (
   { tenant, now = () => performance.now() }: RoleSettings,
-  parts: Omit<Parameters<typeof createRoles>[0], 'tenant' | 'now'>,
-): Roles => createRoles({ ...parts, tenant, now });
+  options: Omit<Parameters<typeof createRoles>[0], 'tenant' | 'now'>,
+): Roles => createRoles({ ...options, tenant, now });
 
 function requireHarmless(survey: Survey): Survey {
   if (survey.power === undefined) return survey;
@@ -115,14 +115,16 @@ function requireHarmless(survey: Survey): Survey {
 function roleGateOf(survey: Survey, password: unknown): RoleGate {
   const obstacle = obstacleToRoles(survey, password);
   if (obstacle !== undefined) return { isActive: false, reason: obstacle };
-  const byAsker = survey.catalog.tables.filter((table) => survey.isByAsker(table)).map(({ schema, name }) => `${schema}.${name}`);
-  if (byAsker.length === 0) return { isActive: true, reason: '' };
-  const named = byAsker.slice(0, mostNamed).join(', ');
-  const more = byAsker.length > mostNamed ? ` and ${byAsker.length - mostNamed} more` : '';
-  return { isActive: true, reason: `not for scopes with tables that show each account rows of its own: ${named}${more}` };
+  const accountDependent = survey.catalog.tables
+    .filter((table) => survey.dependsOnAccount(table))
+    .map(({ schema, name }) => `${schema}.${name}`);
+  if (accountDependent.length === 0) return { isActive: true, reason: '' };
+  const names = accountDependent.slice(0, maxNamed).join(', ');
+  const more = accountDependent.length > maxNamed ? ` and ${accountDependent.length - maxNamed} more` : '';
+  return { isActive: true, reason: `not for scopes with tables that show each account different rows: ${names}${more}` };
 }
 
-const mostNamed = 5;
+const maxNamed = 5;
 
 async function check(pool: ConnectionPool, account: Login): Promise<{ version: string; durationMs: number }> {
   const begin = performance.now();
@@ -133,16 +135,16 @@ async function check(pool: ConnectionPool, account: Login): Promise<{ version: s
   return { version, durationMs: performance.now() - begin };
 }
 
-/** One read at a time, kept for a while; a failed one is not kept. */
-function keep(read: () => Promise<Survey>, maxAgeMs: number): () => Promise<Survey> {
-  let kept: { at: number; value: Promise<Survey> } | undefined;
+/** One read at a time, cached for `maxAgeMs`; a failure is not cached. */
+function cache(read: () => Promise<Survey>, maxAgeMs: number): () => Promise<Survey> {
+  let entry: { at: number; value: Promise<Survey> } | undefined;
   return async () => {
-    if (kept === undefined || performance.now() - kept.at > maxAgeMs) kept = { at: performance.now(), value: read() };
-    const mine = kept;
+    if (entry === undefined || performance.now() - entry.at > maxAgeMs) entry = { at: performance.now(), value: read() };
+    const current = entry;
     try {
-      return await mine.value;
+      return await current.value;
     } catch (cause) {
-      if (kept === mine) kept = undefined;
+      if (entry === current) entry = undefined;
       throw cause;
     }
   };
@@ -151,20 +153,20 @@ function keep(read: () => Promise<Survey>, maxAgeMs: number): () => Promise<Surv
 const transactionsAs = (pool: ConnectionPool, login: Login): Transactions =>
   transactionsOn((limits, work) => pool.use(login, limits, work));
 
-/** Transactions of one scope, under its role where there is one. */
+/** Transactions of one scope, under its role where it has one. */
 const transactionsWithin = (pool: ConnectionPool, roles: Roles, scope: ResolvedScope): Transactions => ({
   async transaction(access, limits, work) {
     const first = await roles.loginFor(scope, access, limits.signal);
     try {
       return await transactionsAs(pool, first.login).transaction(access, limits, work);
     } catch (cause) {
-      // The transaction was rolled back, so that it can run once more.
+      // The transaction was rolled back, so it can run a second time.
       if (first.plan === undefined || !isAboutRole(cause)) throw cause;
       const second = await roles.checkAgain(first, cause, limits.signal);
       if (second === first) return failAfterReport(roles, first, cause);
       return await transactionsAs(pool, second.login)
         .transaction(access, limits, work)
-        .catch((again: unknown) => failAfterReport(roles, second, again));
+        .catch((secondCause: unknown) => failAfterReport(roles, second, secondCause));
     }
   },
 });
@@ -172,30 +174,30 @@ const transactionsWithin = (pool: ConnectionPool, roles: Roles, scope: ResolvedS
 const denied = '42501';
 
 const isAboutRole = (cause: unknown): cause is DataFailure =>
-  cause instanceof NotAdmitted || (cause instanceof DataFailure && cause.sqlState === denied);
+  cause instanceof LoginRefused || (cause instanceof DataFailure && cause.sqlState === denied);
 
 function failAfterReport(roles: Roles, login: ScopeLogin, cause: unknown): never {
   if (cause instanceof DataFailure && cause.sqlState === denied) roles.reportDenial(login);
   throw cause;
 }
 
-/** The data sources of many organizations, each opened when first asked for. */
+/** The data sources of many organizations, each opened at its first use. */
 export interface DataSources {
-  /** The source under this key; one with other settings than before takes the old one's place. */
+  /** The source under this key. Other settings than before replace the open source. */
   get(key: string, settings: DataSourceSettings): DataSource;
   /** Closes one that was removed. */
   remove(key: string): void;
 }
 
-const mostSources = 200;
+const maxSources = 200;
 
 interface Entry {
   readonly settings: string;
   readonly source: DataSource;
 }
 
-/** At most `max` are kept open: the one not used for longest goes first, after what runs on it has ended. */
-export function openDataSources(process: ProcessContext, max = mostSources): DataSources {
+/** At most `max` are open: the least recently used one is closed first, after its statements have ended. */
+export function openDataSources(process: ProcessContext, max = maxSources): DataSources {
   const entries = new Map<string, Entry>();
   const closing = new Set<Promise<void>>();
   const listeners = listenersOf(process);
@@ -217,10 +219,11 @@ export function openDataSources(process: ProcessContext, max = mostSources): Dat
   });
   return {
     get(key, settings) {
-      const wanted = JSON.stringify(settings);
-      const kept = entries.get(key);
-      if (kept?.settings !== wanted) close(key);
-      const entry = kept?.settings === wanted ? kept : { settings: wanted, source: createDataSource(settings, listeners) };
+      const settingsJson = JSON.stringify(settings);
+      const current = entries.get(key);
+      if (current?.settings !== settingsJson) close(key);
+      const entry =
+        current?.settings === settingsJson ? current : { settings: settingsJson, source: createDataSource(settings, listeners) };
       entries.delete(key);
       entries.set(key, entry);
       const [oldest] = entries.keys();

@@ -5,18 +5,18 @@ export type FailureKind =
   | 'failed'
   /** It ran into its time limit. */
   | 'timeout'
-  /** The database is away, or refuses the connection. */
+  /** The database cannot be reached, or refuses the connection. */
   | 'unavailable'
-  /** The caller left. */
+  /** The caller has cancelled it. */
   | 'cancelled'
   /** The connection was lost during the commit of a change, which may have been made. */
   | 'unknown';
 
-/** Why there is no result. The message may be shown to the model: it names nothing outside of the scope and quotes no stored value. */
+/** Why a query or change has no result. The model reads the message, which names nothing outside the scope and quotes no stored value. */
 export class DataFailure extends Error {
   override name = 'DataFailure';
   readonly kind: FailureKind;
-  /** PostgreSQL's own code, where it was PostgreSQL that said no. */
+  /** PostgreSQL's code, for an error that PostgreSQL reported. */
   readonly sqlState: string | undefined;
 
   constructor(kind: FailureKind, message: string, cause?: unknown, sqlState?: string) {
@@ -26,8 +26,8 @@ export class DataFailure extends Error {
   }
 }
 
-/** The database is there, and does not let this login in. */
-export class NotAdmitted extends DataFailure {
+/** The database can be reached, but refuses this login. */
+export class LoginRefused extends DataFailure {
   constructor({ kind, message, cause, sqlState }: DataFailure) {
     super(kind, message, cause, sqlState);
   }
@@ -35,7 +35,7 @@ export class NotAdmitted extends DataFailure {
 
 export const cancelled = (cause: unknown): DataFailure => new DataFailure('cancelled', 'The query was cancelled.', cause);
 
-/** The reason why a statement does not run. The model reads the message, which names nothing outside the scope. */
+/** Thrown by the gates: why a statement or change does not run. The model reads the message, which names nothing outside the scope. */
 export class Refusal extends Error {
   override name = 'Refusal';
 }

@@ -15,7 +15,7 @@ export type { ConnectionSettings, TlsSettings } from './database/connection.ts';
 export { acquirePermit } from './database/connection-pool.ts';
 export { DataFailure, type FailureKind } from './failure.ts';
 export type { Value, ValueType } from './results.ts';
-export { type Dropped, dropScopedRoles } from './roles/drop-roles.ts';
+export { type DroppedRoles, dropScopedRoles } from './roles/drop-roles.ts';
 export type { Catalog, CatalogColumn, CatalogTable } from './scope/catalog.ts';
 export { type DataScope, type Resolution, resolveScope } from './scope/resolve-scope.ts';
 export type { ResolvedScope, ScopedTable } from './scope/scope.ts';

@@ -1,7 +1,7 @@
 import { type CatalogColumn, quoteIfNeeded } from './scope/catalog.ts';
 import type { ScopedTable } from './scope/scope.ts';
 
-/** A value as callers get it. Numbers that JavaScript would round stay text. */
+/** A value of a result. Numbers that JavaScript would round stay text. */
 export type Value = null | boolean | number | string | readonly unknown[] | { readonly [key: string]: unknown };
 
 export type ValueType = 'boolean' | 'number' | 'date' | 'timestamp' | 'json' | 'text';
@@ -28,12 +28,12 @@ export function toValue(text: string | null, type: ValueType): Value {
   return text;
 }
 
-/** A double keeps every decimal of so many digits. */
+/** A double keeps every decimal number of up to 15 digits. */
 const exactDigits = 15;
 
 /**
- * True when the numbers of a JSON value, at any depth, kept all their digits, as far as a double can tell: 1.00000000000000001 has become 1
- * and passes.
+ * True when a double keeps all digits of every number in a JSON value, at any depth. A number that was rounded when it was parsed
+ * (1.00000000000000001 is 1) cannot be noticed.
  */
 export function isExact(value: unknown): boolean {
   if (typeof value === 'number')
@@ -48,8 +48,8 @@ function toNumber(text: string): number | string {
   return Number.isFinite(value) && (digitsOf(text).length <= exactDigits || String(value) === text) ? value : text;
 }
 
-/** A line each: the name as statements write it, its columns, roughly how many rows. */
-export function listed(tables: readonly ScopedTable[]): string {
+/** One line for each table: the name as statements write it, its columns, about how many rows. */
+export function describeTables(tables: readonly ScopedTable[]): string {
   if (tables.length === 0) return '(no tables are available)';
   return tables.map((table) => `${table.written}(${names(table)})${size(table)}${remark(table.comment)}`).join('\n');
 }
@@ -58,12 +58,12 @@ const names = ({ columns }: ScopedTable): string => columns.map(({ name }) => qu
 
 const size = ({ approximateRows: rows }: ScopedTable): string => (rows === null ? '' : ` about ${rows} rows`);
 
-const longestRemark = 300;
+const maxRemarkLength = 300;
 
 const remark = (comment: string | null): string =>
-  comment === null || comment.trim() === '' ? '' : ` -- ${comment.replace(/\s+/g, ' ').slice(0, longestRemark)}`;
+  comment === null || comment.trim() === '' ? '' : ` -- ${comment.replace(/\s+/g, ' ').slice(0, maxRemarkLength)}`;
 
-export function describe(table: ScopedTable): string {
+export function describeTable(table: ScopedTable): string {
   const keys = table.foreignKeys.map(
     ({ columns, schema, table: target, references }) =>
       `(${columns.map(quoteIfNeeded).join(', ')}) refers to ${quoteIfNeeded(schema)}.${quoteIfNeeded(target)} (${references.map(quoteIfNeeded).join(', ')})`,
@@ -72,20 +72,20 @@ export function describe(table: ScopedTable): string {
   return [`${table.kind} ${table.written}${size(table)}${remark(table.comment)}`, ...table.columns.map(line), ...key, ...keys].join('\n');
 }
 
-const mostLabels = 50;
+const maxLabels = 50;
 
 function line({ name, type, nullable, generated, labels, comment }: CatalogColumn): string {
   const values =
     labels === null
       ? ''
       : `, one of ${labels
-          .slice(0, mostLabels)
+          .slice(0, maxLabels)
           .map((label) => `'${label}'`)
           .join(', ')}`;
   return `- ${quoteIfNeeded(name)}: ${type}${values}${nullable ? '' : ', never empty'}${generated ? ', computed' : ''}${remark(comment)}`;
 }
 
-const longestCell = 2_000;
+const maxCellLength = 2_000;
 
 interface TextTable {
   readonly columns: readonly string[];
@@ -93,7 +93,7 @@ interface TextTable {
   readonly truncated: boolean;
 }
 
-/** Rows for a model to read: a header, a line each, and whether there is more. A cell never looks like another line or column. */
+/** Rows for a model to read: a header, a line for each row, and their number. No cell looks like a second line or column. */
 export function formatRows({ columns, rows, truncated }: TextTable): string {
   if (columns.length === 0) return rows.length === 0 ? '(no rows)' : `(${count(rows.length)} without columns)`;
   const lines = [columns, ...rows].map((cells) => cells.map(formatCell).join(' | '));
@@ -109,6 +109,6 @@ const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '|': '\\|', '\
 
 function formatCell(cell: string | null): string {
   if (cell === null) return 'NULL';
-  const short = cell.length > longestCell ? `${cell.slice(0, longestCell)}... (${cell.length} characters)` : cell;
+  const short = cell.length > maxCellLength ? `${cell.slice(0, maxCellLength)}... (${cell.length} characters)` : cell;
   return short.replace(/[\\|\n\r]/g, (character) => escapes[character] ?? character);
 }

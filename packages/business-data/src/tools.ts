@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import type { BusinessData, QueryOptions, QueryResult } from './business-data.ts';
-import { inexact, mostChangedRows } from './change.ts';
+import { inexactNumber, maxChangedRows } from './change.ts';
 import { DataFailure } from './failure.ts';
-import { describe, isExact, listed } from './results.ts';
+import { describeTable as describe, describeTables, isExact } from './results.ts';
 
 export interface ToolAnswer {
   /** For the model. */
   readonly text: string;
-  /** Why there is no result; the text says it in words. */
+  /** Why there is no result; the text says the same. */
   readonly failure?: DataFailure;
   readonly result?: QueryResult;
 }
 
 /** A tool of a model over one agent's data. Models get no connection. */
 export interface DataTool extends ToolDefinition {
-  /** Never throws for what the model did wrong or the data source could not do: that is its answer. Throws when cancelled. */
+  /** A mistake of the model or a failure of the data source is part of the answer and not thrown. Throws when cancelled. */
   run(input: unknown, options?: QueryOptions): Promise<ToolAnswer>;
 }
 
-/** The part of a tool that is the same for all tenants. */
+/** The properties of a tool that are the same for all tenants. */
 export interface ToolDefinition {
   readonly name: 'list_tables' | 'describe_table' | 'query' | 'change';
   readonly description: string;
@@ -62,13 +62,13 @@ function refused(text: string): ToolAnswer {
   return { text, failure: new DataFailure('refused', text) };
 }
 
-const shown = (result: QueryResult): ToolAnswer => ({ text: result.text, result });
+const toAnswer = (result: QueryResult): ToolAnswer => ({ text: result.text, result });
 
 const listTables = tool({
   name: 'list_tables',
   description: 'Lists the tables that can be read, with their columns.',
   input: z.object({}),
-  run: async (data) => ({ text: listed(await data.listTables()) }),
+  run: async (data) => ({ text: describeTables(await data.listTables()) }),
 });
 
 const describeTable = tool({
@@ -76,8 +76,8 @@ const describeTable = tool({
   description: 'Describes one table: columns with types, primary key, references to other tables.',
   input: z.object({ table: z.string().min(1).max(200).describe('The name as list_tables writes it.') }),
   async run(data, { table }) {
-    const found = await data.describeTable(table);
-    return found ? { text: describe(found) } : refused(`There is no table "${table}" here.`);
+    const match = await data.describeTable(table);
+    return match ? { text: describe(match) } : refused(`There is no table "${table}" here.`);
   },
 });
 
@@ -85,19 +85,19 @@ const query = tool({
   name: 'query',
   description: 'Runs one PostgreSQL SELECT over the tables that can be read and returns its first rows. Aggregate in SQL where possible.',
   input: z.object({ sql: z.string().min(1).max(16_000).describe('Exactly one SELECT statement.') }),
-  run: async (data, { sql }, options) => shown(await data.query(sql, options)),
+  run: async (data, { sql }, options) => toAnswer(await data.query(sql, options)),
 });
 
 const exactness = 'Numbers of more than 15 digits are written as strings, all digits in quotes: {"id": "9007199254740993"}.';
 
 const cell = z
   .union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown()), z.record(z.string(), z.unknown())])
-  .refine(isExact, inexact);
+  .refine(isExact, inexactNumber);
 const cells = z.record(z.string().max(200), cell).describe(`Values by column. ${exactness}`);
 
 const change = tool({
   name: 'change',
-  description: `Inserts, updates or deletes up to ${mostChangedRows} rows of one table, all or none. Rows are named by their primary key. ${exactness}`,
+  description: `Inserts, updates or deletes up to ${maxChangedRows} rows of one table, all or none. Rows are named by their primary key. ${exactness}`,
   writes: true,
   input: z.object({
     table: z.string().min(1).max(200),
@@ -105,9 +105,9 @@ const change = tool({
     rows: z
       .array(z.object({ key: cells.optional(), values: cells.optional() }))
       .min(1)
-      .max(mostChangedRows),
+      .max(maxChangedRows),
   }),
-  run: async (data, request, options) => shown(await data.change(request, options)),
+  run: async (data, request, options) => toAnswer(await data.change(request, options)),
 });
 
 const kinds: readonly Kind[] = [listTables, describeTable, query, change];

@@ -26,30 +26,30 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Everything that leaves through the public surface but the statement itself, which repeats what was asked. */
-async function ask(statement: string): Promise<unknown> {
+/** Everything that the package returns, without the statement itself. */
+async function query(statement: string): Promise<unknown> {
   const { statement: _, ...rest } = await data.query(statement, limits);
   return rest;
 }
 
-test('the scope is what the attack believes', async () => {
+test('the scope is the one that the attack assumes', async () => {
   expect((await data.listTables()).map(({ written }) => written).sort()).toEqual(
     ['"Mixed Case"', 'customers', 'orders', 'sales.orders', 'visible_people'].sort(),
   );
 });
 
-test.each(['reading', 'calling', 'writing', 'exhausting'] as const)('no known escape gets anywhere: %s', async (kind) => {
+test.each(['reading', 'calling', 'writing', 'exhausting'] as const)('no known escape leaves the scope: %s', async (kind) => {
   const before = await database.checksum();
   const breaches: Breach[] = [];
   const verdicts = new Map<string, Verdict>();
-  for (const statement of escapes[kind]) verdicts.set(statement, await attempt(statement, breaches, ask));
+  for (const statement of escapes[kind]) verdicts.set(statement, await attempt(statement, breaches, query));
   expect(breaches).toEqual([]);
   if (kind === 'writing') expect([...verdicts].filter(([, verdict]) => verdict !== 'refused')).toEqual([]);
   expect(await database.checksum()).toBe(before);
 });
 
 test(
-  'no generated statement reads or changes what is outside of the scope',
+  'no generated statement reads or changes anything outside the scope',
   async () => {
     process.stdout.write(`attack seed ${attackSeed}, ${attackStatements} statements\n`);
     const next = createGenerator(createDraw(attackSeed), { hostility: [0, 0.02, 0.1], calls: true });
@@ -60,7 +60,7 @@ test(
     const attacker = async () => {
       while (left > 0 && breaches.length < 5) {
         left -= 1;
-        const verdict = await attempt(next(), breaches, ask);
+        const verdict = await attempt(next(), breaches, query);
         counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
       }
     };
@@ -68,21 +68,21 @@ test(
     process.stdout.write(`${JSON.stringify(Object.fromEntries(counts))}\n`);
     expect({ seed: attackSeed, breaches }).toEqual({ seed: attackSeed, breaches: [] });
     expect(await database.checksum()).toBe(before);
-    // An attack that is refused at the door throughout says nothing of what lies behind it.
+    // If nearly all statements were refused, the gates behind the parser would not be tested.
     expect((counts.get('ran') ?? 0) / attackStatements).toBeGreaterThan(0.1);
   },
   Math.max(120_000, attackStatements * 20),
 );
 
-// Those that exhaust would run for hours: each of them has ended, and none goes on without its caller.
-test('none of these statements still runs in the database', async () => {
+// Without limits the exhausting statements would run for hours.
+test('no statement of the attack still runs in the database', async () => {
   const { rows } = await database.administrator.query(
     "select query from pg_stat_activity where datname = current_database() and state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid()",
   );
   expect(rows).toEqual([]);
 });
 
-test('the oracle notices a leak: without the gates the same escapes bring canaries out', async () => {
+test('the oracle notices a leak: without the gates the same escapes return canaries', async () => {
   const breaches: Breach[] = [];
   const direct = (statement: string) =>
     source.transaction('read only', { ...limits, timeZone: 'UTC' }, (run) => run(statement.replaceAll('customers', 'public.customers')));

@@ -1,46 +1,24 @@
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { expect, test } from '@jest/globals';
 import { Refusal } from '../src/failure.ts';
 import { parseStatement } from '../src/gates/parse.ts';
 import { confine } from '../src/gates/pass-gates.ts';
 import { isTree } from '../src/gates/tree.ts';
-import type { Catalog, CatalogColumn } from '../src/scope/catalog.ts';
+import type { Catalog } from '../src/scope/catalog.ts';
 import { resolveScope } from '../src/scope/resolve-scope.ts';
 import { catalogNames, catalogNamesQuery, quoted } from './attack/catalog-names.ts';
-
-const column = (name: string, type = 'text'): CatalogColumn => ({
-  name,
-  type,
-  nullable: true,
-  generated: false,
-  groupable: true,
-  comment: null,
-  labels: null,
-});
-
-const catalogTable = (name: string, columns: readonly CatalogColumn[]) => ({
-  schema: 'public',
-  name,
-  kind: 'table' as const,
-  fenced: false,
-  comment: null,
-  columns,
-  primaryKey: [],
-  foreignKeys: [],
-  approximateRows: null,
-});
+import { catalogTable, catalogColumn as column } from './support/catalog.ts';
+import { databaseOfFile } from './support/database.ts';
 
 const catalog: Catalog = {
   defaultSchema: 'public',
   tables: [
-    catalogTable('items', [column('c1'), column('c2'), column('parts', 'text[]')]),
-    catalogTable('boxes', [column('b1'), column('lines', 'line_item[]')]),
+    catalogTable('public', 'items', [column('c1'), column('c2'), column('parts', 'text[]')]),
+    catalogTable('public', 'boxes', [column('b1'), column('lines', 'line_item[]')]),
   ],
 };
 const { scope } = resolveScope(catalog, { tables: ['items', 'boxes'], readOnly: true });
 
-/** Gate two alone: no list of allowed functions and types takes part. */
+/** The binder alone, without the lists of allowed functions and types. */
 const bindAlone = (statement: unknown) => confine(statement, scope);
 
 const verdictOf = (statement: unknown): 'refused' | 'passed' => {
@@ -95,11 +73,11 @@ const spellings: readonly ((f: string) => string)[] = [
   (f) => `select a.${f} from (select c1 as z, c2 from items) a, (select 1 as ${f}) b`,
 ];
 
-const placeholder = 'name_in_question';
+const placeholder = 'placeholder_name';
 /** Parsed once each, which also shows that none is refused for its syntax. */
 const trees = spellings.map((spell) => ({ text: spell(quoted(placeholder)), tree: parseStatement(spell(quoted(placeholder))) }));
 
-/** The tree with another name where the placeholder stands. */
+/** The tree with another name in place of the placeholder. */
 function withName(node: unknown, name: string): unknown {
   if (node === placeholder) return name;
   if (Array.isArray(node)) return node.map((item) => withName(item, name));
@@ -118,11 +96,11 @@ test('no spelling of a one-argument function or of a type, of any supported vers
   expect(passing(names)).toEqual([]);
 }, 60_000);
 
-test('no system column and no operator name passes it either', () => {
+test('no name of a system column or operator passes the binder', () => {
   expect(passing(catalogNames('column', 'operator'))).toEqual([]);
 }, 60_000);
 
-test('each spelling passes once its name is that of a real column', () => {
+test('each spelling passes with the name of a real column', () => {
   const real = [
     'select i.c1 as c1 from items i',
     'select public.items.c1 from items',
@@ -140,22 +118,10 @@ test('each spelling passes once its name is that of a real column', () => {
   expect(real.filter((text) => verdictOf(parseStatement(text)) === 'refused')).toEqual([]);
 });
 
-let database: TestDatabase;
-let client: pg.Client;
+const database = databaseOfFile();
 
-beforeAll(async () => {
-  database = await testDatabase();
-  client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-});
-
-afterAll(async () => {
-  await client.end();
-  await database.drop();
-});
-
-test('the list of names holds those of the running server', async () => {
-  const { rows } = await client.query<{ '?column?': string }>(catalogNamesQuery);
+test('the list of names contains those of the running server', async () => {
+  const { rows } = await database.administrator.query<{ '?column?': string }>(catalogNamesQuery);
   const known = new Set(
     (['function', 'type', 'column', 'operator'] as const).flatMap((kind) => catalogNames(kind).map((name) => `${kind} ${name}`)),
   );

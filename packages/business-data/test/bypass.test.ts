@@ -6,7 +6,7 @@ import { type BusinessData, createBusinessData } from '../src/business-data.ts';
 import { createDataSource, type DataSource } from '../src/data-source.ts';
 import { gate } from './support/gate.ts';
 
-/** Names that PostgreSQL reads as functions or types applied to a row or a value; each once came through the gates. */
+/** Names that PostgreSQL reads as functions or types applied to a row or a value; each of them once passed the gates. */
 const stealing = 'select array_to_tsvector(array_agg(token)) from public.api_tokens';
 
 const bypasses: readonly (readonly [string, string])[] = [
@@ -87,7 +87,7 @@ test.each(bypasses)('a name that PostgreSQL would read as a function is refused:
   expect(rows).toEqual([]);
 });
 
-test('the same names are fine where they are names of columns', async () => {
+test('the same names pass as names of columns', async () => {
   const { rows } = await data.query(
     'with ts_stat(pg_sleep) as (select body from notes) select ts_stat.pg_sleep, q.version from ts_stat, (values (1)) as q(version)',
   );

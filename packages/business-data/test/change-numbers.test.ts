@@ -33,8 +33,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** As a model writes it. */
-const say = (json: string): Promise<ToolAnswer> => tool.run(JSON.parse(json));
+/** Calls the tool with JSON as a model writes it. */
+const callTool = (json: string): Promise<ToolAnswer> => tool.run(JSON.parse(json));
 const of = (operation: string, row: string) => `{"table":"events","operation":"${operation}","rows":[${row}]}`;
 const stored = async () =>
   (await administrator.query('select id::text, big::text, amount::text, many::text, facts::text from events')).rows;
@@ -52,9 +52,9 @@ test.each([
   ['a value to insert', of('insert', '{"values":{"id":9007199254740993}}')],
   ['an item of an array', update('{"many":[1,[12345678901234567.89]]}')],
   ['a field of a document', update('{"facts":{"a":[{"b":1234567890123456789}]}}')],
-])('%s that a JSON number may have rounded is refused, and nothing is touched', async (_, json) => {
+])('%s that a JSON number may have rounded is refused, and nothing is changed', async (_, json) => {
   const before = await stored();
-  const { failure, text } = await say(json);
+  const { failure, text } = await callTool(json);
   expect(failure?.kind).toBe('refused');
   expect(text).toContain('write it as a string');
   expect(tool.input.safeParse(JSON.parse(json)).success).toBe(false);
@@ -62,11 +62,11 @@ test.each([
   expect(await stored()).toEqual(before);
 });
 
-test('as strings they are what they say, in keys and in values', async () => {
-  const deleted = await say(of('delete', '{"key":{"id":"9007199254740993"}}'));
+test('strings are stored exactly, in keys and in values', async () => {
+  const deleted = await callTool(of('delete', '{"key":{"id":"9007199254740993"}}'));
   expect(deleted.text).toContain('9007199254740993');
   const values = `{"big":"1234567890123456789","amount":"12345678901234567.89","many":["0.12345678901234567"],"facts":"{\\"a\\":12345678901234567.89}"}`;
-  expect((await say(update(values))).failure).toBeUndefined();
+  expect((await callTool(update(values))).failure).toBeUndefined();
   expect((await stored()).toSorted((a, b) => (a.id < b.id ? -1 : 1))).toMatchObject([
     {
       id: '1',
@@ -79,10 +79,10 @@ test('as strings they are what they say, in keys and in values', async () => {
   ]);
 });
 
-test('numbers that keep their digits stay numbers', async () => {
-  expect((await say(update('{"big":-9007199254740991,"amount":-12345.6789012345,"many":[0,0.1,1e3],"facts":{"a":0.5}}'))).failure).toBe(
-    undefined,
-  );
+test('numbers that a double holds exactly stay numbers', async () => {
+  expect(
+    (await callTool(update('{"big":-9007199254740991,"amount":-12345.6789012345,"many":[0,0.1,1e3],"facts":{"a":0.5}}'))).failure,
+  ).toBe(undefined);
   expect((await stored()).find(({ id }) => id === '1')).toMatchObject({
     big: '-9007199254740991',
     amount: '-12345.6789012345',
@@ -91,10 +91,10 @@ test('numbers that keep their digits stay numbers', async () => {
   });
 });
 
-test('every decimal of at most 15 digits is exact, and what is exact is written as it was', () => {
+test('every decimal of at most 15 digits is exact and is written as it was read', () => {
   fc.assert(
-    fc.property(fc.bigInt({ min: -(10n ** 15n) + 1n, max: 10n ** 15n - 1n }), fc.integer({ min: 0, max: 20 }), (digits, places) => {
-      const value = Number(`${digits}e-${places}`);
+    fc.property(fc.bigInt({ min: -(10n ** 15n) + 1n, max: 10n ** 15n - 1n }), fc.integer({ min: 0, max: 20 }), (digits, decimals) => {
+      const value = Number(`${digits}e-${decimals}`);
       expect(isExact(value)).toBe(true);
       expect(
         value
@@ -111,7 +111,7 @@ test('every decimal of at most 15 digits is exact, and what is exact is written 
   );
 });
 
-test('who offers the tool says so', () => {
+test('the description of the tool asks for strings', () => {
   const schema = JSON.stringify(z.toJSONSchema(tool.input, { target: 'draft-7' }));
   expect(`${tool.description} ${schema}`).toMatch(/string.*9007199254740993/s);
 });

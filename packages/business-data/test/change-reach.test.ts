@@ -1,15 +1,13 @@
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { beforeEach, expect, test } from '@jest/globals';
 import { createBusinessData } from '../src/business-data.ts';
 import type { ChangeRequest } from '../src/change.ts';
 import { createDataSource } from '../src/data-source.ts';
+import { databaseOfFile } from './support/database.ts';
 import { gate } from './support/gate.ts';
 
-let database: TestDatabase;
-let administrator: pg.Client;
+const database = databaseOfFile();
 
-/** Everything refers to a parent; what is called as a rule follows it. */
+/** Every table refers to a parent; its name says how its rows follow. */
 const schema = `
   create table parents (id integer primary key, code integer unique, name text, twice integer generated always as (id * 2) stored unique);
   insert into parents (id, code, name) values (1, 10, 'one'), (2, 20, 'two');
@@ -24,22 +22,11 @@ const schema = `
   insert into renamed values (1, 10); insert into computed values (1, 2)`;
 const tables = ['parents', 'cascading', 'further', 'emptied', 'defaulted', 'renamed', 'computed', 'careful'];
 
-beforeAll(async () => {
-  database = await testDatabase();
-  administrator = new pg.Client({ connectionString: database.url });
-  await administrator.connect();
-});
-
-afterAll(async () => {
-  await administrator.end();
-  await database.drop();
-});
-
 beforeEach(async () => {
-  await administrator.query(`drop schema public cascade; create schema public; ${schema}`);
+  await database.administrator.query(`drop schema public cascade; create schema public; ${schema}`);
 });
 
-/** A source of its own sees the tables as they are now. */
+/** Opens a new source, so that the catalog is current. */
 async function change(scope: readonly string[], request: ChangeRequest, url = database.url): Promise<string> {
   const source = createDataSource({ url }, () => undefined);
   try {
@@ -59,83 +46,83 @@ const setting = (table: string, values: object, key: object = { id: 1 }): Change
   operation: 'update',
   rows: [{ key: { ...key }, values: { ...values } }],
 });
-const deleteRefused = 'refused: Rows of parents cannot be deleted: the database would change rows of its own accord that are not in scope.';
+const deleteRefused = 'refused: Rows of parents cannot be deleted: foreign keys would change rows that are not in scope.';
 const without = (left: string) => tables.filter((table) => table !== left);
 
 async function contents(): Promise<unknown> {
   const all = tables.map((table) => `select '${table}' as "table", to_jsonb(t)::text as row from ${table} t`).join(' union all ');
-  return (await administrator.query(`${all} order by 1, 2`)).rows;
+  return (await database.administrator.query(`${all} order by 1, 2`)).rows;
 }
 
 test.each([
   ['deletes', 'cascading'],
-  ['deletes so that a further one is written', 'further'],
+  ['deletes rows and with them updates', 'further'],
   ['empties', 'emptied'],
   ['sets to its default', 'defaulted'],
-])('a delete that %s rows of a table outside of the scope is refused', async (_, left) => {
+])('a delete that %s rows of a table outside the scope is refused', async (_, left) => {
   const before = await contents();
   expect(await change(without(left), deletion('parents'))).toBe(deleteRefused);
   expect(await contents()).toEqual(before);
 });
 
-test('nor may part of what it reaches be outside of the scope', async () => {
+test('a delete that reaches a table of which one column is outside the scope is refused', async () => {
   const part = tables.map((table) => (table === 'cascading' ? 'cascading(id, parent)' : table));
   expect(await change(part, deletion('parents'))).toBe(deleteRefused);
 });
 
-test('a delete that reaches only what is wholly in scope is made, with all that follows from it', async () => {
-  await administrator.query('delete from renamed; delete from computed');
+test('a delete that reaches only tables with all columns in scope is made, with its effects', async () => {
+  await database.administrator.query('delete from renamed; delete from computed');
   expect(await change(['parents', 'cascading', 'further', 'emptied', 'defaulted'], deletion('parents'))).toBe('done');
-  const counts = await administrator.query(`select (select count(*)::int from cascading) as cascading,
+  const counts = await database.administrator.query(`select (select count(*)::int from cascading) as cascading,
     (select cascading from further) as further, (select parent from emptied) as emptied, (select parent from defaulted) as defaulted`);
   expect(counts.rows).toEqual([{ cascading: 0, further: null, emptied: null, defaulted: 2 }]);
 });
 
-test('where nothing follows, a delete is as before, whoever refers to the table', async () => {
+test('a delete without effects is made, whatever tables refer to it', async () => {
   expect(await change(['further'], deletion('further'))).toBe('done');
-  await administrator.query('drop table cascading, further, emptied, defaulted, renamed, computed');
+  await database.administrator.query('drop table cascading, further, emptied, defaulted, renamed, computed');
   expect(await change(['parents'], deletion('parents'))).toBe('done');
 });
 
-test('an update of columns that others follow is refused unless those are wholly in scope', async () => {
-  await administrator.query('drop table computed');
-  const refused = 'refused: "code" of parents cannot be changed: the database would change rows of its own accord that are not in scope.';
+test('an update of columns that other tables follow is refused unless all columns of these are in scope', async () => {
+  await database.administrator.query('drop table computed');
+  const refused = 'refused: "code" of parents cannot be changed: foreign keys would change rows that are not in scope.';
   expect(await change(['parents'], setting('parents', { code: 11 }))).toBe(refused);
-  expect((await administrator.query('select code from renamed')).rows).toEqual([{ code: 10 }]);
+  expect((await database.administrator.query('select code from renamed')).rows).toEqual([{ code: 10 }]);
   expect(await change(['parents'], setting('parents', { name: 'uno' }))).toBe('done');
   expect(await change(['parents', 'renamed'], setting('parents', { code: 11, name: 'x' }))).toBe('done');
-  expect((await administrator.query('select code from renamed')).rows).toEqual([{ code: 11 }]);
+  expect((await database.administrator.query('select code from renamed')).rows).toEqual([{ code: 11 }]);
 });
 
-test('a computed column that others follow changes with any other', async () => {
+test('a computed column that other tables follow changes with any column', async () => {
   expect(await change(['parents'], setting('parents', { name: 'uno' }))).toMatch(/^refused: "name" of parents cannot be changed/);
   expect(await change(['parents', 'computed'], setting('parents', { name: 'uno' }))).toBe('done');
 });
 
-test('an update is followed on through keys that are keys of others', async () => {
-  await administrator.query(`
+test('an update is followed through several tables', async () => {
+  await database.administrator.query(`
     create table a (id integer primary key);
     create table b (id integer primary key references a on update cascade, note text);
     create table c (id integer primary key, b integer references b on update cascade);
     insert into a values (1); insert into b values (1); insert into c values (1, 1)`);
   expect(await change(['a', 'b'], setting('a', { id: 3 }))).toMatch(/^refused/);
   expect(await change(['a', 'b', 'c'], setting('a', { id: 3 }))).toBe('done');
-  expect((await administrator.query('select b from c')).rows).toEqual([{ b: 3 }]);
+  expect((await database.administrator.query('select b from c')).rows).toEqual([{ b: 3 }]);
 });
 
-test('tables that refer to one another or to themselves come to an end', async () => {
-  await administrator.query(`
+test('cycles between tables are followed only once', async () => {
+  await database.administrator.query(`
     create table trees (id integer primary key, parent integer references trees on delete cascade, leaf integer, secret text);
     create table leaves (id integer primary key, tree integer references trees on delete cascade);
     alter table trees add foreign key (leaf) references leaves on delete set null;
     insert into trees values (1, null), (2, 1); insert into leaves values (1, 2)`);
   expect(await change(['trees'], deletion('trees'))).toMatch(/^refused/);
   expect(await change(['trees', 'leaves'], deletion('trees'))).toBe('done');
-  expect((await administrator.query('select count(*)::int as count from leaves')).rows).toEqual([{ count: 0 }]);
+  expect((await database.administrator.query('select count(*)::int as count from leaves')).rows).toEqual([{ count: 0 }]);
 });
 
-test('partitions count as the table that they are of, on both sides of a key', async () => {
-  await administrator.query(`
+test('partitions count as their parent, on both sides of a key', async () => {
+  await database.administrator.query(`
     create table months (id integer, month integer, note text, primary key (id, month)) partition by list (month);
     create table month_1 partition of months for values in (1);
     create table month_2 partition of months for values in (2);
@@ -153,13 +140,13 @@ test('partitions count as the table that they are of, on both sides of a key', a
   expect(await change(['months'], setting('months', { month: 2 }, key))).toMatch(/^refused/);
   expect(await change(['months'], setting('months', { note: 'x' }, key))).toBe('done');
   expect(await change(['months', 'lines', 'remarks'], deletion('months', key))).toBe('done');
-  expect((await administrator.query('select from lines')).rows).toEqual([]);
+  expect((await database.administrator.query('select from lines')).rows).toEqual([]);
   expect(await change(['owners'], deletion('owners'))).toMatch(/^refused/);
   expect(await change(['owners', 'owned'], deletion('owners'))).toBe('done');
 });
 
-test('rows of a table that inherits go with what only they have, and with what refers to them', async () => {
-  await administrator.query(`
+test('rows of inheriting tables count with their own columns, and with tables that refer to them', async () => {
+  await database.administrator.query(`
     create table plain (id integer primary key); create table same () inherits (plain); alter table same add primary key (id);
     create table base (id integer primary key); create table wider (secret text, primary key (id)) inherits (base);
     create table followers (id integer primary key, same integer references same on delete cascade);
@@ -170,9 +157,9 @@ test('rows of a table that inherits go with what only they have, and with what r
   expect(await change(['plain', 'followers'], deletion('plain'))).toBe('done');
 });
 
-test('what the account itself cannot see all of is never wholly in scope', async () => {
+test('a table that the account cannot read in full never counts as in scope', async () => {
   const account = `account_${process.pid}`;
-  await administrator.query(`
+  await database.administrator.query(`
     drop table further, emptied, defaulted, renamed, computed, careful;
     create role ${account} login password 'secret'; grant usage on schema public to ${account};
     grant all on parents to ${account}; grant select (id, parent) on cascading to ${account}`);
@@ -181,12 +168,12 @@ test('what the account itself cannot see all of is never wholly in scope', async
   const asAccount = () => change(['parents', 'cascading'], deletion('parents'), url.href);
   try {
     expect(await asAccount()).toBe(deleteRefused);
-    await administrator.query(`grant select on cascading to ${account}; alter table cascading enable row level security`);
+    await database.administrator.query(`grant select on cascading to ${account}; alter table cascading enable row level security`);
     expect(await asAccount()).toBe(deleteRefused);
-    expect((await administrator.query('select from cascading')).rowCount).toBe(1);
-    await administrator.query('alter table cascading disable row level security');
+    expect((await database.administrator.query('select from cascading')).rowCount).toBe(1);
+    await database.administrator.query('alter table cascading disable row level security');
     expect(await asAccount()).toBe('done');
   } finally {
-    await administrator.query(`drop owned by ${account}; drop role ${account}`);
+    await database.administrator.query(`drop owned by ${account}; drop role ${account}`);
   }
 });

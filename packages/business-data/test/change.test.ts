@@ -58,7 +58,7 @@ test('rows are inserted, updated and deleted, and only columns in scope come bac
   expect((await administrator.query('select task, line from lines')).rows).toEqual([{ task: 1, line: 1 }]);
 });
 
-test('a row is not deleted where some of it is outside of the scope', async () => {
+test('a row is not deleted where some of its columns are outside the scope', async () => {
   const deleting = data.change({ table: 'tasks', operation: 'delete', rows: [{ key: { id: 1 } }] });
   await expect(deleting).rejects.toMatchObject({
     kind: 'refused',
@@ -70,9 +70,9 @@ test('a row is not deleted where some of it is outside of the scope', async () =
   expect(await titles()).toEqual(['two']);
 });
 
-test('a change is kept whole or not at all', async () => {
+test('a change is made as a whole or not at all', async () => {
   const rows = [
-    { key: { id: 1 }, values: { title: 'kept?' } },
+    { key: { id: 1 }, values: { title: 'partial' } },
     { key: { id: 99 }, values: { title: 'no such row' } },
   ];
   await expect(data.change({ table: 'tasks', operation: 'update', rows })).rejects.toThrow('no row with this key');
@@ -80,9 +80,9 @@ test('a change is kept whole or not at all', async () => {
 });
 
 const refused: readonly (readonly [string, ChangeRequest])[] = [
-  ['a column outside of the scope', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a', secret: 'b' } }] }],
-  ['a name that is not a name', { table: 'tasks', operation: 'insert', rows: [{ values: { 'title") values ($1); --': 'b' } }] }],
-  ['a table outside of the scope', { table: 'pg_authid', operation: 'delete', rows: [{ key: { id: 1 } }] }],
+  ['a column outside the scope', { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'a', secret: 'b' } }] }],
+  ['SQL in place of a name', { table: 'tasks', operation: 'insert', rows: [{ values: { 'title") values ($1); --': 'b' } }] }],
+  ['a table outside the scope', { table: 'pg_authid', operation: 'delete', rows: [{ key: { id: 1 } }] }],
   ['part of a key', { table: 'lines', operation: 'delete', rows: [{ key: { task: 1 } }] }],
   ['no key', { table: 'lines', operation: 'delete', rows: [{}] }],
   ['more than the key', { table: 'lines', operation: 'delete', rows: [{ key: { task: 1, line: 1, text: 'one' } }] }],
@@ -99,38 +99,38 @@ test.each(refused)('%s is refused and changes nothing', async (_, request) => {
   expect(await titles()).toEqual(['one', 'two']);
 });
 
-test('what the database objects to is told without its words', async () => {
+test('an error of the database is reported without its text', async () => {
   const request: ChangeRequest = { table: 'tasks', operation: 'insert', rows: [{ values: { title: 'one' } }] };
   const failure = await data.change(request).catch((cause: unknown) => cause);
   expect(failure).toBeInstanceOf(DataFailure);
   expect(failure).toMatchObject({ kind: 'failed', message: 'There is a row with this key already. (23505)' });
 });
 
-/** What the database does when it is asked to keep a change. */
-const atCommit = (work: string) =>
+/** Adds a trigger that does this work at commit. */
+const addCommitTrigger = (work: string) =>
   administrator.query(`
     create function at_commit() returns trigger language plpgsql as $$ begin ${work}; return null; end $$;
     create constraint trigger at_commit after update on tasks deferrable initially deferred for each row execute function at_commit()`);
-const asUsual = () => administrator.query('drop trigger at_commit on tasks; drop function at_commit()');
+const removeCommitTrigger = () => administrator.query('drop trigger at_commit on tasks; drop function at_commit()');
 const renaming: ChangeRequest = { table: 'tasks', operation: 'update', rows: [{ key: { id: 1 }, values: { title: 'renamed' } }] };
 
-test('a change that the database refuses to keep was not made', async () => {
-  await atCommit("raise exception 'not this one'");
+test('a change that fails at commit was not made', async () => {
+  await addCommitTrigger("raise exception 'not this one'");
   await expect(data.change(renaming)).rejects.toMatchObject({ kind: 'failed' });
-  await asUsual();
+  await removeCommitTrigger();
   expect(await titles()).toEqual(['one', 'two']);
 });
 
-test('who leaves while the database keeps a change is told that it may have been written', async () => {
-  await atCommit('perform pg_sleep(0.6)');
+test('a caller that cancels during the commit learns that the change may have been made', async () => {
+  await addCommitTrigger('perform pg_sleep(0.6)');
   const abort = new AbortController();
   setTimeout(() => abort.abort(), 200);
   await expect(data.change(renaming, { signal: abort.signal })).rejects.toMatchObject({ kind: 'unknown' });
   await expect(data.change(renaming, { timeoutMs: 100 })).rejects.toMatchObject({ kind: expect.stringMatching(/failed|timeout/) });
-  await asUsual();
+  await removeCommitTrigger();
 });
 
-test('where the scope is read-only there is no tool, and no way', async () => {
+test('with a read-only scope there is no tool for changes, and changes are refused', async () => {
   const readOnly = createBusinessData({ source, gate, scope: { tables, readOnly: true } });
   expect(createTools(readOnly, { readOnly: true }).map(({ name }) => name)).toEqual(['list_tables', 'describe_table', 'query']);
   await expect(readOnly.change({ table: 'tasks', operation: 'delete', rows: [{ key: { id: 1 } }] })).rejects.toMatchObject({
@@ -139,7 +139,7 @@ test('where the scope is read-only there is no tool, and no way', async () => {
   expect(await titles()).toEqual(['one', 'two']);
 });
 
-test('the tools answer in words, whatever they are given', async () => {
+test('the tools answer with a text for any input', async () => {
   const tools = Object.fromEntries(createTools(data, { readOnly: false }).map((tool) => [tool.name, tool]));
   const run = async (name: string, input: unknown) => (await tools[name]?.run(input))?.text;
   expect(await run('list_tables', {})).toContain('tasks(id, title, tags, facts, size)');

@@ -16,7 +16,7 @@ import { attempt, type Breach, type Verdict } from './attack/oracle.ts';
 import { sourceOfRole } from './support/role.ts';
 
 const limits: Limits = { timeoutMs: 200, maxRows: 100, maxBytes: 64 * 1024, timeZone: 'UTC' };
-/** Each gate gets one of so many of the statements that all together get. */
+/** The part of the generated statements that each gate alone gets. */
 const share = 20;
 const known = [...escapes.reading, ...escapes.calling, ...escapes.writing];
 
@@ -63,8 +63,8 @@ async function attack({ statements, run }: Attack): Promise<{ breaches: Breach[]
   };
 }
 
-/** A refusal as the package's surface hands it on. */
-function refusing<T>(work: () => T): T {
+/** Turns a Refusal into a DataFailure, as the package does. */
+function translateRefusal<T>(work: () => T): T {
   try {
     return work();
   } catch (cause) {
@@ -74,10 +74,10 @@ function refusing<T>(work: () => T): T {
 
 const writable = (text: string) => source.transaction('read write', limits, (run) => run(text));
 
-test('gate 1 alone: what it lets through changes nothing, though it could write, and calls nothing of the database’s own', async () => {
+test('the judge alone: a statement that it passes changes nothing, even with the right to write, and calls no user-defined function', async () => {
   const run = (statement: string) => {
-    refusing(() => judge(parseStatement(statement)));
-    // The rows may hold anything here: tables are not this gate's part.
+    translateRefusal(() => judge(parseStatement(statement)));
+    // The rows may have any content: the judge does not restrict tables.
     return writable(statement).then(({ rows }) => rows.length);
   };
   const { breaches, ran, changed } = await attack({ statements: [...known, ...generated([0, 0.05], true)], run });
@@ -85,7 +85,7 @@ test('gate 1 alone: what it lets through changes nothing, though it could write,
   expect(ran).toBeGreaterThan(30);
 });
 
-test('gate 1 alone: no known call that reads beside tables, waits or changes something is let through', async () => {
+test('the judge alone: no known call that reads other things than tables, waits or changes something passes', async () => {
   const passed = escapes.calling.filter((statement) => {
     try {
       judge(parseStatement(statement));
@@ -94,7 +94,7 @@ test('gate 1 alone: no known call that reads beside tables, waits or changes som
       return !(cause instanceof Refusal);
     }
   });
-  // These mean only what is computed from rows in scope, after rewriting.
+  // After rewriting these only compute from rows in scope.
   expect(passed).toEqual([
     'select lower(1)',
     "select pg_catalog.lower('CA' || 'NARY-nothing') where false",
@@ -107,9 +107,9 @@ test('gate 1 alone: no known call that reads beside tables, waits or changes som
   ]);
 });
 
-test('gate 2 alone: without any list of what may be called, no cell outside of the scope is read by a table’s name', async () => {
+test('rewrite and binder alone: without the lists of allowed names, no value outside the scope is read by the name of a table', async () => {
   const run = async (statement: string) => {
-    const { text } = refusing(() => confine(parseStatement(statement), scope));
+    const { text } = translateRefusal(() => confine(parseStatement(statement), scope));
     return (await writable(text)).rows;
   };
   const statements = [...escapes.reading, ...escapes.writing, ...generated([0, 0.05], false)];
@@ -118,11 +118,11 @@ test('gate 2 alone: without any list of what may be called, no cell outside of t
   expect(ran).toBeGreaterThan(30);
 });
 
-/** What a superuser can do to the server and not to tables; the account of a data source should not be one. */
+/** Effects of a superuser on the server rather than on tables; the account of a data source should not be one. */
 const beyondTransactions =
   /to program|alter system|pg_terminate|pg_cancel|pg_reload|pg_rotate|pg_switch|lo_export|pg_promote|binary_upgrade/;
 
-test('gate 3 alone: whatever one statement does, nothing stored changes', async () => {
+test('the read-only transaction alone: no statement changes stored data', async () => {
   const run = (statement: string) => source.transaction('read only', limits, (one) => one(statement)).then(({ rows }) => rows.length);
   const statements = [...known.filter((statement) => !beyondTransactions.test(statement)), ...generated([0.05], true)];
   const { breaches, ran, changed } = await attack({ statements, run });
@@ -130,10 +130,10 @@ test('gate 3 alone: whatever one statement does, nothing stored changes', async 
   expect(ran).toBeGreaterThan(30);
 });
 
-test('gate 4 alone: the account itself can read and change nothing else', async () => {
+test('the role alone: it can read and change nothing else', async () => {
   const own = await sourceOfRole(database.administratorUrl, scope, 'attacked');
   try {
-    // Even where writing is asked for: the grants are for reading.
+    // Even in a writing transaction: the grants are for reading.
     const run = (statement: string) => own.transaction('read write', limits, (one) => one(statement)).then(({ rows }) => rows);
     const { breaches, ran, changed } = await attack({ statements: [...known, ...generated([0.05], true)], run });
     expect({ breaches, changed }).toEqual({ breaches: [], changed: [] });

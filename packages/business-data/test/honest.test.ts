@@ -31,17 +31,17 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('the honest statements are those that were there before the allow-list', () => {
+test('the honest statements are unchanged since before the allow-list', () => {
   expect([honestStatements.length, corpusHash]).toEqual([361, '21d51c67485e13dd3aa9f14681d921be85c6fbe5e51adbea97749aeabe0945b9']);
 });
 
-test('there are at least 150 longer analyses, and each finds rows', async () => {
+test('there are at least 150 longer analyses, and each returns rows', async () => {
   expect(new Set(analyses).size).toBeGreaterThanOrEqual(150);
   const results = await allDirectly();
   expect(analyses.filter((statement) => results.get(statement)?.length === 0)).toEqual([]);
 });
 
-test('of honest analytic statements all but one pass, and each has the rows of a direct run', async () => {
+test('all honest analytic statements but one pass, with the same rows as in a direct run', async () => {
   const { scope, unknown } = resolveScope(await source.catalog(), { tables: honestTables, readOnly: true });
   expect(unknown).toEqual([]);
   const { refused, different } = await compare(scope, await allDirectly());
@@ -63,8 +63,8 @@ test('under the role of their scope honest statements have the same rows', async
   expect(refused).toEqual([fieldOfValue]);
 });
 
-test('columns outside of the scope change nothing for statements that do not name them, not even for a star', async () => {
-  const wanted = await allDirectly();
+test('columns outside the scope do not change the rows of statements that do not name them, also with a star', async () => {
+  const expected = await allDirectly();
   const { scope: whole } = resolveScope(await source.catalog(), { tables: honestTables, readOnly: true });
   const entries = whole.tables.map(
     ({ schema, name, columns }) => `"${schema}"."${name}"(${columns.map(({ name }) => `"${name}"`).join(', ')})`,
@@ -74,24 +74,24 @@ test('columns outside of the scope change nothing for statements that do not nam
   const fresh = createDataSource({ url: database.url }, () => undefined);
   const { scope } = resolveScope(await fresh.catalog(), { tables: entries, readOnly: true });
   await fresh.close();
-  const { refused, different } = await compare(scope, wanted);
+  const { refused, different } = await compare(scope, expected);
   expect(different).toEqual([]);
   expect(refused).toEqual([fieldOfValue]);
 });
 
-/** The one statement that the binder gave up: a field of a value. */
+/** The one honest statement that the binder refuses: a field of a value. */
 const fieldOfValue = expect.stringContaining('select (c).name from (select customers as c from customers where id = 3) s');
 
 type Scope = ReturnType<typeof resolveScope>['scope'];
 
 async function compare(
   scope: Scope,
-  wanted: ReadonlyMap<string, string[]>,
+  expected: ReadonlyMap<string, string[]>,
   on: Transactions = source,
 ): Promise<{ refused: string[]; different: string[] }> {
   const refused: string[] = [];
   const different: string[] = [];
-  for (const [statement, rows] of wanted) {
+  for (const [statement, rows] of expected) {
     const confined = await through(scope, statement, on);
     if (typeof confined === 'string') refused.push(`${confined} :: ${statement}`);
     else if (confined.join('\n') !== rows.join('\n')) different.push(statement);
@@ -105,7 +105,7 @@ async function allDirectly(): Promise<ReadonlyMap<string, string[]>> {
   return results;
 }
 
-/** Without ORDER BY the order is nobody's promise, so that rows are compared as a set; the reason when there are none. */
+/** The rows, sorted because a statement without ORDER BY has no order; or the reason why there are none. */
 async function through(scope: Scope, statement: string, on: Transactions): Promise<string[] | string> {
   try {
     const { text } = passGates(statement, scope);

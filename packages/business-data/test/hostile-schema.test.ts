@@ -6,7 +6,7 @@ import { createDataSource } from '../src/data-source.ts';
 let database: TestDatabase;
 let client: Client;
 
-/** Operators and functions with the names and types of the catalog's, which write down that they were called. */
+/** Operators and functions with names and types of the catalog, which record that they were called. */
 const hostile = `
 create table public.orders (id integer primary key, note text);
 create schema hostile;
@@ -42,7 +42,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('objects of the data source do not stand in for those of the catalog when it is surveyed', async () => {
+test('objects of the data source do not replace those of the catalog during a survey', async () => {
   const source = createDataSource({ url: database.url }, () => undefined);
   try {
     const { defaultSchema, tables } = await source.catalog();

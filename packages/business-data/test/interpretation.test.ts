@@ -7,10 +7,10 @@ import { resolveScope } from '../src/scope/resolve-scope.ts';
 import type { ResolvedScope } from '../src/scope/scope.ts';
 import { createDraw, createGenerator } from './attack/generator.ts';
 import { attackedScope, type HostileDatabase, hostileDatabase } from './attack/hostile-database.ts';
-import { unwritten } from './attack/interpretation.ts';
+import { addedParts } from './attack/interpretation.ts';
 import { attackSeed, attackStatements } from './attack/options.ts';
 
-/** Each of them is analyzed by PostgreSQL and written back. */
+/** PostgreSQL analyzes each of them and writes it back as a view definition. */
 const statements = Math.ceil(attackStatements / 4);
 
 let database: HostileDatabase;
@@ -34,8 +34,8 @@ function bound(statement: string): string | undefined {
   }
 }
 
-test('the comparison notices what PostgreSQL reads into a name', async () => {
-  const read = (text: string) => unwritten(database.administrator, text);
+test('the comparison notices a function that PostgreSQL reads in a name', async () => {
+  const read = (text: string) => addedParts(database.administrator, text);
   expect(await read('select c.pg_column_size from public.customers c')).toEqual(['call of pg_column_size']);
   expect(await read("select ('select 1'::text).ts_stat as ts_stat")).toEqual(['call of ts_stat']);
   expect(await read('select l.id from public.customers c, lateral (select c.id) l')).toEqual([]);
@@ -51,7 +51,7 @@ test(
     for (let count = 0; count < statements; count += 1) {
       const statement = next();
       const text = bound(statement);
-      const calls = text === undefined ? undefined : await unwritten(database.administrator, text);
+      const calls = text === undefined ? undefined : await addedParts(database.administrator, text);
       if (calls === undefined) continue;
       compared += 1;
       if (calls.length > 0) surprises.push(`${calls.join()} in ${statement}`);

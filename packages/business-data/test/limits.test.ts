@@ -40,14 +40,14 @@ async function failureOf(work: Promise<unknown>): Promise<DataFailure> {
 const kindOf = async (work: Promise<unknown>): Promise<FailureKind> => (await failureOf(work)).kind;
 const endless = 'select count(*) from generate_series(1, 10000000000)';
 
-test('rows stop at the limit, the model is told, and the connection goes on', async () => {
+test('rows end at the limit, the text says so, and the connection can be used again', async () => {
   const { rows, truncated, text, columns } = await data.query('select id from events order by id', { maxRows: 3 });
   expect({ rows, truncated, columns }).toEqual({ rows: [[1], [2], [3]], truncated: true, columns: [{ name: 'id', type: 'number' }] });
   expect(text).toBe('id\n1\n2\n3\n(the first 3 rows; there are more: aggregate, filter or use LIMIT and OFFSET)');
   expect((await data.query('select id from events order by id limit 3', { maxRows: 3 })).truncated).toBe(false);
 });
 
-test('bytes are cut at the socket: what has come is kept, the rest is never taken in', async () => {
+test('bytes are limited at the socket: rows received so far are returned, and the rest is never read', async () => {
   const before = process.memoryUsage().arrayBuffers;
   const { rows, truncated } = await data.query('select repeat(body, 300) from events', { maxRows: 100_000, maxBytes: 200_000 });
   expect(truncated).toBe(true);
@@ -59,12 +59,12 @@ test('bytes are cut at the socket: what has come is kept, the rest is never take
   expect((await data.query('select count(*) from events')).rows).toEqual([[5000]]);
 });
 
-test('time ends a statement, and nothing of it is left at the database', async () => {
+test('a statement ends at its time limit, also at the database', async () => {
   expect(await kindOf(data.query(endless, { timeoutMs: 100 }))).toBe('timeout');
   expect((await data.query('select 1')).rows).toEqual([[1]]);
 });
 
-test('a caller who leaves is let go at once, and the database notices', async () => {
+test('a caller that cancels returns at once, and the statement ends at the database', async () => {
   const leaving = new AbortController();
   const running = failureOf(data.query(endless, { signal: leaving.signal, timeoutMs: 60_000 }));
   await until(async () => (await runningStatements()) === 1);
@@ -75,7 +75,7 @@ test('a caller who leaves is let go at once, and the database notices', async ()
   expect((await data.query('select 1')).rows).toEqual([[1]]);
 });
 
-test('a statement that the database cannot interrupt keeps its place until it has ended', async () => {
+test('a statement that the database cannot interrupt holds its permit until it has ended', async () => {
   const narrow = createDataSource({ url: database.url, poolMax: 1, queueTimeoutMs: 60_000, applicationName: 'narrow' }, () => undefined);
   const path = "(select ('[' || string_agg('(' || n || ',' || n % 7 || ')', ',') || ']')::path as p from generate_series(1, 1500) n) q";
   const limits = { maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
@@ -103,10 +103,10 @@ async function runningStatements(): Promise<number> {
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 10_000;
-  while (!(await condition())) if (performance.now() > end) throw new Error('it did not come about in time');
+  while (!(await condition())) if (performance.now() > end) throw new Error('the condition was not met in time');
 }
 
-test('a pool that is full does not let anybody wait for ever', async () => {
+test('a caller waits for a full pool only up to a limit', async () => {
   const small = createDataSource({ url: database.url, poolMax: 1, connectTimeoutMs: 200 }, () => undefined);
   const busy = createBusinessData({ source: small, gate, scope: { tables: ['events'], readOnly: true } });
   await busy.listTables();
@@ -121,14 +121,14 @@ test('a pool that is full does not let anybody wait for ever', async () => {
 
 const within = { timeoutMs: 10_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
 
-test('whoever waits for a place longer than a connection may take has its turn all the same', async () => {
+test('waiting for a permit may take longer than connecting', async () => {
   const small = createDataSource({ url: database.url, poolMax: 2, connectTimeoutMs: 300, queueTimeoutMs: 20_000 }, () => undefined);
-  const asked = Array.from({ length: 10 }, () => small.transaction('read only', within, (run) => run('select pg_sleep(0.2)')));
-  expect((await Promise.allSettled(asked)).map(({ status }) => status)).toEqual(Array(10).fill('fulfilled'));
+  const requests = Array.from({ length: 10 }, () => small.transaction('read only', within, (run) => run('select pg_sleep(0.2)')));
+  expect((await Promise.allSettled(requests)).map(({ status }) => status)).toEqual(Array(10).fill('fulfilled'));
   await small.close();
 });
 
-test('who leaves while waiting for a place is let go at once, and takes none', async () => {
+test('a caller that cancels while it waits for a permit returns at once and acquires none', async () => {
   const small = createDataSource({ url: database.url, poolMax: 1, queueTimeoutMs: 20_000 }, () => undefined);
   const leaving = new AbortController();
   const first = small.transaction('read only', within, (run) => run('select pg_sleep(0.5)'));
@@ -141,8 +141,8 @@ test('who leaves while waiting for a place is let go at once, and takes none', a
   await small.close();
 });
 
-/** Passes everything on until it is told to keep silent. */
-async function wayTo(url: string): Promise<{ url: string; hush(): void; close(): void }> {
+/** A proxy that forwards everything until `stopForwarding`. */
+async function startProxy(url: string): Promise<{ url: string; stopForwarding(): void; close(): void }> {
   const { hostname, port } = new URL(url);
   const sockets: Socket[] = [];
   const server = createServer((near) => {
@@ -157,7 +157,7 @@ async function wayTo(url: string): Promise<{ url: string; hush(): void; close():
   through.host = `127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
   return {
     url: through.href,
-    hush() {
+    stopForwarding() {
       for (const socket of sockets) socket.unpipe().pause();
     },
     close() {
@@ -167,18 +167,18 @@ async function wayTo(url: string): Promise<{ url: string; hush(): void; close():
   };
 }
 
-test('a database that falls silent is said to be so, and not that the statement was slow', async () => {
-  const way = await wayTo(database.url);
-  const distant = createDataSource({ url: way.url }, () => undefined);
+test('a database that stops answering is reported as unavailable, and not as a slow statement', async () => {
+  const proxy = await startProxy(database.url);
+  const distant = createDataSource({ url: proxy.url }, () => undefined);
   await distant.transaction('read only', within, (run) => run('select 1'));
-  way.hush();
+  proxy.stopForwarding();
   const failure = await failureOf(distant.transaction('read only', { ...within, timeoutMs: 100 }, (run) => run('select 1')));
   expect(failure).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('did not answer') });
-  way.close();
+  proxy.close();
   await distant.close();
 });
 
-test('a connection that dies under a statement, or while idle, costs that statement and no more', async () => {
+test('a lost connection fails only the statement that runs on it', async () => {
   const running = failureOf(data.query(endless, { timeoutMs: 60_000 }));
   await until(async () => (await runningStatements()) === 1);
   await administrator.query(
@@ -188,7 +188,7 @@ test('a connection that dies under a statement, or while idle, costs that statem
   expect((await data.query('select 1')).rows).toEqual([[1]]);
 });
 
-test('a database that is away, silent or refuses us is said to be so', async () => {
+test('a database that is stopped, silent or missing is reported as unavailable', async () => {
   const port = await freePort();
   const silent: Server = createServer((socket) => socket.resume());
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -206,7 +206,7 @@ test('a database that is away, silent or refuses us is said to be so', async () 
   await new Promise((resolve) => silent.close(resolve));
 });
 
-test('TLS that is asked for and not offered is a failure, never clear text', async () => {
+test('TLS that the server does not offer is a failure, never clear text', async () => {
   const strict = createDataSource({ url: database.url, tls: { mode: 'verify' } }, () => undefined);
   expect(await kindOf(strict.check())).toBe('unavailable');
   await strict.close();
@@ -217,11 +217,11 @@ test.each([
   ['postgres://a:b@h/d?options=-csearch_path%3Dvault', /options/],
   ['postgres://a:b@h/d?sslmode=prefer', /sslmode/],
   ['not a url', /postgres:/],
-])('a URL that is not a plain one is refused: %s', (url, message) => {
+])('a URL with another protocol or further parameters is refused: %s', (url, message) => {
   expect(() => createDataSource({ url }, () => undefined)).toThrow(message);
 });
 
-test('the source says that it can be read, and by which version', async () => {
+test('a check returns the version of the server', async () => {
   const { version, durationMs } = await source.check();
   expect(version).toMatch(/^\d+/);
   expect(durationMs).toBeGreaterThan(0);

@@ -94,10 +94,10 @@ test('an account that cannot grant its rights leaves no role behind, and is chec
   expect(notices).toHaveLength(1);
 });
 
-test('an account that owns its tables and may make roles needs to be no superuser', async () => {
+test('an account that owns its tables and may make roles does not have to be a superuser', async () => {
   const source = open(urlOf('owner'));
   const data = createBusinessData({ source, gate, scope: { tables: ['own.things(id, name)'], readOnly: false } });
-  // What is set for the account is set for its roles.
+  // Settings of the account apply to its roles.
   const sql = `select to_tsvector(name)::text from own.things where to_tsvector(name) @@ to_tsquery('Haus')`;
   expect((await data.query(sql)).rows).toEqual([["'haus':1"]]);
   await data.change({ table: 'things', operation: 'insert', rows: [{ values: { name: 'x' } }] });
@@ -108,9 +108,9 @@ test('an account that owns its tables and may make roles needs to be no superuse
   expect(await dropScopedRoles({ url: urlOf('owner') }, tenant)).toEqual({ dropped: 2, left: 0 });
 });
 
-/** What makes honest statements see or do something else under another account. */
+/** Objects with which correct statements have other rows or effects under another account. */
 const obstacles: readonly (readonly [string, string, string, string])[] = [
-  ['row security', 'tasks', 'rows of its own', 'alter table tasks enable row level security'],
+  ['row security', 'tasks', 'different rows', 'alter table tasks enable row level security'],
   [
     'row security below a view',
     'shown',
@@ -120,7 +120,7 @@ const obstacles: readonly (readonly [string, string, string, string])[] = [
   [
     'a foreign table',
     'far',
-    'rows of its own',
+    'different rows',
     'create foreign data wrapper nowhere; create server far foreign data wrapper nowhere; create foreign table far (id integer) server far',
   ],
   [
@@ -131,59 +131,64 @@ const obstacles: readonly (readonly [string, string, string, string])[] = [
      create foreign table part_1 partition of parts for values in (1) server far`,
   ],
   [
-    'a view with the rights of whoever asks',
+    'a view with the rights of its caller',
     'shown',
-    'rows of its own',
+    'different rows',
     'create view shown with (security_invoker = yes) as select id from tasks',
   ],
   [
     'a view below which there is one',
     'outer_view',
-    'a view with the rights of whoever asks',
+    'a view with the rights of its caller',
     'create view shown with (security_invoker) as select id from tasks; create view outer_view as select id from shown',
   ],
-  ['a view that asks who asks', 'shown', 'depends on who asks', 'create view shown as select id from tasks where title = current_user'],
   [
-    'a view over what the database says of itself',
+    'a view that reads current_user',
     'shown',
-    'depends on who asks',
+    'depends on the account',
+    'create view shown as select id from tasks where title = current_user',
+  ],
+  [
+    'a view over information_schema',
+    'shown',
+    'depends on the account',
     'create view shown as select table_name::text as id from information_schema.tables',
   ],
   [
     'a view with a function that may read anything',
     'shown',
-    'a view with functions of its own',
+    'a view with user-defined functions',
     'create function titled(integer) returns text language plpgsql as $$ begin return (select title from tasks); end $$; create view shown as select titled(id) as id from tasks',
   ],
   [
-    'a view with a function that says it reads nothing, and reads',
+    'a view with a function that is declared immutable but reads a table',
     'shown',
-    'a view with functions of its own',
+    'a view with user-defined functions',
     `create function titled(integer) returns text immutable language plpgsql as $$ begin return (select title from public.tasks where id = $1); end $$;
      create view shown as select titled(id) as id from tasks`,
   ],
   [
-    'a view with an operator of its own',
+    'a view with a user-defined operator',
     'shown',
-    'a view with functions of its own',
+    'a view with user-defined functions',
     `create function twice(integer) returns integer immutable language sql as 'select 2 * $1';
      create operator @#@ (function = twice, rightarg = integer); create view shown as select @#@ id as id from tasks`,
   ],
   [
-    'a view with a type whose check is a function of its own',
+    'a view with a type whose check is a user-defined function',
     'shown',
-    'a view with functions of its own',
+    'a view with user-defined functions',
     `create function twice(integer) returns integer immutable language sql as 'select 2 * $1';
      create domain odd as integer check (twice(value) > 0); create domain odder as odd; create view shown as select id::odder as id from tasks`,
   ],
   [
-    'a view with an aggregate of its own',
+    'a view with a user-defined aggregate',
     'shown',
-    'a view with functions of its own',
+    'a view with user-defined functions',
     'create aggregate total(integer) (sfunc = int4pl, stype = integer); create view shown as select total(id) as id from tasks',
   ],
   [
-    'a view that runs what it is given',
+    'a view that runs SQL from an argument',
     'shown',
     'a view that runs SQL',
     `create view shown as select query_to_xml('select title from public.tasks', true, false, '')::text as id`,
@@ -195,7 +200,7 @@ const obstacles: readonly (readonly [string, string, string, string])[] = [
     `create view shown as select pg_catalog.table_to_xml('public.tasks', true, false, '')::text as id`,
   ],
   [
-    'a view with a function that is withheld',
+    'a view with a function that PUBLIC may not execute',
     'shown',
     'what only the account may use',
     `create extension fuzzystrmatch; revoke execute on function soundex(text) from public;
@@ -203,7 +208,7 @@ const obstacles: readonly (readonly [string, string, string, string])[] = [
   ],
 ];
 
-test('an extension that only computes is no obstacle, and neither is what is written with its types', async () => {
+test('an extension that only computes is no obstacle, and neither are columns of its types', async () => {
   await administrator.query(`create extension citext; create extension fuzzystrmatch;
     create view shown as select soundex(title) as id, title::citext as title from tasks where title::citext = 'ONE';
     create table worked (id citext primary key, note citext check (note <> ''))`);
@@ -216,15 +221,15 @@ test('an extension that only computes is no obstacle, and neither is what is wri
   await administrator.query('drop table worked; drop view shown; drop extension citext, fuzzystrmatch');
 });
 
-test('a source without a password gets no roles, whose passwords would be anybody’s, and that is said once', async () => {
+test('a source without a password gets no roles, because their passwords could be guessed, which is reported once', async () => {
   const url = new URL(database.url);
   url.password = '';
   const source = open(url.href);
   for (const table of ['tasks', 'tasks(id)', 'tasks']) expect(await userOf(source, table)).toBe('postgres');
-  expect(reasons()).toEqual([['info', 'the account has no password, from which those of its roles are derived']]);
+  expect(reasons()).toEqual([['info', 'the account has no password, from which the passwords of its roles are derived']]);
 });
 
-test('functions that are withheld from others than the account: it has to do', async () => {
+test('the account is used where PUBLIC may not execute functions that statements call', async () => {
   await administrator.query('revoke execute on function pg_catalog.lower(text) from public');
   const source = open();
   expect(await userOf(source, 'tasks')).toBe('postgres');
@@ -232,7 +237,7 @@ test('functions that are withheld from others than the account: it has to do', a
   expect(reasons()).toEqual([['warn', 'the data source withholds functions from other accounts']]);
 });
 
-test('a data source that is busy with its roles is asked again soon', async () => {
+test('a role that could not be made because of a lock is tried again after 30 seconds', async () => {
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
   await other.query('begin; select pg_advisory_xact_lock(7120331)');
@@ -240,12 +245,12 @@ test('a data source that is busy with its roles is asked again soon', async () =
   expect(await userOf(source, 'tasks')).toBe('postgres');
   await other.query('rollback');
   await other.end();
-  expect(reasons()).toEqual([['warn', 'the data source would not make it (55P03)']]);
+  expect(reasons()).toEqual([['warn', 'the data source did not make it (55P03)']]);
   clock += 30_000;
   expect(await userOf(source, 'tasks')).toMatch(isRole);
 });
 
-test.each(obstacles)('%s: the account itself has to do, and that is said once', async (_, table, reason, setUp) => {
+test.each(obstacles)('%s: the account is used, which is reported once', async (_, table, reason, setUp) => {
   await administrator.query(setUp);
   try {
     const source = open();
@@ -268,7 +273,7 @@ const tearDown = () =>
     drop function if exists titled, twice;
     drop foreign data wrapper if exists nowhere cascade`);
 
-test('row security that comes later ends the use of the role at once', async () => {
+test('row security that is enabled later ends the use of the role at once', async () => {
   const source = open();
   expect(await userOf(source, 'tasks')).toMatch(isRole);
   await administrator.query('alter table tasks enable row level security');
@@ -277,7 +282,7 @@ test('row security that comes later ends the use of the role at once', async () 
   expect(await userOf(source, 'tasks')).toMatch(isRole);
 });
 
-const ownWork: readonly (readonly [string, string])[] = [
+const sideEffects: readonly (readonly [string, string])[] = [
   [
     'a trigger',
     `create function noted() returns trigger language plpgsql as $$ begin new.note := current_user; return new; end $$;
@@ -291,7 +296,7 @@ const ownWork: readonly (readonly [string, string])[] = [
      create table worked (id integer primary key check (sound(id)))`,
   ],
   [
-    'an index over a function of its own',
+    'an index over a user-defined function',
     `create function sound(integer) returns boolean immutable language plpgsql as $$ begin return exists (select from public.tasks); end $$;
      create table worked (id integer primary key); create index on worked (sound(id))`,
   ],
@@ -301,12 +306,12 @@ const ownWork: readonly (readonly [string, string])[] = [
      create domain sound_number as integer check (sound(value)); create table worked (id integer primary key, note sound_number)`,
   ],
   [
-    'a type whose check asks who asks',
+    'a type whose check reads current_user',
     `create domain mine as text check (value = current_user); create table worked (id integer primary key, note mine)`,
   ],
 ];
 
-test.each(ownWork)('%s that may ask who changes a row sees the account; reading keeps its role', async (_, setUp) => {
+test.each(sideEffects)('with %s that may depend on the account, changes use the account and reading uses the role', async (_, setUp) => {
   await administrator.query(setUp);
   try {
     const source = open();

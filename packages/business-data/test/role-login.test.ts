@@ -21,7 +21,7 @@ beforeAll(async () => {
   administrator.on('error', () => undefined);
   await administrator.connect();
   await administrator.query('create table tasks (id integer primary key)');
-  await passwordsAreAsked();
+  await requirePasswords();
 }, 60_000);
 
 afterEach(async () => {
@@ -39,8 +39,8 @@ const rules = (...lines: readonly string[]) =>
   administrator.query(`
     do $$ begin execute pg_catalog.format('copy (select unnest(%L::text[])) to %L', '{${lines.join(',')}}', current_setting('hba_file')); end $$;
     select pg_reload_conf()`);
-const passwordsAreAsked = () => rules('host all postgres all trust', 'host all all all scram-sha-256');
-const onlyTheAccountIsLetIn = () => rules('host all postgres all trust');
+const requirePasswords = () => rules('host all postgres all trust', 'host all all all scram-sha-256');
+const allowOnlyTheAccount = () => rules('host all postgres all trust');
 
 function open(url = server.url): DataSource {
   source = createDataSource(
@@ -56,13 +56,13 @@ async function userOf(from: DataSource): Promise<string> {
   return String(rows[0]?.[0]);
 }
 
-/** Rules are read by the server when it comes to it. */
+/** The server reads new rules after a delay. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 10_000;
-  while (!(await condition())) if (performance.now() > end) throw new Error('it did not come about in time');
+  while (!(await condition())) if (performance.now() > end) throw new Error('the condition was not met in time');
 }
 
-async function isLetIn(user: string): Promise<boolean> {
+async function isAllowed(user: string): Promise<boolean> {
   const url = new URL(server.url);
   [url.username, url.password] = [user, 'not this one'];
   const client = new pg.Client({ connectionString: url.href });
@@ -74,7 +74,7 @@ async function isLetIn(user: string): Promise<boolean> {
   return failure !== '28000';
 }
 
-test('the role logs in with its password, by any worker, and one that was given another gets it back', async () => {
+test('the role logs in with its password from any worker, and a changed password is set again', async () => {
   const role = await userOf(open());
   expect(role).toMatch(/^agent_scope_/);
   await source?.close();
@@ -83,7 +83,7 @@ test('the role logs in with its password, by any worker, and one that was given 
     `alter role "${role}" password 'another'; select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = '${role}'`,
   );
   expect(await userOf(source as DataSource)).toBe(role);
-  // Another password of the account is another password of its roles.
+  // With another password of the account its roles have other passwords.
   await source?.close();
   const url = new URL(server.url);
   url.password = 'changed';
@@ -91,75 +91,75 @@ test('the role logs in with its password, by any worker, and one that was given 
   expect(notices).toEqual([]);
 });
 
-test('where only the account is let in it has to do, and the role is tried again later', async () => {
+test('where only the account may log in it is used, and the role is tried again later', async () => {
   const role = await userOf(open());
   await source?.close();
-  await onlyTheAccountIsLetIn();
-  await until(async () => !(await isLetIn(role)));
+  await allowOnlyTheAccount();
+  await until(async () => !(await isAllowed(role)));
   const from = open();
   for (const _ of [1, 2]) expect(await userOf(from)).toBe('postgres');
-  expect(notices.map(({ reason }) => reason)).toEqual(['the data source does not let its roles log in']);
-  await passwordsAreAsked();
-  await until(() => isLetIn(role));
+  expect(notices.map(({ reason }) => reason)).toEqual(['the data source refuses the login of its roles']);
+  await requirePasswords();
+  await until(() => isAllowed(role));
   clock += 600_000;
   expect(await userOf(from)).toBe(role);
-  // What is refused while the role is in use is found out as well.
-  await onlyTheAccountIsLetIn();
-  await until(async () => !(await isLetIn(role)));
+  // A refusal while the role is in use is noticed as well.
+  await allowOnlyTheAccount();
+  await until(async () => !(await isAllowed(role)));
   await administrator.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = $1', [role]);
   expect(await userOf(from)).toBe('postgres');
-  await passwordsAreAsked();
-  await until(() => isLetIn(role));
+  await requirePasswords();
+  await until(() => isAllowed(role));
 });
 
-interface Way {
+interface Proxy {
   readonly url: string;
-  /** What becomes of a role that wants to come in. */
+  /** Replies to the login of a role; undefined: the login is forwarded. */
   answer: ((socket: Socket) => void) | undefined;
-  /** Whom it logs everybody in as. */
+  /** The user of every forwarded login; undefined: the user that the client names. */
   user: string | undefined;
-  /** How often something was asked of the database. */
-  asked: number;
+  /** Messages that were forwarded to the database. */
+  messages: number;
   close(): void;
 }
 
-/** What stands between a service and a database: lets the account through, and does with others as it likes. */
-async function wayTo(url: string): Promise<Way> {
+/** A proxy before the database that forwards the account and handles roles as the test says. */
+async function startProxy(url: string): Promise<Proxy> {
   const { hostname, port } = new URL(url);
   const sockets: Socket[] = [];
-  const proxy = createServer((near) => {
+  const server = createServer((near) => {
     near.on('error', () => undefined);
     sockets.push(near);
     near.once('data', (first) => {
-      if (way.answer && first.includes('agent_scope_')) {
-        way.answer(near);
+      if (proxy.answer && first.includes('agent_scope_')) {
+        proxy.answer(near);
         return;
       }
       const far = connect(Number(port), hostname);
       far.on('error', () => undefined);
       sockets.push(far);
-      far.write(way.user === undefined ? first : greetingOf(way.user));
+      far.write(proxy.user === undefined ? first : greetingOf(proxy.user));
       near.on('data', () => {
-        way.asked += 1;
+        proxy.messages += 1;
       });
       near.pipe(far).pipe(near);
     });
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const through = new URL(url);
-  const address = proxy.address();
+  const address = server.address();
   through.host = `127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
-  const way: Way = {
+  const proxy: Proxy = {
     url: through.href,
     answer: undefined,
     user: undefined,
-    asked: 0,
+    messages: 0,
     close() {
       for (const socket of sockets) socket.destroy();
-      proxy.close();
+      server.close();
     },
   };
-  return way;
+  return proxy;
 }
 
 const refusing = (code: string) => (socket: Socket) => {
@@ -171,15 +171,15 @@ const refusing = (code: string) => (socket: Socket) => {
 };
 
 test.each(['08P01', 'XX000', '28P01', '3D000', '42501'])(
-  'a pooler that does not know roles (%s) is passed as the account',
+  'behind a pooler that does not know roles (%s) the account is used',
   async (code) => {
-    const way = await wayTo(server.url);
-    way.answer = refusing(code);
-    const from = open(way.url);
+    const proxy = await startProxy(server.url);
+    proxy.answer = refusing(code);
+    const from = open(proxy.url);
     for (const _ of [1, 2]) expect(await userOf(from)).toBe('postgres');
-    expect(notices.map(({ reason }) => reason)).toEqual(['the data source does not let its roles log in']);
+    expect(notices.map(({ reason }) => reason)).toEqual(['the data source refuses the login of its roles']);
     await from.close();
-    way.close();
+    proxy.close();
   },
 );
 
@@ -190,50 +190,50 @@ function greetingOf(user: string): Buffer {
   return body;
 }
 
-test('a pooler that logs everybody in as one is not taken for roles', async () => {
-  const way = await wayTo(server.url);
-  way.user = 'postgres';
-  const from = open(way.url);
+test('behind a pooler that logs in every user as the same one, the role is not used', async () => {
+  const proxy = await startProxy(server.url);
+  proxy.user = 'postgres';
+  const from = open(proxy.url);
   for (const _ of [1, 2]) expect(await userOf(from)).toBe('postgres');
-  expect(notices.map(({ reason }) => reason)).toEqual(['something before the data source logs its roles in as another account']);
+  expect(notices.map(({ reason }) => reason)).toEqual(['a proxy or pooler logs its roles in as another account']);
   await from.close();
-  way.close();
+  proxy.close();
 });
 
 test.each([
-  ['breaks off', (socket: Socket) => void socket.destroy()],
-  ['says that it is starting', refusing('57P03')],
+  ['closes the connection', (socket: Socket) => void socket.destroy()],
+  ['is starting', refusing('57P03')],
   ['has no free connection', refusing('53300')],
-])('a source that %s is away, and not one without roles', async (_, answer) => {
-  const way = await wayTo(server.url);
-  way.answer = answer;
-  const from = open(way.url);
+])('a source that %s counts as unavailable, and not as one without roles', async (_, answer) => {
+  const proxy = await startProxy(server.url);
+  proxy.answer = answer;
+  const from = open(proxy.url);
   for (const __ of [1, 2]) await expect(userOf(from)).rejects.toMatchObject({ kind: 'unavailable' });
-  way.answer = undefined;
+  proxy.answer = undefined;
   expect(await userOf(from)).toMatch(/^agent_scope_/);
   expect(notices).toEqual([]);
   await from.close();
-  way.close();
+  proxy.close();
 });
 
-test('once a role is made its statements ask no more of the database than those of the account', async () => {
-  const way = await wayTo(server.url);
-  const from = open(way.url);
+test('statements of an existing role need as many messages as those of the account', async () => {
+  const proxy = await startProxy(server.url);
+  const from = open(proxy.url);
   const { scope } = resolveScope(await from.catalog(), { tables: ['tasks'], readOnly: true });
   const within = from.within(scope);
   const costOf = async (on: Pick<DataSource, 'transaction'>) => {
-    const before = way.asked;
+    const before = proxy.messages;
     await on.transaction('read only', limits, (run) => run('select id from public.tasks'));
-    return way.asked - before;
+    return proxy.messages - before;
   };
   await costOf(from);
   await costOf(within);
   expect(await costOf(within)).toBe(await costOf(from));
   await from.close();
-  way.close();
+  proxy.close();
 });
 
-test('a server that is stopped is away, whatever was made before, and found again', async () => {
+test('a stopped server is unavailable, and is used again when it has started', async () => {
   const from = open();
   const role = await userOf(from);
   await administrator.end();

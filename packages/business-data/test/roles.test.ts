@@ -40,7 +40,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A source as one worker opens it. What there is, is looked up before each statement; time passes when the test says so. */
+/** A source as a worker opens it. Its catalog is read before each statement, and its clock is that of the test. */
 function open({ of = tenant, url = database.url, poolMax = 3 } = {}): DataSource {
   const settings = { url, poolMax, catalogMaxAgeMs: -1, queueTimeoutMs: 20_000, roles: { tenant: of, now: () => clock } };
   const source = createDataSource(settings, { onLost: () => undefined, onNotice: (notice) => void notices.push(notice) });
@@ -48,7 +48,7 @@ function open({ of = tenant, url = database.url, poolMax = 3 } = {}): DataSource
   return source;
 }
 
-/** Past gates one and two. */
+/** Runs a statement that did not pass the statement gate. */
 async function run(source: DataSource, tables: readonly string[], text: string, access: 'read only' | 'read write' = 'read only') {
   const { scope } = resolveScope(await source.catalog(), { tables, readOnly: access === 'read only' });
   return await source.within(scope).transaction(access, limits, (one) => one(text));
@@ -63,7 +63,7 @@ const rolesOf = async () =>
      (select pg_get_userbyid(refobjid) from pg_shdepend where dbid = (select oid from pg_database where datname = current_database()))`)
   ).rows.map(({ rolname }) => rolname);
 
-test('each scope is logged in as by a role of its own, for reading and for changing; tenants share none', async () => {
+test('each scope logs in as its own role, one for reading and one for changing, and tenants share none', async () => {
   const [source, other] = [open(), open({ of: 'org_b live' })];
   const users = [
     await userOf(source, ['tasks(id, title)']),
@@ -77,7 +77,7 @@ test('each scope is logged in as by a role of its own, for reading and for chang
   expect(notices).toEqual([]);
 });
 
-test('what gets past the other gates reads nothing outside of the scope, and does not get rid of the role by it', async () => {
+test('a statement that passes the other gates reads nothing outside the scope and does not leave the role', async () => {
   const source = open();
   const tables = ['tasks(id, title)'];
   for (const text of [
@@ -102,7 +102,7 @@ test('what gets past the other gates reads nothing outside of the scope, and doe
   expect(notices).toEqual(denied);
 });
 
-test('rows are changed through the role, whose right to numbers comes with the table, and nothing else is', async () => {
+test('the role for changing inserts with defaults from sequences, updates and deletes, and may do nothing else', async () => {
   await administrator.query(`
     create sequence loose;
     create table numbered (a serial, b integer generated always as identity, c integer default nextval('loose'), id text primary key,
@@ -131,7 +131,7 @@ test('rows are changed through the role, whose right to numbers comes with the t
     'create table public.x ()',
   ])
     await expect(run(source, scope, text, 'read write')).rejects.toThrow('does not permit');
-  // The role for reading could not write where it might.
+  // The role for reading has no right to write, even in a writing transaction.
   const { scope: readable } = resolveScope(await source.catalog(), { tables: scope, readOnly: false });
   const writing = source.within(readable).transaction('read only', limits, async (one) => {
     await one('set transaction read write');
@@ -142,22 +142,22 @@ test('rows are changed through the role, whose right to numbers comes with the t
   await administrator.query('drop table numbered; drop sequence loose');
 });
 
-test('any number of answers at any number of workers make a role once', async () => {
+test('answers of several workers at once make a role only once', async () => {
   const workers = [open(), open(), open()];
-  const asked = workers.flatMap((source) => Array.from({ length: 8 }, () => userOf(source, ['tasks(title)'])));
-  const users = await Promise.all(asked);
+  const requests = workers.flatMap((source) => Array.from({ length: 8 }, () => userOf(source, ['tasks(title)'])));
+  const users = await Promise.all(requests);
   expect(new Set(users).size).toBe(1);
   expect(await rolesOf()).toEqual([users[0]]);
   expect(notices).toEqual([]);
 });
 
-test('all roles of a source have no more connections together than one account might have', async () => {
+test('all roles of a source together have at most as many connections as one account', async () => {
   const url = new URL(database.url);
   const source = open({ poolMax: 2, url: url.href });
   const scopes = [['tasks'], ['tasks(id)'], ['tasks(title)'], ['others'], ['others(id)'], ['tasks', 'others']];
-  const asked = scopes.flatMap((tables) => [1, 2, 3].map(() => userOf(source, tables)));
-  expect(new Set(await Promise.all(asked)).size).toBe(scopes.length);
-  // Sooner than any would be closed for being idle.
+  const requests = scopes.flatMap((tables) => [1, 2, 3].map(() => userOf(source, tables)));
+  expect(new Set(await Promise.all(requests)).size).toBe(scopes.length);
+  // Before idle connections are closed.
   await until(async () => (await connections()) <= 2, 3_000);
 });
 
@@ -170,20 +170,20 @@ async function connections(): Promise<number> {
 
 async function until(condition: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
   const end = performance.now() + limitMs;
-  while (!(await condition())) if (performance.now() > end) throw new Error('it did not come about in time');
+  while (!(await condition())) if (performance.now() > end) throw new Error('the condition was not met in time');
 }
 
-test('who leaves while a role is made is let go at once, and the role is there for the next', async () => {
+test('a caller that cancels while a role is made returns at once, and the next caller gets the role', async () => {
   const source = open();
   const { scope } = resolveScope(await source.catalog(), { tables: ['tasks'], readOnly: true });
   const blocker = new pg.Client({ connectionString: database.url });
   await blocker.connect();
   await blocker.query('begin; select pg_advisory_xact_lock(7120331)');
   const leaving = new AbortController();
-  const asked = source.within(scope).transaction('read only', { ...limits, signal: leaving.signal }, (one) => one('select 1'));
+  const request = source.within(scope).transaction('read only', { ...limits, signal: leaving.signal }, (one) => one('select 1'));
   await until(async () => (await connections()) === 2);
   leaving.abort();
-  await expect(asked).rejects.toMatchObject({ kind: 'cancelled' });
+  await expect(request).rejects.toMatchObject({ kind: 'cancelled' });
   await blocker.query('rollback');
   await blocker.end();
   expect(await userOf(source, ['tasks'])).toMatch(isRole);
@@ -191,7 +191,7 @@ test('who leaves while a role is made is let go at once, and the role is there f
 
 const roleOf = async (source: DataSource, tables: readonly string[]): Promise<string> => String(await userOf(source, tables));
 
-test('a role that vanished is made anew, whether somebody is logged in as it or not', async () => {
+test('a role that was dropped is made again, with and without open sessions', async () => {
   const source = open();
   const role = await roleOf(source, ['tasks']);
   for (const isLoggedIn of [true, false]) {
@@ -204,7 +204,7 @@ test('a role that vanished is made anew, whether somebody is logged in as it or 
   expect(notices).toEqual([]);
 });
 
-test('a role that another worker made anew is logged in as anew', async () => {
+test('a worker logs in again as a role that another worker made again', async () => {
   const source = open();
   const role = await roleOf(source, ['tasks']);
   await administrator.query(`drop owned by "${role}"; drop role "${role}"`);
@@ -214,13 +214,13 @@ test('a role that another worker made anew is logged in as anew', async () => {
   expect(notices).toEqual([]);
 });
 
-test('a right that was lost is given again, and one that was never ours is taken away', async () => {
+test('a missing right is granted again, and an additional right is removed', async () => {
   const source = open();
   const role = await roleOf(source, ['tasks']);
   await administrator.query(`revoke select (title) on tasks from "${role}"`);
   const read = () => run(source, ['tasks'], 'select title from public.tasks');
   expect((await read()).rows).toEqual([['one']]);
-  // However soon after the last look, as where a load drops its table and makes it anew again and again.
+  // Also shortly after the last check: a nightly load may drop and create its table several times.
   for (const _ of [1, 2]) {
     await administrator.query(`revoke select (title) on tasks from "${role}"`);
     expect((await read()).rows).toEqual([['one']]);
@@ -242,7 +242,7 @@ test('a right that was lost is given again, and one that was never ours is taken
   expect(rows).toEqual([]);
 });
 
-test('a table that is made anew just after the role was looked at reads on, and nobody is blamed', async () => {
+test('a table that is created again just after the check of the role can be read, and no denial is reported', async () => {
   const load = `drop table if exists loaded; create table loaded as select 1 as id`;
   await administrator.query(load);
   const source = open();
@@ -255,7 +255,7 @@ test('a table that is made anew just after the role was looked at reads on, and 
   await administrator.query('drop table loaded');
 });
 
-test('who provokes denials has the role looked at no more often than every half second, however many there are', async () => {
+test('any number of denials cause at most one check of the role every half second', async () => {
   const source = open();
   await roleOf(source, ['tasks(id)']);
   const denied = () => expect(run(source, ['tasks(id)'], 'select secret from public.tasks')).rejects.toThrow('does not permit');
@@ -264,7 +264,7 @@ test('who provokes denials has the role looked at no more often than every half 
   expect(performance.now() - began).toBeGreaterThan(1_400);
 });
 
-test('roles that were not used for a week are dropped, those of others are not', async () => {
+test('roles that were not used for a week are dropped, and those of other tenants are not', async () => {
   const [mine, theirs] = [open(), open({ of: 'org_b live' })];
   const stale = await roleOf(mine, ['tasks(id)']);
   const recent = await roleOf(mine, ['tasks(title)']);
@@ -279,7 +279,7 @@ test('roles that were not used for a week are dropped, those of others are not',
   expect(await commentOf(role)).toContain(
     `Last used on ${(await administrator.query<{ day: string }>(`select (now() at time zone 'UTC')::date::text as day`)).rows[0]?.day}`,
   );
-  // The day is told anew when the role is used.
+  // The day is updated when the role is used.
   expect(await roleOf(open(), ['tasks(title)'])).toBe(recent);
   expect(await commentOf(recent)).toBe(await commentOf(role));
 });
@@ -296,7 +296,7 @@ async function usedDaysAgo(role: string, days: number): Promise<void> {
   await administrator.query(`comment on role "${role}" is '${text}'`);
 }
 
-test('a tenant has so many roles at most; those that were not used today make room', async () => {
+test('a tenant has at most 100 roles; roles that were not used today are dropped first', async () => {
   const source = open();
   const family = (await roleOf(source, ['tasks(id)'])).slice(0, 'agent_scope_'.length + 17);
   const comment = (day: string) => (text: string) => text.replace(/\d{4}-\d\d-\d\d/, day);
@@ -312,17 +312,17 @@ test('a tenant has so many roles at most; those that were not used today make ro
   expect(await userOf(source, ['tasks'])).toMatch(isRole);
 });
 
-test('what somebody made a role own is not dropped with it', async () => {
+test('a role that owns an object is not dropped, and neither is the object', async () => {
   const source = open();
   const role = await roleOf(source, ['others']);
-  await administrator.query(`create table given (id integer); alter table given owner to "${role}"`);
+  await administrator.query(`create table owned (id integer); alter table owned owner to "${role}"`);
   clock += 600_000;
   expect(await userOf(source, ['others'])).toBe('postgres');
   expect(await dropScopedRoles({ url: database.url }, tenant)).toEqual({ dropped: 0, left: 1 });
-  await administrator.query('drop table given');
+  await administrator.query('drop table owned');
 });
 
-test('a tenant’s roles go with its data source, and only those', async () => {
+test('the roles of a tenant are dropped with its data source, and no others', async () => {
   const [mine, theirs] = [open(), open({ of: 'org_b live' })];
   await roleOf(mine, ['tasks(id)']);
   await roleOf(mine, ['tasks']);
@@ -332,7 +332,7 @@ test('a tenant’s roles go with its data source, and only those', async () => {
   expect(await rolesOf()).toEqual([foreign]);
 });
 
-test('its password stands in no log of the database, and it may do no more than log in', async () => {
+test('a role has only the login attribute, and the database stores only a verifier of its password', async () => {
   const role = await roleOf(open(), ['tasks']);
   const { rows } = await administrator.query<Record<string, unknown>>('select * from pg_authid where rolname = $1', [role]);
   expect(rows[0]).toMatchObject({ rolsuper: false, rolcreaterole: false, rolcreatedb: false, rolinherit: false, rolbypassrls: false });

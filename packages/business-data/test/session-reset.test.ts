@@ -22,10 +22,10 @@ async function administer(text: string): Promise<void> {
 
 const limits = { timeoutMs: 5_000, maxRows: 100, maxBytes: 100_000, timeZone: 'UTC' };
 const run = (on: Transactions, access: 'read only' | 'read write', text: string) =>
-  on.transaction(access, limits, (statement) => statement(text));
+  on.transaction(access, limits, (runText) => runText(text));
 
-/** What a session could keep, each left by a statement that has passed no gate. */
-const leavings = [
+/** Statements that leave state in a session; none would pass the statement gate. */
+const statefulStatements = [
   'select pg_catalog.pg_advisory_lock(4711)',
   "select pg_catalog.set_config('work_mem', '77MB', false), pg_catalog.set_config('my.mark', 'left', false)",
   "select pg_catalog.set_config('role', 'pg_read_all_data', false)",
@@ -35,7 +35,7 @@ const leavings = [
   'listen left_behind',
 ];
 
-const found = `select pg_catalog.pg_backend_pid()::text as pid, array[
+const readState = `select pg_catalog.pg_backend_pid()::text as pid, array[
     (select pg_catalog.count(*) from pg_catalog.pg_locks where locktype = 'advisory' and pid = pg_catalog.pg_backend_pid()),
     (select pg_catalog.count(*) from pg_catalog.pg_settings where name = 'work_mem' and setting = '78848'),
     (select case when coalesce(pg_catalog.current_setting('my.mark', true), '') <> '' then 1 else 0 end),
@@ -46,29 +46,35 @@ const found = `select pg_catalog.pg_backend_pid()::text as pid, array[
     (select pg_catalog.count(*) from pg_catalog.pg_listening_channels())
   ]::text as left, pg_catalog.current_setting('client_connection_check_interval') as noticing`;
 
-test.each(['read only', 'read write'] as const)('nothing of a session stays behind a %s transaction', async (access) => {
+test.each(['read only', 'read write'] as const)('a %s transaction leaves no state in its session', async (access) => {
   const source = createDataSource({ url: database.url, poolMax: 1 }, () => undefined);
   try {
-    const [before] = (await run(source, 'read only', found)).rows;
-    for (const leaving of leavings) {
-      await run(source, access, leaving).catch(() => undefined);
-      expect([leaving, (await run(source, 'read only', found)).rows]).toEqual([leaving, [[before?.[0], '{0,0,0,0,0,0,0,0}', '1s']]]);
+    const [before] = (await run(source, 'read only', readState)).rows;
+    for (const statement of statefulStatements) {
+      await run(source, access, statement).catch(() => undefined);
+      expect([statement, (await run(source, 'read only', readState)).rows]).toEqual([
+        statement,
+        [[before?.[0], '{0,0,0,0,0,0,0,0}', '1s']],
+      ]);
     }
   } finally {
     await source.close();
   }
 });
 
-test('nor behind the role of a scope, which keeps the settings it was made with', async () => {
+test('a session of a role is reset too, and the role keeps its settings', async () => {
   const source = createDataSource({ url: database.url, poolMax: 1, roles: { tenant: 'org_reset live' } }, () => undefined);
   try {
     const { scope } = resolveScope(await source.catalog(), { tables: ['orders'], readOnly: false });
     const within = source.within(scope);
-    const [before] = (await run(within, 'read write', found)).rows;
-    // A role that is denied something is looked at again, with new connections: that is not tested here.
-    for (const leaving of leavings.filter((text) => !text.includes("'role'"))) {
-      await run(within, 'read write', leaving).catch(() => undefined);
-      expect([leaving, (await run(within, 'read write', found)).rows]).toEqual([leaving, [[before?.[0], '{0,0,0,0,0,0,0,0}', '1s']]]);
+    const [before] = (await run(within, 'read write', readState)).rows;
+    // After a denial the role is checked again with new connections, which other tests cover.
+    for (const statement of statefulStatements.filter((text) => !text.includes("'role'"))) {
+      await run(within, 'read write', statement).catch(() => undefined);
+      expect([statement, (await run(within, 'read write', readState)).rows]).toEqual([
+        statement,
+        [[before?.[0], '{0,0,0,0,0,0,0,0}', '1s']],
+      ]);
     }
     const { rows } = await run(within, 'read write', "select session_user, pg_catalog.current_setting('default_transaction_read_only')");
     expect(rows).toEqual([[expect.stringMatching(/^agent_scope_/), 'on']]);

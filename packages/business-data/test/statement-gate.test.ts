@@ -14,7 +14,7 @@ const hostile = new URL('./support/hostile-gate-thread.ts', import.meta.url);
 const open: StatementGate[] = [];
 afterEach(async () => void (await Promise.all(open.splice(0).map((gate) => gate.close()))));
 
-/** A gate with what it reports. */
+/** A gate, and the reports to its listener. */
 function gateOf(options: GateOptions = {}) {
   const lost: string[] = [];
   let ready = 0;
@@ -85,7 +85,7 @@ test.each([
   60_000,
 );
 
-test('a tenant whose statements use up their time holds one thread at most, and is refused for a while after three', async () => {
+test('a tenant whose statements exceed their time holds at most one thread, and is refused for some seconds after three', async () => {
   let now = 0;
   const { gate } = gateOf({ limitMs: 1_500, waitMs: 60_000, entry: hostile, now: () => now });
   const attacker = gate.of('attacker');
@@ -100,7 +100,7 @@ test('a tenant whose statements use up their time holds one thread at most, and 
   expect(await attacker.pass(honest, scope)).toEqual(passed);
 }, 60_000);
 
-test('many tenants under suspicion share one thread, and the others go on', async () => {
+test('costly tenants share one thread, and the statements of other tenants continue', async () => {
   const { gate } = gateOf({ limitMs: 1_000, waitMs: 120_000, entry: hostile });
   const attackers = Array.from({ length: 4 }, (_, number) => gate.of(`attacker ${number}`));
   await Promise.allSettled(attackers.map((attacker) => attacker.pass('loop', scope)));
@@ -112,7 +112,7 @@ test('many tenants under suspicion share one thread, and the others go on', asyn
   expect(ran).toBeGreaterThan(50);
 }, 60_000);
 
-test('eight tenants with slow statements leave a thread free for a tenant with quick ones', async () => {
+test('eight tenants with slow statements leave a thread free for a tenant with fast ones', async () => {
   const { gate } = gateOf({ waitMs: 120_000, entry: hostile, now: () => 0 });
   const honestTenant = gate.of('honest');
   const finished: string[] = [];
@@ -127,7 +127,7 @@ test('eight tenants with slow statements leave a thread free for a tenant with q
   expect(finished.slice(8).indexOf('honest')).toBeLessThan(8);
 }, 60_000);
 
-test('statements of one tenant that follow each other in a thread are judged each, and come back when the thread is lost', async () => {
+test('statements of one tenant that follow each other in a thread all pass, and return to the queue when the thread is lost', async () => {
   const { gate, lost } = gateOf({ threads: 1, limitMs: 1_500, waitMs: 60_000, entry: hostile });
   const tenant = gate.of('tenant');
   const before = Array.from({ length: 20 }, () => tenant.pass(honest, scope));
@@ -150,7 +150,7 @@ test(
   60_000 + fillRounds * 20_000,
 );
 
-test('while no thread can be started it is unready, and it recovers by itself', async () => {
+test('the gate is unready while no thread can be started, and recovers by itself', async () => {
   const file = join(await testFolder(), 'gate-thread.mjs');
   await writeFile(file, 'throw new Error("there is no memory left")');
   const { gate, lost, ready } = gateOf({ threads: 2, waitMs: 60_000, entry: pathToFileURL(file) });
@@ -165,7 +165,7 @@ test('while no thread can be started it is unready, and it recovers by itself', 
   await rm(file);
 }, 60_000);
 
-test('a statement that waits leaves when its caller does, and all that wait end with the gate', async () => {
+test('a waiting statement ends when its caller cancels, and all waiting statements end with the gate', async () => {
   const { gate } = gateOf({ threads: 1, limitMs: 2_000, entry: hostile });
   const leaving = new AbortController();
   const first = gate.of('attacker').pass('loop', scope);
@@ -176,7 +176,7 @@ test('a statement that waits leaves when its caller does, and all that wait end 
   await Promise.all([gate.close(), expect(first).rejects.toBeDefined(), expect(stays).rejects.toMatchObject({ kind: 'unavailable' })]);
 });
 
-test('a scope is sent to a thread once, and each statement is judged by its own', async () => {
+test('a scope is sent to a thread once, and each statement uses its own scope', async () => {
   const { gate } = gateOf({ threads: 1 });
   const tenant = gate.of('tenant');
   const other = resolveScope(

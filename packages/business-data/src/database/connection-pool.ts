@@ -4,16 +4,16 @@ import { cancelled, DataFailure } from '../failure.ts';
 import { translateFailure, translateRejection } from './database-message.ts';
 import { type ConnectionLimits, createGuard, resetSession, socketOf } from './guard.ts';
 
-/** Who connects. */
+/** The account or role of a connection. */
 export interface Login {
   readonly driver: PoolConfig;
 }
 
-/** The connections to one database, for all logins together: never more at once than `max`. */
+/** The connections to one database, at most `max` at once for all logins together. */
 export interface ConnectionPool {
-  /** Runs the work with a connection as long as the limits allow, in the order of the calls. */
+  /** Runs the work with a connection, within the limits and in the order of the calls. */
   use<T>(login: Login, limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>): Promise<T>;
-  /** Closes the connections of the login; its next one is new. */
+  /** Closes the connections of the login, so that its next use connects again. */
   renew(login: Login): void;
   close(): Promise<void>;
 }
@@ -25,12 +25,12 @@ interface ConnectionPoolOptions {
   readonly onLost: (failure: DataFailure) => void;
 }
 
-/** Callers beyond these would wait in vain. */
+/** More callers would not get a connection in time. */
 const maxWaiting = 1_000;
 
 export function createConnectionPool({ max, queueTimeoutMs, onLost }: ConnectionPoolOptions): ConnectionPool {
-  // As many permits as there may be connections: a pool's own time limit then applies to connecting alone, so that a caller who waits
-  // for a connection is not told that the database is away.
+  // As many permits as connections: the time limit of the driver's pool then applies only to connecting, so a caller that waits
+  // for a permit does not fail as if the database could not be reached.
   const semaphore = createSemaphore(max, { maxWaiting });
   const pools = createLoginPools(max, onLost);
   const abandoned = createAbandonedSessions();
@@ -48,7 +48,7 @@ export function createConnectionPool({ max, queueTimeoutMs, onLost }: Connection
           if (socketOf(client).destroyed) cutSession = sessions.get(client);
         }
       } finally {
-        // The database may go on with a statement that it cannot interrupt: the next one would run beside it.
+        // The database may still run a statement that it cannot interrupt: the permit is released when the session has ended.
         if (cutSession === undefined) release();
         else void abandoned.untilEnded(cutSession, { driver: login.driver, terminate: limits.isReadOnly === true }).then(release);
       }
@@ -67,7 +67,7 @@ interface LoginPools {
   close(): Promise<void>;
 }
 
-/** A pool of the driver for each login, with at most `max` connections together. */
+/** One pool of the driver for each login, with at most `max` connections in all pools together. */
 function createLoginPools(max: number, onLost: ConnectionPoolOptions['onLost']): LoginPools {
   const pools = new Map<Login, Pool>();
   const ending = new Set<Promise<void>>();
@@ -91,12 +91,12 @@ function createLoginPools(max: number, onLost: ConnectionPoolOptions['onLost']):
     return pool;
   }
 
-  /** A login that is not used any more leaves nothing behind. */
+  /** Removes the pool of an unused login. */
   function endIfEmpty(login: Login, pool: Pool): void {
     if (pool.totalCount === 0 && pool.waitingCount === 0 && pools.get(login) === pool) end(login, pool);
   }
 
-  /** When all connections are open: a pool of another login with one that is idle. */
+  /** When all connections are open: the pool of another login that has an idle one. */
   function findSpare(login: Login): Pool | undefined {
     const own = pools.get(login);
     if (own && hasSpare(own)) return undefined;
@@ -136,13 +136,13 @@ function createLoginPools(max: number, onLost: ConnectionPoolOptions['onLost']):
 
 const hasSpare = ({ idleCount, waitingCount }: Pool): boolean => idleCount > waitingCount;
 
-/** Returns the connection to its pool when the work has ended by itself and the session is reset, and closes it otherwise. */
+/** Runs the work with a connection. Returns it to its pool when the work has ended and the session was reset, and closes it otherwise. */
 async function guarded<T>(client: PoolClient, limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const guard = createGuard(client, limits);
   const working = prepareSession(client).then(() => work(client));
   working.catch(() => undefined);
   try {
-    return await Promise.race([working, guard.broken]);
+    return await Promise.race([working, guard.failure]);
   } catch (cause) {
     throw guard.reason ?? translateFailure(cause);
   } finally {
@@ -158,7 +158,7 @@ const checkText = 'set client_connection_check_interval = 1000';
 
 /**
  * Makes the database check each second that its client is connected, so that a cut connection ends its statement too. Where it cannot
- * (before version 14, on some systems), the time limit of the statement does.
+ * check (before version 14, on some systems), the time limit of the statement ends it.
  */
 async function prepareSession(client: PoolClient): Promise<void> {
   if (prepared.has(client)) return;
@@ -173,34 +173,34 @@ async function prepareSession(client: PoolClient): Promise<void> {
   if (session) sessions.set(client, session);
 }
 
-/** A session of the database, whose process number may be used again by a later one. */
+/** A session of the database. A later session may have the same process number, but not the same start. */
 interface Session {
   readonly pid: number;
   readonly startedAt: string;
 }
 
-/** Sessions whose connection was cut while the database ran a statement of theirs. */
+/** Sessions whose connection was cut while the database ran their statement. */
 interface AbandonedSessions {
-  /** Resolves when the session has ended or `longestMs` have passed. Never rejects. */
+  /** Resolves when the session has ended or `maxWaitMs` have passed. Never rejects. */
   untilEnded(session: Session, options: EndOptions): Promise<void>;
   close(): void;
 }
 
 interface EndOptions {
   readonly driver: PoolConfig;
-  /** Ends the session as soon as the database can. */
+  /** Terminates the session as soon as the database can. */
   readonly terminate: boolean;
 }
 
-/** Some statements cannot be interrupted; this long the session counts among those that the database runs for us. */
-const longestMs = 600_000;
-/** A database that cannot be asked for this long, or a login that no longer exists, runs nothing of ours. */
-const longestSilenceMs = 30_000;
-const pauses = { firstMs: 50, longestMs: 2_000 };
+/** Some statements cannot be interrupted; a session counts as running for at most this time. */
+const maxWaitMs = 600_000;
+/** After this time without an answer the session counts as ended: the database is unreachable, or the login no longer exists. */
+const maxSilenceMs = 30_000;
+const pauses = { firstMs: 50, maxMs: 2_000 };
 
 const startedAt = `pg_catalog.to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS.US')`;
 
-/** Behind a pooler the connection's process number is not the session's, which others use too: undefined. */
+/** Undefined behind a pooler, where the connection's process number is not that of the session. */
 async function sessionOf(client: PoolClient): Promise<Session | undefined> {
   const { rows } = await client.query<{ pid: number; started_at: string | null }>(
     `select pid, ${startedAt} as started_at from pg_catalog.pg_stat_activity where pid operator(pg_catalog.=) pg_catalog.pg_backend_pid()`,
@@ -212,7 +212,7 @@ async function sessionOf(client: PoolClient): Promise<Session | undefined> {
 
 function createAbandonedSessions(): AbandonedSessions {
   const closing = new AbortController();
-  // At most one connection more than was asked for.
+  // At most one connection beyond `max`.
   const semaphore = createSemaphore(1);
 
   async function isOver(session: Session, { driver, terminate }: EndOptions): Promise<boolean> {
@@ -237,14 +237,14 @@ function createAbandonedSessions(): AbandonedSessions {
     async untilEnded(session, options) {
       const begin = performance.now();
       let answeredAt = begin;
-      for (let pauseMs = pauses.firstMs; !closing.signal.aborted; pauseMs = Math.min(2 * pauseMs, pauses.longestMs)) {
+      for (let pauseMs = pauses.firstMs; !closing.signal.aborted; pauseMs = Math.min(2 * pauseMs, pauses.maxMs)) {
         try {
           if (await isOver(session, options)) return;
           answeredAt = performance.now();
         } catch {
-          if (performance.now() - answeredAt > longestSilenceMs) return;
+          if (performance.now() - answeredAt > maxSilenceMs) return;
         }
-        if (performance.now() - begin > longestMs) return;
+        if (performance.now() - begin > maxWaitMs) return;
         await sleep(pauseMs, closing.signal);
       }
     },
@@ -252,7 +252,7 @@ function createAbandonedSessions(): AbandonedSessions {
   };
 }
 
-/** A permit of the semaphore. Rejects as cancelled when the caller leaves, and as unavailable when it waited too long. */
+/** Acquires a permit. Rejects as cancelled when the caller cancels, and as unavailable when it waited too long. */
 export async function acquirePermit(semaphore: Semaphore, wait: NonNullable<Parameters<Semaphore['acquire']>[0]>): Promise<() => void> {
   try {
     return await semaphore.acquire(wait);

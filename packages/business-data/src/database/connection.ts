@@ -3,7 +3,7 @@ import { DataFailure } from '../failure.ts';
 
 export interface TlsSettings {
   /**
-   * `verify` checks certificate and name (the default), `verify-ca` by one's own authority the certificate alone, `require` only
+   * `verify` checks certificate and host name (the default), `verify-ca` checks only the certificate, against `ca`; `require` only
    * encrypts, `off` sends everything in clear.
    */
   readonly mode: 'verify' | 'verify-ca' | 'require' | 'off';
@@ -14,7 +14,7 @@ export interface TlsSettings {
 
 export interface ConnectionSettings {
   readonly url: string;
-  /** Defaults to the URL's sslmode; without either only this host is connected to, in clear. sslmode=verify-ca weakens `verify`. */
+  /** Defaults to the URL's sslmode. Without both only this host can be connected, in clear. sslmode=verify-ca weakens `verify`. */
   readonly tls?: TlsSettings;
   readonly poolMax?: number;
   readonly connectTimeoutMs?: number;
@@ -40,7 +40,7 @@ export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, 
     user: decodeURIComponent(parsed.username),
     password: decodeURIComponent(parsed.password),
     database: decodeURIComponent(parsed.pathname.slice(1)),
-    ssl: tlsOptions(host, wantedTls(tls, mode)),
+    ssl: tlsOptions(host, resolveTls(tls, mode)),
     application_name: applicationName ?? 'agent-service',
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
@@ -54,7 +54,7 @@ export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, 
 function requireChoice(host: string, { tls, mode }: { tls: TlsSettings | undefined; mode: string | null }): void {
   if (tls !== undefined || mode !== null || isLocal(host)) return;
   const modes = Object.keys(sslModes).join(', ');
-  throw new DataFailure('refused', `The data source is on another host: say in its URL how it is encrypted, with sslmode (${modes}).`);
+  throw new DataFailure('refused', `The data source is on another host: its URL must name the encryption with sslmode (${modes}).`);
 }
 
 const isLocal = (host: string): boolean => host.startsWith('/') || /^(localhost|127(\.\d{1,3}){3}|::1)$/i.test(host);
@@ -62,7 +62,7 @@ const isLocal = (host: string): boolean => host.startsWith('/') || /^(localhost|
 function parseUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !isComplete(parsed))
-    throw new DataFailure('refused', 'A data source is given as postgres://user:password@host:port/database.');
+    throw new DataFailure('refused', 'The URL of a data source has the form postgres://user:password@host:port/database.');
   const unknown = [...parsed.searchParams.keys()].filter((name) => name !== 'sslmode' && name !== 'host');
   if (unknown.length > 0)
     throw new DataFailure('refused', `The data source's URL has parameters that are not supported: ${unknown.join(', ')}.`);
@@ -87,9 +87,9 @@ function modeOf(sslmode: string): TlsSettings['mode'] {
   return mode;
 }
 
-function wantedTls(given: TlsSettings | undefined, sslmode: string | null): TlsSettings | undefined {
-  if (given?.mode === 'verify' && sslmode === 'verify-ca') return { ...given, mode: 'verify-ca' };
-  return given ?? (sslmode === null ? undefined : { mode: modeOf(sslmode) });
+function resolveTls(tls: TlsSettings | undefined, sslmode: string | null): TlsSettings | undefined {
+  if (tls?.mode === 'verify' && sslmode === 'verify-ca') return { ...tls, mode: 'verify-ca' };
+  return tls ?? (sslmode === null ? undefined : { mode: modeOf(sslmode) });
 }
 
 /**

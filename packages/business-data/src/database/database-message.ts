@@ -1,4 +1,4 @@
-import { DataFailure, NotAdmitted } from '../failure.ts';
+import { DataFailure, LoginRefused } from '../failure.ts';
 
 interface DriverFailure {
   code?: string;
@@ -6,8 +6,8 @@ interface DriverFailure {
 }
 
 /**
- * Errors of the analysis quote the statement only: its names, columns of the subqueries, types. Errors of the execution may quote a stored
- * value (as one of a row that a view leaves out), so that only their kind is reported.
+ * Errors of parsing and analysis quote only the statement: its names, columns of the subqueries, types. Errors of the execution may quote
+ * stored values, also of rows that a view filters out, so only a sentence for their class is reported.
  */
 const quotable = /^(42601|42703|42702|42803|42804|42883|42725|42P18|42P19|42P20|42P10|42P21|42P22|42712|42846|42P08|42611|0A000|21000)$/;
 
@@ -25,39 +25,40 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/^23/, 'The change breaks a rule of the table.'],
   [/^25006/, 'Only reading is possible here.'],
   [/^42501/, 'The data source does not permit this.'],
-  [/^42P01|^3F000/, 'A table has changed or gone since the data source was last looked at.'],
+  [/^42P01|^3F000/, 'A table was changed or removed after the data source was last surveyed.'],
   [/^42/, 'The statement is not valid.'],
   [/^5[34]/, 'The data source has reached a limit of its own.'],
   [/^40|^55P03/, 'The data source is busy with conflicting work. It can be tried again.'],
   [/^P0/, 'A rule of the data source refused the change.'],
 ];
 
-const away = /^(08|57P0|28|3D|53300)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOST|ENET|EAI_|ERR_TLS|ERR_SSL|DEPTH_|SELF_|CERT_|UNABLE_)/;
-const awayMessage =
+const unavailableCodes =
+  /^(08|57P0|28|3D|53300)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOST|ENET|EAI_|ERR_TLS|ERR_SSL|DEPTH_|SELF_|CERT_|UNABLE_)/;
+const unavailableMessages =
   /terminated|timeout exceeded when trying to connect|connection error|does not support SSL|timeout expired|certificate|Connection ended|after calling end/i;
 
-/** A failure of the driver as a failure that may be shown. */
+/** An error of the driver as a failure whose message the model may read. */
 export function translateFailure(cause: unknown): DataFailure {
   if (cause instanceof DataFailure) return cause;
   const { code = '', message = '' } = typeof cause === 'object' && cause !== null ? (cause as DriverFailure) : {};
   const state = /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
   if (code === '57014' || code === '25P03' || code === '25P04') return timedOut(cause, state);
-  if (away.test(code) || (code === '' && awayMessage.test(message)))
-    return new DataFailure('unavailable', sentenceAway(code, message), cause, state);
+  if (unavailableCodes.test(code) || (code === '' && unavailableMessages.test(message)))
+    return new DataFailure('unavailable', unavailableSentence(code, message), cause, state);
   if (quotable.test(code)) return new DataFailure('failed', `The database says: ${message}.`, cause, state);
   const [, sentence] = sentences.find(([pattern]) => pattern.test(code)) ?? [];
-  const told = `${sentence ?? 'The database could not run this.'}${code === '' ? '' : ` (${code})`}`;
-  return new DataFailure('failed', told, code === '' ? cause : withoutValues(code, cause), state);
+  const text = `${sentence ?? 'The database could not run this.'}${code === '' ? '' : ` (${code})`}`;
+  return new DataFailure('failed', text, code === '' ? cause : withoutValues(code, cause), state);
 }
 
-/** Translates a failure to connect. Poolers have their own codes for a login that they do not know. */
+/** Translates a failure to connect. Poolers have codes of their own for an unknown login. */
 export function translateRejection(cause: unknown): DataFailure {
   const failure = translateFailure(cause);
   const isRejected = failure.kind === 'failed' || /^(28|3D|08P01)/.test(failure.sqlState ?? '');
-  return isRejected ? new NotAdmitted(failure) : failure;
+  return isRejected ? new LoginRefused(failure) : failure;
 }
 
-/** For the log: where it arose, but not the message, the detail and the context, which may quote what is stored. */
+/** For the log: code and routine, without message, detail and context, which may quote stored values. */
 function withoutValues(code: string, cause: unknown): Error {
   const { routine = 'unknown' } = cause as { routine?: string };
   return new Error(`SQLSTATE ${code} in ${routine}`);
@@ -66,17 +67,17 @@ function withoutValues(code: string, cause: unknown): Error {
 const timedOut = (cause: unknown, state: string | undefined): DataFailure =>
   new DataFailure('timeout', 'The statement ran into its time limit. Read fewer rows, or aggregate more narrowly.', cause, state);
 
-/** By the server's words, since it has one code for all of its rules: which of them is missing shows in what it says of encryption. */
-const unadmitted: readonly (readonly [RegExp, string])[] = [
+/** The server has one code for all rules of pg_hba.conf; its message shows whether TLS is missing. */
+const loginRefusals: readonly (readonly [RegExp, string])[] = [
   [
     /pg_hba\.conf.*(no encryption|SSL off)/,
-    'The data source does not let this account in without TLS. Connect it with sslmode=require or sslmode=verify-full.',
+    'The data source refuses this account without TLS. Connect it with sslmode=require or sslmode=verify-full.',
   ],
-  [/pg_hba\.conf/, 'The data source has no rule (pg_hba.conf) by which this account may come in from here.'],
+  [/pg_hba\.conf/, 'The data source has no rule in pg_hba.conf that allows this account to log in from this address.'],
 ];
 
-function sentenceAway(code: string, message: string): string {
-  const [, sentence] = code.startsWith('28') ? (unadmitted.find(([pattern]) => pattern.test(message)) ?? []) : [];
+function unavailableSentence(code: string, message: string): string {
+  const [, sentence] = code.startsWith('28') ? (loginRefusals.find(([pattern]) => pattern.test(message)) ?? []) : [];
   if (sentence) return sentence;
   if (code.startsWith('28')) return 'The data source refuses the account that it was connected with.';
   if (code.startsWith('3D')) return 'The server of the data source has no database of this name.';

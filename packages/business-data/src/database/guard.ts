@@ -3,41 +3,42 @@ import type { PoolClient } from 'pg';
 import { cancelled, DataFailure } from '../failure.ts';
 import { translateFailure } from './database-message.ts';
 
-/** The database answers a cancelled or timed-out statement within this time; else its connection is cut. */
+/** The database ends a timed-out statement within this time; otherwise its connection is cut. */
 const graceMs = 1_000;
 
 /** Limits of one use of a connection. */
 export interface ConnectionLimits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** The session may be ended when its connection is cut. A change may be committing then, and is left to the database. */
+  /** The session may be terminated when its connection is cut. A session that changes data may be committing, so it is not terminated. */
   readonly isReadOnly?: boolean;
 }
 
 interface Guard {
-  readonly broken: Promise<never>;
+  /** Rejects when the connection fails or is cut. */
+  readonly failure: Promise<never>;
   readonly reason: DataFailure | undefined;
-  /** Stops guarding; whether the connection is still whole. */
+  /** Stops guarding. Returns false when the connection was cut. */
   end(): boolean;
 }
 
-/** Cuts the connection when the caller leaves, or when the database does not keep to the time that it was given. */
+/** Cuts the connection when the caller cancels, or when the database exceeds the time limit. */
 export function createGuard(client: PoolClient, { timeoutMs, signal }: ConnectionLimits): Guard {
-  const { promise: broken, reject } = Promise.withResolvers<never>();
-  broken.catch(() => undefined);
+  const { promise: failure, reject } = Promise.withResolvers<never>();
+  failure.catch(() => undefined);
   let reason: DataFailure | undefined;
-  const cut = (failure: DataFailure) => {
-    reason ??= failure;
+  const cut = (cause: DataFailure) => {
+    reason ??= cause;
     socketOf(client).destroy();
-    reject(failure);
+    reject(cause);
   };
   const onAbort = () => cut(cancelled(signal?.reason));
   const onError = (cause: unknown) => reject(translateFailure(cause));
-  const timer = setTimeout(() => cut(silent()), timeoutMs + graceMs);
+  const timer = setTimeout(() => cut(noAnswer()), timeoutMs + graceMs);
   signal?.addEventListener('abort', onAbort, { once: true });
   client.on('error', onError);
   return {
-    broken,
+    failure,
     get reason() {
       return reason;
     },
@@ -50,8 +51,8 @@ export function createGuard(client: PoolClient, { timeoutMs, signal }: Connectio
   };
 }
 
-/** A server that is there ends a statement in time, and says so itself. */
-const silent = () => new DataFailure('unavailable', 'The data source did not answer in time.');
+/** A server that can be reached ends a statement in time and reports that itself. */
+const noAnswer = () => new DataFailure('unavailable', 'The data source did not answer in time.');
 
 export interface Socket {
   readonly destroyed: boolean;
@@ -63,7 +64,7 @@ export interface Socket {
 /** The types of the driver leave its socket out. */
 export const socketOf = (client: PoolClient): Socket => (client as unknown as { connection: { stream: Socket } }).connection.stream;
 
-/** Leaves nothing of a session to the next statement, as `discard all` does, which a pooler would run on another connection. */
+/** Resets all state of a session. `discard all` does the same, but a pooler would run it on another connection. */
 const resetText = [
   'close all',
   'set session authorization default',
@@ -79,15 +80,15 @@ const resetText = [
 
 /**
  * Ends what is left of a transaction and resets the session in one round trip: settings, locks, temporary objects, prepared statements,
- * cursors, subscriptions. False where that fails or takes too long; the connection must then be closed.
+ * cursors, subscriptions. Returns false where that fails or takes too long; the connection must then be closed.
  */
 export async function resetSession(client: PoolClient, settings: readonly string[]): Promise<boolean> {
   try {
     const isOutside = client.getTransactionStatus() === 'I';
-    await withTimeout(client.query([...(isOutside ? [] : ['rollback']), resetText, ...settings].join('; ')), graceMs, silent);
+    await withTimeout(client.query([...(isOutside ? [] : ['rollback']), resetText, ...settings].join('; ')), graceMs, noAnswer);
     return true;
   } catch {
-    // The connection is lost or silent: the caller gets its result or its first failure, not this one.
+    // The connection is lost or does not answer: the caller gets its result or its first failure, not this one.
     return false;
   }
 }

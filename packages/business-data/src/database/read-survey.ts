@@ -1,9 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { Catalog, CatalogEffect, CatalogTable } from '../scope/catalog.ts';
 
-/**
- * All tables and views that are not the system's, in one statement. Partitions are left out: their parent stands for them.
- */
+/** All tables and views but those of the system, in one statement. Partitions are left out: their parent has their rows. */
 const statement = `
 with recursive levels (oid, typbasetype) as (
   select t.oid, t.typbasetype from pg_catalog.pg_type t where t.typtype = 'd'
@@ -49,19 +47,19 @@ keys as (
 )
 select pg_catalog.json_build_object('schema', r.nspname, 'name', r.relname,
   'kind', case when r.relkind in ('v', 'm') then 'view' else 'table' end,
-  'fenced', r.relkind = 'v' and not coalesce(r.reloptions && array['security_barrier=true', 'security_barrier=on', 'security_barrier=1'], false),
+  'needsFence', r.relkind = 'v' and not coalesce(r.reloptions && array['security_barrier=true', 'security_barrier=on', 'security_barrier=1'], false),
   'comment', pg_catalog.obj_description(r.oid, 'pg_class'), 'columns', c.list,
   'primaryKey', coalesce((select k.list -> 0 -> 'columns' from keys k where k.conrelid = r.oid and k.contype = 'p'), '[]'),
   'foreignKeys', coalesce((select k.list from keys k where k.conrelid = r.oid and k.contype = 'f'), '[]'),
   'approximateRows', case when r.reltuples >= 0 and r.relkind <> 'v' then r.reltuples end) as "table",
   r.relrowsecurity or r.relkind = 'f' or exists (select from pg_catalog.pg_options_to_table(r.reloptions) o
-    where o.option_name = 'security_invoker' and o.option_value::boolean) as "byAsker"
+    where o.option_name = 'security_invoker' and o.option_value::boolean) as "dependsOnAccount"
 from relations r join columns c on c.attrelid = r.oid`;
 
 /**
- * Whatever the account may see of them: such rules run as the owners of the tables. A partition counts as the table that it is of, and so
- * does a table that inherits without columns of its own; one with more has rows that are not all shown where it inherits from. A row that
- * moves to another partition was deleted, as servers before 15 do it.
+ * Rules of all tables, also of those that the account cannot see, because they run as the tables' owners. A partition counts as its parent,
+ * and so does a table that inherits without columns of its own; one with more columns has values that its parent does not show. A row that
+ * moves to another partition counts as deleted, as in servers before 15.
  */
 const effectsStatement = `
 with recursive acting as (
@@ -106,7 +104,7 @@ union all
 select t.nspname, t.relname, 'delete', null, '[]', '[]', coalesce(r.list, '[]')
 from named t left join reached r on r.oid = t.oid where not t.same`;
 
-/** Membership counts whether it is inherited or taken by SET ROLE, and so does what the logged-in account can go back to. */
+/** Counts inherited memberships, those by SET ROLE, and the rights of the account that logged in. */
 const powerStatement = `select case when r.rolsuper then
       case when r.rolname operator(pg_catalog.=) session_user or r.rolname operator(pg_catalog.=) current_user then 'is a superuser'
         else 'is a member of a superuser' end
@@ -117,14 +115,14 @@ const powerStatement = `select case when r.rolsuper then
     and (pg_catalog.pg_has_role(session_user, r.oid, 'member') or pg_catalog.pg_has_role(current_user, r.oid, 'member'))
   order by r.rolname operator(pg_catalog.=) session_user desc, r.rolsuper desc, r.rolname limit 1`;
 
-/** The tables of a database, and whether agents may have roles of their own there. */
+/** The tables of a database, and facts about the account that decide whether scopes get roles. */
 export interface Survey {
   readonly catalog: Catalog;
   readonly mayMakeRoles: boolean;
-  /** A right of the account that no agent should have, as reading the server's files. */
+  /** A right on the server that no account of a data source should have, such as reading files. */
   readonly power: string | undefined;
   /** True when another account could see other rows of this table. */
-  isByAsker(table: { readonly schema: string; readonly name: string }): boolean;
+  dependsOnAccount(table: { readonly schema: string; readonly name: string }): boolean;
 }
 
 export async function readSurvey(client: ClientBase): Promise<Survey> {
@@ -141,16 +139,16 @@ async function read(client: ClientBase): Promise<Survey> {
          and exists (select from pg_catalog.pg_roles where rolname operator(pg_catalog.=) current_user and (rolsuper or rolcreaterole)) as "mayMakeRoles"`,
   );
   const [{ schema, mayMakeRoles, power } = { schema: null, mayMakeRoles: false, power: null }] = rows;
-  // Only the default schema depends on the path that the account has. From here on nothing of its schemas stands in for the catalog.
+  // Only the default schema depends on the account's search_path. From here on no object of its schemas replaces one of the catalog.
   await client.query('set local search_path = pg_catalog, pg_temp');
-  const { rows: found } = await client.query<{ table: CatalogTable; byAsker: boolean }>(statement);
+  const { rows: tableRows } = await client.query<{ table: CatalogTable; dependsOnAccount: boolean }>(statement);
   const { rows: effects } = await client.query<CatalogEffect>(effectsStatement);
-  const byAsker = new Set(found.filter((row) => row.byAsker).map(({ table }) => keyOf(table)));
+  const accountDependent = new Set(tableRows.filter((row) => row.dependsOnAccount).map(({ table }) => keyOf(table)));
   return {
-    catalog: { defaultSchema: schema ?? 'public', tables: found.map(({ table }) => table), effects },
+    catalog: { defaultSchema: schema ?? 'public', tables: tableRows.map(({ table }) => table), effects },
     mayMakeRoles,
     power: power ?? undefined,
-    isByAsker: (table) => byAsker.has(keyOf(table)),
+    dependsOnAccount: (table) => accountDependent.has(keyOf(table)),
   };
 }
 

@@ -13,33 +13,33 @@ export interface Limits {
 
 export type Access = 'read only' | 'read write';
 
-/** One statement of a transaction: refused by the database, or its rows as far as the limits go. */
+/** Runs one statement of a transaction and returns its rows up to the limits. Rejects when the database refuses it. */
 export type Run = (text: string, values?: readonly (string | null)[]) => Promise<RawResult>;
 
-/** Somewhere to run statements. */
+/** A database in which statements run, as one account or role. */
 export interface Transactions {
-  /** Runs the work in one transaction within the limits. Writing commits when the work resolves; reading rolls back with the reset of its session. */
+  /** Runs the work in one transaction within the limits. A writing one commits when the work resolves; a reading one is rolled back by the reset. */
   transaction<T>(access: Access, limits: Limits, work: (run: Run) => Promise<T>): Promise<T>;
 }
 
-type Lend = <T>(limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>) => Promise<T>;
+type UseConnection = <T>(limits: ConnectionLimits, work: (client: PoolClient) => Promise<T>) => Promise<T>;
 
-interface Fate {
+interface CommitState {
   /** From here on only the server knows whether the change was committed. */
   isCommitting: boolean;
 }
 
-export const transactionsOn = (lend: Lend): Transactions => ({
+export const transactionsOn = (use: UseConnection): Transactions => ({
   async transaction(access, limits, work) {
-    const fate: Fate = { isCommitting: false };
+    const commit: CommitState = { isCommitting: false };
     try {
-      return await lend({ ...limits, isReadOnly: access === 'read only' }, (client) =>
-        inTransaction(client, access, { limits, fate }, work),
+      return await use({ ...limits, isReadOnly: access === 'read only' }, (client) =>
+        inTransaction(client, access, { limits, commit }, work),
       );
     } catch (cause) {
-      // Only an error of the server says that nothing was committed; after a timeout or a lost connection that is not known.
-      if (!fate.isCommitting || (cause instanceof DataFailure && cause.kind === 'failed')) throw cause;
-      throw new DataFailure('unknown', 'The data source was lost during the change: it may have been written.', cause);
+      // Only an error of the server proves that nothing was committed; after a timeout or a lost connection it is unknown.
+      if (!commit.isCommitting || (cause instanceof DataFailure && cause.kind === 'failed')) throw cause;
+      throw new DataFailure('unknown', 'The connection was lost during the change, which may have been made.', cause);
     }
   },
 });
@@ -47,7 +47,7 @@ export const transactionsOn = (lend: Lend): Transactions => ({
 async function inTransaction<T>(
   client: PoolClient,
   access: Access,
-  { limits, fate }: { limits: Limits; fate: Fate },
+  { limits, commit }: { limits: Limits; commit: CommitState },
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
   await client.query(beginText(access, limits));
@@ -55,12 +55,12 @@ async function inTransaction<T>(
   if (socketOf(client).destroyed && access === 'read write')
     throw new DataFailure('failed', 'The result of the change is too large; nothing was changed.');
   if (access === 'read only') return result;
-  fate.isCommitting = true;
+  commit.isCommitting = true;
   await client.query('commit');
   return result;
 }
 
-/** Bytes are counted as they arrive, before anything is parsed: one value may be as large as a gigabyte. */
+/** Counts bytes as they arrive, before they are parsed: a single value may have a gigabyte. */
 async function runLimited(client: PoolClient, text: string, values: readonly (string | null)[], limits: Limits): Promise<RawResult> {
   const query = new LimitedQuery(text, values, limits.maxRows);
   const socket = socketOf(client);
@@ -69,10 +69,10 @@ async function runLimited(client: PoolClient, text: string, values: readonly (st
   const count = ({ length }: Buffer) => {
     bytes += length;
     if (bytes <= limits.maxBytes) return;
-    full.resolve(query.soFar());
+    full.resolve(query.receivedRows());
     socket.destroy();
   };
-  // Not awaited when the rest is cut off.
+  // It is not awaited when the result is cut off.
   query.result.catch(() => undefined);
   socket.on('data', count);
   try {
@@ -84,8 +84,8 @@ async function runLimited(client: PoolClient, text: string, values: readonly (st
 }
 
 /**
- * Begins a transaction in which every setting that could change a statement's meaning or let it wait is given: one text, one round
- * trip, and nothing of it outlives the transaction, so that a pooler between here and the database does no harm.
+ * Begins a transaction with every setting that could change a statement's meaning or waiting time: one text, one round trip, and `local`,
+ * so that a pooler does not apply them to other transactions.
  */
 function beginText(access: Access, { timeoutMs, timeZone }: Limits): string {
   return [
@@ -115,7 +115,7 @@ export interface RawResult {
   readonly columns: readonly RawColumn[];
   /** Values in PostgreSQL's text format. */
   readonly rows: readonly (readonly (string | null)[])[];
-  /** There are more rows than were asked for. */
+  /** There are more rows than `maxRows`. */
   readonly more: boolean;
 }
 
@@ -136,8 +136,8 @@ interface Wire {
 }
 
 /**
- * One statement by the extended protocol, in which a second statement in the text is an error, and by which the server stops after
- * the asked number of rows. Nothing but rows comes out; what COPY would send or take is dropped.
+ * One statement by the extended protocol: a second statement in the text is an error, and the server stops after `maxRows` + 1 rows.
+ * Only rows are returned; data of COPY is dropped.
  */
 class LimitedQuery implements Submittable {
   readonly result: Promise<RawResult>;
@@ -156,7 +156,7 @@ class LimitedQuery implements Submittable {
   }
 
   /** The rows received so far; used when the rest is cut off. */
-  soFar(): RawResult {
+  receivedRows(): RawResult {
     return { columns: this.#columns, rows: this.#rows.slice(0, this.#maxRows), more: true };
   }
 
@@ -166,7 +166,7 @@ class LimitedQuery implements Submittable {
     wire.parse({ text: this.#text });
     wire.bind({ values: this.#values });
     wire.describe({ type: 'P', name: '' });
-    // One more than asked for tells whether there is more.
+    // One more row shows whether there are more.
     wire.execute({ portal: '', rows: this.#maxRows + 1 });
     wire.sync();
     wire.stream.uncork?.();
@@ -181,7 +181,7 @@ class LimitedQuery implements Submittable {
   }
 
   handlePortalSuspended(): void {
-    // As many rows as were asked for have come; `#rows` says whether that was one too many.
+    // All requested rows have come; their number shows whether there are more.
   }
 
   handleError(cause: unknown): void {
@@ -197,14 +197,14 @@ class LimitedQuery implements Submittable {
   }
 
   handleCommandComplete(): void {
-    // The end is what follows it: only then is the connection free again.
+    // ReadyForQuery follows; only then is the connection free again.
   }
 
   handleEmptyQuery(): void {
-    // As above: an empty text has no rows.
+    // ReadyForQuery follows; an empty text has no rows.
   }
 
   handleCopyData(): void {
-    // Not rows: dropped.
+    // Data of COPY is dropped.
   }
 }

@@ -1,8 +1,8 @@
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
 
 /**
- * Functions of pg_catalog that compute from their arguments alone. None reads a table, a file, a setting, a statistic or the
- * session, none runs SQL that it is given, none changes anything.
+ * Functions of pg_catalog that compute only from their arguments. None reads a table, a file, a setting, a statistic or the
+ * session, none runs SQL from an argument, none changes anything.
  */
 export const allowedFunctions: ReadonlySet<string> = words(`
   count sum avg min max every bool_and bool_or bit_and bit_or bit_xor any_value array_agg string_agg
@@ -45,8 +45,8 @@ export const allowedFunctions: ReadonlySet<string> = words(`
 `);
 
 /**
- * Types of pg_catalog that a value may be cast to. Those that look names up (regclass and its kin, oid) are not among them, nor shapes:
- * PostgreSQL compares all edges of two paths with each other, and neither a timeout nor a cancellation stops it.
+ * Types of pg_catalog that a value may be cast to. Not allowed are types that look up names (regclass, oid), and shapes: PostgreSQL compares
+ * all edges of two paths with each other, and neither a timeout nor a cancellation stops it.
  */
 export const allowedTypes: ReadonlySet<string> = words(`
   bool int2 int4 int8 numeric float4 float8 money text varchar bpchar char date time timetz timestamp timestamptz interval

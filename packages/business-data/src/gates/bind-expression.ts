@@ -5,8 +5,8 @@ import { type Binder, type Context, findRelation, requireColumn, requireQualifie
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from './tree.ts';
 import {
   isAccumulating,
-  longest,
   requireBoundedComparison,
+  requireValueLength,
   sizeOfArithmetic,
   sizeOfCall,
   sizeOfCast,
@@ -43,7 +43,7 @@ function bindKind(kind: string, fields: unknown, context: Context, binder: Binde
   return bindExpression(fields, context, binder);
 }
 
-/** Kinds that the binder handles where they belong. */
+/** Kinds that are bound by their parents and not allowed in expressions. */
 const outsideExpressions = new Set([
   'WithClause',
   'CommonTableExpr',
@@ -83,7 +83,7 @@ function sumOf(list: unknown, context: Context, binder: Binder): number {
   return listOf(list).reduce<number>((sum, item) => sum + bindExpression(item, context, binder), 0);
 }
 
-/** A column of a visible relation, or a whole row; PostgreSQL has other readings for any other name. */
+/** A column of a visible relation, or a whole row. PostgreSQL could interpret any other name as a function or type. */
 function bindColumn({ fields }: Tree, { namespace }: Context): number {
   const list = listOf(fields);
   const star = fieldsOf(list.at(-1), 'A_Star') !== undefined;
@@ -101,7 +101,7 @@ function bindIndirection({ arg, indirection }: Tree, context: Context, binder: B
   for (const step of listOf(indirection)) {
     if (fieldsOf(step, 'A_Indices') === undefined)
       throw new Refusal(
-        `The field (...).${textOf(fieldsOf(step, 'String')?.['sval']) ?? '*'} of a value is not available here: make the value in FROM and name its column.`,
+        `The field (...).${textOf(fieldsOf(step, 'String')?.['sval']) ?? '*'} of a value is not available here: compute the value in FROM and name its column.`,
       );
   }
   bindExpression(indirection, context, binder);
@@ -117,7 +117,7 @@ function bindSublink({ subLinkType, testexpr, subselect }: Tree, context: Contex
   return accumulating.has(String(subLinkType)) ? size : 1;
 }
 
-/** Also reached without its kind: the window of a call. */
+/** Also called for the window of a call, which is not wrapped in its kind. */
 function bindWindow(fields: Tree, context: Context, binder: Binder): number {
   for (const name of [fields['refname'], fields['name']])
     if (typeof name === 'string' && !context.windows.has(name)) throw new Refusal(`There is no window "${name}" here.`);
@@ -146,12 +146,12 @@ function bindAggregate(fields: Tree, context: Context, binder: Binder): number {
 
 const comparing = new Set('= <> != < > <= >= ~~ !~~ ~~* !~~* ~* !~ !~* ^@ @> <@ ? ?| ?& @? @@ && <-> -|- <<= >>='.split(' '));
 
-/** Compares each part of one side with all of the other, and cannot be interrupted. */
+/** Operators that compare each part of one side with all parts of the other, and cannot be interrupted. */
 const matching = new Set('~~ !~~ ~~* !~~* @> <@ &&'.split(' '));
 
 const containing = new Set(['&&', '@>', '<@']);
 
-/** Not made from what an aggregate collected. */
+/** True when the value does not contain values that an aggregate collected. */
 function isBounded(node: unknown, context: Context): boolean {
   const cast = fieldsOf(node, 'TypeCast');
   if (cast) return isBounded(cast['arg'], context);
@@ -162,19 +162,19 @@ function isBounded(node: unknown, context: Context): boolean {
   return parts !== undefined && listOf(parts).every((part) => isBounded(part, context));
 }
 
-/** A text that PostgreSQL may take for a JSON path. */
+/** A text that PostgreSQL may read as a JSON path. */
 const isText = (node: unknown): boolean => isTree(fieldsOf(node, 'A_Const')?.['sval']);
 
 function bindOperator({ kind, name, lexpr, rexpr }: Tree, context: Context, binder: Binder): number {
   const [left, right] = [bindExpression(lexpr, context, binder), bindExpression(rexpr, context, binder)];
   const operator = namesOf(name)?.at(-1) ?? '';
-  // A domain may hide a shape, whose operators cannot be stopped, or which `+` makes longer.
+  // The type may be a domain over a shape, whose operators cannot be stopped, and whose `+` makes it longer.
   if (operator === '<->' && binder.mayBeComposite()) throw new Refusal('The operator <-> is not available here.');
   if (operator === '@?' || (operator === '@@' && (isText(rexpr) || binder.mayBeJsonpath()))) sizeOfPath(rexpr, left);
   if (matching.has(operator)) requireBoundedComparison(operator, left, right);
-  if (containing.has(operator) && binder.collection.any && ![lexpr, rexpr].some((side) => isBounded(side, context)))
+  if (containing.has(operator) && binder.collection.isUsed && ![lexpr, rexpr].some((side) => isBounded(side, context)))
     throw new Refusal(`One side of ${operator} must be a column of a table or a literal: collected values may become too long.`);
   if (kind !== 'AEXPR_OP' || comparing.has(operator)) return Math.max(left, right);
-  if (operator === '||' || binder.mayBeComposite()) return longest(operator, left + right);
+  if (operator === '||' || binder.mayBeComposite()) return requireValueLength(operator, left + right);
   return sizeOfArithmetic(left, right);
 }

@@ -19,7 +19,7 @@ import { outputName } from './output-name.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from './tree.ts';
 import { cellSize, sizeOfPath } from './value-size.ts';
 
-/** Binds a FROM clause: its items from left to right, each of which LATERAL ones see what stands before them. */
+/** Binds a FROM clause: its items from left to right. LATERAL items see the items before them. */
 export function bindFrom(items: readonly unknown[], context: Context, binder: Binder): FromPart {
   const bind = createItemBinder(context, binder);
   return items.reduce<FromPart>(
@@ -38,7 +38,7 @@ function createItemBinder(context: Context, binder: Binder): ItemBinder {
   const kinds = new Map<string, (fields: Tree, before: readonly Relation[]) => FromPart>([
     ['RangeVar', (range) => bindRange(range, context, binder)],
     ['RangeSubselect', (range, before) => bindSubselect(range, range['lateral'] === true ? within(before) : context, binder)],
-    // LATERAL goes without saying for these.
+    // These are LATERAL without the keyword.
     ['RangeFunction', (range, before) => bindFunctions(range, within(before), binder)],
     ['JsonTable', (range, before) => bindJsonTable(range, within(before), binder)],
     ['RangeTableSample', (range) => bindSample(range)],
@@ -48,9 +48,9 @@ function createItemBinder(context: Context, binder: Binder): ItemBinder {
   const bind: ItemBinder = (item, before) => {
     const [kind = ''] = isTree(item) ? Object.keys(item) : [];
     const fields = fieldsOf(item, kind);
-    const found = fields && kinds.get(kind)?.(fields, before);
-    if (found === undefined) throw new Refusal('This FROM clause has a form that is not supported.');
-    return found;
+    const part = fields && kinds.get(kind)?.(fields, before);
+    if (part === undefined) throw new Refusal('This FROM clause has a form that is not supported.');
+    return part;
   };
 
   function bindSample(range: Tree): FromPart {
@@ -76,7 +76,7 @@ function createItemBinder(context: Context, binder: Binder): ItemBinder {
   return bind;
 }
 
-/** The relation with its alias, whose column list renames. */
+/** A relation under its alias, whose column list renames the columns. */
 function named(alias: unknown, ownName: string | undefined, columns: Columns): FromPart {
   const fields = isTree(alias) ? alias : {};
   const name = textOf(fields['aliasname']) ?? ownName;
@@ -120,7 +120,7 @@ function bindJsonTable(table: Tree, context: Context, binder: Binder): FromPart 
   return named(alias, 'json_table', { list, open: false });
 }
 
-/** Those of nested paths come after those beside them. */
+/** Columns of nested paths come after the columns at their level. */
 function jsonColumns(columns: readonly unknown[], context: Context, binder: Binder): Column[] {
   const own: Column[] = [];
   const nested: Column[] = [];
@@ -145,14 +145,14 @@ function mergedColumn(name: string, left: Columns, right: Columns): Column {
   return { name, size: Math.max(...sides.map((side) => side?.size ?? 0)) };
 }
 
-/** Merged columns first, then what is left of both sides. */
+/** Merged columns first, then the other columns of both sides. */
 function joinedColumns(merged: readonly Column[], left: Columns, right: Columns): Columns {
   const names = new Set(merged.map(({ name }) => name));
   const rest = ({ list, open }: Columns): Columns => ({ list: list.filter(({ name }) => !names.has(name)), open });
   return concatColumns(concatColumns({ list: merged, open: false }, rest(left)), rest(right));
 }
 
-/** Allowed functions with named output columns; every other returns one column of its own name. */
+/** Allowed functions with named output columns. Every other one returns one column of its own name. */
 const outputColumns: ReadonlyMap<string, readonly string[]> = new Map(
   ['json', 'jsonb'].flatMap((type): [string, readonly string[]][] => [
     [`${type}_array_elements`, ['value']],
@@ -162,10 +162,10 @@ const outputColumns: ReadonlyMap<string, readonly string[]> = new Map(
   ]),
 );
 
-/** Allowed functions whose columns a column definition list names. */
+/** Allowed functions whose columns are named by a column definition list. */
 const recordFunctions: ReadonlySet<string> = new Set(['json_to_record', 'jsonb_to_record', 'json_to_recordset', 'jsonb_to_recordset']);
 
-/** Allowed functions that may return a row type, depending on what they are given. */
+/** Allowed functions that may return a row type, depending on their argument. */
 const elementFunctions: ReadonlySet<string> = new Set(['unnest', 'lower', 'upper']);
 
 const lexemeColumns = ['lexeme', 'positions', 'weights'];
@@ -179,7 +179,7 @@ interface Item {
   readonly definitions: readonly unknown[];
 }
 
-/** The relation that functions in FROM make; their arguments are bound by the caller. */
+/** Binds functions in FROM, which form one relation. */
 function bindFunctions(range: Tree, context: Context, binder: Binder): FromPart {
   const items = listOf(range['functions']).flatMap((item) => splitUnnest(itemOf(item, range['coldeflist'])));
   for (const { call } of items) binder.expression(call, context);
@@ -211,18 +211,18 @@ function columnsOf({ call, definitions }: Item, scalarName: string, binder: Bind
   if (definitions.length > 0) return columnsNamed(definitions.map((one) => textOf(fieldsOf(one, 'ColumnDef')?.['colname']) ?? ''));
   if (fieldsOf(call, 'SQLValueFunction')) return columnsNamed([scalarName]);
   const fields = fieldsOf(call, 'FuncCall');
-  // COALESCE and its kin: allowed, but their type is that of their arguments.
+  // Allowed, such as COALESCE, but the type is that of the arguments.
   if (fields === undefined) return binder.mayBeComposite() ? unknownColumns : columnsNamed([scalarName]);
   const name = namesOf(fields['funcname'])?.at(-1) ?? '';
   if (!allowedFunctions.has(name)) throw new Refusal(`The function "${name}" is not available here.`);
-  if (recordFunctions.has(name)) throw new Refusal(`Write the columns of ${name}() behind it: ${name}(...) AS r(a text, b integer).`);
+  if (recordFunctions.has(name)) throw new Refusal(`Write the columns of ${name}() after it: ${name}(...) AS r(a text, b integer).`);
   const known = outputColumns.get(name);
   if (known) return columnsNamed(known);
   if (!elementFunctions.has(name)) return columnsNamed([scalarName]);
   return columnsOfElement(listOf(fields['args'])[0], scalarName, binder);
 }
 
-/** An array of a row type gives the columns of that type, and a tsvector those of its lexemes. */
+/** An array of a row type has the columns of that type, and a tsvector those of its lexemes. */
 function columnsOfElement(argument: unknown, scalarName: string, binder: Binder): Columns {
   const call = namesOf(fieldsOf(argument, 'FuncCall')?.['funcname'])?.at(-1);
   if (call !== undefined && tsvectorFunctions.has(call)) return columnsNamed(lexemeColumns);
@@ -230,7 +230,7 @@ function columnsOfElement(argument: unknown, scalarName: string, binder: Binder)
   return binder.mayBeComposite() || binder.mayBeTsvector() ? unknownColumns : columnsNamed([scalarName]);
 }
 
-/** A cast to an array; gate one keeps its type to built-in ones. */
+/** True for a cast to an array. The judge allows only built-in types. */
 function isArray(argument: unknown): boolean {
   const type = fieldsOf(argument, 'TypeCast')?.['typeName'];
   return isTree(type) && listOf(type['arrayBounds']).length > 0 && !namesOf(type['names'])?.includes('tsvector');

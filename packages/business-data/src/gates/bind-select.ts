@@ -20,7 +20,7 @@ import { requireBoundedStep, sizeAfterSteps, startingSize } from './value-size.t
 
 type OnLeft = ((columns: Columns) => void) | undefined;
 
-/** Binds a query and gives its output columns. */
+/** Binds a query and returns its output columns. */
 export function bindSelect(select: Tree, outer: Context, binder: Binder, onLeft?: OnLeft): Columns {
   const context = bindWith(select['withClause'], { ...outer, windows: new Set(), level: outer.level + 1 }, binder);
   if (select['larg'] !== undefined || select['rarg'] !== undefined) return bindSetOperation(select, context, binder, onLeft);
@@ -68,7 +68,7 @@ function bindTargets(targets: readonly unknown[], { context, star, binder }: Tar
   return { list, open };
 }
 
-/** True for a column of a table, whose values no aggregate has collected. */
+/** True for a column of a table, unlike a value that an aggregate collected. */
 export function isStored(node: unknown, { namespace }: Context): boolean {
   const [first, second] = namesOf(fieldsOf(node, 'ColumnRef')?.['fields']) ?? [];
   if (first === undefined) return false;
@@ -125,14 +125,14 @@ function bindSetOperation(select: Tree, context: Context, binder: Binder, onLeft
   return { list, open: left.open };
 }
 
-/** ORDER BY and LIMIT over output columns alone. */
+/** ORDER BY and LIMIT of a set operation, which see only output columns. */
 function bindTail(select: Tree, columns: Columns, outer: Context, binder: Binder): void {
   const context = { ...outer, namespace: { relations: [{ name: undefined, columns }], parent: outer.namespace } };
   for (const key of listOf(select['sortClause'])) bindKey(key, columns, context, binder);
   for (const field of ['limitOffset', 'limitCount']) binder.expression(select[field], context);
 }
 
-/** Each query of WITH sees those before it; with RECURSIVE all, itself too. */
+/** Each query of WITH sees those before it; with RECURSIVE all of them, also itself. */
 function bindWith(clause: unknown, context: Context, binder: Binder): Context {
   if (!isTree(clause)) return context;
   const expressions = listOf(clause['ctes']).map((item) => fieldsOf(item, 'CommonTableExpr') ?? {});
@@ -141,7 +141,7 @@ function bindWith(clause: unknown, context: Context, binder: Binder): Context {
   const all: CteScope = { entries, parent: context.ctes };
   for (const expression of expressions) {
     const name = textOf(expression['ctename']) ?? '';
-    if (entries.has(name)) throw new Refusal(`The name "${name}" stands twice in WITH.`);
+    if (entries.has(name)) throw new Refusal(`The name "${name}" is used twice in WITH.`);
     const visible = recursive ? all : { entries: new Map(entries), parent: context.ctes };
     entries.set(name, createCte(expression, { ...context, ctes: visible }, binder));
   }
@@ -149,7 +149,7 @@ function bindWith(clause: unknown, context: Context, binder: Binder): Context {
   return { ...context, ctes: all };
 }
 
-/** Bound once, when it is first referred to; a recursive one has the columns of its left side while its right side is bound. */
+/** Binds the query at its first reference. A recursive one has the columns of its left side while its right side is bound. */
 function createCte(expression: Tree, context: Context, binder: Binder): Cte {
   const name = textOf(expression['ctename']) ?? '';
   const query = fieldsOf(expression['ctequery'], 'SelectStmt');
@@ -158,7 +158,7 @@ function createCte(expression: Tree, context: Context, binder: Binder): Cte {
   let started = false;
   let recursive = false;
   let left: Columns | undefined;
-  let done: Columns | undefined;
+  let columns: Columns | undefined;
   const bind = (): Columns => {
     started = true;
     const bound = visibleColumns(
@@ -172,11 +172,11 @@ function createCte(expression: Tree, context: Context, binder: Binder): Cte {
   return {
     level: context.level,
     columns() {
-      if (done) return done;
+      if (columns) return columns;
       if (!started) {
-        done = bind();
+        columns = bind();
         bindCycle(expression, context, binder);
-        return done;
+        return columns;
       }
       if (left === undefined) throw new Refusal(`The query "${name}" can refer to itself only on the right side of its UNION.`);
       recursive = true;

@@ -8,9 +8,9 @@ import { fieldsOf, isTree, type Tree } from './tree.ts';
 import { Bounds, Collection, RowTotal } from './value-size.ts';
 
 /**
- * Resolves every name of a rewritten statement as PostgreSQL will, and refuses what it cannot resolve: PostgreSQL would look for a
- * function, a type or a system column of that name. `tables` are those that the statement may read, with the columns in scope.
- * Returns the statement with bounds on what may become too long.
+ * Resolves every name of a rewritten statement by the scoping rules of PostgreSQL, and refuses a name that it cannot resolve: PostgreSQL
+ * would look for a function, a type or a system column of that name. `tables` are those that the statement may read, with their columns in
+ * scope. Returns the statement with bounds on values that may become too long.
  */
 export function bind(statement: Tree, tables: readonly ScopedTable[]): Tree {
   const outputs = new Map<unknown, Columns>();
@@ -54,7 +54,7 @@ function once(compute: () => boolean): () => boolean {
   };
 }
 
-/** As format_type writes the types of pg_catalog; none of them is a row type. */
+/** Types of pg_catalog as format_type writes them; none of them is a row type. */
 const builtIn = new RegExp(
   `^(${[
     'smallint|integer|bigint|numeric|real|double precision|money|text|character varying|character|"char"|name|boolean|bytea|uuid|oid',
@@ -65,7 +65,7 @@ const builtIn = new RegExp(
 
 const isBuiltIn = (type: string): boolean => type === 'tsvector' || builtIn.test(type);
 
-/** Functions and casts that make a value of the type. */
+/** Functions and casts that return a value of the type. */
 const tsvectorNames = new Set(['tsvector', 'to_tsvector']);
 const jsonpathNames = new Set(['jsonpath']);
 

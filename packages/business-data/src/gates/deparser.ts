@@ -5,8 +5,8 @@ type Context = Parameters<Deparser['SelectStmt']>[1];
 type Select = Parameters<Deparser['SelectStmt']>[0];
 
 /**
- * The library's writer with what it lacks: FETCH ... WITH TIES, and the query functions and table of SQL/JSON.
- * Nothing rests on its being right: what it writes is parsed again and compared.
+ * The library's deparser with the missing FETCH ... WITH TIES, and functions and tables of SQL/JSON.
+ * Safety does not depend on it: the text is parsed again and compared with the tree.
  */
 export class CompleteDeparser extends Deparser {
   override SelectStmt(node: Select, context: Context): string {
@@ -70,9 +70,9 @@ export class CompleteDeparser extends Deparser {
   #behavior(behavior: unknown, on: 'EMPTY' | 'ERROR', context: Context): string {
     if (behavior === undefined) return '';
     const { btype, expr } = behavior as Fields;
-    const what = expr === undefined ? behaviors.get(String(btype)) : `DEFAULT ${this.#node(expr, context)}`;
-    if (what === undefined) throw new Error(`unknown SQL/JSON behaviour ${String(btype)}`);
-    return `${what} ON ${on}`;
+    const text = expr === undefined ? behaviors.get(String(btype)) : `DEFAULT ${this.#node(expr, context)}`;
+    if (text === undefined) throw new Error(`unknown SQL/JSON behaviour ${String(btype)}`);
+    return `${text} ON ${on}`;
   }
 
   #output(output: unknown, context: Context): string {

@@ -1,6 +1,6 @@
 /**
- * The allowed contents of a statement, as a grammar over PostgreSQL's raw parse tree: node kinds, and of each kind the fields that may
- * be set. Anything else does not run: locking clauses, SELECT INTO, parameters, XML, cursors, and every statement but SELECT.
+ * The allowed statements, as a grammar over PostgreSQL's raw parse tree: node kinds, and for each kind the fields that may be set.
+ * Everything else is refused: locking clauses, SELECT INTO, parameters, XML, cursors, and every statement but SELECT.
  */
 export type Shape =
   | 'value'
@@ -201,7 +201,7 @@ export const grammar: ReadonlyMap<string, ReadonlyMap<string, Shape>> = new Map(
   Object.entries({ ...query, ...relations, ...expressions, ...json }).map(([kind, fields]) => [kind, new Map(Object.entries(fields))]),
 );
 
-/** Positions in the text; they mean nothing. */
+/** True for fields that hold positions in the text, which do not change the meaning. */
 export const isPosition = (field: string): boolean => positions.has(field);
 
 const positions = new Set([

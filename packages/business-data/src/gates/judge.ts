@@ -4,13 +4,13 @@ import { grammar, isPosition, type Shape } from './grammar.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree } from './tree.ts';
 import { requireBoundedType } from './value-size.ts';
 
-const deepest = 250;
-const mostNodes = 20_000;
-const mostRelations = 60;
+const maxDepth = 250;
+const maxNodes = 20_000;
+const maxRelations = 60;
 
 /**
- * Refuses whatever is not an allowed SELECT: every node kind, each of its fields, every function, operator and type must be on its
- * list, and every name mean pg_catalog's.
+ * Refuses everything but an allowed SELECT: each node kind with its fields, and each function, operator and type must be on its list.
+ * Their names mean those of pg_catalog.
  */
 export function judge(statement: unknown): void {
   if (!isTree(statement) || Object.keys(statement).join() !== 'SelectStmt') throw new Refusal('Only a SELECT statement can run.');
@@ -27,7 +27,7 @@ function createVisitor(): Visitor {
   let relations = 0;
   const checks = createChecks(() => {
     relations += 1;
-    if (relations > mostRelations) throw new Refusal(`A statement can read at most ${mostRelations} tables.`);
+    if (relations > maxRelations) throw new Refusal(`A statement can read at most ${maxRelations} tables.`);
   });
 
   function node(wrapped: unknown, depth: number): void {
@@ -38,7 +38,7 @@ function createVisitor(): Visitor {
 
   function fieldsIn(kind: string, fields: unknown, depth: number): void {
     nodes += 1;
-    if (depth > deepest || nodes > mostNodes) throw new Refusal('This statement is nested too deeply or too long.');
+    if (depth > maxDepth || nodes > maxNodes) throw new Refusal('This statement is nested too deeply or too long.');
     const shapes = grammar.get(kind);
     if (shapes === undefined || !isTree(fields)) throw new Refusal(`${describe(kind)} is not supported.`);
     checks.get(kind)?.(fields);
@@ -49,7 +49,7 @@ function createVisitor(): Visitor {
     }
   }
 
-  /** Returns false when the value does not have this shape; refuses wrong contents. */
+  /** Returns false when the value does not have this shape; throws a Refusal for disallowed contents. */
   function check(shape: Shape, value: unknown, depth: number): boolean {
     if (shape === 'value') return isPlainValue(value);
     if (shape === 'nodes') return nodesIn(value, depth);
@@ -71,7 +71,7 @@ function createVisitor(): Visitor {
 
 const isEmpty = (item: unknown): boolean => isTree(item) && Object.keys(item).length === 0;
 
-/** A plain value, or the value object of a constant. */
+/** True for a plain value, and for the value object of a constant. */
 const isPlainValue = (value: unknown): boolean =>
   isTree(value) ? Object.values(value).every((one) => typeof one !== 'object') : typeof value !== 'object';
 
@@ -119,7 +119,7 @@ function requireName(list: unknown, allowed: ReadonlySet<string>, what: string):
   return name;
 }
 
-/** BETWEEN, IN and their kin carry their keyword as the operator's name; the parser makes those itself. */
+/** For these the parser sets a keyword as the name of the operator. */
 const namedByKeyword = new Set(['AEXPR_BETWEEN', 'AEXPR_NOT_BETWEEN', 'AEXPR_BETWEEN_SYM', 'AEXPR_NOT_BETWEEN_SYM']);
 
 function requireOperator(list: unknown, kind: unknown): void {
@@ -127,7 +127,7 @@ function requireOperator(list: unknown, kind: unknown): void {
   if (!allowedOperators.has(name) && !namedByKeyword.has(String(kind))) throw new Refusal(`The operator ${name} is not available here.`);
 }
 
-/** The search path of the session is pg_catalog, so that an unqualified name means the same. */
+/** The search_path of the session is pg_catalog, so an unqualified name means that of pg_catalog too. */
 function pgCatalogName(list: unknown, what: string): string {
   const [first, second, ...more] = namesOf(list) ?? [];
   const name = second === undefined ? first : second;
@@ -136,10 +136,10 @@ function pgCatalogName(list: unknown, what: string): string {
   return name;
 }
 
-/** The parser's own name, which says enough to a writer of SQL, unless there is a better one. */
-const describe = (kind: string): string => spoken.get(kind) ?? kind;
+/** The name of a node kind in messages; for most kinds the parser's name is clear. */
+const describe = (kind: string): string => kindNames.get(kind) ?? kind;
 
-const spoken = new Map([
+const kindNames = new Map([
   ['ParamRef', 'A parameter such as $1'],
   ['SetToDefault', 'DEFAULT'],
   ['XmlExpr', 'XML'],

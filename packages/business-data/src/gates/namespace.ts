@@ -3,7 +3,7 @@ import type { ScopedTable } from '../scope/scope.ts';
 import type { Tree } from './tree.ts';
 import type { Bounds, Collection, RowTotal } from './value-size.ts';
 
-/** A WITH query, as the FROM clauses that can see it do. */
+/** A query of WITH. */
 export interface Cte {
   /** The query level of its WITH clause. */
   readonly level: number;
@@ -15,7 +15,7 @@ export interface CteScope {
   readonly parent: CteScope | undefined;
 }
 
-/** Where a part of a statement stands: what its names can mean. */
+/** The names that are visible to a part of a statement. */
 export interface Context {
   readonly namespace: Namespace | undefined;
   readonly ctes: CteScope | undefined;
@@ -23,31 +23,31 @@ export interface Context {
   readonly level: number;
 }
 
-/** A FROM clause, or a part of one: what it makes visible, and what `*` means over it. */
+/** A FROM clause, or an item of one: the relations that it makes visible, and the columns of `*`. */
 export interface FromPart {
   readonly relations: readonly Relation[];
   readonly star: Columns;
 }
 
-/** The parts of the binder, which call each other as the parts of a statement contain each other. */
+/** The functions of the binder, which call each other, and the totals of one statement. */
 export interface Binder {
-  /** Output columns of a query. `onLeft` hears of those of a UNION's left side before its right side is bound. */
+  /** Output columns of a query. `onLeft` is called with those of a UNION's left side before its right side is bound. */
   select(select: Tree, context: Context, onLeft?: (columns: Columns) => void): Columns;
   from(items: readonly unknown[], context: Context): FromPart;
   /** Estimated length of the value in characters. */
   expression(node: unknown, context: Context): number;
-  /** Output columns of a subquery that is bound already. */
+  /** Output columns of a subquery that was bound before. */
   columnsOf(select: unknown): Columns | undefined;
   table(schema: string, name: string): ScopedTable | undefined;
-  /** The values that its aggregates keep. */
+  /** The values that its aggregates collect. */
   readonly collection: Collection;
   readonly rows: RowTotal;
   readonly bounds: Bounds;
-  /** A row type of the database's own may hide behind an expression, so that its columns are not known. */
+  /** True when an expression may have a row type of the data source, whose columns are not known. */
   mayBeComposite(): boolean;
-  /** Some expression of the statement may be of type tsvector. */
+  /** True when an expression may be of type tsvector. */
   mayBeTsvector(): boolean;
-  /** Some expression of the statement may be of type jsonpath. */
+  /** True when an expression may be of type jsonpath. */
   mayBeJsonpath(): boolean;
 }
 
@@ -56,7 +56,7 @@ export interface Column {
   readonly name: string;
   /** Estimated length of a value in characters, as text. */
   readonly size: number;
-  /** A column of a table as it is. */
+  /** A column of a table, unchanged. */
   readonly stored?: boolean;
   /** `*` leaves it out: a SEARCH or CYCLE column, seen from below the level of its WITH clause. */
   readonly hidden?: boolean;
@@ -69,10 +69,10 @@ export interface Columns {
 }
 
 export interface Relation {
-  /** Undefined: no name finds it, only its columns. */
+  /** Undefined: only its columns can be named. */
   readonly name: string | undefined;
   readonly columns: Columns;
-  /** Its columns need the name before them: the alias of JOIN ... USING. */
+  /** Its columns must be qualified: the alias of JOIN ... USING. */
   readonly qualifiedOnly?: boolean;
 }
 
@@ -85,11 +85,11 @@ interface Namespace {
 export const noColumns: Columns = { list: [], open: false };
 export const unknownColumns: Columns = { list: [], open: true };
 
-/** PostgreSQL's own limit for what a query returns. */
-const mostColumns = 1_664;
+/** PostgreSQL's limit for the columns of a query. */
+const maxColumns = 1_664;
 
 export function requireColumnCount(count: number): void {
-  if (count > mostColumns) throw new Refusal(`A statement can have at most ${mostColumns} columns in FROM or in SELECT.`);
+  if (count > maxColumns) throw new Refusal(`A statement can have at most ${maxColumns} columns in FROM or in SELECT.`);
 }
 
 export function concatColumns(left: Columns, right: Columns): Columns {
@@ -110,12 +110,12 @@ export function renameColumns({ list, open }: Columns, names: readonly string[],
 }
 
 /** Longer lists are indexed by name. */
-const longestSearched = 20;
+const maxSearched = 20;
 const byName = new WeakMap<readonly Column[], ReadonlyMap<string, Column>>();
 
 /** The first column of this name. */
 export function findIn({ list }: Columns, name: string): Column | undefined {
-  if (list.length <= longestSearched) return list.find((column) => column.name === name);
+  if (list.length <= maxSearched) return list.find((column) => column.name === name);
   let names = byName.get(list);
   if (names === undefined) {
     names = new Map(list.map((column) => [column.name, column] as const).reverse());
@@ -126,34 +126,36 @@ export function findIn({ list }: Columns, name: string): Column | undefined {
 
 export function findRelation(namespace: Namespace | undefined, name: string): Relation | undefined {
   for (let level = namespace; level !== undefined; level = level.parent) {
-    const found = level.relations.find((relation) => relation.name === name);
-    if (found) return found;
+    const relation = level.relations.find((candidate) => candidate.name === name);
+    if (relation) return relation;
   }
   return undefined;
 }
 
-/** PostgreSQL takes the innermost level that has the column, and only then a relation of that name. */
+/** A column of the innermost query level that has one of this name. PostgreSQL prefers columns to relations. */
 export function findColumn(namespace: Namespace | undefined, name: string): Column | undefined {
   for (let level = namespace; level !== undefined; level = level.parent) {
     for (const { columns, qualifiedOnly } of level.relations) {
-      const found = qualifiedOnly ? undefined : findIn(columns, name);
-      if (found) return found;
+      const column = qualifiedOnly ? undefined : findIn(columns, name);
+      if (column) return column;
     }
   }
   return undefined;
 }
 
-/** A column of a relation; refuses what PostgreSQL would read as a function or a type applied to the row. */
-export function requireQualified(namespace: Namespace | undefined, relation: string, name: string): Column {
-  const found = findRelation(namespace, relation);
-  if (found === undefined) throw new Refusal(`There is no table "${relation}" here. ${describe(namespace, relation)}`);
-  const column = findIn(found.columns, name);
+/** A column of a relation. Refuses any other name, which PostgreSQL would read as a function or a type applied to the row. */
+export function requireQualified(namespace: Namespace | undefined, relationName: string, name: string): Column {
+  const relation = findRelation(namespace, relationName);
+  if (relation === undefined) throw new Refusal(`There is no table "${relationName}" here. ${describe(namespace, relationName)}`);
+  const column = findIn(relation.columns, name);
   if (column !== undefined) return column;
-  const hint = found.columns.open ? ` Write the columns of "${relation}" behind its name: ${relation}(${name}).` : '';
-  throw new Refusal(`There is no column "${name}" in "${relation}".${hint} ${describe({ relations: [found], parent: undefined }, name)}`);
+  const hint = relation.columns.open ? ` Write the columns of "${relationName}" after its name: ${relationName}(${name}).` : '';
+  throw new Refusal(
+    `There is no column "${name}" in "${relationName}".${hint} ${describe({ relations: [relation], parent: undefined }, name)}`,
+  );
 }
 
-/** A column, or a whole row where the name is a relation's. */
+/** A column, or a whole row where the name is that of a relation. */
 export function requireColumn(namespace: Namespace | undefined, name: string): Column {
   const column = findColumn(namespace, name);
   if (column !== undefined) return column;
@@ -164,28 +166,28 @@ export function requireColumn(namespace: Namespace | undefined, name: string): C
 
 export const rowSize = ({ list }: Columns): number => list.reduce((sum, { size }) => sum + size, 0);
 
-const mostListed = 100;
+const maxListed = 100;
 
-/** The names that exist, and the nearest among them. */
-function describe(namespace: Namespace | undefined, wanted: string): string {
+/** Lists the names that exist, and the nearest of them. */
+function describe(namespace: Namespace | undefined, missing: string): string {
   const relations: Relation[] = [];
   for (let level = namespace; level !== undefined; level = level.parent) relations.push(...level.relations);
   if (relations.length === 0) return 'This query has no FROM clause.';
   const columns = relations.flatMap(({ columns: { list } }) => list.map(({ name }) => name));
-  const named = relations.map(({ name, columns: { list } }) => `${name ?? ''}(${list.map((column) => column.name).join(', ')})`);
-  const listed = columns.length > mostListed ? relations.map(({ name }) => name).filter((name) => name !== undefined) : named;
-  const near = nearest(wanted, [...columns, ...relations.flatMap(({ name }) => name ?? [])]);
-  return `There are: ${listed.slice(0, mostListed).join('; ')}.${near === undefined ? '' : ` Did you mean "${near}"?`}`;
+  const withColumns = relations.map(({ name, columns: { list } }) => `${name ?? ''}(${list.map((column) => column.name).join(', ')})`);
+  const listed = columns.length > maxListed ? relations.map(({ name }) => name).filter((name) => name !== undefined) : withColumns;
+  const near = nearest(missing, [...columns, ...relations.flatMap(({ name }) => name ?? [])]);
+  return `There are: ${listed.slice(0, maxListed).join('; ')}.${near === undefined ? '' : ` Did you mean "${near}"?`}`;
 }
 
-function nearest(wanted: string, names: readonly string[]): string | undefined {
-  const most = Math.min(3, Math.ceil(wanted.length / 4));
-  const close = names.slice(0, 500).map((name) => ({ name, distance: editDistance(wanted.slice(0, 63), name.slice(0, 63)) }));
+function nearest(missing: string, names: readonly string[]): string | undefined {
+  const maxDistance = Math.min(3, Math.ceil(missing.length / 4));
+  const close = names.slice(0, 500).map((name) => ({ name, distance: editDistance(missing.slice(0, 63), name.slice(0, 63)) }));
   const best = close.reduce<(typeof close)[number] | undefined>(
     (one, other) => (one && one.distance <= other.distance ? one : other),
     undefined,
   );
-  return best && best.distance <= most ? best.name : undefined;
+  return best && best.distance <= maxDistance ? best.name : undefined;
 }
 
 function editDistance(from: string, to: string): number {

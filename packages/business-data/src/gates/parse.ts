@@ -2,22 +2,22 @@ import { hasSqlDetails, loadModule, parseSync, scanSync } from 'libpg-query';
 import { Refusal } from '../failure.ts';
 import { onlyStatement } from './tree.ts';
 
-/** More would only be generated. */
-const longest = 16_000;
+/** Characters of a statement. No statement that a person would write is longer. */
+const maxLength = 16_000;
 
 await loadModule();
 
 /** The one statement of a text, by PostgreSQL's own parser. */
-export function parseStatement(text: string, limit = longest): unknown {
+export function parseStatement(text: string, limit = maxLength): unknown {
   if (text.length > limit) throw new Refusal(`A statement has at most ${limit} characters.`);
   if (text.includes('\0') || !text.isWellFormed()) throw new Refusal('A statement cannot contain such characters.');
-  if (limit <= longest) requireShallow(text);
+  if (limit <= maxLength) requireShallow(text);
   const statement = text.trim() === '' ? undefined : onlyStatement(parse(text));
   if (statement === undefined) throw new Refusal('Send exactly one statement.');
   return statement;
 }
 
-/** Any failure that PostgreSQL does not report itself leaves the parser in an unknown state: this thread must end. */
+/** An error other than a syntax error leaves the parser in an unknown state: it is thrown on, and the thread is replaced. */
 function parse(text: string): unknown {
   try {
     return parseSync(text);
@@ -25,25 +25,26 @@ function parse(text: string): unknown {
     if (!hasSqlDetails(cause)) throw cause;
     const { message, sqlDetails: { cursorPosition = -1 } = {} } = cause;
     const near = cursorPosition >= 0 ? ` (at character ${cursorPosition + 1})` : '';
-    throw new Refusal(`The statement cannot be understood: ${message}${near}.`, { cause });
+    throw new Refusal(`The statement has a syntax error: ${message}${near}.`, { cause });
   }
 }
 
-const mostNesting = 2_500;
+/** Tokens that may be nested in each other. */
+const maxNesting = 2_500;
 const roughToken = /[\w\x80-\uffff]+|[^\s\w\x80-\uffff]/g;
 
-/** Bounds the depth of the tree before it is built. PostgreSQL's own scanner says what is a token, where there are many. */
+/** Bounds the depth of the tree before it is built. Where the rough count is high, PostgreSQL's scanner counts the tokens. */
 function requireShallow(text: string): void {
-  if ((text.match(roughToken)?.length ?? 0) <= mostNesting) return;
-  if (nestingOf(scan(text)) > mostNesting)
+  if ((text.match(roughToken)?.length ?? 0) <= maxNesting) return;
+  if (nestingOf(scan(text)) > maxNesting)
     throw new Refusal('The statement is nested too deeply, or chains too many operations. Send a simpler one.');
 }
 
 const setOperation = /^(union|intersect|except)$/i;
 
 /**
- * No tree of these tokens is deeper but for a constant factor: only the items of a list and of a chain of set operations stand at one
- * depth, so it is the tokens since the last comma, summed over the open brackets, and the set operations.
+ * An upper bound, up to a constant factor, of the depth of a tree of these tokens: only items of a list are at the same depth. So it is the
+ * number of tokens since the last comma, summed over the open brackets, plus the set operations, which nest in each other.
  */
 function nestingOf(tokens: readonly string[]): number {
   const open = [0];
@@ -64,7 +65,7 @@ function scan(text: string): readonly string[] {
   try {
     return scanSync(text).tokens.map((token) => token.text);
   } catch (cause) {
-    // The scanner's own complaints; a trap of WebAssembly or the end of the stack has another name.
+    // Errors of the scanner have these names; a trap of WebAssembly or a stack overflow has another one.
     if (!(cause instanceof Error) || (cause.name !== 'Error' && cause.name !== 'SyntaxError')) throw cause;
     return text.match(roughToken) ?? [];
   }

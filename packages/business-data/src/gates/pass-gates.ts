@@ -7,8 +7,8 @@ import { parseStatement } from './parse.ts';
 import { rewrite } from './rewrite.ts';
 import { sameTree, type Tree } from './tree.ts';
 
-/** Rewritten statements name every column in scope. */
-const longestWritten = 1_000_000;
+/** Characters of a rewritten statement, which names every column in scope. */
+const maxRewrittenLength = 1_000_000;
 
 export interface PassedStatement {
   readonly text: string;
@@ -16,20 +16,27 @@ export interface PassedStatement {
   readonly tables: readonly ScopedTable[];
 }
 
-/** Gates one and two: from what was asked to what may run, or a Refusal. Touches no database. */
+/**
+ * Passes a model's statement through the gates that need no database, and returns the statement that may run:
+ * 1. parse (parse.ts): one statement of bounded length and nesting, by PostgreSQL's parser;
+ * 2. judge (judge.ts): only the node kinds, functions, operators and types of grammar.ts and allowed-names.ts;
+ * 3. rewrite (rewrite.ts): each table becomes a subquery over its columns in scope;
+ * 4. bind (bind.ts): every name means a column or table of the scope, and no value becomes too long (value-size.ts).
+ * Throws a Refusal. Limits of time, rows and bytes apply when the statement runs (database/transaction.ts).
+ */
 export function passGates(text: string, scope: ResolvedScope): PassedStatement {
   const statement = parseStatement(text);
   judge(statement);
   return confine(statement, scope);
 }
 
-/** Gate two alone: a statement that can name nothing outside of the scope. */
+/** Rewrites and binds a parsed statement, so that it names nothing outside the scope. */
 export function confine(statement: unknown, scope: ResolvedScope): PassedStatement {
   const { statement: confined, tables } = rewrite(statement, scope);
   return { text: writeStatement(bind(confined, tables)), tables };
 }
 
-/** The text of a tree; refused unless PostgreSQL's parser reads exactly this tree in it. */
+/** The text of a tree; refused unless PostgreSQL's parser reads the same tree from it. */
 function writeStatement(statement: Tree): string {
   const text = deparse(statement);
   if (!sameTree(parseAgain(text), statement)) throw new Refusal('This statement has a form that is not supported.');
@@ -47,7 +54,7 @@ function deparse(statement: Tree): string {
 
 function parseAgain(text: string): unknown {
   try {
-    return parseStatement(text, longestWritten);
+    return parseStatement(text, maxRewrittenLength);
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
     throw new Refusal('This statement has a form that is not supported.', { cause });

@@ -13,8 +13,8 @@ type Names = ReadonlySet<string>;
 type Rewrite = (node: unknown, ctes: Names) => unknown;
 
 /**
- * Puts a subquery over the columns in scope in the place of each table, so that what is outside has no name. Whatever
- * refers to a table in another way than FROM is refused, of any node kind there is.
+ * Replaces each table by a subquery over its columns in scope, so that columns outside the scope have no name. A table reference
+ * anywhere but in FROM is refused, in any kind of node.
  */
 export function rewrite(statement: unknown, scope: ResolvedScope): Rewritten {
   const select = fieldsOf(statement, 'SelectStmt');
@@ -31,27 +31,27 @@ export function rewrite(statement: unknown, scope: ResolvedScope): Rewritten {
 
 function createRewrite(scope: ResolvedScope, resolve: (range: Tree) => ScopedTable): Rewrite {
   const kinds = new Map<string, (fields: Tree, ctes: Names) => Tree>([
-    ['SelectStmt', (fields, ctes) => ({ SelectStmt: rewriteSelect(fields, ctes, anything, scope) })],
+    ['SelectStmt', (fields, ctes) => ({ SelectStmt: rewriteSelect(fields, ctes, rewriteNode, scope) })],
     ['RangeVar', (fields, ctes) => (isCte(fields, ctes) ? { RangeVar: fields } : subselect(resolve(fields), fields['alias']))],
-    ['RangeTableSample', (fields, ctes) => rewriteSample(fields, ctes, resolve, anything)],
+    ['RangeTableSample', (fields, ctes) => rewriteSample(fields, ctes, resolve, rewriteNode)],
     ['ColumnRef', (fields) => ({ ColumnRef: shortened(fields, scope) })],
   ]);
 
-  const anything: Rewrite = (node, ctes) => {
-    if (Array.isArray(node)) return node.map((item) => anything(item, ctes));
+  const rewriteNode: Rewrite = (node, ctes) => {
+    if (Array.isArray(node)) return node.map((item) => rewriteNode(item, ctes));
     if (!isTree(node)) return node;
     const [kind = ''] = Object.keys(node);
     const fields = fieldsOf(node, kind);
     const special = fields && kinds.get(kind)?.(fields, ctes);
     if (special) return special;
-    requireHarmless(node, kind);
-    return mapFields(node, (value) => anything(value, ctes));
+    requireNoTable(node, kind);
+    return mapFields(node, (value) => rewriteNode(value, ctes));
   };
-  return anything;
+  return rewriteNode;
 }
 
-/** A table named outside of FROM (as the target of INTO or of a data-modifying statement), or any other statement. */
-function requireHarmless(node: Tree, kind: string): void {
+/** Refuses a table named outside FROM (such as the target of INTO or of a data-modifying statement), and any other statement. */
+function requireNoTable(node: Tree, kind: string): void {
   if (kind.endsWith('Stmt') || 'relname' in node || 'ctequery' in node)
     throw new Refusal('This statement has a form that is not supported.');
 }
@@ -62,22 +62,22 @@ function mapFields(node: Tree, map: (value: unknown) => unknown): Tree {
   return mapped;
 }
 
-/** WITH names are seen by what follows, with RECURSIVE also by themselves and those before; each operand of a UNION sees them too. */
-function rewriteSelect(fields: Tree, outer: Names, anything: Rewrite, scope: ResolvedScope): Tree {
+/** Names of WITH are visible to the queries after them, with RECURSIVE to all of them, and to each operand of a UNION. */
+function rewriteSelect(fields: Tree, outer: Names, rewriteNode: Rewrite, scope: ResolvedScope): Tree {
   if (fields['intoClause'] !== undefined) throw new Refusal('SELECT INTO is not available here.');
   if (fields['lockingClause'] !== undefined) throw new Refusal('FOR UPDATE and FOR SHARE are not available here.');
   const { withClause, larg, rarg, ...rest } = fields;
-  const { ctes, clause } = rewriteWith(withClause, outer, anything);
-  const operand = (side: unknown) => (isTree(side) ? rewriteSelect(side, ctes, anything, scope) : undefined);
+  const { ctes, clause } = rewriteWith(withClause, outer, rewriteNode);
+  const operand = (side: unknown) => (isTree(side) ? rewriteSelect(side, ctes, rewriteNode, scope) : undefined);
   const [left, right] = [operand(larg), operand(rarg)];
   const lookUp = (range: Tree) =>
     isCte(range, ctes) ? undefined : scope.find(textOf(range['schemaname']), textOf(range['relname']) ?? '');
   const grouped = [...listOf(fields['groupClause']), ...dependentColumns(fields, lookUp)];
-  const body = mapFields({ ...rest, ...(grouped.length > 0 && { groupClause: grouped }) }, (value) => anything(value, ctes));
+  const body = mapFields({ ...rest, ...(grouped.length > 0 && { groupClause: grouped }) }, (value) => rewriteNode(value, ctes));
   return { ...body, ...(clause && { withClause: clause }), ...(left && { larg: left }), ...(right && { rarg: right }) };
 }
 
-function rewriteWith(clause: unknown, outer: Names, anything: Rewrite): { ctes: Names; clause?: Tree } {
+function rewriteWith(clause: unknown, outer: Names, rewriteNode: Rewrite): { ctes: Names; clause?: Tree } {
   if (!isTree(clause)) return { ctes: outer };
   const expressions = listOf(clause['ctes']).map((item) => fieldsOf(item, 'CommonTableExpr'));
   const names = expressions.map((expression) => textOf(expression?.['ctename']) ?? '');
@@ -88,8 +88,8 @@ function rewriteWith(clause: unknown, outer: Names, anything: Rewrite): { ctes: 
     if (expression === undefined || query === undefined) throw new Refusal('Only SELECT can stand in a WITH clause.');
     const visible: Names = recursive ? all : new Set([...outer, ...names.slice(0, index)]);
     const { ctequery, ...rest } = expression;
-    const body = mapFields(rest, (value) => anything(value, visible));
-    return { CommonTableExpr: { ...body, ctequery: anything(ctequery, visible) } };
+    const body = mapFields(rest, (value) => rewriteNode(value, visible));
+    return { CommonTableExpr: { ...body, ctequery: rewriteNode(ctequery, visible) } };
   });
   return { ctes: all, clause: { ...clause, ctes } };
 }
@@ -108,18 +108,18 @@ function resolveTable(scope: ResolvedScope, range: Tree): ScopedTable {
   return table;
 }
 
-const mostListed = 50;
+const maxListed = 50;
 
 function listTables({ tables }: ResolvedScope): string {
-  const listed = tables.slice(0, mostListed).map(({ written }) => written);
-  return listed.length === 0 ? 'none' : `${listed.join(', ')}${tables.length > mostListed ? ', ...' : ''}`;
+  const listed = tables.slice(0, maxListed).map(({ written }) => written);
+  return listed.length === 0 ? 'none' : `${listed.join(', ')}${tables.length > maxListed ? ', ...' : ''}`;
 }
 
-function rewriteSample(fields: Tree, ctes: Names, resolve: (range: Tree) => ScopedTable, anything: Rewrite): Tree {
+function rewriteSample(fields: Tree, ctes: Names, resolve: (range: Tree) => ScopedTable, rewriteNode: Rewrite): Tree {
   const range = fieldsOf(fields['relation'], 'RangeVar');
   if (range === undefined || isCte(range, ctes)) throw new Refusal('Only a table can be sampled.');
   const { relation: _, ...rest } = fields;
-  const sample = mapFields(rest, (value) => anything(value, ctes));
+  const sample = mapFields(rest, (value) => rewriteNode(value, ctes));
   return subselect(resolve(range), range['alias'], (table) => ({ RangeTableSample: { ...sample, relation: table } }));
 }
 
@@ -130,20 +130,20 @@ function subselect(table: ScopedTable, alias: unknown, from: (table: Tree) => Tr
     targetList: table.columns.map((column) => ({ ResTarget: columnTarget(table, column) })),
     fromClause: [from(relation)],
     op: 'SETOP_NONE',
-    ...(table.fenced ? fence : { limitOption: 'LIMIT_OPTION_DEFAULT' }),
+    ...(table.needsFence ? fence : { limitOption: 'LIMIT_OPTION_DEFAULT' }),
   };
   return { RangeSubselect: { subquery: { SelectStmt: query }, alias: isTree(alias) ? alias : { aliasname: table.name } } };
 }
 
-/** Names of things in the catalogues, which texts are compared with by looking them up, and shapes, whose operators cannot be stopped. */
-const givenAsText =
+/** Types that are read as text: names of catalog objects, because comparing them looks up names, and shapes, because their operators cannot be stopped. */
+const readAsText =
   /^(reg(class|proc|procedure|oper|operator|role|namespace|type|config|dictionary|collation)|line|lseg|box|path|polygon|circle)((?:\[\])*)$/;
 
 function columnTarget(table: ScopedTable, catalogColumn: CatalogColumn): Tree {
   const { name } = catalogColumn;
   const type = storedType(catalogColumn);
   const column = columnNode(table.name, name);
-  if (!givenAsText.test(type)) return { val: column };
+  if (!readAsText.test(type)) return { val: column };
   const typeName = {
     names: [stringNode('text')],
     typemod: -1,
@@ -152,10 +152,10 @@ function columnTarget(table: ScopedTable, catalogColumn: CatalogColumn): Tree {
   return { name, val: { TypeCast: { arg: column, typeName } } };
 }
 
-/** OFFSET 0: the planner does not move conditions below it. */
+/** OFFSET 0 keeps the planner from evaluating conditions below it. */
 const fence: Tree = { limitOffset: { A_Const: { ival: {} } }, limitOption: 'LIMIT_OPTION_COUNT' };
 
-/** `schema.table.column` names no subquery; `table.column` does. */
+/** A subquery has no schema, so `schema.table.column` becomes `table.column`. */
 function shortened(fields: Tree, scope: ResolvedScope): Tree {
   const names = listOf(fields['fields']);
   if (names.length !== 3) return fields;
@@ -167,8 +167,8 @@ function shortened(fields: Tree, scope: ResolvedScope): Tree {
 type Relations = ReadonlyMap<string, ScopedTable>;
 
 /**
- * PostgreSQL lets a query that groups by a table's primary key name the table's other columns too, which it cannot see through a
- * subquery. They are added to GROUP BY here: they depend on the key, so that the groups stay the same.
+ * PostgreSQL allows a query that groups by a table's primary key to name its other columns, but not through a subquery. So these
+ * columns are added to GROUP BY: they depend on the key, and the groups stay the same.
  */
 function dependentColumns(select: Tree, lookUp: (range: Tree) => ScopedTable | 'ambiguous' | undefined): Tree[] {
   const keys = listOf(select['groupClause']);
@@ -177,10 +177,10 @@ function dependentColumns(select: Tree, lookUp: (range: Tree) => ScopedTable | '
   const grouped = new Set(keys.flatMap((key) => resolveColumn(targetOf(key, select), relations)));
   const determined = new Map([...relations].filter(([alias, table]) => isDetermined(alias, table, grouped)));
   if (determined.size === 0) return [];
-  const wanted = referencesIn([select['targetList'], select['havingClause'], select['sortClause'], select['windowClause']], relations);
+  const referenced = referencesIn([select['targetList'], select['havingClause'], select['sortClause'], select['windowClause']], relations);
   return [...determined].flatMap(([alias, { columns }]) =>
     columns
-      .filter(({ name, groupable }) => groupable && !grouped.has(idOf(alias, name)) && wanted.has(idOf(alias, name)))
+      .filter(({ name, groupable }) => groupable && !grouped.has(idOf(alias, name)) && referenced.has(idOf(alias, name)))
       .map(({ name }) => columnNode(alias, name)),
   );
 }
@@ -190,7 +190,7 @@ const idOf = (alias: string, column: string): string => `${alias}\0${column}`;
 const isDetermined = (alias: string, { primaryKey }: ScopedTable, grouped: ReadonlySet<string>): boolean =>
   primaryKey.length > 0 && primaryKey.every((column) => grouped.has(idOf(alias, column)));
 
-/** The tables of this FROM by the name they have in it; whatever renames them hides them. */
+/** The tables of this FROM by the name they have in it, without those whose columns or join are renamed. */
 function relationsIn(from: readonly unknown[], lookUp: (range: Tree) => ScopedTable | 'ambiguous' | undefined): Relations {
   const relations = new Map<string, ScopedTable>();
   const visit = (node: unknown): void => {
@@ -206,14 +206,14 @@ function relationsIn(from: readonly unknown[], lookUp: (range: Tree) => ScopedTa
   return relations;
 }
 
-/** `group by 1` means what the first target is. */
+/** `group by 1` means the first target. */
 function targetOf(key: unknown, select: Tree): unknown {
   const ordinal = fieldsOf(key, 'A_Const')?.['ival'];
   if (!isTree(ordinal)) return key;
   return fieldsOf(listOf(select['targetList'])[Number(ordinal['ival'] ?? 0) - 1], 'ResTarget')?.['val'];
 }
 
-/** The columns of these tables that a reference names: none, one, or with a star all. */
+/** The columns of these tables that a reference names: none, one, or with a star all of them. */
 function resolveColumn(node: unknown, relations: Relations): string[] {
   const fields = listOf(fieldsOf(node, 'ColumnRef')?.['fields']);
   if (fields.length === 0) return [];
@@ -222,21 +222,21 @@ function resolveColumn(node: unknown, relations: Relations): string[] {
   if (names === undefined) return [];
   const column = star ? undefined : names.at(-1);
   const alias = star ? names.at(-1) : names.at(-2);
-  const among = [...relations].filter(([name]) => alias === undefined || name === alias);
-  const found = among.flatMap(([name, { columns }]) =>
+  const candidates = [...relations].filter(([name]) => alias === undefined || name === alias);
+  const ids = candidates.flatMap(([name, { columns }]) =>
     columns.filter((candidate) => column === undefined || candidate.name === column).map((candidate) => idOf(name, candidate.name)),
   );
-  return star || found.length === 1 ? found : [];
+  return star || ids.length === 1 ? ids : [];
 }
 
 function referencesIn(trees: readonly unknown[], relations: Relations): ReadonlySet<string> {
-  const found = new Set<string>();
+  const references = new Set<string>();
   const visit = (node: unknown): void => {
     if (Array.isArray(node)) node.forEach(visit);
     if (!isTree(node)) return;
-    for (const id of resolveColumn(node, relations)) found.add(id);
+    for (const id of resolveColumn(node, relations)) references.add(id);
     Object.values(node).forEach(visit);
   };
   trees.forEach(visit);
-  return found;
+  return references;
 }

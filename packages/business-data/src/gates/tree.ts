@@ -26,13 +26,13 @@ export const stringNode = (sval: string): Tree => ({ String: { sval } });
 /** `relation.column`, or only `column`. */
 export const columnNode = (...names: readonly string[]): Tree => ({ ColumnRef: { fields: names.map(stringNode) } });
 
-/** The one statement of a parse result; undefined when there is none or more. */
+/** The statement of a parse result; undefined unless there is exactly one. */
 export function onlyStatement(result: unknown): unknown {
   const statements = isTree(result) ? listOf(result['stmts']) : [];
   return statements.length === 1 && isTree(statements[0]) ? statements[0]['stmt'] : undefined;
 }
 
-/** True when two parse trees mean the same statement: equal except for positions in the text. */
+/** True when two parse trees are equal except for positions in the text. */
 export function sameTree(left: unknown, right: unknown): boolean {
   if (Array.isArray(left) && Array.isArray(right))
     return left.length === right.length && left.every((item, index) => sameTree(item, right[index]));

@@ -1,15 +1,15 @@
 import { Refusal } from '../failure.ts';
 import { fieldsOf, isTree, listOf, stringNode, type Tree, textOf } from './tree.ts';
 
-/** Nominal length of a cell, and of a number. */
+/** Assumed length of a stored value, and of a number. */
 export const cellSize = 20;
 
-const longestCount = 10_000;
-const longestValue = 1_000_000;
-const longestRow = 10 * longestValue;
-/** A value that an aggregate keeps for every row; a row of two hundred columns fits. */
-const longestKept = 5_000;
-/** Assumed size of a recursive query's columns before a step: large beside what a step adds, small beside a second copy. */
+/** Limits in characters: of a repetition or padding, of a value, of the rows of all queries together, of a value collected for every row. */
+const maxCount = 10_000;
+const maxValueLength = 1_000_000;
+const maxRowsLength = 10 * maxValueLength;
+const maxCollectedLength = 5_000;
+/** Assumed size of a recursive query's columns before a step: larger than what a step may add, smaller than a second copy. */
 export const startingSize = 10_000;
 const expectedSteps = 10;
 
@@ -33,23 +33,23 @@ const timesFirst =
   (call) =>
     Math.ceil(factor(call) * Math.max(1, call.sizes[0] ?? 1));
 
-/** How long a function's result may become. One that is not here joins, splits or turns its arguments: their sum. */
+/** The maximal length of a function's result; of functions that are not listed, the sum of their arguments. */
 const resultSizes: ReadonlyMap<string, Size> = new Map<string, Size>([
   ['repeat', timesFirst((call) => countAt(call, 1))],
   ...['lpad', 'rpad'].map((name): [string, Size] => [name, (call) => countAt(call, 1)]),
   ['replace', timesFirst((call) => Math.max(1, lengthAt(call, 2) / Math.max(1, lengthOf(call.args[1]) ?? 1)))],
   ['array_replace', timesFirst(({ name, args }) => Math.max(1, requireLength(name, args[2])))],
-  // An empty match stands between any two characters; \\1 and \\& take two characters to give back one text.
+  // There is an empty match between any two characters; \\1 and \\& are two characters that insert a whole text.
   ['regexp_replace', timesFirst((call) => 1 + lengthAt(call, 2))],
   ['overlay', timesFirst((call) => 1 + lengthAt(call, 1))],
   ['array_to_string', timesFirst((call) => 1 + lengthAt(call, 1) + lengthAt(call, 2))],
   ['concat_ws', ({ sizes: [separator = 0, ...rest] }) => sum(rest) + Math.max(0, rest.length - 1) * separator],
   ['format', sizeOfFormat],
   ['ts_headline', sizeOfHeadline],
-  // Quotes and backslashes double each time.
+  // Quotes and backslashes are doubled.
   ...['quote_literal', 'quote_nullable', 'quote_ident'].map((name): [string, Size] => [name, times(2)]),
   ...['encode', 'to_char', 'normalize'].map((name): [string, Size] => [name, times(4)]),
-  // Each line is indented by the depth of its nesting.
+  // Each line is indented by its nesting.
   ['jsonb_pretty', ({ sizes }) => sum(sizes) ** 2],
   ...['length', 'char_length', 'octet_length', 'count', 'md5', 'strpos', 'position'].map((name): [string, Size] => [name, () => cellSize]),
 ]);
@@ -59,8 +59,8 @@ const accumulating = new Set(
 );
 
 /**
- * The estimated length of a call's result; refuses what may take the memory of the database. Columns have any length, so that a count, and a
- * text that is put in place of others, gets a bound unless it is a literal or has one.
+ * The estimated length of a call's result. Refuses results that could fill the memory of the database. A stored value may have any length, so
+ * a count or an inserted text gets a bound unless it is a literal or has a bound.
  */
 export function sizeOfCall(name: string, call: Tree, sizes: readonly number[], bounds: Bounds): number {
   requireBoundedWork(name, sizes);
@@ -68,53 +68,53 @@ export function sizeOfCall(name: string, call: Tree, sizes: readonly number[], b
   const args = listOf(call['args']);
   if (name.startsWith('jsonb_path_')) return sizeOfPath(args[1], sizes[0] ?? 1);
   const size = resultSizes.get(name)?.({ name, args, sizes, bounds }) ?? sum(sizes);
-  return longest(`${name}()`, size);
+  return requireValueLength(`${name}()`, size);
 }
 
 function requireShortSeparator(call: Tree): void {
-  if ((lengthOf(listOf(call['args'])[0]) ?? longestValue) > cellSize)
+  if ((lengthOf(listOf(call['args'])[0]) ?? maxValueLength) > cellSize)
     throw new Refusal(`The separator of concat_ws() with VARIADIC may become too long: write a literal of at most ${cellSize} characters.`);
 }
 
-const longestPath = 1_000;
+const maxPathLength = 1_000;
 
-/** A path gives an item once for each subscript that names it, and `**` once for each level above it. */
+/** A JSON path returns an item once for each subscript that names it, and with `**` once for each level above it. */
 export function sizeOfPath(path: unknown, size: number): number {
   const cast = fieldsOf(path, 'TypeCast');
   const text = literalOf(cast ? cast['arg'] : path);
   if (text === undefined) throw new Refusal('A JSON path must be a literal.');
-  if (text.length > longestPath) throw new Refusal(`A JSON path is too long: write at most ${longestPath} characters.`);
+  if (text.length > maxPathLength) throw new Refusal(`A JSON path is too long: write at most ${maxPathLength} characters.`);
   const [commas, subscripts, levels] = [',', '[', '**'].map((mark) => text.split(mark).length - 1) as [number, number, number];
-  // Commas give the largest product where each pair of brackets has as many of them.
+  // The product is largest when the commas are spread evenly over the brackets.
   const repeated = subscripts === 0 ? 1 : (1 + commas / subscripts) ** subscripts;
-  return longest('a JSON path', Math.max(1, size) ** (1 + levels) * repeated);
+  return requireValueLength('a JSON path', Math.max(1, size) ** (1 + levels) * repeated);
 }
 
-/** PostgreSQL does not interrupt these: each character of the first argument is compared with all of the second. */
+/** PostgreSQL cannot interrupt these functions, which compare each character of the first argument with all of the second. */
 const comparing = new Set('translate ltrim rtrim btrim strpos position replace split_part string_to_array string_to_table'.split(' '));
-const mostComparisons = 100_000_000;
-const longestNormalized = 10_000;
+const maxComparisons = 100_000_000;
+const maxNormalizedLength = 10_000;
 
 function requireBoundedWork(name: string, [first = 0, second = 0]: readonly number[]): void {
   if (comparing.has(name)) requireBoundedComparison(`${name}()`, first, second);
-  if ((name === 'normalize' || name === 'is_normalized') && first > longestNormalized)
-    throw new Refusal(`The text given to ${name}() may become too long, more than ${longestNormalized} characters.`);
+  if ((name === 'normalize' || name === 'is_normalized') && first > maxNormalizedLength)
+    throw new Refusal(`The text given to ${name}() may become too long, more than ${maxNormalizedLength} characters.`);
 }
 
-/** Keeps work that cannot be interrupted under a second. */
+/** Keeps work that cannot be interrupted below a second. */
 export function requireBoundedComparison(what: string, left: number, right: number): void {
-  if (left * right > mostComparisons) throw new Refusal(`The values compared by ${what} may become too long.`);
+  if (left * right > maxComparisons) throw new Refusal(`The values compared by ${what} may become too long.`);
 }
 
-const mostCollected = 15_000;
-const mostComputed = 8;
-const longestComputed = 1_000;
+const maxCollectedTotal = 15_000;
+const maxComputed = 8;
+const maxComputedLength = 1_000;
 
-/** The values that all aggregates of one statement keep for every row. */
+/** The values that all aggregates of one statement collect for every row. */
 export class Collection {
   #total = 0;
 
-  get any(): boolean {
+  get isUsed(): boolean {
     return this.#total > 0;
   }
 
@@ -123,13 +123,13 @@ export class Collection {
   add(what: string, size: number, values: readonly unknown[]): void {
     requireAggregable(size, what);
     this.#total += Math.max(size, cellSize);
-    if (this.#total > mostCollected) throw new Refusal('The values collected by all aggregates together may become too long.');
+    if (this.#total > maxCollectedTotal) throw new Refusal('The values collected by all aggregates together may become too long.');
     if (values.length === 0 || values.every(isPlain)) return;
     this.#computed += 1;
-    if (this.#computed > mostComputed)
-      throw new Refusal(`A statement can collect at most ${mostComputed} computed values; the rows collected become too long.`);
-    if (size > longestComputed && values.some(isText))
-      throw new Refusal(`The computed values collected by ${what} may become too long, more than ${longestComputed} characters each.`);
+    if (this.#computed > maxComputed)
+      throw new Refusal(`A statement can collect at most ${maxComputed} computed values; the rows collected become too long.`);
+    if (size > maxComputedLength && values.some(isText))
+      throw new Refusal(`The computed values collected by ${what} may become too long, more than ${maxComputedLength} characters each.`);
   }
 }
 
@@ -138,7 +138,7 @@ const isPlain = (node: unknown): boolean => {
   return cast ? isPlain(cast['arg']) : isTree(node) && ('ColumnRef' in node || 'A_Const' in node);
 };
 
-/** Not an object, an array or a row, which may have many columns. */
+/** True for a text, unlike an object, an array or a row, which may have many columns. */
 const isText = (node: unknown): boolean => {
   const name = textOf(fieldsOf(listOf(fieldsOf(node, 'FuncCall')?.['funcname']).at(-1), 'String')?.['sval']);
   return name === undefined ? fieldsOf(node, 'A_Expr') !== undefined : !/^(jsonb?_|to_jsonb?$|row_to_json$|array_)/.test(name);
@@ -146,29 +146,29 @@ const isText = (node: unknown): boolean => {
 
 export const isAccumulating = (name: string): boolean => accumulating.has(name);
 
-/** Refuses a value that may become too long. */
-export function longest(what: string, size: number): number {
-  if (size > longestValue) throw new Refusal(`The value built by ${what} may become too long, more than ${longestValue} characters.`);
+/** Refuses a value that may become too long, and returns its length otherwise. */
+export function requireValueLength(what: string, size: number): number {
+  if (size > maxValueLength) throw new Refusal(`The value built by ${what} may become too long, more than ${maxValueLength} characters.`);
   return size;
 }
 
-/** Size of the result for built-in types, which only `||` joins. */
+/** Size of the result of an operator of built-in types other than `||`. */
 export const sizeOfArithmetic = (left: number, right: number): number => Math.max(left, right) + Math.min(left, right, cellSize);
 
-/** An aggregate keeps every value, of as many rows as there are. */
+/** An aggregate collects a value for each of any number of rows. */
 function requireAggregable(size: number, what: string): void {
-  if (size > longestKept)
-    throw new Refusal(`The values collected by ${what} may become too long, more than ${longestKept} characters each.`);
+  if (size > maxCollectedLength)
+    throw new Refusal(`The values collected by ${what} may become too long, more than ${maxCollectedLength} characters each.`);
 }
 
-/** The rows of all queries of one statement, which may all be in memory at once. */
+/** The rows of all queries of one statement, which may be in memory at the same time. */
 export class RowTotal {
   #total = 0;
 
   add(size: number): void {
     this.#total += size;
-    if (this.#total > longestRow)
-      throw new Refusal(`The rows built by this statement may become too long, more than ${longestRow} characters together.`);
+    if (this.#total > maxRowsLength)
+      throw new Refusal(`The rows built by this statement may become too long, more than ${maxRowsLength} characters together.`);
   }
 }
 
@@ -181,7 +181,7 @@ export function requireBoundedStep(name: string, size: number): void {
 export const sizeAfterSteps = (first: number, afterOne: number): number => first + expectedSteps * Math.max(0, afterOne - startingSize);
 
 export function sizeOfConstant(constant: Tree): number {
-  return Math.max(1, lengthOfConstant(constant) ?? (isTree(constant['fval']) ? longestNumber : bitsOf(constant)));
+  return Math.max(1, lengthOfConstant(constant) ?? (isTree(constant['fval']) ? maxNumberLength : bitsOf(constant)));
 }
 
 const bitsOf = ({ bsval }: Tree): number => (isTree(bsval) ? (textOf(bsval['bsval'])?.length ?? 0) * 4 : cellSize);
@@ -189,14 +189,14 @@ const bitsOf = ({ bsval }: Tree): number => (isTree(bsval) ? (textOf(bsval['bsva
 /** Types that fill a value up to their length. */
 const padded = new Set(['bpchar', 'char', 'bit']);
 
-/** `'a'::char(1000)` is a thousand characters long; a row or an array doubles its quotes as text. */
+/** `'a'::char(1000)` has a thousand characters; the quotes of a row or an array are doubled in its text. */
 export function sizeOfCast({ arg, typeName }: Tree, size: number): number {
   if (!isTree(typeName)) return size;
   const name = typeNameOf(typeName);
   const length = padded.has(name) ? (integerOf(listOf(typeName['typmods'])[0]) ?? 1) : 0;
   const elements = listOf(typeName['arrayBounds']).length > 0 ? Math.max(1, size) : 1;
   const doubled = textual.has(name) && fieldsOf(arg, 'A_Const') === undefined ? 2 * size : size;
-  return longest(`a cast to ${name}`, Math.max(doubled, length * elements));
+  return requireValueLength(`a cast to ${name}`, Math.max(doubled, length * elements));
 }
 
 const textual = new Set(['text', 'varchar', 'bpchar', 'char', 'json', 'jsonb']);
@@ -206,8 +206,8 @@ export function requireBoundedType(typeName: Tree): void {
   const modifiers = listOf(typeName['typmods']).map(integerOf);
   if (modifiers.some((modifier) => modifier === undefined)) throw new Refusal('The length of a type must be a number.');
   const name = typeNameOf(typeName);
-  if (padded.has(name) && modifiers.some((length) => length !== undefined && length > longestCount))
-    throw new Refusal(`A value of type ${name === 'bpchar' ? 'char' : name} of this length is too long: write at most ${longestCount}.`);
+  if (padded.has(name) && modifiers.some((length) => length !== undefined && length > maxCount))
+    throw new Refusal(`A value of type ${name === 'bpchar' ? 'char' : name} of this length is too long: write at most ${maxCount}.`);
 }
 
 const typeNameOf = (typeName: Tree): string => textOf(fieldsOf(listOf(typeName['names']).at(-1), 'String')?.['sval']) ?? '';
@@ -230,17 +230,17 @@ function sizeOfFormat({ args: [template], sizes: [own = 0, ...rest] }: Call): nu
     uses.set(next, count);
     most = Math.max(most, count);
   }
-  if (widths > longestCount) throw new Refusal(`The widths in format() must add up to at most ${longestCount}.`);
+  if (widths > maxCount) throw new Refusal(`The widths in format() must add up to at most ${maxCount}.`);
   return own + widths + most * 2 * sum(rest);
 }
 
-/** Its options, the last argument, hold what is put around each word that is found. */
+/** The options, its last argument, have the text that is inserted around each match. */
 function sizeOfHeadline({ args, sizes }: Call): number {
   if (args.length > 3 && literalOf(args[3]) === undefined) throw new Refusal('The options of ts_headline() must be a literal.');
   return sum(sizes) * (1 + (sizes.at(-1) ?? 0));
 }
 
-/** The text of a string literal, or of one that is cast to text. */
+/** The text of a string literal, also of one that is cast to text. */
 function literalOf(node: unknown): string | undefined {
   const cast = fieldsOf(node, 'TypeCast');
   if (cast) return typeLengthens(cast) ? undefined : literalOf(cast['arg']);
@@ -250,7 +250,7 @@ function literalOf(node: unknown): string | undefined {
 
 function countAt({ name, args, bounds }: Call, position: number): number {
   const count = boundOf(args[position]) ?? bounds.limitCount(args[position]);
-  if (count > longestCount) throw new Refusal(`The length given to ${name}() must be at most ${longestCount}.`);
+  if (count > maxCount) throw new Refusal(`The length given to ${name}() must be at most ${maxCount}.`);
   return Math.max(1, count);
 }
 
@@ -284,7 +284,7 @@ function integerOf(node: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** As text, at most. */
+/** The maximal length as text; undefined where it is not known. */
 function lengthOf(node: unknown): number | undefined {
   const cast = fieldsOf(node, 'TypeCast');
   if (cast) return typeLengthens(cast) ? undefined : lengthOf(cast['arg']);
@@ -297,16 +297,16 @@ function lengthOf(node: unknown): number | undefined {
   return most !== undefined && most >= 0 ? most : undefined;
 }
 
-/** Six characters may be a number of a hundred thousand digits. */
+/** With an exponent, six characters may be a number of a hundred thousand digits. */
 const withExponent = /^\s*[-+]?[\d._]+e/i;
-const longestNumber = 131_072 + 16_383;
-/** No whole number, truth value or null is written longer. */
-const longestOther = 20;
+const maxNumberLength = 131_072 + 16_383;
+/** Length of any whole number, boolean or null. */
+const maxOtherLength = 20;
 
 function lengthOfConstant({ sval, fval, bsval }: Tree): number | undefined {
   if (bsval !== undefined) return undefined;
   const written = isTree(sval) ? (textOf(sval['sval']) ?? '') : isTree(fval) ? textOf(fval['fval']) : undefined;
-  if (written === undefined) return longestOther;
+  if (written === undefined) return maxOtherLength;
   return withExponent.test(written) ? undefined : written.length;
 }
 
@@ -315,25 +315,25 @@ function typeLengthens({ typeName }: Tree): boolean {
   return name !== 'text' && name !== 'varchar';
 }
 
-/** Longer than any chart bar, padding, separator or name; a longer value is cut to it. */
-const longestBound = 1_000;
+/** More than a padding, separator or name needs; longer values are cut to it. */
+const boundedLength = 1_000;
 
-/** Arguments of one statement that get a bound, so that a value of any length in a column cannot multiply another one. */
+/** Arguments of one statement that get a bound, so that a stored value of any length cannot multiply another one. */
 export class Bounds {
   readonly #functions = new Map<unknown, string>();
 
-  /** Returns the bound. A strict function, unlike LEAST: null stays null. */
+  /** Returns the bound. Unlike LEAST, the function is strict: null stays null. */
   limitCount(node: unknown): number {
     this.#functions.set(node, 'int4smaller');
-    return longestBound;
+    return boundedLength;
   }
 
   limitText(node: unknown): number {
     this.#functions.set(node, 'left');
-    return longestBound;
+    return boundedLength;
   }
 
-  /** The statement with its bounds. */
+  /** Returns the statement with its bounds. */
   apply(statement: Tree): Tree {
     return this.#functions.size === 0 ? statement : (this.#limited(statement) as Tree);
   }
@@ -350,7 +350,7 @@ export class Bounds {
 const callOf = (name: string, node: Tree): Tree => ({
   FuncCall: {
     funcname: [stringNode(name)],
-    args: [node, { A_Const: { ival: { ival: longestBound } } }],
+    args: [node, { A_Const: { ival: { ival: boundedLength } } }],
     funcformat: 'COERCE_EXPLICIT_CALL',
   },
 });

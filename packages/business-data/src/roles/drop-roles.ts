@@ -4,15 +4,15 @@ import { createConnectionPool } from '../database/connection-pool.ts';
 import { translateFailure } from '../database/database-message.ts';
 import { DataFailure } from '../failure.ts';
 import { quote } from '../scope/catalog.ts';
-import { daysKept, familyOf, type RolePlan, writtenDay } from './role-plan.ts';
+import { familyOf, lastUsedPattern, type RolePlan, retentionDays } from './role-plan.ts';
 
-export interface Dropped {
+export interface DroppedRoles {
   readonly dropped: number;
-  /** Roles that would not go: another account made them, say. */
+  /** Roles that could not be dropped, for example because another account made them. */
   readonly left: number;
 }
 
-/** Drops one of our roles with all its grants in this database. Objects that it owns come from another account and are not dropped. */
+/** Drops one of our roles with all its grants in this database. Fails when the role owns objects, which another account gave it. */
 export async function dropRole(client: ClientBase, name: string): Promise<void> {
   const role = quote(name);
   const { rowCount } = await client.query(
@@ -23,39 +23,39 @@ export async function dropRole(client: ClientBase, name: string): Promise<void> 
   await client.query(`grant ${role} to current_user; drop owned by ${role}; drop role ${role}`);
 }
 
-const mostAtOnce = 20;
+const maxAtOnce = 20;
 
-/** Drops roles of this tenant that were not used for days (today, when there are too many), so that they do not pile up. */
-export const dropStaleRoles = (client: ClientBase, { family }: Pick<RolePlan, 'family'>, isCrowded: boolean): Promise<Dropped> =>
-  dropEach(client, family, { olderThanDays: isCrowded ? 0 : daysKept, most: mostAtOnce });
+/** Drops roles of this tenant that were not used for some days; roles that were not used today, when there are too many. */
+export const dropStaleRoles = (client: ClientBase, { family }: Pick<RolePlan, 'family'>, isCrowded: boolean): Promise<DroppedRoles> =>
+  dropEach(client, family, { olderThanDays: isCrowded ? 0 : retentionDays, most: maxAtOnce });
 
-const mostOfTenant = 10_000;
+const maxRoles = 10_000;
 const dropLimitMs = 20_000;
 
 /**
- * Drops all roles that were made for a tenant in this database, when its data source is removed or leads elsewhere from now on.
- * The account is the one that made them.
+ * Drops all roles of a tenant in this database, when its data source was removed or replaced. `account` is the account that
+ * made the roles.
  */
-export async function dropScopedRoles(account: ConnectionSettings, tenant: string, signal?: AbortSignal): Promise<Dropped> {
+export async function dropScopedRoles(account: ConnectionSettings, tenant: string, signal?: AbortSignal): Promise<DroppedRoles> {
   const driver = poolSettings(account);
   const pool = createConnectionPool({ max: 1, queueTimeoutMs: undefined, onLost: () => undefined });
   try {
     const family = familyOf({ tenant, database: driver.database ?? '' });
     return await pool.use({ driver }, { timeoutMs: dropLimitMs, signal }, (client) =>
-      dropEach(client, family, { olderThanDays: -1, most: mostOfTenant }),
+      dropEach(client, family, { olderThanDays: -1, most: maxRoles }),
     );
   } finally {
     await pool.close();
   }
 }
 
-interface Which {
+interface DropCriteria {
   readonly olderThanDays: number;
   readonly most: number;
 }
 
-/** Each in a transaction of its own: one that would not go keeps none of the others. */
-async function dropEach(client: ClientBase, family: string, { olderThanDays, most }: Which): Promise<Dropped> {
+/** Drops each role in its own transaction, so that a failure affects only that role. */
+async function dropEach(client: ClientBase, family: string, { olderThanDays, most }: DropCriteria): Promise<DroppedRoles> {
   const { names } = await accountTransaction(client, async () => ({
     names: await unusedRoles(client, { family, olderThanDays, most }),
     keep: false,
@@ -82,19 +82,22 @@ async function dropUnused(client: ClientBase, name: string, olderThanDays: numbe
   }
 }
 
-/** Roles with our comment, the one that was used longest ago first. */
-async function unusedRoles(client: ClientBase, { family, olderThanDays, most }: Which & { readonly family: string }): Promise<string[]> {
+/** Roles with our comment, the least recently used first. */
+async function unusedRoles(
+  client: ClientBase,
+  { family, olderThanDays, most }: DropCriteria & { readonly family: string },
+): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select r.rolname as name from pg_roles r,
        lateral (select substring(shobj_description(r.oid, 'pg_authid') from $2)::date as day) used
      where starts_with(r.rolname::text, $1) and used.day < (now() at time zone 'UTC')::date - $3::integer
      order by used.day, r.rolname limit $4`,
-    [family, writtenDay, olderThanDays, most],
+    [family, lastUsedPattern, olderThanDays, most],
   );
   return rows.map(({ name }) => name);
 }
 
-/** One transaction of the account that makes roles; kept when the work says so. */
+/** Runs a transaction of the account that makes roles, and commits it when the result has `keep`. */
 export async function accountTransaction<T extends { readonly keep: boolean }>(client: ClientBase, work: () => Promise<T>): Promise<T> {
   await client.query(
     `begin transaction isolation level read committed read write; set local statement_timeout = 10000; set local lock_timeout = 5000;
@@ -105,7 +108,7 @@ export async function accountTransaction<T extends { readonly keep: boolean }>(c
   return result;
 }
 
-/** Two processes that make the same role at once would meet in its catalogue row. */
+/** Two processes that make the same role at once would conflict in its catalog row. */
 const lockNumber = 7_120_331;
 
 export async function lockRoles(client: ClientBase): Promise<void> {

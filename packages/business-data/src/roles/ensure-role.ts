@@ -6,60 +6,65 @@ import { accountTransaction, dropRole, lockRoles } from './drop-roles.ts';
 import { obstacleTo } from './obstacles.ts';
 import { dayOf, grantText, type Right, type RolePlan, right, roleComment, scramVerifier } from './role-plan.ts';
 
-export type Ensured =
-  | { readonly made: false; readonly reason: string; readonly isCrowded: boolean; readonly keep: false }
-  /** `changed`: something was written; `created`: who is logged in as one of this name is another. */
-  | { readonly made: true; readonly changed: boolean; readonly created: boolean; readonly keep: boolean };
+export type EnsureResult =
+  | { readonly isReady: false; readonly reason: string; readonly isCrowded: boolean; readonly keep: false }
+  /** `changed`: something was written; `created`: open sessions of this name belong to a dropped role. */
+  | { readonly isReady: true; readonly changed: boolean; readonly created: boolean; readonly keep: boolean };
 
-const notMade = (reason: string, isCrowded = false): Ensured => ({ made: false, reason, isCrowded, keep: false });
+const notReady = (reason: string, isCrowded = false): EnsureResult => ({ isReady: false, reason, isCrowded, keep: false });
 
-/** PostgreSQL keeps all grants on a column in one row of a page: an administrator must still find room there. */
-const mostOfTenant = 100;
+/** PostgreSQL stores all grants on a column in one row of a page, which must have room for the administrator's grants too. */
+const maxRolesOfTenant = 100;
 
 /**
- * Makes the role of a plan, or sees that it is as it should be: it holds these rights and nothing else, so that what gets past every
- * other gate meets PostgreSQL's own privileges. `resetPassword` sets its password again.
+ * Makes the role of a plan, or verifies that it exists with exactly these rights, so that a statement that passes all other gates by mistake
+ * is still limited by PostgreSQL's privileges. `resetPassword` sets its password again.
  */
-export function ensureRole(client: ClientBase, plan: RolePlan, password: string, { resetPassword = false } = {}): Promise<Ensured> {
+export function ensureRole(client: ClientBase, plan: RolePlan, password: string, { resetPassword = false } = {}): Promise<EnsureResult> {
   return accountTransaction(client, async () => {
     const obstacle = await obstacleTo(client, plan);
-    if (obstacle !== undefined) return notMade(`what agents see of the data source must not change: there is ${obstacle} in scope`);
+    if (obstacle !== undefined) return notReady(`agents could get other rows or effects under a role: there is ${obstacle} in scope`);
     const rights = plan.writes ? [...plan.rights, ...(await sequenceRights(client, plan.tables))] : plan.rights;
-    if (!resetPassword && (await isAsItShouldBe(client, plan.name, rights)))
-      return { made: true, changed: false, created: false, keep: false };
+    if (!resetPassword && (await isUnchanged(client, plan.name, rights)))
+      return { isReady: true, changed: false, created: false, keep: false };
     await lockRoles(client);
     return await make(client, plan, rights, { password, resetPassword });
   });
 }
 
-async function isAsItShouldBe(client: ClientBase, name: string, rights: readonly Right[]): Promise<boolean> {
+async function isUnchanged(client: ClientBase, name: string, rights: readonly Right[]): Promise<boolean> {
   const state = await readState(client, name);
   if (!state.exists || dayOf(state.comment) !== state.today) return false;
-  const { missing, excess, withheld } = await readHolding(client, name, rights);
+  const { missing, excess, withheld } = await compareRights(client, name, rights);
   return missing.length === 0 && !excess && !withheld;
 }
 
-interface Making {
+interface MakeOptions {
   readonly password: string;
   readonly resetPassword: boolean;
 }
 
-async function make(client: ClientBase, plan: RolePlan, rights: readonly Right[], { password, resetPassword }: Making): Promise<Ensured> {
+async function make(
+  client: ClientBase,
+  plan: RolePlan,
+  rights: readonly Right[],
+  { password, resetPassword }: MakeOptions,
+): Promise<EnsureResult> {
   const state = await readState(client, plan.name);
-  const isSpoilt = state.exists && (await readHolding(client, plan.name, rights)).excess;
-  if (isSpoilt) await dropRole(client, plan.name);
-  const created = !state.exists || isSpoilt;
-  if (created && (await countRoles(client, plan.family)) >= mostOfTenant)
-    return notMade(`there are ${mostOfTenant} roles of this tenant`, true);
+  const hasExcess = state.exists && (await compareRights(client, plan.name, rights)).excess;
+  if (hasExcess) await dropRole(client, plan.name);
+  const created = !state.exists || hasExcess;
+  if (created && (await countRoles(client, plan.family)) >= maxRolesOfTenant)
+    return notReady(`there are ${maxRolesOfTenant} roles of this tenant`, true);
   if (created || resetPassword) await client.query(await roleText(client, plan.name, { state, password, created }));
-  const { missing, withheld } = await readHolding(client, plan.name, rights);
-  if (withheld) return notMade('the data source withholds functions from other accounts');
+  const { missing, withheld } = await compareRights(client, plan.name, rights);
+  if (withheld) return notReady('the data source withholds functions from other accounts');
   if (missing.length > 0) await client.query(grantText(plan.name, state.database, missing));
-  // An account that may not grant is only warned.
-  const left = missing.length > 0 && (await readHolding(client, plan.name, rights)).missing.length > 0;
-  if (left) return notMade('the account cannot grant its own rights to others');
+  // For an account that may not grant, PostgreSQL only warns.
+  const isIncomplete = missing.length > 0 && (await compareRights(client, plan.name, rights)).missing.length > 0;
+  if (isIncomplete) return notReady('the account cannot grant its own rights to others');
   await client.query(`comment on role ${quote(plan.name)} is ${escapeLiteral(roleComment(plan.family, state.today))}`);
-  return { made: true, changed: true, created, keep: true };
+  return { isReady: true, changed: true, created, keep: true };
 }
 
 async function countRoles(client: ClientBase, family: string): Promise<number> {
@@ -70,23 +75,23 @@ async function countRoles(client: ClientBase, family: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-interface Text {
+interface RoleTextOptions {
   readonly state: RoleState;
   readonly password: string;
   readonly created: boolean;
 }
 
-async function roleText(client: ClientBase, name: string, { state, password, created }: Text): Promise<string> {
+async function roleText(client: ClientBase, name: string, { state, password, created }: RoleTextOptions): Promise<string> {
   const role = quote(name);
   const attributes = `login noinherit nocreatedb nocreaterole connection limit ${state.connectionLimit} password '${await scramVerifier(password)}'`;
-  const settings = [...(await ownSettings(client)), ...given].map(
+  const settings = [...(await ownSettings(client)), ...defaultSettings].map(
     ([setting, value]) => `alter role ${role} set ${quote(setting)} = ${value}`,
   );
   return [`${created ? 'create' : 'alter'} role ${role} ${attributes}`, `alter role ${role} reset all`, ...settings].join('; ');
 }
 
-/** Limits for other programs that may log in as the role; our statements set their own. */
-const given: readonly (readonly [string, string])[] = [
+/** Limits for other programs that may log in as the role; our transactions set their own. */
+const defaultSettings: readonly (readonly [string, string])[] = [
   ['default_transaction_read_only', 'on'],
   ['search_path', 'pg_catalog, pg_temp'],
   ['statement_timeout', '60000'],
@@ -94,14 +99,14 @@ const given: readonly (readonly [string, string])[] = [
   ['idle_in_transaction_session_timeout', '60000'],
 ];
 
-/** Lists of names, which a literal would make one name. */
-const notCarried = ['search_path', 'temp_tablespaces', 'local_preload_libraries'];
+/** Settings that are lists of names, which one literal cannot represent. */
+const listSettings = ['search_path', 'temp_tablespaces', 'local_preload_libraries'];
 
-/** Copies settings of the account (as its text search configuration), so that statements mean the same under its roles. */
+/** Copies settings of the account, such as its text search configuration, so that statements mean the same under its roles. */
 async function ownSettings(client: ClientBase): Promise<(readonly [string, string])[]> {
   const { rows } = await client.query<{ name: string; setting: string }>(
     `select name, setting from pg_settings where source in ('user', 'database user') and context = 'user' and name <> all($1::text[])`,
-    [notCarried],
+    [listSettings],
   );
   return rows.map(({ name, setting }) => [name, escapeLiteral(setting)]);
 }
@@ -110,7 +115,7 @@ async function ownSettings(client: ClientBase): Promise<(readonly [string, strin
 interface RoleState {
   readonly exists: boolean;
   readonly comment: string | null;
-  /** The data source's own day. */
+  /** The current day at the data source. */
   readonly today: string;
   readonly database: string;
   /** The connection limit of the account, which its roles get too. */
@@ -129,20 +134,20 @@ async function readState(client: ClientBase, name: string): Promise<RoleState> {
   return state;
 }
 
-export interface Holding {
+export interface RightsDiff {
   /** Rights that the role does not have yet. */
   readonly missing: readonly Right[];
-  /** It holds, or is, more than it should. */
+  /** The role has other rights, memberships or attributes. */
   readonly excess: boolean;
-  /** PUBLIC may not execute functions that statements call. */
+  /** The role may not execute functions that statements call, because PUBLIC may not. */
   readonly withheld: boolean;
 }
 
-/** By the dependencies that PostgreSQL keeps of a role: whatever mentions it is there, and nothing of the rest has to be searched. */
-const holding = `
+/** Uses the dependencies that PostgreSQL records for a role, so that no other objects have to be searched. */
+const compareStatement = `
 with wanted as (
-  select w.place, r.kind, r.privilege, n.oid as schema, c.oid as relation, a.attnum
-  from json_array_elements($2::json) with ordinality as w(item, place)
+  select w.position, r.kind, r.privilege, n.oid as schema, c.oid as relation, a.attnum
+  from json_array_elements($2::json) with ordinality as w(item, position)
     cross join lateral json_to_record(w.item) as r("kind" text, "schema" text, "name" text, "column" text, "privilege" text)
     left join pg_namespace n on n.nspname = r."schema"
     left join pg_class c on c.relnamespace = n.oid and c.relname = r."name"
@@ -160,7 +165,7 @@ held as (
     left join lateral aclexplode(coalesce(a.attacl, c.relacl, n.nspacl, b.datacl)) e on e.grantee = r.oid
 )
 select
-  coalesce((select json_agg(place order by place) from wanted where not coalesce(case kind
+  coalesce((select json_agg(position order by position) from wanted where not coalesce(case kind
     when 'database' then has_database_privilege($1::name, current_database(), privilege)
     when 'schema' then has_schema_privilege($1::name, schema, privilege)
     when 'table' then has_table_privilege($1::name, relation, privilege)
@@ -176,19 +181,19 @@ select
   exists (select from pg_proc where pronamespace = 'pg_catalog'::regnamespace and proname = any($3::text[])
     and has_function_privilege(oid, 'execute') and not has_function_privilege($1::name, oid, 'execute')) as withheld`;
 
-/** Rights of a role that exists. */
-async function readHolding(client: ClientBase, name: string, rights: readonly Right[]): Promise<Holding> {
-  const { rows } = await client.query<{ missing: number[]; excess: boolean; withheld: boolean }>(holding, [
+/** Compares the rights of an existing role with those that it should have. */
+async function compareRights(client: ClientBase, name: string, rights: readonly Right[]): Promise<RightsDiff> {
+  const { rows } = await client.query<{ missing: number[]; excess: boolean; withheld: boolean }>(compareStatement, [
     name,
     JSON.stringify(rights),
     [...allowedFunctions],
   ]);
   const [{ missing, excess, withheld } = { missing: [], excess: true, withheld: true }] = rows;
-  const places = new Set(missing);
-  return { missing: rights.filter((_, index) => places.has(index + 1)), excess, withheld };
+  const positions = new Set(missing);
+  return { missing: rights.filter((_, index) => positions.has(index + 1)), excess, withheld };
 }
 
-/** Without them an insert could not take its default number. Those of identity columns need none. */
+/** Rights on the sequences of column defaults, which inserts need. Identity columns need none. */
 async function sequenceRights(client: ClientBase, tables: readonly ScopedTable[]): Promise<Right[]> {
   const { rows } = await client.query<{ schema: string; name: string }>(
     `select distinct sn.nspname as schema, s.relname as name

@@ -1,14 +1,14 @@
 import type { ClientBase } from 'pg';
 import type { RolePlan } from './role-plan.ts';
 
-/** Parts of an expression or a view that depend on the caller, or read the database itself. */
-const asking =
+/** Parts of an expression or a view whose result depends on the account, or that read the catalog. */
+const accountDependent =
   '\\m(CURRENT_USER|SESSION_USER|CURRENT_ROLE|SYSTEM_USER|USER|current_setting|has_[a-z_]+_privilege|row_security_active|information_schema|pg_[a-z_]+)\\M';
 
 /**
- * Why honest statements over these tables would have other rows or other effects under a role than under the account. Views are
- * looked through down to the tables, and what they and the expressions of tables use down to functions. One of the data source's own
- * runs with the rights of the caller and may read anything: that it is declared immutable proves nothing.
+ * The reason why correct statements over these tables would have other rows or other effects under a role than under the account. Views are
+ * followed down to their tables, and expressions down to their functions. A function that the data source defines runs with the rights of
+ * the caller and may read anything, even if it is declared immutable.
  */
 const statement = `
 with recursive scoped as (
@@ -65,26 +65,32 @@ select case
   when exists (select from relations where relrowsecurity) then 'row security'
   when exists (select from relations where relkind = 'f') then 'a foreign table'
   when exists (select from views v cross join lateral pg_options_to_table(v.reloptions) o
-    where o.option_name = 'security_invoker' and o.option_value::boolean) then 'a view with the rights of whoever asks'
+    where o.option_name = 'security_invoker' and o.option_value::boolean) then 'a view with the rights of its caller'
   when exists (select from expressions where reading and written ~ $5) then 'a view that runs SQL or looks things up by name'
-  when exists (select from expressions where reading and written ~ $2) then 'a view that depends on who asks'
-  when exists (select from calls where reading) then 'a view with functions of its own'
+  when exists (select from expressions where reading and written ~ $2) then 'a view that depends on the account'
+  when exists (select from calls where reading) then 'a view with user-defined functions'
   when not $3 then null
   when exists (select from pg_trigger t join relations r on r.oid = t.tgrelid where not t.tgisinternal and t.tgenabled <> 'D') then 'a trigger'
   when exists (select from pg_rewrite w join relations r on r.oid = w.ev_class where r.relkind <> 'v' and w.ev_type <> '1') then 'a rule'
-  when exists (select from expressions where written ~ $2 or written ~ $5) then 'a default or check that depends on who asks'
-  when exists (select from calls) then 'a default, check or index with functions of its own'
+  when exists (select from expressions where written ~ $2 or written ~ $5) then 'a default or check that depends on the account'
+  when exists (select from calls) then 'a default, check or index with user-defined functions'
 end as obstacle`;
 
-/** Undefined where a role of this plan makes no difference to an honest statement. */
+/** Undefined where a role of this plan makes no difference to a correct statement. */
 export async function obstacleTo(client: ClientBase, { tables, writes }: RolePlan): Promise<string | undefined> {
-  const named = JSON.stringify(tables.map(({ schema, name }) => ({ schema, name })));
-  const { rows } = await client.query<{ obstacle: string | null }>(statement, [named, asking, writes, pureExtensions, running]);
+  const tablesJson = JSON.stringify(tables.map(({ schema, name }) => ({ schema, name })));
+  const { rows } = await client.query<{ obstacle: string | null }>(statement, [
+    tablesJson,
+    accountDependent,
+    writes,
+    pureExtensions,
+    dynamicCalls,
+  ]);
   return rows[0]?.obstacle ?? undefined;
 }
 
 /**
- * Extensions whose functions compute from their arguments alone, so that every caller gets the same. Others (postgis, tablefunc, dblink)
+ * Extensions whose functions compute only from their arguments, so that every caller gets the same result. Others (postgis, tablefunc, dblink)
  * read tables or run SQL with the rights of the caller.
  */
 const pureExtensions: readonly string[] = [
@@ -106,6 +112,6 @@ const pureExtensions: readonly string[] = [
   'vector',
 ];
 
-/** Calls of PostgreSQL's functions that run SQL from their arguments, or read objects by name, with the rights of the caller. */
-const running =
+/** Calls of functions of PostgreSQL that run SQL from their arguments, or read objects by name, with the rights of the caller. */
+const dynamicCalls =
   '\\m((query|table|schema|database|cursor)_to_xml(schema|_and_xmlschema)?|ts_stat|ts_rewrite|to_reg[a-z]+|lo_[a-z0-9_]+|loread|currval|set_config)\\(';

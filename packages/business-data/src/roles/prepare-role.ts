@@ -1,31 +1,31 @@
 import type { ClientBase } from 'pg';
 import type { ConnectionPool, Login } from '../database/connection-pool.ts';
 import { translateFailure } from '../database/database-message.ts';
-import { DataFailure, NotAdmitted } from '../failure.ts';
+import { DataFailure, LoginRefused } from '../failure.ts';
 import { quote } from '../scope/catalog.ts';
 import type { ScopedTable } from '../scope/scope.ts';
 import { dropStaleRoles } from './drop-roles.ts';
-import { type Ensured, ensureRole } from './ensure-role.ts';
+import { type EnsureResult, ensureRole } from './ensure-role.ts';
 import type { RolePlan } from './role-plan.ts';
 
-/** A role, and how one logs in as it. */
+/** A role with its login. */
 export interface RoleLogin extends Login {
   readonly plan: RolePlan;
   readonly password: string;
 }
 
-/** The reason why a role cannot be used; undefined when it can. */
-export interface Outcome {
+/** `reason`: why the role cannot be used; undefined when it can. */
+export interface PreparationResult {
   readonly reason: string | undefined;
-  /** The obstacle passes by itself: a lock, a time limit. */
-  readonly isPassing: boolean;
+  /** The obstacle is temporary, such as a lock or a time limit. */
+  readonly isTemporary: boolean;
 }
 
 interface Preparation {
-  /** Makes the role, or sees that it is as it should be, and logs in once. Throws where the data source is away: that is no reason. */
-  prepare(login: RoleLogin): Promise<Outcome>;
-  /** Resolves when nothing goes on in the background any more. */
-  settled(): Promise<void>;
+  /** Makes or verifies the role, and logs in once. Throws where the data source cannot be reached, which says nothing about the role. */
+  prepare(login: RoleLogin): Promise<PreparationResult>;
+  /** Resolves when the work in the background has ended. */
+  waitForChores(): Promise<void>;
 }
 
 interface PreparationOptions {
@@ -35,37 +35,37 @@ interface PreparationOptions {
 }
 
 const limits = { timeoutMs: 10_000 };
-const passing = /^(40|55P03|57014|XX000)/;
+const temporaryCodes = /^(40|55P03|57014|XX000)/;
 
 export function createPreparation({ account, pool, onLeft }: PreparationOptions): Preparation {
   const chores = new Set<Promise<void>>();
 
-  /** A password that is not the role's any more is given to it again, once. */
-  async function outcomeOf(login: RoleLogin): Promise<Outcome> {
+  /** When the login fails, sets the password of the role again, once. */
+  async function outcomeOf(login: RoleLogin): Promise<PreparationResult> {
     for (const resetPassword of [false, true]) {
-      const made = await ensure(login, resetPassword);
-      if (!made.made) return { reason: made.reason, isPassing: made.isCrowded };
+      const ensured = await ensure(login, resetPassword);
+      if (!ensured.isReady) return { reason: ensured.reason, isTemporary: ensured.isCrowded };
       try {
         const reason = await pool.use(login, limits, (client) => refusalOf(client, login.plan));
-        return { reason, isPassing: false };
+        return { reason, isTemporary: false };
       } catch (cause) {
-        if (!(cause instanceof NotAdmitted)) throw cause;
+        if (!(cause instanceof LoginRefused)) throw cause;
       }
     }
-    return { reason: 'the data source does not let its roles log in', isPassing: false };
+    return { reason: 'the data source refuses the login of its roles', isTemporary: false };
   }
 
-  async function ensure(login: RoleLogin, resetPassword: boolean): Promise<Ensured> {
+  async function ensure(login: RoleLogin, resetPassword: boolean): Promise<EnsureResult> {
     const { plan, password } = login;
-    const made = await pool.use(account, limits, (client) => ensureRole(client, plan, password, { resetPassword }));
-    // Who is logged in already is one that is not there any more.
-    if (made.made && made.created) pool.renew(login);
-    if (made.made ? made.changed : made.isCrowded) tidyUp(plan, !made.made);
-    return made;
+    const ensured = await pool.use(account, limits, (client) => ensureRole(client, plan, password, { resetPassword }));
+    // Open sessions belong to a dropped role of the same name.
+    if (ensured.isReady && ensured.created) pool.renew(login);
+    if (ensured.isReady ? ensured.changed : ensured.isCrowded) dropUnusedRoles(plan, !ensured.isReady);
+    return ensured;
   }
 
-  /** Runs in the background; roles that remain are tried again on another day. */
-  function tidyUp(plan: RolePlan, isCrowded: boolean): void {
+  /** Runs in the background; roles that remain are dropped on a later day. */
+  function dropUnusedRoles(plan: RolePlan, isCrowded: boolean): void {
     const chore = pool
       .use(account, limits, (client) => dropStaleRoles(client, plan, isCrowded))
       .then(({ left }) => (left > 0 ? onLeft(plan.family, `${left} unused roles could not be dropped`) : undefined))
@@ -83,42 +83,42 @@ export function createPreparation({ account, pool, onLeft }: PreparationOptions)
         return await outcomeOf(login);
       } catch (cause) {
         if (!(cause instanceof DataFailure) || cause.kind === 'unavailable') throw cause;
-        const isPassing = passing.test(cause.sqlState ?? '');
-        return { reason: `the data source would not make it (${cause.sqlState ?? cause.kind})`, isPassing };
+        const isTemporary = temporaryCodes.test(cause.sqlState ?? '');
+        return { reason: `the data source did not make it (${cause.sqlState ?? cause.kind})`, isTemporary };
       }
     },
-    settled: async () => void (await Promise.all(chores)),
+    waitForChores: async () => void (await Promise.all(chores)),
   };
 }
 
 const begin =
   'begin transaction read only; set local statement_timeout = 3000; set local lock_timeout = 1000; set local search_path = pg_catalog';
 
-/** Run as the role: why it cannot be used, as when a pooler logs in as another role or a view in scope denies it. */
+/** Runs as the role. The reason why it cannot be used, such as a pooler that logs in as another role, or a view that denies it. */
 async function refusalOf(client: ClientBase, { name, tables, writes }: RolePlan): Promise<string | undefined> {
   const { rows } = await client.query<{ is: boolean }>(
     'select current_user operator(pg_catalog.=) $1 and session_user operator(pg_catalog.=) $1 as is',
     [name],
   );
-  if (!rows[0]?.is) return 'something before the data source logs its roles in as another account';
+  if (!rows[0]?.is) return 'a proxy or pooler logs its roles in as another account';
   const views = writes ? [] : tables.filter(({ kind }) => kind === 'view');
   return views.length > 0 && (await isDenied(client, views)) ? 'a view in scope uses what only the account may use' : undefined;
 }
 
-/** Opening a view asks for the rights on all that it calls, without reading a row. */
+/** Opening a view checks the rights on everything that it calls, without reading a row. */
 async function isDenied(client: ClientBase, views: readonly ScopedTable[]): Promise<boolean> {
-  const looks = views.map(({ schema, name, columns }) => {
+  const probes = views.map(({ schema, name, columns }) => {
     const list = columns.map((column) => quote(column.name)).join(', ');
     return `select ${list} from ${quote(schema)}.${quote(name)} limit 0`;
   });
   try {
-    await client.query([begin, ...looks, 'rollback'].join('; '));
+    await client.query([begin, ...probes, 'rollback'].join('; '));
     return false;
   } catch (cause) {
     const failure = translateFailure(cause);
     if (failure.kind === 'unavailable') throw failure;
     await client.query('rollback');
-    // A view that is locked or broken is that for the account as well.
+    // A view that is locked or broken fails for the account as well.
     return failure.sqlState === '42501';
   }
 }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { quote } from '../scope/catalog.ts';
 import type { ResolvedScope, ScopedTable } from '../scope/scope.ts';
 
-/** One privilege on one thing of a database. */
+/** One privilege on one object of a database. */
 export interface Right {
   readonly kind: 'database' | 'schema' | 'table' | 'column' | 'sequence';
   readonly schema: string | null;
@@ -16,11 +16,11 @@ export interface Right {
 interface RoleOwner {
   readonly tenant: string;
   readonly database: string;
-  /** The account that makes them. */
+  /** The account that makes the roles. */
   readonly account: string;
 }
 
-/** The role that statements of one scope log in as: one for reading, and one for changing. */
+/** The role of one scope, as which its statements log in. A scope has one role for reading and one for changing. */
 export interface RolePlan {
   readonly name: string;
   /** The prefix of the names of all roles of this tenant in this database. */
@@ -30,13 +30,13 @@ export interface RolePlan {
   readonly rights: readonly Right[];
 }
 
-/** The prefix of every role name, by which an administrator of the data source recognizes them. */
+/** The prefix of every role name, for administrators of the data source. */
 const prefix = 'agent_scope_';
 
 export const familyOf = ({ tenant, database }: Pick<RoleOwner, 'tenant' | 'database'>): string =>
   `${prefix}${digest([tenant, database]).slice(0, 16)}_`;
 
-/** The name follows from what the role holds, so that another scope is another role and no role ever loses a right to a change. */
+/** The name is a hash of the rights, so that a changed scope gets another role and no role ever loses a right. */
 export function planRole(owner: RoleOwner, scope: ResolvedScope, writes: boolean): RolePlan {
   const family = familyOf(owner);
   const tables = writes ? scope.tables.filter(({ kind }) => kind === 'table') : scope.tables;
@@ -51,29 +51,29 @@ function rightsOn(tables: readonly ScopedTable[], writes: boolean): Right[] {
   return [
     right('database', 'connect', {}),
     ...schemas.map((schema) => right('schema', 'usage', { schema })),
-    ...[...tables].sort(byName).flatMap((table) => [...onColumns(table, 'select'), ...(writes ? toWrite(table) : [])]),
+    ...[...tables].sort(byName).flatMap((table) => [...onColumns(table, 'select'), ...(writes ? writeRights(table) : [])]),
   ];
 }
 
 const byName = (one: ScopedTable, other: ScopedTable): number => (keyOf(one) < keyOf(other) ? -1 : 1);
 const keyOf = ({ schema, name }: ScopedTable): string => JSON.stringify([schema, name]);
 
-function toWrite(table: ScopedTable): Right[] {
-  const mayDelete = table.whole && table.primaryKey.length > 0;
+function writeRights(table: ScopedTable): Right[] {
+  const mayDelete = table.hasAllColumns && table.primaryKey.length > 0;
   const { schema, name } = table;
   return [...onColumns(table, 'insert'), ...onColumns(table, 'update'), ...(mayDelete ? [right('table', 'delete', { schema, name })] : [])];
 }
 
 function onColumns({ schema, name, columns }: ScopedTable, privilege: 'select' | 'insert' | 'update'): Right[] {
-  const meant = privilege === 'select' ? columns : columns.filter(({ generated }) => !generated);
-  return meant.map((column) => right('column', privilege, { schema, name, column: column.name }));
+  const writable = privilege === 'select' ? columns : columns.filter(({ generated }) => !generated);
+  return writable.map((column) => right('column', privilege, { schema, name, column: column.name }));
 }
 
 export function right(kind: Right['kind'], privilege: string, on: Partial<Pick<Right, 'schema' | 'name' | 'column'>>): Right {
   return { kind, schema: on.schema ?? null, name: on.name ?? null, column: on.column ?? null, privilege };
 }
 
-/** The statements that give these rights; columns of a table in one of them. */
+/** The statements that grant these rights, with one statement for all columns of a table. */
 export function grantText(role: string, database: string, rights: readonly Right[]): string {
   const grants = new Map<string, { one: Right; columns: string[] }>();
   for (const one of rights) {
@@ -94,31 +94,31 @@ function objectOf({ kind, schema, name }: Right, database: string): string {
   return `${kind === 'sequence' ? 'sequence' : 'table'} ${quote(schema ?? '')}.${quote(name ?? '')}`;
 }
 
-/** A role that was not used for so many days is dropped. */
-export const daysKept = 7;
+/** A role is dropped after this many days without use. */
+export const retentionDays = 7;
 
-/** The comment on a role, for an administrator of the data source. `writtenDay` reads its day. */
+/** The comment on a role, for administrators of the data source. `lastUsedPattern` reads its day. */
 export const roleComment = (family: string, day: string): string =>
-  `Agent Service: holds what one agent of the tenant behind ${family} may use, and is dropped when unused for ${daysKept} days. Last used on ${day}.`;
+  `Agent Service: holds what one agent of the tenant behind ${family} may use, and is dropped when unused for ${retentionDays} days. Last used on ${day}.`;
 
 /** The day in a comment, as a regular expression of PostgreSQL and of JavaScript. */
-export const writtenDay = 'Last used on ([0-9]{4}-[0-9]{2}-[0-9]{2})';
+export const lastUsedPattern = 'Last used on ([0-9]{4}-[0-9]{2}-[0-9]{2})';
 
-export const dayOf = (comment: string | null): string | undefined => new RegExp(writtenDay).exec(comment ?? '')?.[1];
+export const dayOf = (comment: string | null): string | undefined => new RegExp(lastUsedPattern).exec(comment ?? '')?.[1];
 
 const derive = promisify<string, string, number, Buffer>(scrypt);
 const stretch = promisify(pbkdf2);
 
 /**
- * A role's password is derived from the URL of the data source: every process derives the same, none stores it, and it cannot be derived
- * without the account's password.
+ * The password of a role is derived from the URL of the data source: every process derives the same one and none stores it. Without the
+ * account's password it cannot be derived.
  */
 export const rolePassword = async (sourceUrl: string, role: string): Promise<string> =>
   (await derive(sourceUrl, role, 32)).toString('base64url');
 
 const iterations = 4096;
 
-/** The verifier that PostgreSQL stores for a password. Made here, so that the password is in no statement and no log of the data source. */
+/** The verifier that PostgreSQL stores for a password. Computed here, so that no statement and no log of the data source has the password. */
 export async function scramVerifier(password: string): Promise<string> {
   const salt = randomBytes(16);
   const salted = await stretch(password, salt, iterations, 32, 'sha256');

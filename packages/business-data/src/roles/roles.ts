@@ -2,7 +2,7 @@ import { abortable, sleep } from '@agent-service/work';
 import type { ConnectionPool, Login } from '../database/connection-pool.ts';
 import type { Survey } from '../database/read-survey.ts';
 import type { Access } from '../database/transaction.ts';
-import { cancelled, type DataFailure, NotAdmitted } from '../failure.ts';
+import { cancelled, type DataFailure, LoginRefused } from '../failure.ts';
 import { setNewest } from '../newest.ts';
 import type { ResolvedScope } from '../scope/scope.ts';
 import { createPreparation, type RoleLogin } from './prepare-role.ts';
@@ -28,11 +28,11 @@ export interface ScopeLogin {
 export interface Roles {
   loginFor(scope: ResolvedScope, access: Access, signal: AbortSignal | undefined): Promise<ScopeLogin>;
   /**
-   * After the login of the role failed or the role was denied something: checks it again, after a pause if it was just checked. Only
-   * what the data source then says about the role decides; no statement can make its scope be used without the role.
+   * Checks the role again after its login failed or a privilege was denied; after a pause if it was just checked. Only the reply of the
+   * data source decides: no statement can cause its scope to be used without the role.
    */
   checkAgain(before: ScopeLogin, failure: DataFailure, signal: AbortSignal | undefined): Promise<ScopeLogin>;
-  /** Reports that the role was denied something although it has all its rights. */
+  /** Reports that a privilege was denied although the role has all its rights. */
   reportDenial(login: ScopeLogin): void;
   close(): Promise<void>;
 }
@@ -47,12 +47,12 @@ interface RolesOptions {
   readonly onNotice: (notice: RoleNotice) => void;
 }
 
-/** Connections of a role serve the next steps of the same answer. */
+/** Connections of a role are reused by the next steps of the same answer. */
 const idleMs = 10_000;
 /** The account's rights may change, and the role's comment states the day of its last use. */
 const maxAgeMs = 600_000;
-const maxAgeAfterPassingFailureMs = 30_000;
-/** A role is checked at most this often: denials that a statement provokes cost the data source no more. */
+const maxAgeAfterTemporaryFailureMs = 30_000;
+/** A role is checked at most this often, whatever number of denials statements cause. */
 const pauseMs = 500;
 
 interface Entry {
@@ -65,7 +65,7 @@ interface Entry {
 /** Why no role can be made for any scope; undefined when roles can be made. */
 export function obstacleToRoles({ mayMakeRoles }: Survey, password: unknown): string | undefined {
   if (!mayMakeRoles) return 'the account cannot make roles';
-  return password ? undefined : 'the account has no password, from which those of its roles are derived';
+  return password ? undefined : 'the account has no password, from which the passwords of its roles are derived';
 }
 
 export function createRoles({ tenant, url, account, pool, survey, now, onNotice }: RolesOptions): Roles {
@@ -98,11 +98,11 @@ export function createRoles({ tenant, url, account, pool, survey, now, onNotice 
   async function checkNow(entry: Entry, renew: boolean): Promise<ScopeLogin> {
     const login = await entry.login;
     if (renew) pool.renew(login);
-    const { reason, isPassing } = await preparation.prepare(login);
+    const { reason, isTemporary } = await preparation.prepare(login);
     const { plan } = login;
     if (reason === undefined) notices.used(plan.name);
     const result = reason === undefined ? { login, plan } : useAccount('warn', plan.name, reason);
-    entry.checked = { result, at: now(), until: now() + (isPassing ? maxAgeAfterPassingFailureMs : maxAgeMs) };
+    entry.checked = { result, at: now(), until: now() + (isTemporary ? maxAgeAfterTemporaryFailureMs : maxAgeMs) };
     return result;
   }
 
@@ -112,13 +112,14 @@ export function createRoles({ tenant, url, account, pool, survey, now, onNotice 
       const current = await survey();
       const obstacle = obstacleToRoles(current, password);
       if (obstacle !== undefined) return useAccount('info', plan.family, obstacle);
-      if (plan.tables.some(current.isByAsker)) return useAccount('warn', plan.name, 'a table in scope shows each account rows of its own');
+      if (plan.tables.some(current.dependsOnAccount))
+        return useAccount('warn', plan.name, 'a table in scope shows each account different rows');
       const entry = entryOf(plan);
       return entry.checked && now() < entry.checked.until ? entry.checked.result : await untilCancelled(check(entry, false), signal);
     },
     async checkAgain(before, failure, signal) {
       const entry = entries.get(before.plan?.name ?? '');
-      if (entry?.checked?.result === before && !(failure instanceof NotAdmitted))
+      if (entry?.checked?.result === before && !(failure instanceof LoginRefused))
         await untilCancelled(sleep(Math.max(0, pauseMs - (now() - entry.checked.at))), signal);
       // Another check finished in the meantime.
       if (!entry || (entry.checked && entry.checked.result !== before)) return entry?.checked?.result ?? before;
@@ -130,7 +131,7 @@ export function createRoles({ tenant, url, account, pool, survey, now, onNotice 
       entry.denialReportedAt = now();
       notices.denied(plan.name);
     },
-    close: () => preparation.settled(),
+    close: () => preparation.waitForChores(),
   };
 }
 
@@ -141,7 +142,7 @@ async function roleLogin(plan: RolePlan, url: string, account: Login): Promise<R
 
 function createNotices(tenant: string, onNotice: RolesOptions['onNotice']) {
   const reported = new Map<string, string>();
-  const denial = 'a statement asked for more than is in its scope, or for what only the account may use';
+  const denial = 'a statement needed a privilege outside its scope, or one that only the account has';
   return {
     /** Reports each reason once until the role is used again. */
     notUsed(level: RoleNotice['level'], role: string, reason: string): void {
@@ -154,7 +155,7 @@ function createNotices(tenant: string, onNotice: RolesOptions['onNotice']) {
   };
 }
 
-/** Settles like `work`, which other callers may wait for too, or rejects as cancelled as soon as this caller leaves. */
+/** Settles like `work`, which other callers may share, or rejects as cancelled as soon as this caller cancels. */
 async function untilCancelled<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   try {
     return await abortable(work, signal);

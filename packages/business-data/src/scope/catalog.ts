@@ -1,12 +1,12 @@
-/** The contents of a data source, from its system catalogues. */
+/** The tables of a data source, as its survey reads them from the system catalogues. */
 export interface CatalogColumn {
   readonly name: string;
   /** As PostgreSQL writes it: `numeric(12,2)`. */
   readonly type: string;
-  /** The type that a domain is made of, when the column's type is one. */
+  /** The base type, when the column's type is a domain. */
   readonly baseType?: string | null;
   readonly nullable: boolean;
-  /** Computed by the database: never written. */
+  /** Computed by the database and never written. */
   readonly generated: boolean;
   /** May stand in GROUP BY. */
   readonly groupable: boolean;
@@ -15,7 +15,7 @@ export interface CatalogColumn {
   readonly labels: readonly string[] | null;
 }
 
-/** The type by which PostgreSQL stores and compares values of the column. */
+/** The type with which PostgreSQL stores and compares values of the column. */
 export const storedType = ({ type, baseType }: Pick<CatalogColumn, 'type' | 'baseType'>): string => baseType ?? type;
 
 export interface CatalogForeignKey {
@@ -29,18 +29,18 @@ export interface CatalogTable {
   readonly schema: string;
   readonly name: string;
   readonly kind: 'table' | 'view';
-  /** A view may leave rows out, and a condition evaluated below it would still see them. */
-  readonly fenced: boolean;
+  /** A view that filters rows without security_barrier: a condition could be evaluated before its filter and see every row. */
+  readonly needsFence: boolean;
   readonly comment: string | null;
   readonly columns: readonly CatalogColumn[];
   readonly primaryKey: readonly string[];
   readonly foreignKeys: readonly CatalogForeignKey[];
-  /** The planner's estimate; null when never analysed. */
+  /** The planner's estimate; null before the first ANALYZE. */
   readonly approximateRows: number | null;
 }
 
 export interface Catalog {
-  /** Where an unqualified name is looked up. */
+  /** The schema of unqualified names. */
   readonly defaultSchema: string;
   readonly tables: readonly CatalogTable[];
   /** Rules by which the database changes rows itself: actions of foreign keys, and inheritance. */
@@ -51,13 +51,13 @@ export interface Catalog {
 export interface CatalogEffect {
   readonly schema: string;
   readonly table: string;
-  /** An update of one of these is followed; null: of any column. */
+  /** The effect follows an update of one of these columns; null: of any column. */
   readonly columns: readonly string[] | null;
   readonly onDelete: 'delete' | 'update' | null;
   readonly onUpdate: 'delete' | 'update' | null;
-  /** The table whose rows then change, by every name under which all of it can be read; empty when it cannot be read. */
+  /** The table whose rows then change, under every name by which all its columns can be read; empty when they cannot be read. */
   readonly reaches: readonly { readonly schema: string; readonly name: string }[];
-  /** Where its rows are updated. */
+  /** The columns that are updated there. */
   readonly sets: readonly string[];
 }
 
@@ -77,7 +77,7 @@ const reserved = new Set(
    varchar xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable`.split(/\s+/),
 );
 
-/** As it must be written in a statement. */
+/** A name as it must be written in a statement. */
 export const quoteIfNeeded = (name: string): string => (plainIdentifier.test(name) && !reserved.has(name) ? name : quote(name));
 
 export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,28 +1,13 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { catalogColumn, catalogTable } from '../../test/support/catalog.ts';
 import { type Catalog, type CatalogTable, quote, quoteIfNeeded } from './catalog.ts';
 import { resolveScope } from './resolve-scope.ts';
 
-const table = (schema: string, name: string, columns: readonly string[], more: Partial<CatalogTable> = {}): CatalogTable => ({
-  schema,
-  name,
-  kind: 'table',
-  fenced: false,
-  comment: 'about all of it',
-  columns: columns.map((column) => ({
-    name: column,
-    type: 'text',
-    nullable: true,
-    generated: false,
-    groupable: true,
-    comment: null,
-    labels: null,
-  })),
-  primaryKey: ['id'],
-  foreignKeys: [],
-  approximateRows: null,
-  ...more,
-});
+const table = (schema: string, name: string, columns: readonly string[], more: Partial<CatalogTable> = {}): CatalogTable => {
+  const described = columns.map((column) => catalogColumn(column));
+  return catalogTable(schema, name, described, { comment: 'about all of it', primaryKey: ['id'], ...more });
+};
 
 const catalog: Catalog = {
   defaultSchema: 'public',

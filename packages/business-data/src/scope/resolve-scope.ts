@@ -72,17 +72,17 @@ function findTable(catalog: Catalog, { schema, table: name }: TableScope): Catal
 }
 
 function scopedTable(table: CatalogTable, columns: ReadonlySet<string>, unique: boolean): ScopedTable {
-  const whole = columns.size === table.columns.length;
-  const { schema, name, kind, fenced, comment, primaryKey, foreignKeys, approximateRows } = table;
+  const hasAllColumns = columns.size === table.columns.length;
+  const { schema, name, kind, needsFence, comment, primaryKey, foreignKeys, approximateRows } = table;
   return {
     schema,
     name,
     written: unique ? quoteIfNeeded(name) : `${quoteIfNeeded(schema)}.${quoteIfNeeded(name)}`,
     kind,
-    fenced,
-    comment: whole ? comment : null,
+    needsFence,
+    comment: hasAllColumns ? comment : null,
     columns: table.columns.filter((column) => columns.has(column.name)),
-    whole,
+    hasAllColumns,
     primaryKey: primaryKey.every((column) => columns.has(column)) ? primaryKey : [],
     foreignKeys: foreignKeys.filter((key) => key.columns.every((column) => columns.has(column))),
     approximateRows,
@@ -92,7 +92,7 @@ function scopedTable(table: CatalogTable, columns: ReadonlySet<string>, unique: 
 const isOnlyOne = (catalog: Catalog, inScope: readonly CatalogTable[], table: CatalogTable): boolean =>
   table.schema === catalog.defaultSchema || inScope.filter(({ name }) => name === table.name).length === 1;
 
-/** A key that leads outside of the scope would name what is there. */
+/** A key to a table outside the scope would disclose its name. */
 function isInside(key: CatalogForeignKey, tables: readonly ScopedTable[]): boolean {
   const target = tables.find(({ schema, name }) => schema === key.schema && name === key.table);
   return target !== undefined && key.references.every((column) => target.columns.some(({ name }) => name === column));

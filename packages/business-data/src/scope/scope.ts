@@ -7,22 +7,22 @@ export interface ScopedTable {
   /** As statements write it: qualified only where the name alone would mean another table. */
   readonly written: string;
   readonly kind: CatalogTable['kind'];
-  readonly fenced: boolean;
+  readonly needsFence: boolean;
   readonly comment: string | null;
   readonly columns: readonly CatalogColumn[];
   /** All columns are in scope. */
-  readonly whole: boolean;
-  /** Empty unless all of it is in scope. */
+  readonly hasAllColumns: boolean;
+  /** Empty unless all its columns are in scope. */
   readonly primaryKey: readonly string[];
   readonly foreignKeys: readonly CatalogForeignKey[];
   readonly approximateRows: number | null;
 }
 
-/** A scope as data, as it is sent to another thread. */
+/** A scope as it is sent to a thread. */
 export interface ScopeData {
   readonly tables: readonly ScopedTable[];
   readonly readOnly: boolean;
-  /** Where an unqualified name is looked up first. */
+  /** The schema in which an unqualified name is looked up first. */
   readonly defaultSchema: string;
 }
 
@@ -31,11 +31,11 @@ export interface ResolvedScope extends ScopeData {
   find(schema: string | undefined, name: string): ScopedTable | 'ambiguous' | undefined;
 }
 
-/** The scope of this data: what a name means follows from it alone. */
+/** Resolves names by this data alone. */
 export const createScope = (data: ScopeData): ResolvedScope => ({ ...data, find: (schema, name) => find(data, schema, name) });
 
 function find({ tables, defaultSchema }: ScopeData, schema: string | undefined, name: string) {
-  const named = tables.filter((table) => table.name === name && (schema === undefined || table.schema === schema));
-  if (named.length < 2) return named[0];
-  return named.find((table) => table.schema === defaultSchema) ?? 'ambiguous';
+  const candidates = tables.filter((table) => table.name === name && (schema === undefined || table.schema === schema));
+  if (candidates.length < 2) return candidates[0];
+  return candidates.find((table) => table.schema === defaultSchema) ?? 'ambiguous';
 }

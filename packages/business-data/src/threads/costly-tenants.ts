@@ -1,6 +1,6 @@
 import { setNewest } from '../newest.ts';
 
-/** Tenants whose recent statements ended threads or occupied them for long. */
+/** Tenants whose recent statements ended their threads or used much processor time. */
 export interface CostlyTenants {
   /** A statement of this tenant ended its thread. */
   recordLoss(tenant: string): void;
@@ -9,26 +9,26 @@ export interface CostlyTenants {
   hasLosses(tenant: string): boolean;
   /** Costly tenants share all threads but one. */
   isCostly(tenant: string): boolean;
-  /** Its statements are refused for now, since replacing a thread costs processor time that all tenants share. */
-  isBarred(tenant: string): boolean;
+  /** Its statements are refused for some seconds: replacing a thread costs processor time that all tenants share. */
+  isBlocked(tenant: string): boolean;
 }
 
 interface Entry {
   readonly losses: number;
   readonly lostAt: number;
-  /** Time above `usualMs` of each statement, less what was paid off since. */
+  /** Sum of the time above `usualMs` of each statement, which decreases with time. */
   readonly excessMs: number;
   readonly at: number;
 }
 
-const rememberedMs = 60_000;
-const barredMs = 10_000;
-const mostLosses = 3;
-const mostKnown = 1_000;
-/** Nearly all statements take less. */
+const lossMemoryMs = 60_000;
+const blockedMs = 10_000;
+const maxLosses = 3;
+const maxTenants = 1_000;
+/** Processor time that nearly all statements stay below. */
 const usualMs = 20;
-const mostExcessMs = 100;
-const paidOffPerMs = 0.05;
+const costlyExcessMs = 100;
+const decayPerMs = 0.05;
 
 export function createCostlyTenants(now: () => number): CostlyTenants {
   const known = new Map<string, Entry>();
@@ -37,28 +37,28 @@ export function createCostlyTenants(now: () => number): CostlyTenants {
     const entry = known.get(tenant);
     if (entry === undefined) return { losses: 0, lostAt: 0, excessMs: 0, at: now() };
     const { losses, lostAt, excessMs, at } = entry;
-    const isRecent = now() - lostAt < rememberedMs;
-    return { losses: isRecent ? losses : 0, lostAt, excessMs: Math.max(0, excessMs - (now() - at) * paidOffPerMs), at: now() };
+    const isRecent = now() - lostAt < lossMemoryMs;
+    return { losses: isRecent ? losses : 0, lostAt, excessMs: Math.max(0, excessMs - (now() - at) * decayPerMs), at: now() };
   }
 
   return {
     recordLoss(tenant) {
       const entry = read(tenant);
-      setNewest(known, tenant, { ...entry, losses: entry.losses + 1, lostAt: now() }, mostKnown);
+      setNewest(known, tenant, { ...entry, losses: entry.losses + 1, lostAt: now() }, maxTenants);
     },
     recordCost(tenant, ms) {
       if (ms <= usualMs) return;
       const entry = read(tenant);
-      setNewest(known, tenant, { ...entry, excessMs: Math.min(rememberedMs * paidOffPerMs, entry.excessMs + ms - usualMs) }, mostKnown);
+      setNewest(known, tenant, { ...entry, excessMs: Math.min(lossMemoryMs * decayPerMs, entry.excessMs + ms - usualMs) }, maxTenants);
     },
     hasLosses: (tenant) => read(tenant).losses > 0,
     isCostly(tenant) {
       const { losses, excessMs } = read(tenant);
-      return losses > 0 || excessMs > mostExcessMs;
+      return losses > 0 || excessMs > costlyExcessMs;
     },
-    isBarred(tenant) {
+    isBlocked(tenant) {
       const { losses, lostAt } = read(tenant);
-      return losses >= mostLosses && now() - lostAt < barredMs;
+      return losses >= maxLosses && now() - lostAt < blockedMs;
     },
   };
 }

@@ -2,7 +2,9 @@ import { passGates } from '../gates/pass-gates.ts';
 import { createScope } from '../scope/scope.ts';
 import { serveGate } from './serve-gate.ts';
 
-// Compiles what every statement needs, so that no tenant's first statement pays for it.
+/** The module that a gate thread runs. */
+
+// Passes a statement once, so that code is compiled before the first statement of a tenant.
 passGates(
   'with q as (select 1 as a) select a, count(*) from q group by a',
   createScope({ tables: [], readOnly: true, defaultSchema: 'public' }),

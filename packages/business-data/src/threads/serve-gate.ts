@@ -4,7 +4,7 @@ import { Refusal } from '../failure.ts';
 import type { PassedStatement } from '../gates/pass-gates.ts';
 import { createScope, type ResolvedScope, type ScopeData } from '../scope/scope.ts';
 
-/** One statement for a thread. The scope comes as JSON only where the thread does not have it. */
+/** One statement for a thread. It has the scope as JSON only where the thread does not have that scope yet. */
 export interface GateRequest {
   readonly text: string;
   readonly scopeId: number;
@@ -13,24 +13,24 @@ export interface GateRequest {
   readonly forget: readonly number[];
 }
 
-/** `failed`: neither a statement that passed nor a refusal; the thread must not be used again. */
+/** `failed`: an error other than a refusal; the thread must not be used again. */
 export type GateReply =
   | { readonly kind: 'ready' }
-  | ({ readonly kind: 'passed'; readonly text: string; readonly tables: readonly number[] } & Cost)
-  | ({ readonly kind: 'refused'; readonly message: string } & Cost)
+  | ({ readonly kind: 'passed'; readonly text: string; readonly tables: readonly number[] } & StatementCost)
+  | ({ readonly kind: 'refused'; readonly message: string } & StatementCost)
   | { readonly kind: 'failed'; readonly message: string };
 
-interface Cost {
+interface StatementCost {
   /** Processor time of the statement. */
   readonly cpuMs: number;
   /** The thread must not be used again. */
-  readonly isSpent: boolean;
+  readonly isUsedUp: boolean;
 }
 
-/** The memory of WebAssembly only grows, and no limit of the thread counts it. */
-const mostExternalBytes = 256 * 1024 * 1024;
+/** The parser's WebAssembly memory never shrinks, and the heap limit of the thread does not include it. */
+const maxExternalBytes = 256 * 1024 * 1024;
 
-/** Answers the requests of the thread that started this one, in their order. */
+/** Replies to the requests of the main thread, in their order. */
 export function serveGate(pass: (text: string, scope: ResolvedScope) => PassedStatement): void {
   const port = parentPort;
   if (port === null) throw new Error('a gate is served in a worker thread only');
@@ -64,9 +64,9 @@ function scopeOf({ scopeId, scopeJson }: GateRequest, scopes: Map<number, Resolv
 const positionOf = (table: { readonly schema: string; readonly name: string }, { tables }: ScopeData): number =>
   tables.findIndex(({ schema, name }) => schema === table.schema && name === table.name);
 
-const costSince = (begin: number): Cost => ({
+const costSince = (begin: number): StatementCost => ({
   cpuMs: cpuMs() - begin,
-  isSpent: getHeapStatistics().external_memory > mostExternalBytes,
+  isUsedUp: getHeapStatistics().external_memory > maxExternalBytes,
 });
 
 function cpuMs(): number {

@@ -7,11 +7,11 @@ import { createFairQueue } from './fair-queue.ts';
 import type { GateThread, LossReason, Outcome, ThreadOutcome } from './thread.ts';
 import { createThreadPool } from './thread-pool.ts';
 
-/** Judges and rewrites statements in worker threads, so that no statement can harm what else this process does. */
+/** Passes statements through the gates in worker threads, so that no statement can stop or fill this process. */
 export interface StatementGate {
-  /** Starts the threads ahead of the first statement, which starts them otherwise. */
+  /** Starts the threads before the first statement, which otherwise starts them. */
   prepare(): void;
-  /** For the statements of one tenant. Tenants take turns, and none holds all threads. */
+  /** The gate for statements of one tenant. Tenants take turns, and none holds all threads. */
   of(tenant: string): TenantGate;
   /** Throws while no thread runs and none can be started. */
   check(): Promise<void>;
@@ -19,7 +19,7 @@ export interface StatementGate {
 }
 
 export interface TenantGate {
-  /** The statement that may run in place of the text. Rejects with a DataFailure that says why there is none. */
+  /** Returns the rewritten statement. Rejects with a DataFailure that says why the text may not run. */
   pass(text: string, scope: ResolvedScope, signal?: AbortSignal): Promise<PassedStatement>;
 }
 
@@ -31,7 +31,7 @@ interface GateListener {
 
 export interface GateOptions {
   readonly threads?: number;
-  /** Time of one statement in its thread. */
+  /** Time limit of one statement in its thread. */
   readonly limitMs?: number;
   /** How long a statement waits for a thread. */
   readonly waitMs?: number;
@@ -40,10 +40,10 @@ export interface GateOptions {
   readonly now?: () => number;
 }
 
-/** Two, so that a statement that uses up its time holds one and the others go on. */
-const usualThreads = 2;
-const usualLimitMs = 3_000;
-const usualWaitMs = 10_000;
+/** With two, statements continue in one while a slow statement uses the other. */
+const defaultThreads = 2;
+const defaultLimitMs = 3_000;
+const defaultWaitMs = 10_000;
 const maxWaitingOfTenant = 500;
 /** Statements of one tenant in a thread at once: the next one begins before the reply to the first has been read. */
 const maxInThread = 2;
@@ -53,7 +53,7 @@ interface Task {
   readonly text: string;
   readonly scope: ResolvedScope;
   finish(outcome: Outcome | DataFailure): void;
-  /** Limits the time that it waits from now on. */
+  /** Starts the limit of its waiting time. */
   limitWait(): void;
 }
 
@@ -61,51 +61,51 @@ interface Task {
 interface Holding {
   readonly thread: GateThread;
   readonly tenant: string;
-  /** Statements sent to the thread and not answered. */
+  /** Statements sent to the thread without a reply yet. */
   statements: number;
-  /** When the thread began its first unanswered statement. */
+  /** When the thread began the oldest of them. */
   since: number;
   /** No more statements go to this thread. */
-  isOver: boolean;
+  isClosed: boolean;
 }
 
 interface Scheduler {
   prepare(): void;
-  /** Puts the task in line; false when too many of its tenant wait. */
+  /** Queues the task. Returns false when too many of its tenant wait. */
   submit(task: Task): boolean;
   withdraw(task: Task): void;
-  isBarred(tenant: string): boolean;
+  isBlocked(tenant: string): boolean;
   check(): void;
   close(): Promise<void>;
 }
 
 const gateThread = new URL('./gate-thread.ts', import.meta.url);
-const silent: GateListener = { onThreads: () => undefined, onLost: () => undefined, onDone: () => undefined };
+const noListener: GateListener = { onThreads: () => undefined, onLost: () => undefined, onDone: () => undefined };
 
 function createScheduler(options: GateOptions, limitMs: number): Scheduler {
-  const { entry = gateThread, threads = usualThreads, listener = silent, now = () => performance.now() } = options;
+  const { entry = gateThread, threads = defaultThreads, listener = noListener, now = () => performance.now() } = options;
   const queue = createFairQueue<Task>(maxWaitingOfTenant);
   const costly = createCostlyTenants(now);
   const holdings = new Set<Holding>();
   const pool = createThreadPool({ threads, entry, limitMs, onThreads: listener.onThreads, onLost: listener.onLost, onIdle: dispatch });
 
   function dispatch(): void {
-    for (let thread = pool.take(); thread !== undefined; thread = pool.take()) {
+    for (let thread = pool.acquire(); thread !== undefined; thread = pool.acquire()) {
       const task = queue.next((tenant) => mayHoldThread(tenant, { threads, holdings, costly }));
       if (task === undefined) {
-        pool.giveBack(thread);
+        pool.release(thread);
         break;
       }
-      const holding: Holding = { thread, tenant: task.tenant, statements: 0, since: performance.now(), isOver: false };
+      const holding: Holding = { thread, tenant: task.tenant, statements: 0, since: performance.now(), isClosed: false };
       holdings.add(holding);
       void run(holding, task);
     }
     for (const holding of holdings) fill(holding);
   }
 
-  /** Only a statement of the tenant itself waits here: those of other tenants take turns at the threads. */
+  /** Sends a second statement of the same tenant ahead, but only while no other tenant waits for a thread. */
   function fill(holding: Holding): void {
-    if (holding.isOver || holding.statements >= maxInThread || costly.hasLosses(holding.tenant)) return;
+    if (holding.isClosed || holding.statements >= maxInThread || costly.hasLosses(holding.tenant)) return;
     const task = queue.nextOfOnly(holding.tenant);
     if (task !== undefined) void run(holding, task);
   }
@@ -129,11 +129,11 @@ function createScheduler(options: GateOptions, limitMs: number): Scheduler {
 
   function release(holding: Holding, outcome: ThreadOutcome): void {
     const isLost = outcome.kind === 'lost';
-    if (isLost || (outcome.kind !== 'returned' && outcome.isSpent)) holding.isOver = true;
+    if (isLost || (outcome.kind !== 'returned' && outcome.isUsedUp)) holding.isClosed = true;
     if (!holdings.has(holding) || (holding.statements > 0 && !isLost)) return;
     holdings.delete(holding);
-    if (holding.isOver) pool.replace(holding.thread);
-    else pool.giveBack(holding.thread);
+    if (holding.isClosed) pool.replace(holding.thread);
+    else pool.release(holding.thread);
   }
 
   return {
@@ -146,7 +146,7 @@ function createScheduler(options: GateOptions, limitMs: number): Scheduler {
       return true;
     },
     withdraw: (task) => queue.remove(task.tenant, task),
-    isBarred: costly.isBarred,
+    isBlocked: costly.isBlocked,
     check: pool.check,
     async close() {
       for (const task of queue.drain()) task.finish(busy());
@@ -155,14 +155,14 @@ function createScheduler(options: GateOptions, limitMs: number): Scheduler {
   };
 }
 
-interface Use {
+interface ThreadUse {
   readonly threads: number;
   readonly holdings: ReadonlySet<Holding>;
   readonly costly: CostlyTenants;
 }
 
-/** One thread always stays free of the statements of a single tenant, and of those of all costly tenants together. */
-function mayHoldThread(tenant: string, { threads, holdings, costly }: Use): boolean {
+/** A single tenant, and all costly tenants together, hold all threads but one. */
+function mayHoldThread(tenant: string, { threads, holdings, costly }: ThreadUse): boolean {
   const max = Math.max(1, threads - 1);
   const tenants = [...holdings].map((holding) => holding.tenant);
   if (tenants.filter((other) => other === tenant).length >= max) return false;
@@ -184,25 +184,25 @@ function record(tenant: string, outcome: Outcome, { costly, listener, ms }: Reco
 }
 
 export function createStatementGate(options: GateOptions = {}): StatementGate {
-  const { limitMs = usualLimitMs, waitMs = usualWaitMs } = options;
+  const { limitMs = defaultLimitMs, waitMs = defaultWaitMs } = options;
   const scheduler = createScheduler(options, limitMs);
   let isClosed = false;
 
-  async function judge(tenant: string, text: string, { scope, signal }: { scope: ResolvedScope; signal: AbortSignal | undefined }) {
+  async function run(tenant: string, text: string, { scope, signal }: { scope: ResolvedScope; signal: AbortSignal | undefined }) {
     if (signal?.aborted) throw cancelled(signal.reason);
     if (isClosed) throw busy();
-    if (scheduler.isBarred(tenant)) throw new DataFailure('refused', barred);
+    if (scheduler.isBlocked(tenant)) throw new DataFailure('refused', blocked);
     const { promise, resolve } = Promise.withResolvers<Outcome | DataFailure>();
     let timer: NodeJS.Timeout | undefined;
     const limitWait = () => {
-      timer ??= setTimeout(() => leave(busy()), waitMs + limitMs);
+      timer ??= setTimeout(() => cancel(busy()), waitMs + limitMs);
     };
     const task: Task = { tenant, text, scope, finish: resolve, limitWait };
-    const leave = (failure: DataFailure) => {
+    const cancel = (failure: DataFailure) => {
       scheduler.withdraw(task);
       resolve(failure);
     };
-    const onAbort = () => leave(cancelled(signal?.reason));
+    const onAbort = () => cancel(cancelled(signal?.reason));
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       if (!scheduler.submit(task)) throw busy();
@@ -219,7 +219,7 @@ export function createStatementGate(options: GateOptions = {}): StatementGate {
     prepare: scheduler.prepare,
     of: (tenant) => ({
       async pass(text, scope, signal) {
-        const outcome = await judge(tenant, text, { scope, signal });
+        const outcome = await run(tenant, text, { scope, signal });
         if (outcome.kind === 'refused') throw new DataFailure('refused', outcome.message);
         if (outcome.kind === 'lost') throw new DataFailure('refused', tooMuch, outcome.cause);
         const tables = outcome.tables.flatMap((position) => scope.tables[position] ?? []);
@@ -234,11 +234,11 @@ export function createStatementGate(options: GateOptions = {}): StatementGate {
   };
 }
 
-const tooMuch = 'The statement takes too much time or memory to read. Send a shorter and simpler one.';
-const barred = 'Several statements took too much time or memory to read. Statements are read again in a few seconds.';
-const busy = () => new DataFailure('unavailable', 'Too many statements wait to be read. It can be tried again.');
+const tooMuch = 'The statement takes too much time or memory to check. Send a shorter and simpler one.';
+const blocked = 'Several statements took too much time or memory to check. Statements are accepted again in a few seconds.';
+const busy = () => new DataFailure('unavailable', 'Too many statements wait to be checked. It can be tried again.');
 
-/** A gate that ends with the process, makes it unready while no thread can be started, and reports to its log and metrics. */
+/** A gate that is closed with the process, makes it unready while no thread can be started, and reports to its log and metrics. */
 export function openStatementGate(
   { logger, metrics, health, onStop }: ProcessContext,
   options: Pick<GateOptions, 'threads'> = {},

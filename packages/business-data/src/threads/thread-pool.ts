@@ -5,7 +5,7 @@ import { type GateThread, type LossReason, startThread } from './thread.ts';
 interface ThreadPoolOptions {
   readonly threads: number;
   readonly entry: URL;
-  /** Time of one statement. */
+  /** Time limit of one statement. */
   readonly limitMs: number;
   /** A thread became idle. */
   onIdle(): void;
@@ -14,23 +14,22 @@ interface ThreadPoolOptions {
 }
 
 /**
- * Keeps a number of threads running from `start` on: starts others in place of those that must not be used again, and, after growing pauses, of those that
- * end by themselves.
+ * Keeps a number of threads running after `start`. Replaces those that must not be used again, and, after growing pauses, those that end by themselves.
  */
 interface ThreadPool {
-  /** Starts the threads; later calls do nothing. A process that reads no statements has none: each takes 30 MB. */
+  /** Starts the threads; later calls have no effect. A process that checks no statements has no threads, which take 30 MB each. */
   start(): void;
-  /** The idle thread that was used last, whose caches are warm. */
-  take(): GateThread | undefined;
-  giveBack(thread: GateThread): void;
-  /** In place of `giveBack`, for a thread that must not be used again. */
+  /** Removes the idle thread that was used last, whose caches are warm. */
+  acquire(): GateThread | undefined;
+  release(thread: GateThread): void;
+  /** Called instead of `release` for a thread that must not be used again. */
   replace(thread: GateThread): void;
   /** Throws while no thread runs and none can be started. */
   check(): void;
   close(): Promise<void>;
 }
 
-/** V8 ends a thread at its next safe point, which one that runs out of memory may not reach for minutes. */
+/** V8 ends a thread at its next safe point, which a thread without memory may reach only after minutes. */
 const endingMs = 2_000;
 const maxEnding = 2;
 const pauseAfter = createBackoff({ firstMs: 100, longestMs: 5_000 });
@@ -70,7 +69,7 @@ export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, o
     onIdle();
   }
 
-  /** A thread may take long to end, or never do: only a few such threads are left behind. */
+  /** A thread may take long to end, or never end: at most `maxEnding` such threads are left running. */
   async function replace(thread: GateThread): Promise<void> {
     count(-1);
     await Promise.race([thread.stop(), pause(endingMs, undefined, { ref: false })]);
@@ -98,8 +97,8 @@ export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, o
 
   return {
     start,
-    take: () => idle.pop(),
-    giveBack: (thread) => void idle.push(thread),
+    acquire: () => idle.pop(),
+    release: (thread) => void idle.push(thread),
     replace: (thread) => void replace(thread),
     check() {
       if (ready === 0 && (failedStarts > 0 || all.size >= threads + maxEnding)) throw new Error('no thread for statements can be started');

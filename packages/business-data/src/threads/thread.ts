@@ -9,16 +9,16 @@ export type Outcome =
   | Extract<GateReply, { kind: 'passed' | 'refused' }>
   | { readonly kind: 'lost'; readonly reason: LossReason; readonly cause: unknown };
 
-/** Also: not read, because a statement before it ended the thread. */
+/** `returned`: not checked, because an earlier statement ended the thread. */
 export type ThreadOutcome = Outcome | { readonly kind: 'returned' };
 
-/** A worker thread that judges statements in the order in which they are sent. */
+/** A worker thread that passes statements through the gates, in the order in which they are sent. */
 export interface GateThread {
   /** Rejects when the thread did not start. */
   readonly started: Promise<void>;
   /** Resolves to the reason when the thread has ended. */
   readonly ended: Promise<unknown>;
-  /** Never rejects. After `lost` the thread is gone. */
+  /** Never rejects. After `lost` the thread has ended. */
   run(text: string, scope: ResolvedScope): Promise<ThreadOutcome>;
   stop(): Promise<void>;
 }
@@ -26,24 +26,23 @@ export interface GateThread {
 interface ThreadOptions {
   /** The module that the thread runs. */
   readonly entry: URL;
-  /** Time of one statement. */
+  /** Time limit of one statement. */
   readonly limitMs: number;
 }
 
 /**
- * V8 aborts the whole process when a thread allocates more than a little beyond its heap limit before it has ended. So this limit is never
- * reached: `maxHeapBytes` is checked while a statement runs, and a thread cannot allocate the difference between two checks.
- * The stack is larger than the deepest accepted text needs, so that no statement reaches its end.
+ * V8 aborts the whole process when a thread exceeds its heap limit. So that this limit is never reached, `maxHeapBytes` is checked while a
+ * statement runs, and a thread cannot allocate the difference between two checks. The stack is larger than the deepest accepted text needs.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 4_096, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
 const maxHeapBytes = 128 * 1024 * 1024;
 const startLimitMs = 15_000;
-/** Time is counted in ticks of the event loop: a process that was frozen loses one tick of the limit, not all of it. */
+/** Time is counted in ticks of the event loop: a process that was frozen counts one tick and not the whole time. */
 const tickMs = 25;
 const maxScopeBytes = 8 * 1024 * 1024;
 
 export function startThread({ entry, limitMs }: ThreadOptions): GateThread {
-  // No arguments of the process and none of its settings, which hold secrets.
+  // Without the process's environment, which holds secrets.
   const worker = new Worker(entry, { name: 'statement gate', env: {}, execArgv: [], resourceLimits });
   worker.unref();
   const started = Promise.withResolvers<void>();
@@ -112,7 +111,7 @@ function createWatch(worker: Worker, limitMs: number, onExceeded: (reason: LossR
   function tick(): void {
     ticks += 1;
     void measureHeap();
-    // After this turn of the event loop, in which a reply may be waiting already and restart the watch.
+    // Check again after this turn of the event loop, because a waiting reply may restart the watch.
     if (isExpired()) setImmediate(() => isExpired() && onExceeded('timeout', new Error(`no reply within ${limitMs} ms`)));
   }
 
@@ -151,7 +150,7 @@ function idOf(scope: ResolvedScope): number {
   return id;
 }
 
-/** Which scopes a thread has: each is sent once, and those not used for longest are forgotten when they are too much together. */
+/** The scopes that a thread has. Each is sent once; the least recently used are forgotten when all together exceed `maxScopeBytes`. */
 function createSentScopes(): { prepare(scope: ResolvedScope): Omit<GateRequest, 'text'> } {
   const bytesOf = new Map<number, number>();
   let bytes = 0;

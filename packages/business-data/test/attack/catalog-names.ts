@@ -8,7 +8,7 @@ const lines = readFileSync(new URL('./catalog-names.txt', import.meta.url), 'utf
 
 export const catalogNamesQuery: string = readFileSync(new URL('./catalog-names.sql', import.meta.url), 'utf8');
 
-/** Names of pg_catalog in any supported major version; catalog-names.sql says how the list is made. */
+/** Names of pg_catalog in any supported major version; the query in catalog-names.sql lists them. */
 export const catalogNames = (...kinds: readonly NameKind[]): readonly string[] => [
   ...new Set(lines.map((line) => line.split(' ')).flatMap(([kind, name = '']) => (kinds.includes(kind as NameKind) ? [name] : []))),
 ];

@@ -1,4 +1,4 @@
-/** Ways out that are known from the histories of SQL guards, each on its own. */
+/** Known ways past checks of SQL, one statement each. */
 const reading = `
 select secret from customers
 select c.secret from customers c
@@ -364,7 +364,7 @@ select 1 \\gexec
 -- comment
 `;
 
-/** Statements that would take more than they are given. */
+/** Statements that would exceed their limits. */
 const exhausting = `
 select count(*) from generate_series(1, 10000000000) g
 select g from generate_series(1, 10000000000) g

@@ -1,13 +1,13 @@
 import { catalogNames, quoted } from './catalog-names.ts';
 
-/** Draws from a seed, so that a run can be had again. */
+/** Draws from a seed, so that a run can be repeated. */
 interface Draw {
   below(limit: number): number;
   chance(share: number): boolean;
   one<T>(items: readonly T[]): T;
 }
 
-/** mulberry32 */
+/** The generator mulberry32. */
 export function createDraw(seed: number): Draw {
   let state = seed >>> 0;
   const next = () => {
@@ -21,9 +21,9 @@ export function createDraw(seed: number): Draw {
 }
 
 interface GeneratorOptions {
-  /** How often a part is drawn from what is forbidden: each statement takes one of these. */
+  /** The shares of forbidden parts; each statement has one of these shares. */
   readonly hostility: readonly number[];
-  /** Whether calls of functions are among the hostile parts. */
+  /** Includes calls of functions among the hostile parts. */
   readonly calls: boolean;
 }
 
@@ -125,7 +125,7 @@ const forbiddenTypes = ['regclass', 'regproc', 'oid', 'name', 'public.mood', 'cu
 const operators = ['=', '<>', '<', '>', '||', '||', '||', 'like', '+', '/', 'is distinct from', '~', '->>', '@>'];
 const forbiddenOperators = ['===', 'operator(public.===)', 'operator(public.=)'];
 const joins = ['join', 'left join', 'full join', 'cross join', 'natural join', 'cross join lateral', ','];
-/** What PostgreSQL may read into a name that is no column's. */
+/** Names that PostgreSQL may read as something else where there is no such column. */
 const interpreted = catalogNames('function', 'type', 'column', 'operator').map(quoted);
 const plainAliases = ['a', 'b', 'c', 'd', 'e', 'f', 'salaries', 'customers', 'keys', '"Secret"', 'orders', 'secret', 'pg_class'];
 
@@ -146,7 +146,7 @@ export function createGenerator(draw: Draw, { hostility, calls }: GeneratorOptio
   function column(sources: readonly Source[]): string {
     const source = draw.one(sources);
     const known = draw.one(hostile() && source.closed.length > 0 ? source.closed : source.open);
-    // A field that no relation has: a function or a type of pg_catalog, or what an alias of the statement is called.
+    // A field that no relation has: the name of a function or a type of pg_catalog, or of an alias of the statement.
     const name = hostile() ? draw.one([draw.one(interpreted), draw.one(sources).alias]) : known;
     if (draw.chance(hostile() ? 0.5 : 0.02))
       return draw.one([`${source.alias}.*::text`, `${source.alias}::text`, `(${source.alias}).${name}`, `(${source.alias}.*).${name}`]);
@@ -213,7 +213,7 @@ export function createGenerator(draw: Draw, { hostility, calls }: GeneratorOptio
     return { text, alias, open: ['id', 'name'], closed: ['secret', 'employee', 'value'] };
   }
 
-  /** Relations that are no table: VALUES and functions, with and without names for their columns. */
+  /** Relations other than tables: VALUES and functions, with and without names for their columns. */
   function functionSource(alias: string): Source {
     const name = draw.one(interpreted);
     const [text, open] = draw.one<readonly [string, readonly string[]]>([
@@ -292,7 +292,7 @@ export function createGenerator(draw: Draw, { hostility, calls }: GeneratorOptio
   };
 }
 
-/** Breaks the text where a guard that reads text would be misled. */
+/** Changes the text in ways that mislead a check of the text. */
 function mutate(draw: Draw, text: string): string {
   const words = text.split(' ');
   const at = draw.below(words.length);

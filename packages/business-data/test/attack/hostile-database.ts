@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import pg from 'pg';
 
-/** Every cell that is outside of the scope below holds one of its own; numbers too. */
+/** Every value outside the scope below is such a canary, also the numbers. */
 export const canary = /CANARY|(?<!\d)7{5}\d{4}(?!\d)/i;
 
-/** What the attacker's agent may read: some columns of some tables, and a view that leaves rows out. */
+/** The scope of the attacker's agent: some columns of some tables, and a view that filters rows. */
 export const attackedScope: readonly string[] = [
   'customers(id, name, region, signed_up)',
   'orders(id, customer_id, total, placed_at, tags, facts)',
@@ -51,12 +51,12 @@ analyze;
 `;
 
 export interface HostileDatabase {
-  /** Of the account that owns everything in it, but is no superuser and can make no roles: nothing but the gates protects it. */
+  /** The URL of an account that owns all objects, but is no superuser and cannot make roles, so that only the gates protect them. */
   readonly url: string;
-  /** Of an account that can make roles. */
+  /** The URL of an account that can make roles. */
   readonly administratorUrl: string;
   readonly administrator: pg.Client;
-  /** Of all that is stored: rows, sequences, large objects, settings and functions; and of the locks that sessions hold. */
+  /** A checksum of all rows, sequences, large objects, settings and functions, and of the locks that sessions hold. */
   checksum(): Promise<string>;
   drop(): Promise<void>;
 }

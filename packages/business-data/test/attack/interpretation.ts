@@ -3,17 +3,17 @@ import { parseStatement } from '../../src/gates/parse.ts';
 import { fieldsOf, isTree, listOf, namesOf, type Tree, textOf } from '../../src/gates/tree.ts';
 
 /**
- * What PostgreSQL calls and reads fields of in a statement that does not say so: its own analysis, written back as the text of a view,
- * against the statement. Undefined where PostgreSQL refuses the statement.
+ * Compares a statement with the text of a view that PostgreSQL made of it. Returns the calls, fields and casts that PostgreSQL added by its
+ * interpretation of names; undefined where PostgreSQL refuses the statement.
  */
-export async function unwritten(client: pg.Client, text: string): Promise<string[] | undefined> {
+export async function addedParts(client: pg.Client, text: string): Promise<string[] | undefined> {
   await client.query('begin');
   try {
     await client.query(`create temp view interpreted as select 1 as one from (${text}) as q`);
     const { rows } = await client.query<{ text: string }>("select pg_get_viewdef('interpreted'::regclass) as text");
-    const understood = parts(parseStatement(rows[0]?.text ?? '', 1_000_000));
+    const interpreted = parts(parseStatement(rows[0]?.text ?? '', 1_000_000));
     const written = parts(parseStatement(text, 1_000_000));
-    return [...understood].filter((part) => !written.has(part));
+    return [...interpreted].filter((part) => !written.has(part));
   } catch {
     return undefined;
   } finally {
@@ -23,15 +23,15 @@ export async function unwritten(client: pg.Client, text: string): Promise<string
 
 /** Calls, fields of values, and casts to types that look names up. */
 function parts(statement: unknown): Set<string> {
-  const found = new Set<string>();
+  const names = new Set<string>();
   const visit = (node: unknown): void => {
     if (Array.isArray(node)) node.forEach(visit);
     if (!isTree(node)) return;
-    for (const part of [callIn(node), castIn(node), ...fieldsIn(node)]) if (part !== undefined) found.add(part);
+    for (const part of [callIn(node), castIn(node), ...fieldsIn(node)]) if (part !== undefined) names.add(part);
     Object.values(node).forEach(visit);
   };
   visit(statement);
-  return found;
+  return names;
 }
 
 function callIn(node: Tree): string | undefined {

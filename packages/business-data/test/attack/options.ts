@@ -1,9 +1,9 @@
-/** The long form of a generated run; read nowhere else in these tests. */
+/** The options of the long form of generated runs. */
 const number = (name: string, fallback: number): number => {
   const value = process.env[name];
   return value ? Number(value) : fallback;
 };
 
-/** How many statements are generated, and from which seed. */
+/** The number of generated statements, and their seed. */
 export const attackStatements = number('ATTACK_STATEMENTS', 10_000);
 export const attackSeed = number('ATTACK_SEED', Date.now() % 2 ** 31);

@@ -4,15 +4,15 @@ import { canary } from './hostile-database.ts';
 
 export type Verdict = 'ran' | DataFailure['kind'];
 
-/** A canary came out, or something failed in a way that it must not. */
+/** A statement that returned a canary, or failed with another error than a DataFailure. */
 export interface Breach {
   readonly statement: string;
   readonly what: string;
 }
 
 /**
- * Judges all that came out of one attempt: result, message, and the whole chain of causes, since that is what a log gets. A statement
- * that itself holds a canary's text proves nothing and is not written by the generator.
+ * Runs a statement and searches its result, or its message and chain of causes, which are logged, for canaries. The generator writes no
+ * statement that contains a canary itself.
  */
 export async function attempt(statement: string, breaches: Breach[], work: (statement: string) => Promise<unknown>): Promise<Verdict> {
   try {
@@ -22,13 +22,13 @@ export async function attempt(statement: string, breaches: Breach[], work: (stat
   } catch (cause) {
     noteCanary(statement, cause, breaches);
     if (cause instanceof DataFailure) return cause.kind;
-    breaches.push({ statement, what: `an error that nobody translated: ${String(cause)}` });
+    breaches.push({ statement, what: `an error that was not translated: ${String(cause)}` });
     return 'failed';
   }
 }
 
 function noteCanary(statement: string, outcome: unknown, breaches: Breach[]): void {
   const text = inspect(outcome, { depth: 12, maxArrayLength: null, maxStringLength: null }).replaceAll(statement, '');
-  const found = canary.exec(text);
-  if (found) breaches.push({ statement, what: `a canary came out: ${text.slice(Math.max(0, found.index - 60), found.index + 60)}` });
+  const match = canary.exec(text);
+  if (match) breaches.push({ statement, what: `a canary was returned: ${text.slice(Math.max(0, match.index - 60), match.index + 60)}` });
 }

@@ -16,7 +16,7 @@ const statementsIn = (names: readonly string[]): string[] =>
       .filter(Boolean),
   );
 
-/** Analytic statements as analysts write them; what the gates allow was chosen after them. */
+/** Analytic statements as analysts write them. The lists of the gates were chosen to allow them. */
 export const honestStatements: readonly string[] = statementsIn(files);
 
 /** Longer analyses, written after the binder: windows, rollups, LATERAL, recursion, date series, JSON, full-text search. */
@@ -24,7 +24,7 @@ export const analyses: readonly string[] = statementsIn(filesLike(/^analysis-.*\
 
 export const corpusHash: string = createHash('sha256').update(files.map(read).join('')).digest('hex');
 
-/** Tables of a small company, and what they hold. */
+/** Tables of a small company, and their rows. */
 export const honestSchema: string = read('schema.sql');
 export const honestData: string = read('data.sql');
 

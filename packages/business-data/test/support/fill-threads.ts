@@ -1,4 +1,4 @@
-/** Drives the gate's threads to their memory limit, again and again: `node fill-threads.ts ROUNDS`. Prints what became of the statements. */
+/** Fills the memory of the gate's threads repeatedly: `node fill-threads.ts ROUNDS`. Prints the outcomes of the statements. */
 import { createStatementGate } from '../../src/threads/statement-gate.ts';
 import { scope } from './gate-catalog.ts';
 
@@ -20,7 +20,7 @@ for (let round = 0; round < rounds; round += 1) {
     count('honest');
   }
 }
-// Ends while threads are full: the process must end by itself all the same.
+// The process must end by itself although threads are full.
 for (const fault of faults)
   gate
     .of(fault)

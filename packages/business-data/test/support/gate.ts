@@ -4,5 +4,5 @@ import { createStatementGate } from '../../src/threads/statement-gate.ts';
 const statementGate = createStatementGate();
 afterAll(() => statementGate.close());
 
-/** A gate with threads of its own for a test file. */
+/** The statement gate of a test file, with its own threads. */
 export const gate = statementGate.of('test');

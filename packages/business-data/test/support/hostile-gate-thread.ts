@@ -1,23 +1,23 @@
 import { passGates } from '../../src/gates/pass-gates.ts';
 import { serveGate } from '../../src/threads/serve-gate.ts';
 
-/** What a fault of the parser, or of the gates, could do to a thread. */
+/** Effects that a fault of the parser or of the gates could have on a thread. */
 const faults: Readonly<Record<string, () => void>> = {
   loop() {
     for (;;);
   },
   'allocate numbers'() {
-    for (const kept: number[][] = []; ; ) kept.push(Array.from({ length: 1_000 }, (_, index) => index + 0.5));
+    for (const values: number[][] = []; ; ) values.push(Array.from({ length: 1_000 }, (_, index) => index + 0.5));
   },
   'allocate huge arrays'() {
-    for (const kept: unknown[] = []; ; ) kept.push(new Array(30_000_000).fill(0.5));
+    for (const values: unknown[] = []; ; ) values.push(new Array(30_000_000).fill(0.5));
   },
   'allocate a map'() {
-    for (const kept = new Map<number, object>(); ; ) kept.set(kept.size, {});
+    for (const values = new Map<number, object>(); ; ) values.set(values.size, {});
   },
   'allocate trees'() {
     const text = `[${'{"a":{"b":[1,2,{"c":"d"}]}},'.repeat(500_000)}1]`;
-    for (const kept: unknown[] = []; ; ) kept.push(JSON.parse(text));
+    for (const values: unknown[] = []; ; ) values.push(JSON.parse(text));
   },
   trap() {
     throw new RangeError('Maximum call stack size exceeded');
@@ -27,7 +27,7 @@ const faults: Readonly<Record<string, () => void>> = {
   },
 };
 
-/** The thread of the gate; the text `slow 50` takes 50 ms of processor time, and the name of a fault has it. */
+/** The thread of the gate; the text `slow 50` takes 50 ms of processor time, and the name of a fault causes it. */
 serveGate((text, scope) => {
   faults[text]?.();
   const [, slowMs] = /^slow (\d+)$/.exec(text) ?? [];

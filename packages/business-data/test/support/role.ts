@@ -4,7 +4,7 @@ import { ensureRole } from '../../src/roles/ensure-role.ts';
 import { planRole, rolePassword } from '../../src/roles/role-plan.ts';
 import type { ResolvedScope } from '../../src/scope/scope.ts';
 
-/** A scope's role by itself: whatever runs here meets gate four alone. */
+/** A data source that logs in as the role of a scope, so that statements pass only the role gate. */
 export async function sourceOfRole(url: string, scope: ResolvedScope, tenant: string): Promise<DataSource> {
   const account = new URL(url);
   const owner = { tenant, database: account.pathname.slice(1), account: account.username };
@@ -13,8 +13,8 @@ export async function sourceOfRole(url: string, scope: ResolvedScope, tenant: st
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    const made = await ensureRole(client, plan, password);
-    if (!made.made) throw new Error(made.reason);
+    const ensured = await ensureRole(client, plan, password);
+    if (!ensured.isReady) throw new Error(ensured.reason);
   } finally {
     await client.end();
   }

@@ -89,7 +89,7 @@ test('large numbers are changed as strings, and a change that would affect rows 
   expect(toolResults).toEqual([
     expect.stringContaining('write it as a string'),
     expect.stringContaining('9007199254740993'),
-    'Rows of parents cannot be deleted: the database would change rows of its own accord that are not in scope.',
+    'Rows of parents cannot be deleted: foreign keys would change rows that are not in scope.',
   ]);
   expect(await world.sql('select id from events', business)).toEqual([['9007199254740992']]);
   expect(await world.sql('select id from children', business)).toEqual([['1']]);
