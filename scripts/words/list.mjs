@@ -12,7 +12,7 @@ export const prose = [
   { pattern: /\bstandings?\b/gi, instead: 'status, state, snapshot' },
   { pattern: /\bhow-?manieth\b/gi, instead: 'sequence number' },
   { pattern: /\bin (his|its|their) stead\b/gi, instead: 'say who does what' },
-  { pattern: /(?<!\b(by|other) )\b(hand|hands|handed|handing)\b(?!-written)/gi, instead: 'lease, in-flight; pass, dispatch, return' },
+  { pattern: /(?<!\b(by|other|on) )\b(hand|hands|handed|handing)\b(?!-written)/gi, instead: 'lease, in-flight; pass, dispatch, return' },
 ];
 
 /** A sentence does not begin with these, unless it is a question. */

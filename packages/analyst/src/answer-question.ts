@@ -1,8 +1,8 @@
 import { examplesOf } from './answer/examples.ts';
-import { fenced, type Output, present, type Reply, told } from './answer/presentation.ts';
+import { fenced, messageReply, type Output, present, type Reply } from './answer/presentation.ts';
 import { describeIntent, statementOf } from './answer/statement.ts';
 import { type Doubts, doubtsOf } from './question/coverage.ts';
-import { combine, foretells, goesOn, latest, longestFollowUp } from './question/follow-ups.ts';
+import { combine, continuesPrevious, foretells, latest, longestFollowUp } from './question/follow-ups.ts';
 import { type Reading, read } from './question/interpretation.ts';
 import { mentionedTables } from './schema/measures.ts';
 import { type Schema, withKeysByName } from './schema/schema.ts';
@@ -10,7 +10,7 @@ import { type Hit, hitsStatements } from './schema/values.ts';
 import { type Data, type Tool, toolData, type Unreadable } from './tools.ts';
 import { isColouring, isTalk, replaceVerbs, type Word, wordsOf } from './words/words.ts';
 
-/** Ends every answer, so that no reader takes it for a language model's. */
+/** The end of every answer, so that no reader mistakes it for that of a language model. */
 export const signature = 'Answered by the built-in model; no language model is configured.';
 
 const longestMessage = 4_000;
@@ -28,7 +28,7 @@ export async function answerQuestion({ message, earlier, output, tools }: Questi
   const data = toolData(tools, signal);
   const reply = data
     ? await analyse({ message: cut(message), earlier: earlier.map(cut), output }, data)
-    : told('No business data is connected to this agent, so there is nothing to look up.');
+    : messageReply('No business data is connected to this agent, so there is nothing to look up.');
   return signed(reply, output.format);
 }
 
@@ -38,7 +38,7 @@ const cut = (message: string): string => message.slice(0, longestMessage);
 const signed = ({ text, members }: Reply, format: Output['format']): string =>
   format === 'json' ? fenced('json', { ...members, model: 'built-in', note: signature }) : `${text}\n\n${signature}`;
 
-interface Asked {
+interface Request {
   readonly message: string;
   /** The same user's earlier messages, newest last. */
   readonly earlier: readonly string[];
@@ -47,15 +47,15 @@ interface Asked {
 
 const longestQuestion = 60;
 
-/** Answers a question about the data with one query, or says what it would understand. Never throws for any text. */
-async function analyse(asked: Asked, data: Data): Promise<Reply> {
-  const given = await data.schema();
-  if ('error' in given) return unreadable(given);
-  const schema = withKeysByName(given);
-  if (schema.length === 0) return told('No table is in the scope of this agent, so there is nothing to look up.');
-  const words = wordsOf(asked.message).slice(0, longestQuestion);
-  if (isTalk(asked.message, words)) return explained('I answer questions about the tables that this agent can see', schema, words);
-  const question = await understand(words, asked.earlier, schema, data);
+/** Answers a question about the data with one query, or lists questions that it understands. Never throws for any text. */
+async function analyse(request: Request, data: Data): Promise<Reply> {
+  const read = await data.schema();
+  if ('error' in read) return unreadable(read);
+  const schema = withKeysByName(read);
+  if (schema.length === 0) return messageReply('No table is in the scope of this agent, so there is nothing to look up.');
+  const words = wordsOf(request.message).slice(0, longestQuestion);
+  if (isTalk(request.message, words)) return explained('I answer questions about the tables that this agent can see', schema, words);
+  const question = await understand(words, request.earlier, schema, data);
   if ('error' in question) return unreadable(question);
   const { reading } = question;
   if (!reading) return explained('I did not understand that as a question about the data that I can see', schema, words);
@@ -64,17 +64,17 @@ async function analyse(asked: Asked, data: Data): Promise<Reply> {
   const doubts = doubtsOf(reading.unplaced, question.words);
   const refusal = refusalOf(reading, doubts, schema);
   if (refusal !== undefined) return explained(refusal, schema, words);
-  return await answer(reading, doubts.others, { schema, data, output: asked.output });
+  return await answer(reading, doubts.others, { schema, data, output: request.output });
 }
 
-const unreadable = ({ error }: Unreadable): Reply => told(`The data could not be read: ${error}`);
+const unreadable = ({ error }: Unreadable): Reply => messageReply(`The data could not be read: ${error}`);
 
 /** Why an answer would mislead; undefined where there is one to give. */
-function refusalOf({ unplaced }: Reading, { names, turning, groups, others }: Doubts, schema: Schema): string | undefined {
+function refusalOf({ unplaced }: Reading, { names, negations, groups, others }: Doubts, schema: Schema): string | undefined {
   if (names.length > 0) return `I found no ${names.map((name) => `“${name}”`).join(' and no ')} in the data that this question leads to`;
-  if (turning.length > 0) return `I did not understand what “${turning.join(' ')}” leaves out here`;
+  if (negations.length > 0) return `I did not understand what “${negations.join(' ')}” leaves out here`;
   const tables = mentionedTables(unplaced, schema).map(({ table }) => table.name.replaceAll('_', ' '));
-  if (tables.length > 0) return `I can not bring ${tables.join(' and ')} together with the rest of the question`;
+  if (tables.length > 0) return `I cannot bring ${tables.join(' and ')} together with the rest of the question`;
   if (groups.length > 0) return `I do not know how to put these rows together by “${groups.join(' ')}”`;
   return unplaced.every(isColouring) ? undefined : `I could not place: ${others.join(', ')}`;
 }
@@ -100,7 +100,7 @@ interface Understood {
   readonly reading: Reading | undefined;
 }
 
-/** A question that goes on from the one before is read with it, and alone where that gives nothing. */
+/** A question that continues the previous one is interpreted together with it, or alone where that gives no interpretation. */
 async function understand(
   words: readonly Word[],
   earlier: readonly string[],
@@ -109,15 +109,16 @@ async function understand(
 ): Promise<Understood | Unreadable> {
   const own = await readWith({ words, own: words.length }, schema, data);
   const before = earlier.at(-1);
-  if ('error' in own || before === undefined || !(goesOn(words) || own.reading === undefined) || words.length > longestFollowUp) return own;
+  if ('error' in own || before === undefined || !(continuesPrevious(words) || own.reading === undefined) || words.length > longestFollowUp)
+    return own;
   const together = await readWith(combine(words, earlier, longestQuestion), schema, data);
   return 'error' in together || together.reading ? together : own;
 }
 
-async function readWith(said: ReturnType<typeof combine>, schema: Schema, data: Data): Promise<Understood | Unreadable> {
-  const hits = await hitsOf(said.words, schema, data);
+async function readWith(combined: ReturnType<typeof combine>, schema: Schema, data: Data): Promise<Understood | Unreadable> {
+  const hits = await hitsOf(combined.words, schema, data);
   if ('error' in hits) return hits;
-  const { words: left, hits: still } = latest(hits, said);
+  const { words: left, hits: still } = latest(hits, combined);
   const words = replaceVerbs(left);
   return { words, reading: read(words, schema, still) };
 }
@@ -125,9 +126,9 @@ async function readWith(said: ReturnType<typeof combine>, schema: Schema, data: 
 async function hitsOf(words: readonly Word[], schema: Schema, data: Data): Promise<Hit[] | Unreadable> {
   const hits: Hit[] = [];
   for (const statement of hitsStatements(words, schema)) {
-    const found = await data.query(statement);
-    if ('error' in found) return found;
-    hits.push(...found.rows.map(([table, column, value]) => ({ table: String(table), column: String(column), value: String(value) })));
+    const result = await data.query(statement);
+    if ('error' in result) return result;
+    hits.push(...result.rows.map(([table, column, value]) => ({ table: String(table), column: String(column), value: String(value) })));
   }
   return hits;
 }

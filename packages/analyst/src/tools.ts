@@ -1,7 +1,7 @@
 import type { Result } from './answer/presentation.ts';
 import { type Column, type ForeignKey, kindOf, type Schema, type Table } from './schema/schema.ts';
 
-/** Why there is nothing to read, in words for the reader. */
+/** Why the data could not be read, as a text for the reader. */
 export interface Unreadable {
   readonly error: string;
 }
@@ -17,8 +17,8 @@ export interface Tool {
   run(input: unknown, signal: AbortSignal): Promise<string>;
 }
 
-/** Describing is cheap but not free; who has more tables in scope asks about the first of them. */
-const mostTables = 100;
+/** Only the first tables of a larger scope are described. */
+const maxTables = 100;
 
 /** The data that a request's tools give access to; undefined without such tools. The schema is read once for each answer. */
 export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | undefined {
@@ -31,7 +31,7 @@ export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | un
 
   async function readSchema(): Promise<Schema | Unreadable> {
     const text = await (list as (input: unknown) => Promise<string>)({});
-    const listed = readTableList(text)?.slice(0, mostTables);
+    const listed = readTableList(text)?.slice(0, maxTables);
     if (!listed) return { error: text };
     const described = await Promise.all(
       listed.map(async ({ written }) => readDescription(await (describe as (input: unknown) => Promise<string>)({ table: written }))),
@@ -150,13 +150,13 @@ function afterLine(text: string, at: number): number {
 const part = String.raw`(?:"(?:[^"]|"")*"|[^\s"().,:|]+)`;
 const nameHere = new RegExp(String.raw`${part}(?:\.${part})?`, 'y');
 
-/** The name that stands at a place of a text, as statements write it; quoted names may hold anything, also line ends. */
+/** The name at a position of a text, as statements write it; quoted names may contain any character, also line ends. */
 function nameAt(text: string, at: number): string | undefined {
   nameHere.lastIndex = at;
   return nameHere.exec(text)?.[0];
 }
 
-/** `(a, "b c")` at a place of a text, and where it ends. */
+/** `(a, "b c")` at a position of a text, and its end. */
 function namesAt(text: string, at: number): { names: string[]; end: number } | undefined {
   if (text[at] !== '(') return undefined;
   const names: string[] = [];

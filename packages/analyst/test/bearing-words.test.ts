@@ -15,7 +15,7 @@ const revenue = (from: string, to: string) =>
   `(select coalesce(sum(total), 0) from orders where ${good} and order_date >= ${from} and order_date < ${to})`;
 const beside = (now: string, before: string) => `select ${now}, ${before}`;
 
-/** A year before, to the end of a whole span, and up to the same day of one that goes on. */
+/** The span a year before: a whole one, or up to the same day for the current one. */
 const monthOfLastYear = [startOf('month', '12 months'), startOf('month', '11 months')] as const;
 const toTheSameDay = "current_date - interval '1 year' + interval '1 day'";
 const [thisMonth, nextMonth] = [startOf('month'), startOf('month', '-1 months')];
@@ -59,11 +59,11 @@ test.each(spansBeside)('%s', async (question, sql) => {
   const expected = await company.rows(sql);
   const answer = await company.ask(question);
   expect({ answer, rows: tableOf(answer) }).toEqual({ answer, rows: expected });
-  // Which days were compared is said.
+  // The answer names the compared days.
   expect(answer.match(/\(\d{4}-\d\d-\d\d( to \d{4}-\d\d-\d\d)?\)/g)).toHaveLength(expected[0]?.length ?? 0);
 });
 
-test('the days that were compared are told', async () => {
+test('the answer names the days that were compared', async () => {
   const [[days, before]] = (await company.rows(`select
     to_char(${thisMonth}, 'YYYY-MM-DD') || ' to ' || to_char(${nextMonth} - interval '1 day', 'YYYY-MM-DD'),
     to_char(${monthOfLastYear[0]}, 'YYYY-MM-DD') || ' to ' || to_char(${monthOfLastYear[1]} - interval '1 day', 'YYYY-MM-DD')`)) as [
@@ -73,7 +73,7 @@ test('the days that were compared are told', async () => {
   expect(answer).toContain(`order date this month (${days}) against the same month a year before (${before}).`);
 });
 
-test('the same month goes on from the span that was asked for before', async () => {
+test('the same month continues the span of the previous question', async () => {
   const answer = await company.ask('and the same month last year?', { earlier: ['How many orders did we get last month?'] });
   const [[now, before]] = (await company.rows(lastMonth)) as [[string, string]];
   expect(tableOf(answer)).toEqual([[before, now]]);
@@ -93,7 +93,7 @@ const monthsIn = (grain: string) =>
      and order_date >= date_trunc('${grain}', current_date - interval '12 months' + interval '1 day') group by 1 order by 1`;
 const dueNextMonth = `select count(*) from invoices where due_on >= ${nextMonth} and due_on < ${startOf('month', '-2 months')}`;
 
-/** What stands in the first column, or in all of them where the statement has more than one. */
+/** The first column of the rows, or all columns where the statement has several. */
 const rows: readonly (readonly [question: string, sql: string])[] = [
   ['oldest unpaid invoice', invoices(unpaid, 'issued_on')],
   ['Which is our oldest unpaid invoice?', invoices(unpaid, 'issued_on')],
@@ -139,8 +139,8 @@ test.each(rows)('%s', async (question, sql) => {
   if (!question.includes('next week')) expect(expected.length).toBeGreaterThan(0);
   const answer = await company.ask(question);
   const width = expected[0]?.length ?? 1;
-  const given = tableOf(answer).map((row) => row.slice(0, width));
-  const sorted = question.startsWith('Which purchase orders') ? [given.toSorted(), expected.toSorted()] : [given, expected];
+  const actual = tableOf(answer).map((row) => row.slice(0, width));
+  const sorted = question.startsWith('Which purchase orders') ? [actual.toSorted(), expected.toSorted()] : [actual, expected];
   expect({ answer, rows: sorted[0] }).toEqual({ answer, rows: sorted[1] });
 });
 
@@ -177,7 +177,7 @@ test.each([
   ['customers who ordered fewer than 3 times', 'orders'],
   ['Orders more than 5 times', '5'],
   ['Which products sold at least 5 times?', '5'],
-])('%s is asked back and has no figure', async (question, unplaced) => {
+])('%s is not answered with a figure', async (question, unplaced) => {
   const answer = await company.ask(question);
   expect({ answer, figures: answer.includes('Counted: ') }).toEqual({ answer, figures: false });
   expect(tableOf(answer)).toEqual([]);

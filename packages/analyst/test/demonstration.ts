@@ -12,7 +12,7 @@ import type { Tool } from '../src/tools.ts';
 export interface Demonstration {
   readonly data: BusinessData;
   readonly tools: readonly Tool[];
-  /** Rows of a statement that was written by hand, as text, run without any gate. */
+  /** Runs a statement without the gates and returns its rows as text. */
   rows(sql: string): Promise<(string | null)[][]>;
   ask(message: string, options?: Options): Promise<string>;
   stop(): Promise<void>;
@@ -24,7 +24,7 @@ interface Options {
   readonly tools?: readonly Tool[];
 }
 
-/** The demonstration company as of the database's today, behind the tools that a model is given. */
+/** The demonstration company with the tools of a model; its dates are relative to the current day. */
 export async function demonstration(): Promise<Demonstration> {
   const database = await testDatabase();
   const [[today]] = (await oneOff(database.url, 'select current_date::text')) as [[string]];
@@ -70,7 +70,7 @@ async function oneOff(connectionString: string, sql: string): Promise<(string | 
   }
 }
 
-/** What stands in an answer that is one fenced block of JSON and nothing else. */
+/** The content of an answer that is one fenced block of JSON. */
 export function jsonOf(answer: string): unknown {
   const block = /^```json\n([\s\S]*)\n```$/.exec(answer)?.[1];
   if (block === undefined || /^```/m.test(block)) throw new Error(`no single block of JSON: ${answer}`);

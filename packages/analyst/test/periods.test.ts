@@ -16,7 +16,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** First and last day of a span as PostgreSQL works them out, on a given today. */
+/** First and last day of a span as PostgreSQL computes them for a day. */
 async function daysOf({ from, to }: Period, today: string): Promise<string> {
   const on = (sql: string | undefined) => (sql ?? 'null::date').replaceAll('current_date', `date '${today}'`);
   const { rows } = await client.query({ text: `select (${on(from)})::date::text, ((${on(to)})::date - 1)::text`, rowMode: 'array' });

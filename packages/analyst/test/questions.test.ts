@@ -16,7 +16,7 @@ const weekOf = (day: string, ahead: number) => `to_char(${day}, 'IYYY-IW') = to_
 const good = "orders.status <> 'cancelled'";
 const lines = 'from order_items i join orders on orders.id = i.order_id join products p on p.id = i.product_id';
 
-/** Questions in the words of people, and what the answer must be by a statement written by hand. */
+/** Questions, and statements with the expected answers. */
 const questions: readonly (readonly [question: string, sql: string])[] = [
   // sales
   ['How many orders did we get last month?', `select count(*) from orders where ${monthOf('order_date', 1)}`],
@@ -245,7 +245,7 @@ test.each(questions)('%s', async (question, sql) => {
   expect(answer.endsWith(signature)).toBe(true);
 });
 
-/** Lists: the first column of the rows that are shown, and at most twenty. */
+/** Lists: the first column of at most twenty displayed rows. */
 const lists: readonly (readonly [question: string, sql: string])[] = [
   ['List overdue invoices', `select invoice_number from invoices where status = 'overdue' order by due_on, 1 limit 20`],
   ['Show the 5 largest orders', 'select id from orders order by total desc limit 5'],
@@ -270,7 +270,7 @@ test.each(lists)('%s', async (question, sql) => {
   expect(answer.includes('there are more')).toBe(question === 'List overdue invoices' || answer.includes('first 20'));
 });
 
-test('a conversation goes on from what was asked before, and a question of its own does not', async () => {
+test('a follow-up continues the previous question, and a complete question does not', async () => {
   const earlier: string[] = [];
   const next = async (message: string) => {
     const answer = await company.ask(message, { earlier });
@@ -291,7 +291,7 @@ test('a conversation goes on from what was asked before, and a question of its o
   expect(await next('how many of them?')).toEqual(await company.rows(`select count(*) from invoices where status = 'overdue'`));
 });
 
-test('what is not in the data is said and never passed over', async () => {
+test('names that are not in the data are reported', async () => {
   expect(await company.ask('What was the revenue from Foobar Inc this year?')).toMatch(/I found no “Foobar Inc”(.*\n)+- /);
   expect(await company.ask('Revenue by flavour this year')).toMatch(/“flavour”(.*\n)+- /);
   expect(await company.ask('Which customers never bought desks?')).not.toContain('Counted');
@@ -316,7 +316,7 @@ test.each([
   ['How many products do we have this year?', 'year'],
   ['How many orders 2025?', '2025'],
   ['Which customers ordered in 2025?', 'orders'],
-])('%s is asked back and has no figure', async (question, unplaced) => {
+])('%s is not answered with a figure', async (question, unplaced) => {
   const answer = await company.ask(question);
   expect(answer).not.toContain('Counted: ');
   expect(tableOf(answer)).toEqual([]);
@@ -324,7 +324,7 @@ test.each([
   expect(answer.split('\n').filter((line) => line.startsWith('- '))).toHaveLength(3);
 });
 
-test('an average of sums for each of something is asked back', async () => {
+test('an average of sums of groups is not answered with a figure', async () => {
   expect(await company.ask('Average revenue per customer')).not.toContain('Counted: ');
   expect(await company.ask('Average order value per channel')).toContain('Counted: ');
 });
@@ -338,7 +338,7 @@ test.each(['hi', 'what can you do?', 'What is the weather like?', 'xyzzy', '???'
   },
 );
 
-test('every question that is offered over any of the tables is understood', async () => {
+test('every example question over any of the tables is understood', async () => {
   const listed = await company.data.listTables();
   for (const { name } of listed) {
     const examples = (await company.ask(`xyzzy ${name.replaceAll('_', ' ')} quux`)).split('\n').filter((line) => line.startsWith('- '));
@@ -351,7 +351,7 @@ test('every question that is offered over any of the tables is understood', asyn
   }
 });
 
-test('the answer has the form that the agent is set to', async () => {
+test('the answer has the format of the agent', async () => {
   const question = 'Revenue by channel this year';
   const expected = await company.rows(
     `select channel, sum(total) from orders where ${good} and ${thisYear('order_date')} group by 1 order by 2 desc`,
@@ -384,9 +384,9 @@ test.each<[question: string, members: object]>([
   expect(jsonOf(answer)).toMatchObject({ ...members, model: 'built-in', note: signature });
 });
 
-test('a data source that fails is told in the answer', async () => {
+test('the answer reports a failure of the data source', async () => {
   const down = 'The data source does not answer.';
-  const broken = (name: string) => company.tools.map((tool) => (tool.name === name ? { ...tool, run: async () => down } : tool));
-  expect(await company.ask('How many orders?', { tools: broken('list_tables') })).toContain(`could not be read: ${down}`);
-  expect(await company.ask('How many orders?', { tools: broken('query') })).toContain(`could not be read: ${down}`);
+  const withFailing = (name: string) => company.tools.map((tool) => (tool.name === name ? { ...tool, run: async () => down } : tool));
+  expect(await company.ask('How many orders?', { tools: withFailing('list_tables') })).toContain(`could not be read: ${down}`);
+  expect(await company.ask('How many orders?', { tools: withFailing('query') })).toContain(`could not be read: ${down}`);
 });

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readDescription, readRows, readTableList, schemaOf } from '../src/tools.ts';
 
-// A text that says NULL can not be told from none; the tool writes both the same.
+// The tool writes a text NULL and a null in the same way.
 const cell = fc.option(
   fc
     .oneof(fc.string({ unit: anyCharacter, maxLength: 30 }), fc.constantFrom('|', ' | ', '\\', '\\n', '\n', '(1 row)', ''))
@@ -14,11 +14,11 @@ const rows = fc
   .integer({ min: 1, max: 4 })
   .chain((width) => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 6 }));
 
-test('rows are read as they were before they were written for a model', () => {
+test('rows that were formatted for a model are parsed without loss', () => {
   checkProperty(
-    fc.property(rows, fc.boolean(), (given, truncated) => {
-      const columns = Array.from({ length: given[0]?.length ?? 1 }, (_, index) => `column ${index}`);
-      expect(readRows(formatRows({ columns, rows: given, truncated }))).toEqual({ rows: given, truncated });
+    fc.property(rows, fc.boolean(), (input, truncated) => {
+      const columns = Array.from({ length: input[0]?.length ?? 1 }, (_, index) => `column ${index}`);
+      expect(readRows(formatRows({ columns, rows: input, truncated }))).toEqual({ rows: input, truncated });
     }),
   );
 });
@@ -34,22 +34,22 @@ test.each(['The data source does not answer.', '', 'no (tables', 'nothing here']
   expect(readTableList(text)).toBeUndefined();
 });
 
-test('any text is read without a failure', () => {
+test('any text is parsed without a failure', () => {
   const line = fc.oneof(
     fc.string({ unit: anyCharacter, maxLength: 20 }),
     fc.constantFrom('- "a', '- a: integer', '(a) refers to ', '"x"(a, ', 'a(b)', '\n'),
   );
   const text = fc.array(line, { maxLength: 8 }).map((lines) => lines.join(''));
   checkProperty(
-    fc.property(text, (given) => {
-      readTableList(given);
-      readDescription(given);
-      readRows(given);
+    fc.property(text, (input) => {
+      readTableList(input);
+      readDescription(input);
+      readRows(input);
     }),
   );
 });
 
-test('tables of one name in two schemas go by both names, and keys find the right one', () => {
+test('tables of one name in two schemas have qualified names, and keys refer to the right one', () => {
   const listed =
     readTableList('customers(id, name) about 12 rows -- a comment (with, commas)\nold.customers(id)\norders(id, customer_id)') ?? [];
   const described = [

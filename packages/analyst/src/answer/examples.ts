@@ -5,7 +5,7 @@ import { stemOf, type Word, wordsOf } from '../words/words.ts';
 
 const examples = 3;
 
-/** Each is offered where the schema has what it asks for. */
+/** Each is offered where the schema has its tables and measures. */
 const known: readonly (readonly [question: string, tables: readonly string[]])[] = [
   ['What was our revenue by month this year?', ['orders']],
   ['Who are our top 5 customers by revenue?', ['orders', 'customers']],
@@ -16,15 +16,15 @@ const known: readonly (readonly [question: string, tables: readonly string[]])[]
   ['Who is on leave this week?', ['leave_requests']],
 ];
 
-/** Questions over these very tables that are understood; those about what was spoken of come first. */
+/** Questions over these tables that are understood; those about tables that the words name come first. */
 export function examplesOf(schema: Schema, words: readonly Word[] = []): string[] {
   const business = known.filter(([question, tables]) => isThere(schema, question, tables));
   const each = schema.map(questionsOf);
   const longest = Math.max(0, ...each.map(({ length }) => length));
   const turns = Array.from({ length: longest }, (_, turn) => each.flatMap((questions) => questions[turn] ?? [])).flat();
   const all = [...new Set([...business.map(([question]) => question), ...turns])];
-  const said = new Set(words.map(({ stem }) => stem).filter((stem) => schema.some(({ name }) => namesOf(name).flat().includes(stem))));
-  const about = (question: string) => wordsOf(question).some(({ stem }) => said.has(stem));
+  const mentioned = new Set(words.map(({ stem }) => stem).filter((stem) => schema.some(({ name }) => namesOf(name).flat().includes(stem))));
+  const about = (question: string) => wordsOf(question).some(({ stem }) => mentioned.has(stem));
   return all.toSorted((a, b) => Number(about(b)) - Number(about(a))).slice(0, examples);
 }
 
@@ -39,14 +39,26 @@ function questionsOf(table: Table): string[] {
   const category = table.columns.find(isCategory);
   const number = mainNumber(table);
   const by = category ? ` by ${category.name.replaceAll('_', ' ')}` : '';
-  const number1 = number?.name.replaceAll('_', ' ');
-  if (!isPlural(name)) return number1 === undefined ? [`List ${name}`] : [`What is the total ${number1} of ${name}${by}?`];
+  const column = number?.name.replaceAll('_', ' ');
+  const about = (template: string) =>
+    template
+      .replace('{number}', column ?? '')
+      .replace('{table}', name)
+      .replace('{by}', by);
+  if (!isPlural(name)) return column === undefined ? [`List ${name}`] : [about(templates.total)];
   return [
-    `How many ${name} are there${by}?`,
-    ...(number1 === undefined ? [] : [`What is the average ${number1} of ${name}?`]),
-    ...(table.columns.some(({ kind }) => kind === 'date') ? [`How many ${name} were there last month?`] : []),
+    about(templates.count),
+    ...(column === undefined ? [] : [about(templates.average)]),
+    ...(table.columns.some(({ kind }) => kind === 'date') ? [about(templates.lastMonth)] : []),
   ];
 }
+
+const templates = {
+  count: 'How many {table} are there{by}?',
+  total: 'What is the total {number} of {table}{by}?',
+  average: 'What is the average {number} of {table}?',
+  lastMonth: 'How many {table} were there last month?',
+};
 
 const isCategory = ({ name, kind }: Column) =>
   kind === 'text' && /status|type|kind|category|country|department|channel|segment|warehouse|method/.test(name);

@@ -1,4 +1,4 @@
-/** How the answer is to look. With charts it may hold fenced `vega-lite` blocks over queried rows, for which text and JSON have no place. */
+/** The format of the answer. With charts it may contain fenced `vega-lite` blocks over queried rows, which text and JSON cannot contain. */
 export type Output =
   | { readonly format: 'markdown' | 'table'; readonly charts: boolean }
   | { readonly format: 'text' | 'json'; readonly charts: false };
@@ -19,7 +19,7 @@ export interface Reply {
 }
 
 /** A reply without rows. */
-export const told = (message: string): Reply => ({ text: message, members: { message } });
+export const messageReply = (message: string): Reply => ({ text: message, members: { message } });
 
 export const fenced = (language: 'json' | 'vega-lite', value: unknown): string =>
   `\`\`\`${language}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
@@ -27,11 +27,11 @@ export const fenced = (language: 'json' | 'vega-lite', value: unknown): string =
 interface About {
   /** The description of what was counted. */
   readonly counted: string;
-  /** Words of the question that colour it and are left out. */
+  /** Words of the question that no part of the answer depends on. */
   readonly unplaced: readonly string[];
 }
 
-/** The result as the agent's preferences want it. */
+/** Formats the result by the agent's preferences. */
 export function present({ titles, rows, truncated }: Result, { counted, unplaced }: About, { format, charts }: Output): Reply {
   const chart = charts ? chartOf(titles, rows) : undefined;
   const text = [
@@ -52,10 +52,10 @@ export function present({ titles, rows, truncated }: Result, { counted, unplaced
 
 function bodyOf({ titles, rows }: Result, format: Output['format']): string {
   if (rows.length === 0) return 'There are no rows that fit.';
-  if (format === 'text') return rows.map((row) => titles.map((title, index) => `${title}: ${shown(row[index])}`).join(', ')).join('\n');
+  if (format === 'text') return rows.map((row) => titles.map((title, index) => `${title}: ${displayed(row[index])}`).join(', ')).join('\n');
   const single =
     rows.length === 1 && titles.length === 1 && format === 'markdown'
-      ? `**${capital(titles[0] as string)}: ${shown(rows[0]?.[0])}**\n\n`
+      ? `**${capital(titles[0] as string)}: ${displayed(rows[0]?.[0])}**\n\n`
       : '';
   return `${single}${tableOf(titles, rows)}`;
 }
@@ -67,7 +67,7 @@ function jsonCell(cell: Cell | undefined): Cell {
 }
 
 const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
-const shown = (cell: Cell | undefined): string => (cell === null || cell === undefined ? '–' : String(cell));
+const displayed = (cell: Cell | undefined): string => (cell === null || cell === undefined ? '–' : String(cell));
 const escaped = (text: string) => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
 
 function tableOf(titles: readonly string[], rows: readonly (readonly Cell[])[]): string {
@@ -76,7 +76,7 @@ function tableOf(titles: readonly string[], rows: readonly (readonly Cell[])[]):
   return [
     line(titles),
     line(numeric.map((right) => (right ? '---:' : '---'))),
-    ...rows.map((row) => line(titles.map((_, index) => shown(row[index])))),
+    ...rows.map((row) => line(titles.map((_, index) => displayed(row[index])))),
   ].join('\n');
 }
 
@@ -90,7 +90,7 @@ function chartOf(titles: readonly string[], rows: readonly (readonly Cell[])[]):
   const overTime = /^(day|week|month|quarter|year)$/.test(x);
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
-    data: { values: rows.map((row) => ({ [x]: shown(row[0]), [y]: Number(row[value]) })) },
+    data: { values: rows.map((row) => ({ [x]: displayed(row[0]), [y]: Number(row[value]) })) },
     mark: overTime ? 'line' : 'bar',
     encoding: { x: { field: x, type: 'ordinal', sort: null }, y: { field: y, type: 'quantitative' } },
   };

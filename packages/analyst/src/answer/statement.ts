@@ -19,7 +19,7 @@ const formats: Readonly<Record<Grain, string>> = {
   year: 'YYYY',
 };
 
-/** The one query that answers the intent. It asks for one row more than are shown, to know whether there are more. */
+/** The query that answers the intent. It reads one more row than is displayed, which shows whether there are more. */
 export function statementOf(intent: Intent, schema: Schema): Statement {
   if (intent.kind === 'list') return listStatement(intent, schema);
   return intent.countGroups ? groupsStatement(intent, schema) : figureStatement(intent, schema);
@@ -29,19 +29,21 @@ const rowsOf = ({ limit, limited }: Intent) => (limited ? limit : limit + 1);
 
 function figureStatement(figure: Figure, schema: Schema): Statement {
   const { select, rest } = figureParts(figure, schema);
-  const places = figure.dimensions.map((_, index) => String(index + 1)).join(', ');
+  const positions = figure.dimensions.map((_, index) => String(index + 1)).join(', ');
   const order =
-    figure.order === 'time' ? places : `${figure.dimensions.length + 1} ${figure.order === 'least' ? 'asc' : 'desc'} nulls last, ${places}`;
+    figure.order === 'time'
+      ? positions
+      : `${figure.dimensions.length + 1} ${figure.order === 'least' ? 'asc' : 'desc'} nulls last, ${positions}`;
   const sql = [
     `select ${[...select, ...datesSql(figure)].join(', ')}`,
     rest,
-    places === '' ? '' : `order by ${order} limit ${rowsOf(figure)}`,
+    positions === '' ? '' : `order by ${order} limit ${rowsOf(figure)}`,
   ];
   const titles = [...figure.dimensions.map((dimension) => labelOf(dimension, schema)), ...figureTitles(figure)];
   return { sql: sql.filter(Boolean).join(' '), titles };
 }
 
-/** Spans are told by their days, so that a reader sees what was counted and what was compared. */
+/** The first and last days of the spans, so that a reader sees which days were counted and compared. */
 function datesSql({ versus, span }: Figure): string[] {
   return [span?.period, versus].flatMap((period) => {
     if (period?.from === undefined || period.to === undefined) return [];
@@ -70,7 +72,7 @@ function figureParts(figure: Figure, schema: Schema): { select: string[]; rest: 
   return { select: [...dimensions, ...numbers], rest };
 }
 
-/** Two people of one name are two people. */
+/** Two rows with the same name are two groups. */
 function rowKey(dimension: Dimension, schema: Schema, tables: Tables): string[] {
   if (dimension.kind === 'time') return [];
   const table = tableOf(schema, dimension.table);
@@ -90,13 +92,13 @@ function numbersSql(figure: Figure, amount: string | undefined, tables: Tables):
 }
 
 function dimensionSql(dimension: Dimension, { day }: Figure, tables: Tables): string {
-  if (dimension.kind === 'column') return shownSql(tables.column(dimension.table, dimension.column), dimension.type);
-  // The interpretation made sure that there is a day.
+  if (dimension.kind === 'column') return displayedSql(tables.column(dimension.table, dimension.column), dimension.type);
+  // The interpretation has verified that there is a day.
   const column = day ? tables.column(day.table, day.column) : 'current_date';
   return `to_char(date_trunc('${dimension.grain}', ${column}), '${formats[dimension.grain]}')`;
 }
 
-const shownSql = (column: string, kind: ColumnKind): string =>
+const displayedSql = (column: string, kind: ColumnKind): string =>
   kind === 'boolean' ? `case when ${column} then 'yes' when not ${column} then 'no' end` : column;
 
 function valueSql({ operation, distinct }: Figure, amount: string | undefined, only: Span | undefined, tables: Tables): string {
@@ -113,34 +115,34 @@ const mostColumns = 9;
 
 function listStatement(list: Listing, schema: Schema): Statement {
   const tables = new Tables(list.base, schema);
-  const shown = shownColumns(list.base, schema).slice(0, mostColumns);
-  const columns = shown.map(({ table, column, kind }) => shownSql(tables.column(table, column), kind));
+  const displayed = displayedColumns(list.base, schema).slice(0, mostColumns);
+  const columns = displayed.map(({ table, column, kind }) => displayedSql(tables.column(table, column), kind));
   const where = conditionsSql(list, tables, undefined, true);
   const { orderBy } = list;
   const first = orderBy ? `${tables.column(list.base.name, orderBy.column)} ${orderBy.descending ? 'desc' : 'asc'} nulls last, 1` : '1';
   return {
     sql: [`select ${columns.join(', ')}`, tables.sql, where, `order by ${first} limit ${rowsOf(list)}`].filter(Boolean).join(' '),
-    titles: distinct(shown.map(({ title }) => title)),
+    titles: distinct(displayed.map(({ title }) => title)),
   };
 }
 
-/** In JSON each of them is a name. */
+/** In JSON the titles are names of fields, so they must differ. */
 const distinct = (titles: readonly string[]): string[] =>
   titles.map((title, index) => (titles.indexOf(title) === index ? title : `${title} (${index + 1})`));
 
-interface Shown {
+interface DisplayedColumn {
   readonly table: string;
   readonly column: string;
   readonly kind: ColumnKind;
   readonly title: string;
 }
 
-/** A row as people know it: names in place of keys. */
-function shownColumns(base: Table, schema: Schema): Shown[] {
+/** The columns of a row for readers, with names instead of keys. */
+function displayedColumns(base: Table, schema: Schema): DisplayedColumn[] {
   const label = labelColumn(base);
-  // Rows without a name are told apart by their ids.
+  // Rows without a name are identified by their ids.
   const own = base.columns.filter(({ name, kind }) => kind !== 'other' && (name !== 'id' || label?.name === 'id'));
-  const shown = own
+  const displayed = own
     .toSorted((a, b) => Number(b.name === label?.name) - Number(a.name === label?.name))
     .flatMap(({ name, kind }) => {
       const key = base.foreignKeys.find(({ column }) => column === name);
@@ -151,7 +153,7 @@ function shownColumns(base: Table, schema: Schema): Shown[] {
       return name.endsWith('_id') ? [] : [{ table: base.name, column: name, kind, title: name.replaceAll('_', ' ') }];
     });
   const [first] = base.columns;
-  return shown.length > 0 || !first ? shown : [{ table: base.name, column: first.name, kind: first.kind, title: first.name }];
+  return displayed.length > 0 || !first ? displayed : [{ table: base.name, column: first.name, kind: first.kind, title: first.name }];
 }
 
 function spanSql({ column, until, period }: Span, columnOf: (name: string) => string): string[] {
@@ -160,7 +162,7 @@ function spanSql({ column, until, period }: Span, columnOf: (name: string) => st
   return [...(period.from ? [`${end} >= ${period.from}`] : []), ...(period.to ? [`${start} < ${period.to}`] : [])];
 }
 
-/** Which rows count; with a comparison of two spans each number sees to its own. */
+/** The rows that count. With two spans the numbers filter their own span. */
 function conditionsSql(intent: Intent, tables: Tables, amount: string | undefined, withSpan: boolean): string {
   const { conditions, span, comparison, without } = intent;
   const compared = amount ?? (intent.compared && `t0.${columnName(intent.compared.name)}`);
@@ -178,7 +180,7 @@ function conditionsSql(intent: Intent, tables: Tables, amount: string | undefine
 const comparisonSql = (compared: string, { operator, number, to }: Comparison): string =>
   to === undefined ? `${compared} ${operator} ${number}` : `${compared} between ${number} and ${to}`;
 
-/** Several values of one column are one or the other of them. */
+/** Several values of one column are alternatives. */
 function valuesSql(hits: readonly Hit[], tables: Tables): string[] {
   const groups = Map.groupBy(hits, ({ table, column, excluded }) => JSON.stringify([table, column, excluded ?? false]));
   return [...groups.values()].map((group) => {
@@ -198,7 +200,7 @@ function withoutSql({ table, key, span }: Without): string {
   return `not exists (select 1 from ${table.written} w where ${met.join(' and ')})`;
 }
 
-/** Tables of a statement: the base, and those that are met along keys. */
+/** Tables of a statement: the base, and those that are joined along keys. */
 class Tables {
   readonly #aliases = new Map<string, string>();
   readonly #joins: string[] = [];
@@ -279,7 +281,7 @@ export function describeIntent(intent: Intent, [days, daysBefore]: readonly stri
 
 const inBrackets = (days = '') => (days === '' ? '' : ` (${days.replace(/^(.+) to \1$/, '$1')})`);
 
-/** By what the first ones of a list are the first. */
+/** The order of a limited list. */
 function orderLabel(intent: Intent): string[] {
   if (intent.kind !== 'list' || !intent.orderBy || !intent.limited) return [];
   const { column, descending } = intent.orderBy;

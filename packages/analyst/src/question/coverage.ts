@@ -1,27 +1,27 @@
-import { near, verbs } from '../schema/columns.ts';
+import { columnSynonyms, verbs } from '../schema/columns.ts';
 import { beginsGroups } from '../schema/dimensions.ts';
 import { mentionedTables, namesOf } from '../schema/measures.ts';
 import { pathTo } from '../schema/schema.ts';
 import type { Hit } from '../schema/values.ts';
 import { grainOf, isComparison, numberOf, periodsOf, spokenPeriods } from '../words/periods.ts';
-import { countsOnce, indexOfStems, isAsking, isBearing, isTurning, stemOf, stemsOfName, type Word, wordsOf } from '../words/words.ts';
+import { countsOnce, indexOfStems, isAsking, isBearing, isNegation, stemOf, stemsOfName, type Word, wordsOf } from '../words/words.ts';
 import type { Filtered } from './filters.ts';
 import type { Figure, Intent } from './intent.ts';
 import { comparisonOf, topOf, wordsOfChange, wordsOfComparison, wordsOfShare } from './question-words.ts';
 
-/** The words of a question that an intent says nothing of, so that none is passed over in silence. */
+/** The words of a question that have no effect on an intent, so that the answer can name them. */
 export function unplacedIn(intent: Intent, question: Filtered): Word[] {
   const placed = placedStems(intent, question);
-  const turned =
-    intent.without !== undefined || intent.hits.some(({ excluded }) => excluded) || intent.conditions.some(({ turns }) => turns);
+  const isNegated =
+    intent.without !== undefined || intent.hits.some(({ excluded }) => excluded) || intent.conditions.some(({ negates }) => negates);
   const numbers = numbersOf(intent, question.words);
   const understood = wordsOfPhrases(intent, question.words);
   return question.words.filter((word, at) => {
-    if (isTurning(word)) return !turned && !placed.has(word.stem);
+    if (isNegation(word)) return !isNegated && !placed.has(word.stem);
     if (understood.has(at)) return false;
     if (isNumber(word)) return !numbers.some((number) => number === word.lower || number === String(numberOf(word.lower)));
-    const kept = keepsWord(word, at, intent, question.words);
-    if (kept !== undefined) return !kept;
+    const isApplied = appliesWord(word, at, intent, question.words);
+    if (isApplied !== undefined) return !isApplied;
     if (placed.has(word.stem) || placed.has(word.lower)) return false;
     return isBearing(word) ? !bears(word, intent, question.words) : !isAsking(word) || countsBeside(word, intent);
   });
@@ -29,14 +29,14 @@ export function unplacedIn(intent: Intent, question: Filtered): Word[] {
 
 const isNumber = (word: Word) => /^\d/.test(word.lower) || (numberOf(word.lower) !== undefined && !isAsking(word));
 
-/** Where the words stand that became a span of time, a comparison or what rows are put together by. */
+/** Positions of the words that became a span of time, a comparison or a criterion of groups. */
 function wordsOfPhrases(intent: Intent, words: readonly Word[]): Set<number> {
-  const said = comparisonOf(words);
+  const comparison = comparisonOf(words);
   const compared = intent.comparison ?? (intent.kind === 'figure' ? intent.having : undefined);
-  const range = said && compared ? Array.from({ length: said.end - said.at }, (_, offset) => said.at + offset) : [];
+  const range = comparison && compared ? Array.from({ length: comparison.end - comparison.at }, (_, offset) => comparison.at + offset) : [];
   const spans = spokenPeriods(words)
     .slice(0, spansIn(intent))
-    .flatMap(({ places }) => places);
+    .flatMap(({ positions }) => positions);
   const around = spans.flatMap((at) => beforeSpan(words, at));
   const times = intent.kind === 'figure' && intent.dimensions.some(({ kind }) => kind === 'time');
   const grains = times ? words.flatMap((word, at) => (grainOf(word) && isOfGroups(words, at) ? [at] : [])) : [];
@@ -51,7 +51,7 @@ function spansIn(intent: Intent): number {
   return isTwo ? 2 : 1;
 }
 
-/** Months of one year set beside the days of another would say nothing. */
+/** True for a comparison of two spans; groups by time are not comparable. */
 const isBeside = ({ versus, dimensions }: Figure) => versus !== undefined && !dimensions.some(({ kind }) => kind === 'time');
 
 /** `over the last 30 days`, `revenue through last month` */
@@ -66,7 +66,7 @@ const isOfGroups = (words: readonly Word[], at: number) =>
   words.slice(Math.max(0, at - 4), at).some(beginsGroups) ||
   words.slice(Math.max(0, at - 2), at).some(({ lower }) => /^(which|what|top|best|worst)$/.test(lower));
 
-/** A word that bears on the answer has a place where the intent does what it says. */
+/** True when the intent does what a word such as `between` or `or` says. */
 function bears({ lower }: Word, intent: Intent, words: readonly Word[]): boolean {
   const figure = intent.kind === 'figure' ? intent : undefined;
   const isBeside = figure?.versus !== undefined || (figure?.dimensions.length === 1 && intent.hits.length > 1);
@@ -88,7 +88,7 @@ function placedStems(intent: Intent, { schema, concept, words }: Filtered): Set<
   const tables = [base.name, ...hits.map(({ table }) => table), ...(without ? [without.table.name] : []), ...reached()];
   const columns = [
     ...hits.map(({ column }) => column),
-    ...conditions.filter(({ asked }) => asked).map(({ column }) => column),
+    ...conditions.filter(({ isNamed }) => isNamed).map(({ column }) => column),
     ...(figure?.dimensions ?? []).flatMap((dimension) => (dimension.kind === 'column' ? [dimension.column] : [])),
     ...(intent.kind === 'list' && intent.orderBy ? [intent.orderBy.column] : []),
     ...[span?.column, without?.span?.column].filter((column) => column !== undefined),
@@ -97,14 +97,17 @@ function placedStems(intent: Intent, { schema, concept, words }: Filtered): Set<
     ...(intent.compared ? [intent.compared.name] : []),
   ];
   const label = wordsOf(figure?.amount?.label ?? '').map(({ stem }) => stem);
-  const names = [...label, ...tables.flatMap((name) => saidNames(name, words)), ...columns.flatMap(stemsOfName)];
-  const said = columns.flatMap((column) => [...verbs(column), ...(near.get(column) ?? []).flatMap((phrase) => phrase.split(' '))]);
+  const names = [...label, ...tables.flatMap((name) => mentionedNames(name, words)), ...columns.flatMap(stemsOfName)];
+  const colloquial = columns.flatMap((column) => [
+    ...verbs(column),
+    ...(columnSynonyms.get(column) ?? []).flatMap((phrase) => phrase.split(' ')),
+  ]);
   return new Set([
     ...(figure ? waysOf(figure, words) : []),
     ...concept,
     ...names,
-    ...said.map(stemOf),
-    ...said,
+    ...colloquial.map(stemOf),
+    ...colloquial,
     ...hits.flatMap(valueStems),
   ]);
 
@@ -114,15 +117,15 @@ function placedStems(intent: Intent, { schema, concept, words }: Filtered): Set<
   }
 }
 
-/** A table's name of several words counts only as a whole: a manager is no account manager. */
-const saidNames = (name: string, words: readonly Word[]) => [
+/** A table's name of several words counts only as a whole: `manager` is not `account manager`. */
+const mentionedNames = (name: string, words: readonly Word[]) => [
   ...stemsOfName(name),
   ...namesOf(name)
     .filter((stems) => indexOfStems(words, stems) >= 0)
     .flat(),
 ];
 
-/** The words for what is done with the rows. */
+/** The words for the operations of a figure. */
 function waysOf(figure: Figure, words: readonly Word[]): string[] {
   const { distinct, operation, share, rate, change, dimensions, hits } = figure;
   const comparesGroups = dimensions.length > 0 && figure.versus === undefined && (!namesOther(words) || hits.length > 1);
@@ -153,10 +156,10 @@ function numbersOf(intent: Intent, words: readonly Word[]): string[] {
 }
 
 export interface Doubts {
-  /** Names that stand nowhere in the data. */
+  /** Names that are not in the data. */
   readonly names: readonly string[];
-  /** Words such as `never`, which would turn the answer round. */
-  readonly turning: readonly string[];
+  /** Words such as `never`, which would negate the answer. */
+  readonly negations: readonly string[];
   /** Words by which rows should be grouped. */
   readonly groups: readonly string[];
   readonly others: readonly string[];
@@ -167,13 +170,13 @@ export function doubtsOf(unplaced: readonly Word[], words: readonly Word[]): Dou
   const doubts = { names: [] as string[], groups: [] as string[], others: [] as string[] };
   const tellsNames = namesStandOut(words);
   for (const [at, word] of words.entries()) {
-    if (!unplaced.includes(word) || isTurning(word)) continue;
+    if (!unplaced.includes(word) || isNegation(word)) continue;
     const before = words[at - 1];
     if (before && beginsGroups(before)) doubts.groups.push(word.text);
     else if (before && tellsNames && startsHigh(word.text)) addName(doubts.names, word, unplaced.includes(before) ? before : undefined);
     else doubts.others.push(word.text);
   }
-  return { ...doubts, turning: unplaced.filter(isTurning).map(({ text }) => text) };
+  return { ...doubts, negations: unplaced.filter(isNegation).map(({ text }) => text) };
 }
 
 function addName(names: string[], word: Word, before: Word | undefined): void {
@@ -182,7 +185,7 @@ function addName(names: string[], word: Word, before: Word | undefined): void {
   else names.push(word.text);
 }
 
-/** In a question where every word has a capital it says nothing. */
+/** False for a question in which most words have a capital. */
 const namesStandOut = (words: readonly Word[]) =>
   words.length <= 4 || words.filter(({ text }) => startsHigh(text)).length <= words.length / 2;
 
@@ -198,33 +201,34 @@ const inOrder = {
 type Order = keyof typeof inOrder;
 const orders = Object.keys(inOrder) as Order[];
 
-/** Words that order, average or compare: whether the intent does what one says; undefined for other words. */
-function keepsWord(word: Word, at: number, intent: Intent, words: readonly Word[]): boolean | undefined {
+/** For words that order, average or compare: true when the intent does what the word says. Undefined for other words. */
+function appliesWord(word: Word, at: number, intent: Intent, words: readonly Word[]): boolean | undefined {
   if (namesData(word, intent)) return undefined;
   const { lower } = word;
-  const said = lower === 'most' && words[at + 1]?.lower === 'recent' ? 'newest' : orders.find((order) => inOrder[order].test(lower));
-  if (said) return isInOrder(said, intent);
+  const order =
+    lower === 'most' && words[at + 1]?.lower === 'recent' ? 'newest' : orders.find((candidate) => inOrder[candidate].test(lower));
+  if (order) return isInOrder(order, intent);
   if (/^(average|avg|mean|typical)$/.test(lower)) return intent.kind === 'figure' && intent.operation === 'avg';
   if (/^(more|less|fewer|greater|higher|lower|larger)$/.test(lower)) return intent.kind === 'figure' && intent.versus !== undefined;
   if (/^(per|each|every)$/.test(lower)) return intent.kind === 'list' || intent.dimensions.length > 0;
   return undefined;
 }
 
-function isInOrder(said: Order, intent: Intent): boolean {
-  if (intent.kind === 'figure') return isRanked(said, intent);
+function isInOrder(order: Order, intent: Intent): boolean {
+  if (intent.kind === 'figure') return isRanked(order, intent);
   const { orderBy, base } = intent;
   if (!orderBy) return false;
   const byDay = base.columns.some(({ name, kind }) => name === orderBy.column && kind === 'date');
-  if (said === 'ascending') return !orderBy.descending;
-  if (said === 'newest' || said === 'oldest') return byDay && orderBy.descending === (said === 'newest');
-  return !byDay && orderBy.descending === (said === 'most');
+  if (order === 'ascending') return !orderBy.descending;
+  if (order === 'newest' || order === 'oldest') return byDay && orderBy.descending === (order === 'newest');
+  return !byDay && orderBy.descending === (order === 'most');
 }
 
-function isRanked(said: Order, { operation, dimensions, order, limited }: Figure): boolean {
-  if (said === 'newest' || said === 'oldest') return false;
-  if (said === 'ascending') return dimensions.length > 0 && order !== 'most';
-  if (operation === (said === 'most' ? 'max' : 'min')) return true;
-  return dimensions.length > 0 && limited && order === said;
+function isRanked(requested: Order, { operation, dimensions, order, limited }: Figure): boolean {
+  if (requested === 'newest' || requested === 'oldest') return false;
+  if (requested === 'ascending') return dimensions.length > 0 && order !== 'most';
+  if (operation === (requested === 'most' ? 'max' : 'min')) return true;
+  return dimensions.length > 0 && limited && order === requested;
 }
 
 /** `Best Western`, `maximum_stock` */
@@ -240,10 +244,10 @@ function namesData({ lower, stem }: Word, intent: Intent): boolean {
 const joins = /^(with|against|to|than|vs|versus)$/;
 const between = /^(the|that|those|of|in|for|all)$/;
 
-/** `by month compared with last year` asks for something beside what is shown, `compare revenue by channel` for that alone. */
+/** `by month compared with last year` asks for a second figure, `compare revenue by channel` does not. */
 function namesOther(words: readonly Word[]): boolean {
   if (periodsOf(words).length === 0) return false;
-  return spokenPeriods(words).some(({ places: [first = 0] }) => {
+  return spokenPeriods(words).some(({ positions: [first = 0] }) => {
     let before = first - 1;
     while (between.test(words[before]?.lower ?? '')) before -= 1;
     return joins.test(words[before]?.lower ?? '');

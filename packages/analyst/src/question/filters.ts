@@ -4,7 +4,7 @@ import { type Condition, mentionedTables } from '../schema/measures.ts';
 import { columnName, columnOf, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import type { Hit } from '../schema/values.ts';
 import { type Period, periodsOf } from '../words/periods.ts';
-import { has, indexOfStems, isTurning, stemOf, stemsOfName, type Word, wordsOf } from '../words/words.ts';
+import { has, indexOfStems, isNegation, stemOf, stemsOfName, type Word, wordsOf } from '../words/words.ts';
 import type { Span, Without } from './intent.ts';
 
 interface Filters {
@@ -21,14 +21,14 @@ export interface Filtered {
   readonly concept: readonly string[];
 }
 
-/** States that things are in. One that is asked for holds, also on a day when nothing is in it. */
+/** Values of status columns. A state that the question names is a condition even when no row has it. */
 const states = new Set(
   'pending open closed late overdue paid unpaid shipped delivered cancelled canceled received approved rejected active inactive left void draft sick vacation'.split(
     ' ',
   ),
 );
 
-/** Values that the rows can be held against; the nearest column where a value stands in more than one. */
+/** Values by which the rows are filtered; in the nearest column where several have the value. */
 export function filtersOf(question: Filtered, base: Table, dimensions: readonly Dimension[]): Filters {
   const { words, schema, hits, concept } = question;
   const conditions = undoneOf(words, base);
@@ -50,7 +50,7 @@ export function filtersOf(question: Filtered, base: Table, dimensions: readonly 
     if ([...byValue.keys()].some((other) => other !== value && other.split(' ').includes(value))) continue;
     const nearest = nearestOf(group, base, schema);
     const isDimension = dimensions.some((dimension) => dimension.kind === 'column' && dimension.column === value);
-    if (nearest && !isDimension) used.push({ ...nearest, excluded: isTurned(words, value) });
+    if (nearest && !isDimension) used.push({ ...nearest, excluded: isExcluded(words, value) });
   }
   const absent = absentStates(words, base, schema, [...used, ...hits], [...concept, ...undone]);
   return { used: [...used, ...absent], conditions: [...conditions, ...flagsOf(words, base, dimensions)] };
@@ -69,55 +69,55 @@ function isLabel(schema: Schema, { table, column }: Hit): boolean {
   return of !== undefined && labelColumn(of)?.name === column;
 }
 
-/** `not cancelled`, `except for Germany`: a word that turns round stands right before the value, or one word before it. */
-function isTurned(words: readonly Word[], value: string): boolean {
+/** `not cancelled`, `except for Germany`: a negation is one or two words before the value. */
+function isExcluded(words: readonly Word[], value: string): boolean {
   const first = wordsOf(value)[0]?.lower;
   const at = words.findIndex(({ lower, stem }) => lower === first || stem === first);
-  return at > 0 && words.slice(Math.max(0, at - 2), at).some(isTurning);
+  return at > 0 && words.slice(Math.max(0, at - 2), at).some(isNegation);
 }
 
-/** `not shipped` is what has no day of shipping, and not what is in any other state. */
+/** `not shipped` means rows without a day of shipping, and not those in another state. */
 function undoneOf(words: readonly Word[], base: Table): (Condition & { word: string })[] {
   const days = base.columns.filter(({ kind }) => kind === 'date');
   return words.flatMap(({ lower }) => {
-    const day = isTurned(words, lower) ? days.find(({ name }) => verbs(name).includes(lower)) : undefined;
+    const day = isExcluded(words, lower) ? days.find(({ name }) => verbs(name).includes(lower)) : undefined;
     if (!day) return [];
     const sql = (alias: string) => `${alias}.${columnName(day.name)} is null`;
     return [
-      { word: lower, table: base.name, column: day.name, label: `no ${day.name.replaceAll('_', ' ')}`, asked: true, turns: true, sql },
+      { word: lower, table: base.name, column: day.name, label: `no ${day.name.replaceAll('_', ' ')}`, isNamed: true, negates: true, sql },
     ];
   });
 }
 
-/** `discontinued products`: a column that says yes or no. */
+/** `discontinued products`: a boolean column. */
 function flagsOf(words: readonly Word[], base: Table, dimensions: readonly Dimension[]): Condition[] {
   return base.columns.flatMap(({ name, kind }) => {
     const at = kind === 'boolean' ? indexOfStems(words, stemsOfName(name)) : -1;
     if (at < 0 || dimensions.some((dimension) => dimension.kind === 'column' && dimension.column === name)) return [];
-    const turns = words.slice(Math.max(0, at - 2), at).some(isTurning);
-    const label = `${turns ? 'not ' : ''}${name.replaceAll('_', ' ')}`;
-    const sql = (alias: string) => `${alias}.${columnName(name)} is ${turns ? 'not true' : 'true'}`;
-    return [{ table: base.name, column: name, label, asked: true, turns, sql }];
+    const negates = words.slice(Math.max(0, at - 2), at).some(isNegation);
+    const label = `${negates ? 'not ' : ''}${name.replaceAll('_', ' ')}`;
+    const sql = (alias: string) => `${alias}.${columnName(name)} is ${negates ? 'not true' : 'true'}`;
+    return [{ table: base.name, column: name, label, isNamed: true, negates, sql }];
   });
 }
 
-/** States that nothing is in at the moment are not among the values that were found. */
-function absentStates(words: readonly Word[], base: Table, schema: Schema, found: readonly Hit[], concept: readonly string[]): Hit[] {
+/** Named states that no row has at the moment, which a search for values does not find. */
+function absentStates(words: readonly Word[], base: Table, schema: Schema, hits: readonly Hit[], concept: readonly string[]): Hit[] {
   if (!columnOf(base, 'status')) return [];
   return words.flatMap(({ lower }) => {
-    const known = found.some(({ value }) => value.toLowerCase() === lower) || concept.includes(lower);
+    const known = hits.some(({ value }) => value.toLowerCase() === lower) || concept.includes(lower);
     return states.has(lower) && !known && !isDayWord(words, lower, base, schema)
-      ? [{ table: base.name, column: 'status', value: lower, excluded: isTurned(words, lower) }]
+      ? [{ table: base.name, column: 'status', value: lower, excluded: isExcluded(words, lower) }]
       : [];
   });
 }
 
-/** `shipped last month` means the day of shipping, which the span is held against, and not today's status. */
+/** `shipped last month` means the day of shipping, to which the span applies, and not today's status. */
 function isDayWord(words: readonly Word[], value: string, base: Table, schema: Schema): boolean {
   return periodsOf(words).length > 0 && (dateColumn(words, base, schema)?.column.startsWith(`${value}_`) ?? false);
 }
 
-/** The span of time that the rows are held against; undefined where they have no day. */
+/** The span of time by which the rows are filtered; undefined where they have no day. */
 export function spanOf({ words, schema }: Filtered, base: Table, period: Period | undefined): Span | undefined {
   if (!period) return undefined;
   const [start, end] = [columnOf(base, 'start_date'), columnOf(base, 'end_date')];
@@ -131,7 +131,7 @@ export function spanOf({ words, schema }: Filtered, base: Table, period: Period 
 export function withoutOf({ words, schema }: Filtered, base: Table, period: Period | undefined): Without | undefined {
   for (const { table, at } of mentionedTables(words, schema)) {
     const key = table.foreignKeys.find((one) => one.table === base.name);
-    if (!key || table === base || !words.slice(Math.max(0, at - 3), at).some(isTurning)) continue;
+    if (!key || table === base || !words.slice(Math.max(0, at - 3), at).some(isNegation)) continue;
     const day = dateColumn(words, table, schema);
     const span = period && day?.table === table.name ? { ...day, period } : undefined;
     return { table, key, span };

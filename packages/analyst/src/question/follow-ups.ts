@@ -11,8 +11,8 @@ const mostTurns = 10;
 const begins = /^(and|but|only|just|by|per|without|except|excluding|what about|how about)$/;
 const asks = /^(how|what|which|who|whom|whose|list|show|give|display|compare)$/;
 
-/** `and last month?`, `by country?`, `only for Germany`, `how many of them` go on from what was asked before. */
-export function goesOn(words: readonly Word[]): boolean {
+/** `and last month?`, `by country?`, `only for Germany`, `how many of them` continue the previous question. */
+export function continuesPrevious(words: readonly Word[]): boolean {
   if (words.length === 0 || words.length > longestFollowUp) return false;
   if (has(words, 'of them', 'of those', 'of these', 'them', 'those')) return true;
   const [first, second] = [words[0]?.lower ?? '', words[1]?.lower ?? ''];
@@ -21,7 +21,7 @@ export function goesOn(words: readonly Word[]): boolean {
 
 interface Combined {
   readonly words: readonly Word[];
-  /** How many of them were said last. */
+  /** How many of them are of the newest message. */
   readonly own: number;
 }
 
@@ -44,36 +44,36 @@ function stillSaid(before: readonly Word[], now: readonly Word[]): Word[] {
 }
 
 /** True for a message that names a subject; a shorter one such as `last month?` continues the one before it. */
-const standsAlone = (words: readonly Word[]) => !goesOn(words) && words.length > shortest;
+const standsAlone = (words: readonly Word[]) => !continuesPrevious(words) && words.length > shortest;
 const shortest = 3;
 
-interface Said {
+interface LatestWords {
   readonly words: readonly Word[];
   readonly hits: readonly Hit[];
 }
 
-/** A value that is named now takes the place of one of the same column that was named before. */
-export function latest(hits: readonly Hit[], { words, own }: Combined): Said {
+/** A value of the newest message replaces earlier values of the same column. */
+export function latest(hits: readonly Hit[], { words, own }: Combined): LatestWords {
   const now = hits.filter((hit) => isIn(hit, words.slice(0, own)));
   const isReplaced = (hit: Hit) => !now.includes(hit) && now.some(({ table, column }) => table === hit.table && column === hit.column);
   const replaced = hits.filter(isReplaced);
-  const gone = new Set(replaced.flatMap(({ value }) => wordsOf(value).map(({ lower }) => lower)));
-  const left = words.filter(({ lower, stem }, at) => at < own || !(gone.has(lower) || gone.has(stem)));
+  const replacedWords = new Set(replaced.flatMap(({ value }) => wordsOf(value).map(({ lower }) => lower)));
+  const left = words.filter(({ lower, stem }, at) => at < own || !(replacedWords.has(lower) || replacedWords.has(stem)));
   return { words: left, hits: hits.filter((hit) => !replaced.includes(hit)) };
 }
 
 const isIn = ({ value }: Hit, words: readonly Word[]) =>
   wordsOf(value).every(({ lower }) => words.some((word) => word.lower === lower || word.stem === lower));
 
-/** Days that are set down before they come. */
+/** Columns of days that are planned ahead. */
 const planned =
   /^(due|expect|start|begin|end|schedul|plan|deadline|expir|valid|until|renew|deliver(y|ies)|arriv|depart|appointment|event|book|reserv|target|matur)/;
 
-/** Days on which something has happened. */
+/** Columns of days on which something has happened. */
 const happened =
   /^(order|issued|paid|created|updated|shipped|received|requested|approved|last|registered|signed|sold|joined|recorded|logged|posted|delivered)/;
 
-/** A question about what is still to happen, which no row can tell; what is due, or is to begin, stands in the data. */
+/** True for a question about the future that the data cannot answer, unlike questions for planned days such as due dates. */
 export function foretells(intent: Intent, words: readonly Word[]): boolean {
   const span = intent.span ?? intent.without?.span;
   const column = (span ?? intent.day)?.column ?? '';

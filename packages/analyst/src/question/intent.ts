@@ -17,11 +17,11 @@ export interface Span {
   readonly table: string;
   readonly column: string;
   readonly period: Period;
-  /** Rows that last from a column of one day to that of another are met by a span that they touch. */
+  /** The column of the last day, for rows that last several days; a span matches them when it overlaps. */
   readonly until?: string;
 }
 
-/** Rows of another table that lead to a row of the base, and of which there must be none. */
+/** Rows of another table that refer to a row of the base, and must not exist. */
 export interface Without {
   readonly table: Table;
   readonly key: ForeignKey;
@@ -33,7 +33,7 @@ interface Common {
   readonly hits: readonly Hit[];
   readonly conditions: readonly Condition[];
   readonly span: Span | undefined;
-  /** The day by which rows are put into weeks, months and years. */
+  /** The day by which rows are grouped into weeks, months and years. */
   readonly day: DateColumn | undefined;
   /** A condition on each row: on the measured amount, or else on the column that the words name. */
   readonly comparison: Comparison | undefined;
@@ -51,23 +51,23 @@ export interface Figure extends Common {
   readonly kind: 'figure';
   readonly operation: Operation;
   readonly amount: Amount | undefined;
-  /** The table of those who are counted, each once, by the rows that lead to them. */
+  /** The table whose rows are counted once each, by the rows that refer to them. */
   readonly distinct: Distinct | undefined;
   readonly dimensions: readonly Dimension[];
-  /** A second span of time to set beside the first, with the change between them where that is asked for. */
+  /** A second span of time to compare with the first; `change` adds the change between them. */
   readonly versus: Period | undefined;
   readonly change: boolean;
-  /** Each one's part of all of them, in percent. */
+  /** The share of each group, in percent. */
   readonly share: boolean;
-  /** Which part of all rows has the values that are asked for, in percent. */
+  /** The share of all rows that have the named values, in percent. */
   readonly rate: boolean;
-  /** A condition on the shown number. */
+  /** A condition on the displayed number. */
   readonly having: Comparison | undefined;
-  /** How many groups there are, in place of the groups. */
+  /** The number of groups instead of the groups. */
   readonly countGroups: boolean;
   readonly order: 'most' | 'least' | 'time';
   readonly limit: number;
-  /** The limit is what was asked for, and not ours. */
+  /** True when the question names the limit. */
   readonly limited: boolean;
 }
 

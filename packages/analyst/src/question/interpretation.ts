@@ -20,6 +20,7 @@ import type { Comparison, Distinct, Figure, Intent, Listing } from './intent.ts'
 import {
   asksForOne,
   asksForShare,
+  type ComparisonPhrase,
   changeAsked,
   comparisonOf,
   isLeast,
@@ -28,7 +29,6 @@ import {
   isOldest,
   isRanking,
   operationOf,
-  type Said,
   topOf,
 } from './question-words.ts';
 
@@ -42,7 +42,7 @@ interface Question extends Filtered {
 
 export interface Reading {
   readonly intent: Intent;
-  /** The words that have no place in it. */
+  /** The words that have no effect on it. */
   readonly unplaced: readonly Word[];
 }
 
@@ -60,8 +60,8 @@ export function read(words: readonly Word[], schema: Schema, hits: readonly Hit[
 }
 
 /**
- * The words of a concept name no table any more: who is on leave asks for people and not for the table of requests. Our best
- * customers are still customers.
+ * Removes the words of a concept, so that they name no table: `who is on leave` asks for people and not for the table of requests. In `our
+ * best customers` they still name customers.
  */
 function withoutConcept(words: readonly Word[], stems: readonly string[]): Word[] {
   const keeps = stems.length === 0 || isSuperlative(stems.join(' '));
@@ -69,7 +69,7 @@ function withoutConcept(words: readonly Word[], stems: readonly string[]): Word[
   return words.map((word, index) => (at >= 0 && index >= at && index < at + stems.length ? { ...word, stem: '', lower: '' } : word));
 }
 
-/** Measures without a name of business: rows of a mentioned table, or of the table with a mentioned column. */
+/** Measures without a business term: rows of a mentioned table, or of the table with a mentioned column. */
 function plainMeasures(words: readonly Word[], schema: Schema, mentions: readonly Mention[]): Measure[] {
   const tables =
     mentions.length > 0 ? mentions.map(({ table }) => table) : schema.filter((table) => mentionedNumber(words, table)).slice(0, 1);
@@ -79,16 +79,16 @@ function plainMeasures(words: readonly Word[], schema: Schema, mentions: readonl
   });
 }
 
-function readAs(given: Measure, question: Question): Intent | undefined {
+function readAs(named: Measure, question: Question): Intent | undefined {
   const { words } = question;
-  const heard = comparisonOf(words);
-  const quota = quotaOf(given.base, heard, question);
-  const said = quota || !countsOthers(given, heard, question) ? heard : undefined;
-  const measure: Measure = quota ? { ...given, operation: 'count', amount: undefined } : given;
-  const dimensions = quota ? [quota] : allDimensions(measure, question, said);
+  const ownComparison = comparisonOf(words);
+  const quota = quotaOf(named.base, ownComparison, question);
+  const phrase = quota || !countsOthers(named, ownComparison, question) ? ownComparison : undefined;
+  const measure: Measure = quota ? { ...named, operation: 'count', amount: undefined } : named;
+  const dimensions = quota ? [quota] : allDimensions(measure, question, phrase);
   const spans = spansOf(words);
-  const perGroup = quota !== undefined || isOfGroups(said, dimensions, measure, question);
-  const common = commonOf(measure, question, { dimensions, spans, comparison: perGroup ? undefined : said?.comparison });
+  const perGroup = quota !== undefined || isOfGroups(phrase, dimensions, measure, question);
+  const common = commonOf(measure, question, { dimensions, spans, comparison: perGroup ? undefined : phrase?.comparison });
   const asks = {
     grouped: dimensions.length > 0 || spans.versus !== undefined,
     namesRows: question.mentions.some(({ table }) => table === measure.base) && !has(words, 'how much'),
@@ -96,11 +96,11 @@ function readAs(given: Measure, question: Question): Intent | undefined {
   const operation = quota ? 'count' : operationOf(words, measure, asks);
   if (operation === undefined ? !listsBase(measure, question) : isOfSums(operation, measure, words)) return undefined;
   if (operation === undefined) return listing(common, words, namesOne(measure, question));
-  const having = perGroup ? said?.comparison : undefined;
+  const having = perGroup ? phrase?.comparison : undefined;
   return measuredBy(operation, { measure, question, common, dimensions, spans, having, quota: quota !== undefined });
 }
 
-interface Asked {
+interface MeasureOptions {
   readonly measure: Measure;
   readonly question: Question;
   readonly common: Common;
@@ -110,8 +110,8 @@ interface Asked {
   readonly quota: boolean;
 }
 
-function measuredBy(operation: Operation, asked: Asked): Figure | undefined {
-  const { measure, question, common, dimensions, spans, having, quota } = asked;
+function measuredBy(operation: Operation, options: MeasureOptions): Figure | undefined {
+  const { measure, question, common, dimensions, spans, having, quota } = options;
   const amount = operation === 'count' ? undefined : (measure.amount ?? mainAmount(measure.base));
   if (operation !== 'count' && !amount) return undefined;
   const distinct = operation === 'count' && !quota && !having ? distinctOf(measure, question, dimensions) : undefined;
@@ -125,7 +125,7 @@ const isOfSums = (operation: Operation, measure: Measure, words: readonly Word[]
   measure.operation === 'sum' &&
   has(words, 'per', 'each', 'every', 'daily', 'weekly', 'monthly', 'quarterly', 'yearly');
 
-/** `customers who ordered` asks for customers, and a list of orders would be none of them. */
+/** `customers who ordered` asks for customers and not for a list of orders. */
 const listsBase = ({ base }: Measure, { mentions, concept }: Question) =>
   concept.length > 0 || mentions.length === 0 || mentions[0]?.table === base;
 
@@ -148,21 +148,21 @@ function isCounted(words: readonly Word[], at: number): boolean {
   return /(how many|number of|count)( \S+)?$/.test(before.join(' '));
 }
 
-/** `the latest order`, where `the latest orders` are some. */
+/** `the latest order`, unlike `the latest orders`. */
 function namesOne({ base }: Measure, { words, mentions }: Question): boolean {
   const own = mentions.find(({ table }) => table === base);
   const noun = own && words[own.at + own.length - 1];
   return noun !== undefined && noun.lower === noun.stem;
 }
 
-interface Parts {
+interface CommonOptions {
   readonly dimensions: readonly Dimension[];
   readonly spans: Spans;
   readonly comparison: Comparison | undefined;
 }
 
-/** Which rows count. */
-function commonOf(measure: Measure, question: Question, { dimensions, spans, comparison }: Parts): Common {
+/** The rows that count. */
+function commonOf(measure: Measure, question: Question, { dimensions, spans, comparison }: CommonOptions): Common {
   const { base } = measure;
   const { words } = question;
   const filters = filtersOf(question, base, dimensions);
@@ -190,13 +190,13 @@ interface Spans {
   readonly change: boolean;
 }
 
-/** Two spans are set side by side; growth is measured against the same days a year, or whatever was said, before. */
+/** Two spans are compared; growth compares with the same days a year, or another named span, before. */
 function spansOf(words: readonly Word[]): Spans {
   const [first, second] = periodsOf(words);
   const change = changeAsked(words);
   const both = first && second && meeting(first, second);
   if (both) return { first: both, versus: undefined, change: false };
-  // A month beside a whole year would mislead.
+  // Comparing a month with a whole year would mislead.
   if (second && first?.grain && second.grain && first.grain !== second.grain) return { first, versus: undefined, change: false };
   if (second) return { first, versus: second, change };
   const spans = change ? lastToTheSameDay(first) : undefined;
@@ -210,37 +210,42 @@ function meeting(a: Period, b: Period): Period | undefined {
   return { label: `${a.label} and ${b.label}`, from: a.from ?? b.from, to: a.to ?? b.to, joined: true };
 }
 
-/** `customers with more than 10 orders`: the orders are counted, each customer's apart. */
-function quotaOf(base: Table, said: Said | undefined, { words, schema, mentions }: Question): Dimension | undefined {
+/** `customers with more than 10 orders`: counts the orders of each customer. */
+function quotaOf(base: Table, phrase: ComparisonPhrase | undefined, { words, schema, mentions }: Question): Dimension | undefined {
   const own = mentions.find(({ table }) => table === base);
   const of = mentions.find(({ table, at }) => table !== base && own !== undefined && at < own.at);
-  const counts = said?.end === own?.at || (said?.times === true && said.at > (own?.at ?? said.at));
-  // Those without any are no rows to be counted.
-  const withNone = said?.comparison.operator.startsWith('<') || said?.comparison.number === 0;
+  const counts = phrase?.end === own?.at || (phrase?.times === true && phrase.at > (own?.at ?? phrase.at));
+  // Customers without orders have no rows to count.
+  const withNone = phrase?.comparison.operator.startsWith('<') || phrase?.comparison.number === 0;
   if (!own || !of || !counts || withNone || !pathTo(schema, base, of.table.name)) return undefined;
   return dimensionOf(words.slice(of.at, of.at + of.length), base, schema);
 }
 
-/** `countries with more than 10 customers` says nothing of their revenue. */
-function countsOthers({ base, amount, operation }: Measure, said: Said | undefined, { words, schema }: Question): boolean {
-  if (!said) return false;
-  const [counted] = mentionedTables(words.slice(said.end), schema).filter(({ at }) => at === 0);
+/** `countries with more than 10 customers` is no condition on their revenue. */
+function countsOthers({ base, amount, operation }: Measure, phrase: ComparisonPhrase | undefined, { words, schema }: Question): boolean {
+  if (!phrase) return false;
+  const [counted] = mentionedTables(words.slice(phrase.end), schema).filter(({ at }) => at === 0);
   const isOwn = counted?.table === base && (operation === 'count' || amount === undefined) && dimensionsOf(words, base, schema).length > 0;
-  return said.times || (counted !== undefined && !isOwn);
+  return phrase.times || (counted !== undefined && !isOwn);
 }
 
-/** `customers with revenue over 50000` compares each customer's, `orders over 1000 by channel` each order's. */
-function isOfGroups(said: Said | undefined, dimensions: readonly Dimension[], { base }: Measure, { mentions }: Question): boolean {
-  if (!said || dimensions.length === 0) return false;
-  return !mentions.some(({ table, at, length }) => table === base && at + length === said.at);
+/** `customers with revenue over 50000` compares the revenue of each customer, `orders over 1000 by channel` that of each order. */
+function isOfGroups(
+  phrase: ComparisonPhrase | undefined,
+  dimensions: readonly Dimension[],
+  { base }: Measure,
+  { mentions }: Question,
+): boolean {
+  if (!phrase || dimensions.length === 0) return false;
+  return !mentions.some(({ table, at, length }) => table === base && at + length === phrase.at);
 }
 
-function allDimensions(measure: Measure, question: Question, said: Said | undefined): Dimension[] {
+function allDimensions(measure: Measure, question: Question, phrase: ComparisonPhrase | undefined): Dimension[] {
   const { words, schema } = question;
-  const asked = dimensionsOf(words, measure.base, schema);
-  const timed = asked.filter(({ kind }) => kind === 'column' || dateColumn(words, measure.base, schema) !== undefined);
-  if (asked.length > 0 || isListing(words)) return timed;
-  return rankedColumn(measure, question) ?? rankedTable(measure, question, said !== undefined) ?? comparedValues(measure, question) ?? [];
+  const named = dimensionsOf(words, measure.base, schema);
+  const timed = named.filter(({ kind }) => kind === 'column' || dateColumn(words, measure.base, schema) !== undefined);
+  if (named.length > 0 || isListing(words)) return timed;
+  return rankedColumn(measure, question) ?? rankedTable(measure, question, phrase !== undefined) ?? comparedValues(measure, question) ?? [];
 }
 
 /** The table whose rows are ranked by a measure of another: `top 5 customers by revenue`, `which supplier do we spend most with`. */
@@ -263,7 +268,7 @@ function rankedColumn({ base, amount }: Measure, { words, schema }: Question): D
   return dimension && [dimension];
 }
 
-/** `compare web and phone revenue`: two values of one column, each by itself. */
+/** `compare web and phone revenue`: one group for each of two values of a column. */
 function comparedValues({ base }: Measure, question: Question): Dimension[] | undefined {
   if (!isComparison(question.words)) return undefined;
   const groups = Map.groupBy(filtersOf(question, base, []).used, ({ table, column }) => `${table}.${column}`);
@@ -271,7 +276,7 @@ function comparedValues({ base }: Measure, question: Question): Dimension[] | un
   return several && [{ kind: 'column', table: several.table, column: several.column, type: 'text' }];
 }
 
-/** A status that was asked for by name takes the place of one that usually is meant. */
+/** A status that the question names replaces the default condition on the status. */
 const conditionsOf = ({ conditions }: Measure, hits: readonly Hit[]): Condition[] =>
   conditions.filter(({ table, column }) => !hits.some((hit) => hit.table === table && hit.column === column && !hit.excluded));
 

@@ -34,7 +34,7 @@ const isMost = (words: readonly Word[]) =>
     'strongest',
   );
 
-/** The first or the last of their time are asked for. */
+/** The question asks for the first or last rows by time. */
 export const isOfTime = (words: readonly Word[]): boolean => has(words, 'latest', 'newest', 'most recent', 'oldest', 'earliest');
 
 export const isOldest = (words: readonly Word[]): boolean => has(words, 'oldest', 'earliest', 'next', 'upcoming', 'first');
@@ -53,10 +53,10 @@ export const wordsOfShare: ReadonlySet<string> = new Set(shareWords);
 export const wordsOfComparison: ReadonlySet<string> = new Set('compare compared comparison versus vs against difference'.split(' '));
 export const wordsOfChange: ReadonlySet<string> = new Set(changeWords);
 
-/** The rows themselves are wanted, whatever else is said of them. */
+/** The question asks for the rows themselves. */
 export const isListing = (words: readonly Word[]): boolean => has(words, 'list', 'show', 'display') && !has(words, 'how many', 'number of');
 
-/** `which customer`, `who`: one is asked for, where `which customers` asks for some. */
+/** `which customer` and `who` ask for one, `which customers` for several. */
 export function asksForOne(words: readonly Word[]): boolean {
   const at = words.findIndex(({ lower }) => lower === 'which' || lower === 'what');
   const noun = words[at + 1];
@@ -142,7 +142,7 @@ const operators: readonly (readonly [phrase: string, operator: Comparison['opera
 ];
 
 /** A comparison, and the words that say it. */
-export interface Said {
+export interface ComparisonPhrase {
   readonly comparison: Comparison;
   readonly at: number;
   /** The index of the word after them. */
@@ -152,7 +152,7 @@ export interface Said {
 }
 
 /** `between 1000 and 2000`; two years are a span of time, unless they follow the name of a number. */
-function rangeOf(words: readonly Word[]): Said | undefined {
+function rangeOf(words: readonly Word[]): ComparisonPhrase | undefined {
   for (const [at, { lower }] of words.entries()) {
     if (lower !== 'between' || periodWords(words).has(at)) continue;
     const [from, to] = [numberOf(words[at + 1]?.lower), numberOf(words[at + 3]?.lower)];
@@ -165,7 +165,7 @@ function rangeOf(words: readonly Word[]): Said | undefined {
 const joinsRange = (word: Word | undefined) => word?.lower === 'and' || word?.lower === 'to';
 
 /** `over 20,000`, `at least 3`, `between 1000 and 2000` */
-export function comparisonOf(words: readonly Word[]): Said | undefined {
+export function comparisonOf(words: readonly Word[]): ComparisonPhrase | undefined {
   const range = rangeOf(words);
   if (range) return range;
   for (const [phrase, operator] of operators) {

@@ -23,11 +23,11 @@ export function mentionedNumber(words: readonly Word[], table: Table): Column | 
   const numbers = table.columns.filter(({ name, kind }) => kind === 'number' && !isKey(name));
   const whole = numbers.find(({ name }) => indexOfStems(words, stemsOfName(name)) >= 0);
   // `price` is enough for unit_price, and `limit` for credit_limit.
-  return whole ?? numbers.find(({ name }) => indexOfStems(words, stemsOfName(name).slice(-1)) >= 0 || isNear(words, name));
+  return whole ?? numbers.find(({ name }) => indexOfStems(words, stemsOfName(name).slice(-1)) >= 0 || hasSynonym(words, name));
 }
 
-/** How people speak of columns that are called differently. */
-export const near = new Map<string, readonly string[]>(
+/** Other words for columns. */
+export const columnSynonyms = new Map<string, readonly string[]>(
   Object.entries({
     lead_time_days: ['lead time'],
     salary: ['salary', 'pay', 'wage', 'earn'],
@@ -39,8 +39,8 @@ export const near = new Map<string, readonly string[]>(
   }),
 );
 
-const isNear = (words: readonly Word[], name: string) =>
-  (near.get(name) ?? []).some((phrase) => indexOfStems(words, phrase.split(' ').map(stemOf)) >= 0);
+const hasSynonym = (words: readonly Word[], name: string) =>
+  (columnSynonyms.get(name) ?? []).some((phrase) => indexOfStems(words, phrase.split(' ').map(stemOf)) >= 0);
 
 /** The number that a table is mostly about. */
 export function mainNumber(table: Table): Column | undefined {
@@ -75,8 +75,8 @@ export interface DateColumn {
 }
 
 /**
- * The day that a span of time is meant of: one that the words speak of, else the one on which such a row begins. Rows without
- * a day have that of the nearest table that they lead to, as the lines of an order.
+ * The day to which a span of time applies: one that the words name, else the day on which such a row begins. Rows without a day have
+ * that of the nearest table to which they refer, such as the lines of an order.
  */
 export function dateColumn(words: readonly Word[], base: Table, schema: Schema): DateColumn | undefined {
   for (const table of reachable(base, schema)) {
@@ -110,5 +110,5 @@ const forms = new Map<string, readonly string[]>(
   }),
 );
 
-/** The words that speak of a day, as `shipped` of `shipped_on`. */
+/** The words that name a day, such as `shipped` for `shipped_on`. */
 export const verbs = (name: string): readonly string[] => forms.get(name.split('_')[0] ?? '') ?? [];

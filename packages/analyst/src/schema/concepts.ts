@@ -1,8 +1,8 @@
 /** The operation on the numbers of rows. */
 export type Operation = 'count' | 'sum' | 'avg' | 'median' | 'min' | 'max';
 
-/** Where a figure stands, in the usual names of tables and columns. */
-export interface Place {
+/** The table and columns of a figure, by their usual names. */
+export interface FigureSource {
   readonly table: string;
   /** All of them must be there. */
   readonly columns: readonly string[];
@@ -18,7 +18,7 @@ export interface Place {
 interface Concept {
   readonly phrases: readonly string[];
   readonly label: string;
-  readonly places: readonly Place[];
+  readonly sources: readonly FigureSource[];
 }
 
 const notCancelled = ['status', "<> 'cancelled'", 'without cancelled ones'] as const;
@@ -29,12 +29,12 @@ export const concepts: readonly Concept[] = [
   {
     phrases: ['order value', 'basket size', 'order size'],
     label: 'order value',
-    places: [{ table: 'orders', columns: ['total', 'status'], amount: 'total', operation: 'avg', only: [notCancelled] }],
+    sources: [{ table: 'orders', columns: ['total', 'status'], amount: 'total', operation: 'avg', only: [notCancelled] }],
   },
   {
     phrases: ['profit', 'margin', 'gross profit'],
     label: 'gross profit',
-    places: [
+    sources: [
       {
         table: 'order_items',
         columns: ['line_total', 'quantity', 'product_id', 'order_id'],
@@ -68,7 +68,7 @@ export const concepts: readonly Concept[] = [
       'items sold',
     ],
     label: 'units sold',
-    places: [{ table: 'order_items', columns: ['quantity', 'order_id'], amount: 'quantity', operation: 'sum', onlyIn: notCancelledOrder }],
+    sources: [{ table: 'order_items', columns: ['quantity', 'order_id'], amount: 'quantity', operation: 'sum', onlyIn: notCancelledOrder }],
   },
   {
     phrases: [
@@ -86,7 +86,7 @@ export const concepts: readonly Concept[] = [
       'important customer',
     ],
     label: 'revenue',
-    places: [
+    sources: [
       { table: 'orders', columns: ['total', 'status'], amount: 'total', operation: 'sum', only: [notCancelled] },
       { table: 'order_items', columns: ['line_total', 'order_id'], amount: 'line_total', operation: 'sum', onlyIn: notCancelledOrder },
       { table: 'orders', columns: ['total'], amount: 'total', operation: 'sum' },
@@ -96,7 +96,7 @@ export const concepts: readonly Concept[] = [
   {
     phrases: ['outstanding', 'unpaid', 'receivable', 'owe', 'owed', 'owing'],
     label: 'outstanding amount',
-    places: [
+    sources: [
       {
         table: 'invoices',
         columns: ['amount', 'amount_paid', 'status'],
@@ -109,7 +109,7 @@ export const concepts: readonly Concept[] = [
   {
     phrases: ['overdue'],
     label: 'overdue amount',
-    places: [
+    sources: [
       {
         table: 'invoices',
         columns: ['amount', 'amount_paid', 'status'],
@@ -122,7 +122,7 @@ export const concepts: readonly Concept[] = [
   {
     phrases: ['invoiced', 'billed', 'we invoice', 'we bill'],
     label: 'invoiced amount',
-    places: [
+    sources: [
       {
         table: 'invoices',
         columns: ['amount', 'status'],
@@ -149,7 +149,7 @@ export const concepts: readonly Concept[] = [
       'received from customers',
     ],
     label: 'payments received',
-    places: [{ table: 'payments', columns: ['amount'], amount: 'amount', operation: 'sum' }],
+    sources: [{ table: 'payments', columns: ['amount'], amount: 'amount', operation: 'sum' }],
   },
   {
     phrases: [
@@ -163,7 +163,7 @@ export const concepts: readonly Concept[] = [
       'inventory worth',
     ],
     label: 'stock value at cost',
-    places: [
+    sources: [
       {
         table: 'inventory',
         columns: ['quantity_on_hand', 'product_id'],
@@ -186,7 +186,7 @@ export const concepts: readonly Concept[] = [
       'under the reorder level',
     ],
     label: 'stock at or below its reorder level',
-    places: [
+    sources: [
       {
         table: 'inventory',
         columns: ['quantity_on_hand', 'reorder_level'],
@@ -197,17 +197,17 @@ export const concepts: readonly Concept[] = [
   {
     phrases: ['out of stock', 'sold out', 'no stock'],
     label: 'products out of stock',
-    places: [{ table: 'inventory', columns: ['quantity_on_hand'], only: [['quantity_on_hand', '= 0', 'nothing on hand']] }],
+    sources: [{ table: 'inventory', columns: ['quantity_on_hand'], only: [['quantity_on_hand', '= 0', 'none in stock']] }],
   },
   {
     phrases: ['stock', 'in stock', 'on hand', 'unit on hand'],
     label: 'units in stock',
-    places: [{ table: 'inventory', columns: ['quantity_on_hand'], amount: 'quantity_on_hand', operation: 'sum' }],
+    sources: [{ table: 'inventory', columns: ['quantity_on_hand'], amount: 'quantity_on_hand', operation: 'sum' }],
   },
   {
     phrases: ['spend', 'spent', 'spending', 'purchasing volume', 'purchase volume', 'purchase cost'],
     label: 'purchasing spend',
-    places: [{ table: 'purchase_orders', columns: ['total', 'status'], amount: 'total', operation: 'sum', only: [notCancelled] }],
+    sources: [{ table: 'purchase_orders', columns: ['total', 'status'], amount: 'total', operation: 'sum', only: [notCancelled] }],
   },
   {
     phrases: [
@@ -228,22 +228,22 @@ export const concepts: readonly Concept[] = [
       'number of employees',
     ],
     label: 'headcount',
-    places: [{ table: 'employees', columns: ['status'], operation: 'count', only: [['status', "= 'active'", 'active ones']] }],
+    sources: [{ table: 'employees', columns: ['status'], operation: 'count', only: [['status', "= 'active'", 'active ones']] }],
   },
   {
     phrases: ['salary', 'salaries', 'wage', 'earn', 'earns', 'paid employee'],
     label: 'salary',
-    places: [{ table: 'employees', columns: ['salary', 'status'], amount: 'salary', only: [['status', "= 'active'", 'active ones']] }],
+    sources: [{ table: 'employees', columns: ['salary', 'status'], amount: 'salary', only: [['status', "= 'active'", 'active ones']] }],
   },
   {
     phrases: ['new hire', 'hires', 'new employee', 'new joiner'],
     label: 'new employees',
-    places: [{ table: 'employees', columns: ['hired_on'] }],
+    sources: [{ table: 'employees', columns: ['hired_on'] }],
   },
   {
     phrases: ['payroll', 'salary cost', 'salary bill', 'wage bill'],
     label: 'yearly salaries',
-    places: [
+    sources: [
       {
         table: 'employees',
         columns: ['salary', 'status'],
@@ -256,7 +256,7 @@ export const concepts: readonly Concept[] = [
   {
     phrases: ['on leave', 'absent', 'away', 'on vacation', 'on holiday', 'off sick'],
     label: 'people on leave',
-    places: [
+    sources: [
       {
         table: 'leave_requests',
         columns: ['status', 'start_date', 'end_date'],
@@ -267,7 +267,7 @@ export const concepts: readonly Concept[] = [
   {
     phrases: ['leave days', 'leave day', 'days of leave', 'day of leave', 'vacation days', 'vacation day', 'sick days', 'sick day'],
     label: 'days of leave',
-    places: [
+    sources: [
       {
         table: 'leave_requests',
         columns: ['days', 'status'],

@@ -43,27 +43,27 @@ export const beginsGroups = ({ lower }: Word): boolean => begins.has(lower);
 
 /** `by country and month`, `per warehouse`, `for each customer`, `monthly revenue` */
 export function dimensionsOf(words: readonly Word[], base: Table, schema: Schema): Dimension[] {
-  const found: Dimension[] = [];
+  const dimensions: Dimension[] = [];
   const add = (dimension: Dimension | undefined) => {
-    if (dimension && !found.some((other) => same(other, dimension))) found.push(dimension);
+    if (dimension && !dimensions.some((other) => same(other, dimension))) dimensions.push(dimension);
   };
   for (const [at, word] of words.entries()) {
     if (/^(daily|weekly|monthly|quarterly|yearly)$/.test(word.lower)) add(timeOf(word));
     if (begins.has(word.lower)) for (const phrase of phrasesAfter(words, at)) add(dimensionOf(phrase, base, schema));
   }
-  return found;
+  return dimensions;
 }
 
-/** Where the words stand that say what rows are put together by. */
+/** Positions of the words that say how rows are grouped. */
 export function dimensionPhrases(words: readonly Word[]): Set<number> {
-  const found = new Set<number>();
+  const positions = new Set<number>();
   for (const [at, { lower }] of words.entries()) {
-    if (/^(daily|weekly|monthly|quarterly|yearly)$/.test(lower)) found.add(at);
+    if (/^(daily|weekly|monthly|quarterly|yearly)$/.test(lower)) positions.add(at);
     if (!begins.has(lower)) continue;
     const length = phrasesAfter(words, at).reduce((sum, phrase) => sum + phrase.length + 1, 0);
-    for (let offset = 0; offset < length; offset += 1) found.add(at + offset);
+    for (let offset = 0; offset < length; offset += 1) positions.add(at + offset);
   }
-  return found;
+  return positions;
 }
 
 const timeOf = (word: Word | undefined): Dimension | undefined => {
@@ -88,7 +88,7 @@ export function dimensionOf(phrase: readonly Word[], base: Table, schema: Schema
   return time ?? columnDimension(phrase, base, schema) ?? tableDimension(phrase, base, schema);
 }
 
-/** A column of the base by its name, else one of a table that it leads to. */
+/** A column of the base by its name, else one of a table to which it refers. */
 export function columnDimension(phrase: readonly Word[], base: Table, schema: Schema): Dimension | undefined {
   for (const table of reachable(base, schema)) {
     const column = table.columns.find(

@@ -1,13 +1,13 @@
 import { has, indexOfStems, stemOf, stemsOfName, type Word } from '../words/words.ts';
-import { concepts, type Operation, type Place } from './concepts.ts';
+import { concepts, type FigureSource, type Operation } from './concepts.ts';
 import { columnOf, type Schema, type Table, tableOf } from './schema.ts';
 
-/** A number of each row: a column, or something that is worked out of columns, some of them along a key. */
+/** A number of each row: a column, or an expression of columns, also of tables along keys. */
 export interface Amount {
   readonly label: string;
   /** The column that it is, where it is one. */
   readonly column?: string;
-  /** The label is a name of business, which says by itself what is meant. */
+  /** The label is a business term, which is clear without the name of the table. */
   readonly named: boolean;
   /** Given how a table's columns are named in the statement. */
   readonly sql: (columns: (table: string) => string) => string;
@@ -15,19 +15,19 @@ export interface Amount {
   readonly needs: readonly string[];
 }
 
-/** Rows that do not belong to what is measured. */
+/** A condition on the rows that are measured. */
 export interface Condition {
   readonly table: string;
   readonly column: string;
   readonly sql: (alias: string) => string;
   readonly label: string;
   /** The words of the question name its column. */
-  readonly asked?: boolean;
-  /** It comes of a word such as `not`. */
-  readonly turns?: boolean;
+  readonly isNamed?: boolean;
+  /** It comes from a word such as `not`. */
+  readonly negates?: boolean;
 }
 
-/** Something that can be asked for by a name of business: where it stands, and what counts. */
+/** A figure that a business term names: its table, amount and conditions. */
 export interface Measure {
   readonly base: Table;
   readonly amount: Amount | undefined;
@@ -35,34 +35,34 @@ export interface Measure {
   readonly conditions: readonly Condition[];
 }
 
-/** `our top customers` leaves open by what; where something else is said, that is meant. */
+/** True for a phrase such as `top customers`, which does not name a measure; another measure in the question is preferred. */
 export const isSuperlative = (phrase: string): boolean => /^(best|top|biggest|largest|important) /.test(phrase);
 
-/** Every way in which the words name a known measure, the most telling phrase first. */
+/** The known measures that the words name, by the longest phrase. */
 export function conceptMeasures(words: readonly Word[], schema: Schema): { measures: Measure[]; stems: string[] } {
-  const said = words.filter(({ lower }) => !/^\d+$/.test(lower));
+  const texts = words.filter(({ lower }) => !/^\d+$/.test(lower));
   const named = concepts
-    .flatMap((concept) => concept.phrases.filter((phrase) => has(said, phrase)).map((phrase) => ({ concept, phrase })))
-    .filter(({ phrase }) => !isSuperlative(phrase) || !has(said, 'by'))
+    .flatMap((concept) => concept.phrases.filter((phrase) => has(texts, phrase)).map((phrase) => ({ concept, phrase })))
+    .filter(({ phrase }) => !isSuperlative(phrase) || !has(texts, 'by'))
     .toSorted((a, b) => Number(isSuperlative(a.phrase)) - Number(isSuperlative(b.phrase)) || b.phrase.length - a.phrase.length);
   for (const { concept, phrase } of named) {
-    const measures = concept.places.flatMap((place) => measureAt(place, concept.label, schema));
+    const measures = concept.sources.flatMap((source) => measureAt(source, concept.label, schema));
     if (measures.length > 0) return { measures, stems: phrase.split(' ').map(stemOf) };
   }
   return { measures: [], stems: [] };
 }
 
-function measureAt(place: Place, label: string, schema: Schema): Measure[] {
-  const base = tableOf(schema, place.table);
-  if (!base || !place.columns.every((column) => columnOf(base, column))) return [];
-  const amount = amountOf(place, label);
-  const others = [...(amount?.needs ?? []), ...(place.onlyIn ? [place.onlyIn[0]] : [])].filter((name) => name !== base.name);
+function measureAt(source: FigureSource, label: string, schema: Schema): Measure[] {
+  const base = tableOf(schema, source.table);
+  if (!base || !source.columns.every((column) => columnOf(base, column))) return [];
+  const amount = amountOf(source, label);
+  const others = [...(amount?.needs ?? []), ...(source.onlyIn ? [source.onlyIn[0]] : [])].filter((name) => name !== base.name);
   if (!others.every((name) => tableOf(schema, name))) return [];
-  if (place.onlyIn && !columnOf(tableOf(schema, place.onlyIn[0]) as Table, place.onlyIn[1])) return [];
-  return [{ base, amount, operation: place.operation, conditions: conditionsOf(place) }];
+  if (source.onlyIn && !columnOf(tableOf(schema, source.onlyIn[0]) as Table, source.onlyIn[1])) return [];
+  return [{ base, amount, operation: source.operation, conditions: conditionsOf(source) }];
 }
 
-function amountOf({ table, amount, expression }: Place, label: string): Amount | undefined {
+function amountOf({ table, amount, expression }: FigureSource, label: string): Amount | undefined {
   if (amount !== undefined) return { label, column: amount, named: true, needs: [], sql: (columns) => `${columns(table)}.${amount}` };
   if (expression === undefined) return undefined;
   const tables = [...new Set([...expression.matchAll(/(\w+)\.\w+/g)].map((match) => match[1] as string))];
@@ -74,7 +74,7 @@ function amountOf({ table, amount, expression }: Place, label: string): Amount |
   };
 }
 
-function conditionsOf({ table, only = [], onlyIn }: Place): Condition[] {
+function conditionsOf({ table, only = [], onlyIn }: FigureSource): Condition[] {
   const own = only.map(([column, test, label]) => ({
     table,
     column,
@@ -86,7 +86,7 @@ function conditionsOf({ table, only = [], onlyIn }: Place): Condition[] {
   return [...own, { table: other, column, label, sql: (alias) => `${alias}.${column} ${test}` }];
 }
 
-/** Other words for what tables hold. */
+/** Synonyms for names of tables. */
 const synonyms = new Map<string, readonly string[]>(
   Object.entries({
     customers: ['client', 'buyer', 'account'],
@@ -115,10 +115,10 @@ export function mentionedTables(words: readonly Word[], schema: Schema): Mention
     }),
   );
   const longestFirst = all.toSorted((a, b) => b.length - a.length || a.at - b.at);
-  const kept: Mention[] = [];
+  const mentions: Mention[] = [];
   for (const mention of longestFirst)
-    if (!kept.some((other) => other.table === mention.table || overlap(other, mention))) kept.push(mention);
-  return kept.toSorted((a, b) => a.at - b.at);
+    if (!mentions.some((other) => other.table === mention.table || overlap(other, mention))) mentions.push(mention);
+  return mentions.toSorted((a, b) => a.at - b.at);
 }
 
 /** The names of a table, each as its stemmed words. */

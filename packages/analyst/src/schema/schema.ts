@@ -39,11 +39,11 @@ export const columnOf = (table: Table, name: string): Column | undefined => tabl
 
 export const tableOf = (schema: Schema, name: string): Table | undefined => schema.find((table) => table.name === name);
 
-/** Keys that the names tell of: `customer_id` leads to `customers.id` where both are in scope. */
+/** Adds keys by name: `customer_id` refers to `customers.id` where both are in scope. */
 export function withKeysByName(schema: Schema): Schema {
   return schema.map((table) => {
-    const told = new Set(table.foreignKeys.map(({ column }) => column));
-    const guessed = table.columns.flatMap(({ name }) => (told.has(name) ? [] : keyByName(schema, table, name)));
+    const withKey = new Set(table.foreignKeys.map(({ column }) => column));
+    const guessed = table.columns.flatMap(({ name }) => (withKey.has(name) ? [] : keyByName(schema, table, name)));
     const known = table.foreignKeys.filter(({ table: target, references }) => {
       const there = tableOf(schema, target);
       return there && columnOf(there, references);
@@ -65,13 +65,13 @@ type Path = readonly ForeignKey[];
 
 export function pathTo(schema: Schema, from: Table, to: string): Path | undefined {
   const queue: { table: Table; path: Path }[] = [{ table: from, path: [] }];
-  const seen = new Set([from.name]);
+  const visited = new Set([from.name]);
   for (let next = queue.shift(); next; next = queue.shift()) {
     if (next.table.name === to) return next.path;
     for (const key of next.table.foreignKeys) {
       const table = tableOf(schema, key.table);
-      if (!table || seen.has(table.name)) continue;
-      seen.add(table.name);
+      if (!table || visited.has(table.name)) continue;
+      visited.add(table.name);
       queue.push({ table, path: [...next.path, key] });
     }
   }
@@ -87,8 +87,8 @@ export const reachable = (base: Table, schema: Schema): Table[] => {
   return withDistance.toSorted((a, b) => a.distance - b.distance).map(({ table }) => table);
 };
 
-/** A literal, whatever the text holds. */
+/** A literal of any text. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** A column's name behind its table's, where no word is reserved. */
+/** A column name as it is written after the alias of its table, where reserved words need no quotes. */
 export const columnName = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);

@@ -21,8 +21,8 @@ const whole = (label: string, grain: Grain, by: number): Period => ({
   to: shifted(grain, by + 1),
 });
 
-interface Found {
-  /** None is one that only another span would tell. */
+interface SpanInWords {
+  /** Undefined for a span that depends on another one. */
   readonly period: Period | undefined;
   readonly same?: SameSpan;
   readonly at: number;
@@ -31,42 +31,42 @@ interface Found {
 }
 
 /** Every span of time that the words name, in their order. */
-export const periodsOf = (words: readonly Word[]): Period[] => foundIn(words).flatMap(({ period }) => period ?? []);
+export const periodsOf = (words: readonly Word[]): Period[] => spansIn(words).flatMap(({ period }) => period ?? []);
 
-/** Where the words stand that name each of them. */
-export const spokenPeriods = (words: readonly Word[]): { places: number[] }[] =>
-  foundIn(words)
+/** The positions of the words of each span. */
+export const spokenPeriods = (words: readonly Word[]): { positions: number[] }[] =>
+  spansIn(words)
     .flatMap(({ period, at, length }) => (period ? { at, length } : []))
-    .map(({ at, length }) => ({ places: Array.from({ length }, (_, offset) => at + offset) }));
+    .map(({ at, length }) => ({ positions: Array.from({ length }, (_, offset) => at + offset) }));
 
-export const periodWords = (words: readonly Word[]): Set<number> => new Set(spokenPeriods(words).flatMap(({ places }) => places));
+export const periodWords = (words: readonly Word[]): Set<number> => new Set(spokenPeriods(words).flatMap(({ positions }) => positions));
 
-function foundIn(words: readonly Word[]): Found[] {
-  const found: Found[] = [];
+function spansIn(words: readonly Word[]): SpanInWords[] {
+  const spans: SpanInWords[] = [];
   for (let at = 0; at < words.length; at += 1) {
     const same = sameSpanAt(words, at);
     const period = same ? undefined : periodAt(words, at);
     const length = Math.min(same?.length ?? period?.length ?? 0, words.length - at);
     if (length === 0) continue;
-    found.push({ period, at, length, ...(same ? { same } : {}) });
+    spans.push({ period, at, length, ...(same ? { same } : {}) });
     at += length - 1;
   }
-  return resolved(found);
+  return resolveSameSpans(spans);
 }
 
-/** `the same month last year` is told by the span before it, or else by the one after it; `last month last year` is no span. */
-function resolved(found: readonly Found[]): Found[] {
-  const all = [...found];
-  for (const [index, { same, period, at }] of found.entries()) {
-    const before = found[index - 1];
+/** `the same month last year` depends on the span before it, or else on the one after it; `last month last year` is no span. */
+function resolveSameSpans(spans: readonly SpanInWords[]): SpanInWords[] {
+  const all = [...spans];
+  for (const [index, { same, period, at }] of spans.entries()) {
+    const before = spans[index - 1];
     if (period?.grain === 'year' && before?.period?.grain && before.at + before.length === at)
-      all[index] = { ...(found[index] as Found), period: undefined };
+      all[index] = { ...(spans[index] as SpanInWords), period: undefined };
     const other = index > 0 ? index - 1 : index + 1;
-    const told = found[other];
-    const beside = same && told?.period && besideSame(same, told.period);
-    if (!beside || !told) continue;
-    all[index] = { ...(found[index] as Found), period: beside.before };
-    all[other] = { ...told, period: beside.now };
+    const named = spans[other];
+    const beside = same && named?.period && besideSame(same, named.period);
+    if (!beside || !named) continue;
+    all[index] = { ...(spans[index] as SpanInWords), period: beside.before };
+    all[other] = { ...named, period: beside.now };
   }
   return all;
 }
@@ -265,7 +265,7 @@ export function lastToTheSameDay(period: Period | undefined): { now: Period; bef
   return { now, before: { label: `last ${grain} up to the same day`, from: shifted(grain, -1), to } };
 }
 
-/** Two spans are to be set side by side. */
+/** True when the words ask for a comparison of two spans. */
 export const isComparison = (words: readonly Word[]): boolean =>
   has(
     words,
@@ -316,17 +316,17 @@ const same = new RegExp(`^(?:same (?<noun>day|week|month|quarter|${period})|this
 const longest = 8;
 
 function sameSpanAt(words: readonly Word[], at: number): SameSpan | undefined {
-  const found = same.exec(
+  const match = same.exec(
     words
       .slice(at, at + longest)
       .map(({ lower }) => lower)
       .join(' '),
   );
-  const { noun, last, ago } = found?.groups ?? {};
+  const { noun, last, ago } = match?.groups ?? {};
   const back = last ?? ago;
-  if (!found || !back) return undefined;
+  if (!match || !back) return undefined;
   const known = /^(day|week|month|quarter)$/.test(noun ?? '') ? (noun as Grain) : 'period';
-  return { noun: known, back: back as SameSpan['back'], length: found[0].split(' ').length };
+  return { noun: known, back: back as SameSpan['back'], length: match[0].split(' ').length };
 }
 
 interface Beside {

@@ -62,7 +62,7 @@ export const has = (words: readonly Word[], ...phrases: readonly string[]): bool
 
 const wordsIn = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
 
-/** Words of grammar and of asking, which say nothing of the data by themselves. */
+/** Words of grammar and of questions, which name no data. */
 const asking = wordsIn(`
   a an the of in on for by per and or to at as is are was were be been being do does did done have has had having with from into than then
   how many much what what's whats which who whom whose when where there here it its this that these those they them their he she his her
@@ -78,20 +78,18 @@ const asking = wordsIn(`
   make makes made took take taken place placed come came go goes went happen happened happening say says exist exists generate generated
   work works had worth use used using one ones bring brings brought contribute contributes contributed`);
 
-/** Words that turn a question round; one that has no place may never be passed over. */
-const turning = wordsIn(`
-  not no non none never without except excluding exclude excludes nor neither isn't aren't wasn't weren't haven't hasn't hadn't don't
-  doesn't didn't won't cannot can't nobody nothing`);
+/** Negations. An answer that does not apply one would be wrong. */
+const negation =
+  /^(not?|nor|non|no(ne|body|thing)|never|without|except|excluding|excludes?|neither|(is|are|was|were|have|has|had|do|does|did|wo)n't|cannot|can't)$/;
 
 /**
- * Words that narrow or work out something where they stand in a phrase that was understood, and that would change the answer
- * anywhere else.
+ * Words that restrict the answer as part of a phrase. Outside of a phrase that was understood they are reported as not understood.
  */
 const bearing = wordsIn(`
   between before after since until over under above below exceeding than through ago first last past previous next coming upcoming earlier
   day days week weeks month months quarter quarters year years yesterday tomorrow annual annually daily weekly monthly quarterly yearly ytd or same`);
 
-/** Words that colour a question, and that no answer depends on. */
+/** Words that do not change the meaning of a question. */
 const colouring = wordsIn(`
   actually exactly precisely approximately approx roughly about basically really simply quickly briefly kindly maybe perhaps possibly
   hopefully honestly thanks thank cheers dear again too
@@ -102,7 +100,7 @@ export const countsOnce: ReadonlySet<string> = wordsIn('distinct unique differen
 
 const plain = (word: Word) => word.lower.replaceAll('’', "'");
 
-export const isTurning = (word: Word): boolean => turning.has(plain(word));
+export const isNegation = (word: Word): boolean => negation.test(plain(word));
 
 export const isAsking = (word: Word): boolean => asking.has(plain(word)) || asking.has(word.stem);
 
