@@ -10,19 +10,24 @@ import { type Conditions, realConditions } from './remote/route.ts';
 import { createTransport, languageModel } from './remote/transport.ts';
 
 export interface ModelsOptions {
-  /** Where the keys named by `api_key_env` are looked up, once. */
+  /** The environment from which the keys named by `api_key_env` are read, once. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Calls of a model in one answer, 12 without it. */
+  /** Calls of a model in one answer; 12 by default. */
   readonly maxSteps?: number;
   readonly conditions?: Partial<Conditions>;
 }
 
+/** An endpoint that fails this often in a row gets no calls until a probe after the pause. */
 const failuresInARow = 20;
-const leftAloneMs = 5_000;
+const probePauseMs = 5_000;
 
 /** The models of every tier, as the models file describes them. Closed with the process. */
-export function createModels(process: ProcessContext, file: ModelsFile, { env, maxSteps = 12, conditions: given }: ModelsOptions): Models {
-  const conditions = { ...realConditions, ...given };
+export function createModels(
+  process: ProcessContext,
+  file: ModelsFile,
+  { env, maxSteps = 12, conditions: overrides }: ModelsOptions,
+): Models {
+  const conditions = { ...realConditions, ...overrides };
   const transport = createTransport();
   const meters = createMeters(process);
   const breakerOf = sharedBreakers(conditions, meters);
@@ -59,17 +64,17 @@ export function createModels(process: ProcessContext, file: ModelsFile, { env, m
   };
 }
 
-/** As operators know it, without anything secret. */
+/** The name of an endpoint in logs and metrics, without secrets. */
 const nameOf = ({ baseUrl, model }: Endpoint) => `${new URL(baseUrl).host}/${model}`;
 
-/** An organization's own servers need no key, so a missing key is logged and not an error. */
+/** Private servers may need no key, so a missing key is logged and not an error. */
 function keyOf(tier: Tier, endpoint: Endpoint, { env, logger }: { env: ModelsOptions['env']; logger: ProcessContext['logger'] }) {
   if (endpoint.apiKeyEnv === undefined) return undefined;
   const key = env[endpoint.apiKeyEnv]?.trim();
   if (key) return key;
   logger.warn(
     { tier, endpoint: nameOf(endpoint), variable: endpoint.apiKeyEnv },
-    'the variable named by api_key_env is not set; this endpoint is asked without a key',
+    'the variable named by api_key_env is not set; this endpoint is called without a key',
   );
   return undefined;
 }
@@ -83,8 +88,8 @@ function sharedBreakers({ monotonicNow: now }: Conditions, meters: Meters): (end
     const known = breakers.get(id);
     if (known) return known;
     const onChange = (open: boolean) => meters.breaker(nameOf(endpoint), open);
-    meters.present(nameOf(endpoint));
-    const breaker = createBreaker({ now, failures: failuresInARow, pauseMs: leftAloneMs, onChange });
+    meters.register(nameOf(endpoint));
+    const breaker = createBreaker({ now, failures: failuresInARow, pauseMs: probePauseMs, onChange });
     breakers.set(id, breaker);
     return breaker;
   };
@@ -105,9 +110,9 @@ const builtInProvider: Provider = {
   },
 };
 
-/** The tokens that a language model would have read. */
+/** The tokens that a language model would have read for this request. */
 const inputTokens = ({ instructions, context, history, message }: ModelRequest): number =>
   [instructions, context, ...history.map(({ content }) => content), message].reduce((sum, text) => sum + estimateTokens(text), 0);
 
-/** No piece ends within a character. */
+/** Pieces that end at whole characters. */
 const piecesOf = (content: string): string[] => content.match(new RegExp(`[\\s\\S]{1,${longestPiece}}`, 'gu')) ?? [];

@@ -35,9 +35,9 @@ export interface Endpoint {
   readonly model: string;
   /** The environment variable that holds the key; none is sent without it. */
   readonly apiKeyEnv: string | undefined;
-  /** For a whole answer; of a streamed one for each piece, and five times that for all of it. */
+  /** The limit of an answer; of a streamed answer the limit of each piece, and five times that for the answer. */
   readonly timeoutMs: number;
-  /** How the limit of the answer's length is called; newer models of OpenAI refuse the usual name. */
+  /** The name of the parameter that limits the answer's length; newer models of OpenAI refuse `max_tokens`. */
   readonly outputLimitParameter: 'max_tokens' | 'max_completion_tokens';
 }
 
@@ -56,9 +56,9 @@ export interface ModelsFile {
 
 /** Reports all faults together, each with its path in the file. */
 export async function readModelsFile(path: string | undefined): Promise<ModelsFile> {
-  const given = modelsFile.safeParse(path === undefined ? { tiers: {} } : await readJson(path));
-  if (given.success) return given.data;
-  throw malformed(path, given.error.issues.map(({ path: place, message }) => `\n    ${place.join('.') || '(file)'}: ${message}`).join(''));
+  const parsed = modelsFile.safeParse(path === undefined ? { tiers: {} } : await readJson(path));
+  if (parsed.success) return parsed.data;
+  throw malformed(path, parsed.error.issues.map(({ path: field, message }) => `\n    ${field.join('.') || '(file)'}: ${message}`).join(''));
 }
 
 async function readJson(path: string): Promise<unknown> {
@@ -82,7 +82,7 @@ const price = z
   .strictObject({ base: credits, per_1k_input: credits, per_1k_output: credits, ceiling: credits.int() })
   .transform(({ base, per_1k_input: per1kInput, per_1k_output: per1kOutput, ceiling }) => ({ base, per1kInput, per1kOutput, ceiling }));
 
-/** Credentials in an address would end up in logs, and a query would be lost behind the path. */
+/** Credentials in an address would be logged, and a query would be lost after the path. */
 const baseUrl = z.string().superRefine((value, context) => {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol)) context.addIssue('must be a URL that begins with http:// or https://');
@@ -108,7 +108,7 @@ const openaiCompatible = z.strictObject({
 
 const anthropic = z.strictObject({ provider: z.literal('anthropic'), base_url: baseUrl.default(anthropicUrl), ...common });
 
-type GivenEndpoint = z.output<typeof openaiCompatible | typeof anthropic>;
+type EndpointInput = z.output<typeof openaiCompatible | typeof anthropic>;
 
 const ofTier = {
   price: price.optional(),
@@ -130,8 +130,8 @@ const configured = z.discriminatedUnion('provider', [
 ]);
 
 /** A tier that names no provider has the built-in one. */
-const nameProvider = (given: unknown) =>
-  given !== null && typeof given === 'object' && !('provider' in given) ? { provider: 'built-in', ...given } : given;
+const nameProvider = (input: unknown) =>
+  input !== null && typeof input === 'object' && !('provider' in input) ? { provider: 'built-in', ...input } : input;
 
 const roomForPrompt = { error: 'must be less than context_tokens', path: ['max_output_tokens'] };
 const tier = z
@@ -139,28 +139,28 @@ const tier = z
   .refine(({ context_tokens, max_output_tokens }) => max_output_tokens < context_tokens, roomForPrompt)
   .prefault({});
 
-type GivenTier = z.output<typeof tier>;
+type TierInput = z.output<typeof tier>;
 
-const endpointOf = (given: GivenEndpoint, timeoutMs: number) => ({
-  provider: given.provider,
-  baseUrl: given.base_url.replace(/\/+$/, ''),
-  model: given.model,
-  apiKeyEnv: given.api_key_env,
+const endpointOf = (input: EndpointInput, timeoutMs: number) => ({
+  provider: input.provider,
+  baseUrl: input.base_url.replace(/\/+$/, ''),
+  model: input.model,
+  apiKeyEnv: input.api_key_env,
   timeoutMs,
-  outputLimitParameter: given.provider === 'openai-compatible' ? given.output_limit_parameter : 'max_tokens',
+  outputLimitParameter: input.provider === 'openai-compatible' ? input.output_limit_parameter : 'max_tokens',
 });
 
-function endpointsOf(given: GivenTier) {
-  if (given.provider === 'built-in') return [];
-  const timeoutMs = given.timeout_ms ?? defaultTimeoutMs;
-  return [endpointOf(given, timeoutMs), ...given.fallbacks.map((fallback) => endpointOf(fallback, fallback.timeout_ms ?? timeoutMs))];
+function endpointsOf(input: TierInput) {
+  if (input.provider === 'built-in') return [];
+  const timeoutMs = input.timeout_ms ?? defaultTimeoutMs;
+  return [endpointOf(input, timeoutMs), ...input.fallbacks.map((fallback) => endpointOf(fallback, fallback.timeout_ms ?? timeoutMs))];
 }
 
-const tierOf = (given: GivenTier, standard: TierPrice) => ({
-  price: given.price ?? standard,
-  contextTokens: given.context_tokens,
-  maxOutputTokens: given.max_output_tokens,
-  endpoints: endpointsOf(given),
+const tierOf = (input: TierInput, standard: TierPrice) => ({
+  price: input.price ?? standard,
+  contextTokens: input.context_tokens,
+  maxOutputTokens: input.max_output_tokens,
+  endpoints: endpointsOf(input),
 });
 
 const byTier = { Fast: tier, Smart: tier, Expert: tier, Premium: tier } satisfies Record<Tier, unknown>;

@@ -10,7 +10,7 @@ export interface ModelRequest {
   readonly environment: 'live' | 'test';
   /** The agent's system prompt. */
   readonly instructions: string;
-  /** JSON that the caller sent along, shown to the model as data and never as instructions; '' for none. */
+  /** JSON from the caller, given to the model as data and never as instructions; '' for none. */
   readonly context: string;
   /** Oldest first. */
   readonly history: readonly Turn[];
@@ -50,9 +50,9 @@ export interface ModelAnswer {
 export interface AnswerOptions {
   /** Ends everything at once; `answer` then rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Called for streamed requests only. All deltas since the last restart make up the content. */
+  /** Called only for streamed requests. The deltas since the last restart are the content. */
   onDelta(text: string): void;
-  /** Voids the deltas so far: another attempt began. */
+  /** Voids the deltas so far, because another attempt began. */
   onRestart(): void;
 }
 

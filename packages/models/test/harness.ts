@@ -23,19 +23,19 @@ export interface TestModelsOptions {
   readonly conditions?: Partial<Conditions>;
 }
 
-export const endpoint = (given: Partial<Endpoint>): Endpoint => ({
+export const endpoint = (fields: Partial<Endpoint>): Endpoint => ({
   provider: 'openai-compatible',
   baseUrl: 'http://127.0.0.1:9/v1',
   model: 'm',
   apiKeyEnv: undefined,
   timeoutMs: 5_000,
   outputLimitParameter: 'max_tokens',
-  ...given,
+  ...fields,
 });
 
 const logger = createLogger('models-test', 'silent');
 
-/** Models whose Fast tier is what a test says and whose others are built in. Pauses are over at once and noted. */
+/** Models with the endpoints of a test as the Fast tier, and the analyst as the others. Pauses are recorded and take no time. */
 export function testModels({ endpoints, tier, env = {}, maxSteps, conditions }: TestModelsOptions): TestModels {
   const logged: string[] = [];
   const pauses: number[] = [];
@@ -68,14 +68,14 @@ export function testModels({ endpoints, tier, env = {}, maxSteps, conditions }: 
   return { models, metrics, logged, pauses, pass: (ms) => void (now += ms) };
 }
 
-export interface Told extends ModelAnswer {
+export interface ReadAnswer extends ModelAnswer {
   /** The deltas since the last restart, together. */
   readonly read: string;
   readonly deltas: readonly string[];
   readonly restarts: number;
 }
 
-export const request = (given: Partial<ModelRequest> = {}): ModelRequest => ({
+export const request = (fields: Partial<ModelRequest> = {}): ModelRequest => ({
   tier: 'Fast',
   environment: 'live',
   instructions: 'Be brief.',
@@ -85,14 +85,14 @@ export const request = (given: Partial<ModelRequest> = {}): ModelRequest => ({
   stream: false,
   tools: [],
   output: { format: 'markdown', charts: false },
-  ...given,
+  ...fields,
 });
 
-/** Asks, and reads along as a gateway does. */
-export async function ask(models: Models, given: Partial<ModelRequest> = {}, signal = AbortSignal.timeout(20_000)): Promise<Told> {
+/** Asks for an answer and collects its deltas as a gateway does. */
+export async function ask(models: Models, fields: Partial<ModelRequest> = {}, signal = AbortSignal.timeout(20_000)): Promise<ReadAnswer> {
   let deltas: string[] = [];
   let restarts = 0;
-  const answer = await models.answer(request(given), {
+  const answer = await models.answer(request(fields), {
     signal,
     onDelta: (text) => void deltas.push(text),
     onRestart: () => {
@@ -103,7 +103,7 @@ export async function ask(models: Models, given: Partial<ModelRequest> = {}, sig
   return { ...answer, read: deltas.join(''), deltas, restarts };
 }
 
-/** The value of a metric with these labels; 0 if it was never touched. */
+/** The value of a metric with these labels; 0 if it has no value. */
 export async function metric(metrics: Metrics, name: string, labels: Record<string, string>): Promise<number> {
   const values = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
   return values.find((one) => Object.entries(labels).every(([label, value]) => one.labels[label] === value))?.value ?? 0;

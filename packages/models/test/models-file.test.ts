@@ -13,14 +13,14 @@ const write = async (content: unknown) => {
 const read = async (content: unknown) => await readModelsFile(await write(content));
 const server = { provider: 'openai-compatible', base_url: 'https://models.example.com/v1/', model: 'm' };
 
-test('without a file every tier is the built-in one at its default price', async () => {
+test('without a file every tier is the analyst at its default price', async () => {
   const { tiers } = await readModelsFile(undefined);
   expect(Object.keys(tiers)).toEqual(['Fast', 'Smart', 'Expert', 'Premium']);
   for (const [name, tier] of Object.entries(tiers))
     expect(tier).toEqual({ price: { ...DEFAULT_PRICES }[name], contextTokens: 32_000, maxOutputTokens: 4_096, endpoints: [] });
 });
 
-test('what the design gives as an example is read, with defaults where it says nothing', async () => {
+test('the example of the README is read, with defaults for absent fields', async () => {
   const { tiers } = await read({
     tiers: {
       Fast: {
@@ -80,10 +80,10 @@ test.each<[unknown, RegExp]>([
   [{ tiers: { Fast: { ...server, price: { base: 9, per_1k_input: 0, per_1k_output: 0, ceiling: 1.5 } } } }, /tiers\.Fast\.price\.ceiling/],
   [{ tiers: { Fast: { ...server, fallbacks: [server, { ...server, price: {} }] } } }, /tiers\.Fast\.fallbacks\.1: .*price/],
   [{ tiers: { Fast: { ...server, timeout_ms: 0 }, Smart: { ...server, model: '' } } }, /Fast\.timeout_ms[\s\S]*Smart\.model/],
-])('a fault is named with its setting and place: %j', async (content, place) => {
+])('a fault is named with its setting and field: %j', async (content, field) => {
   const failure = read(content);
   await expect(failure).rejects.toThrow(/^These settings need attention:\n {2}MODELS_FILE: /);
-  await expect(failure).rejects.toThrow(place);
+  await expect(failure).rejects.toThrow(field);
 });
 
 test('credentials in an address are refused and not repeated', async () => {
@@ -92,6 +92,6 @@ test('credentials in an address are refused and not repeated', async () => {
   await expect(failure).rejects.not.toThrow(/hunter2/);
 });
 
-test('a file that is not there is named', async () => {
+test('a missing file is named', async () => {
   await expect(readModelsFile(join(folder, 'none.json'))).rejects.toThrow(/MODELS_FILE: .*none\.json/);
 });

@@ -15,12 +15,12 @@ afterEach(async () => {
 });
 
 function open(options: Omit<TestModelsOptions, 'endpoints'> & { endpoint?: object } = {}) {
-  const made = testModels({ ...options, endpoints: [{ baseUrl: model.url, ...options.endpoint }] });
-  opened.push(made.models);
-  return made;
+  const test = testModels({ ...options, endpoints: [{ baseUrl: model.url, ...options.endpoint }] });
+  opened.push(test.models);
+  return test;
 }
 
-/** A tool that notes its inputs and answers with what it is told. */
+/** A tool that records its inputs and runs the given function. */
 function tool(
   name: string,
   run: (input: Record<string, unknown>, signal: AbortSignal) => string | Promise<string>,
@@ -38,14 +38,14 @@ function tool(
   };
 }
 
-/** One reply a step; returns what the model was asked at each. */
+/** Scripts one reply for each step; returns the requests of the steps. */
 function steps(...script: ModelReply[]): ChatRequest[] {
-  const asked: ChatRequest[] = [];
+  const requests: ChatRequest[] = [];
   model.follow((request) => {
-    asked.push(request);
-    return script[asked.length - 1] ?? { kind: 'text', text: 'too many steps' };
+    requests.push(request);
+    return script[requests.length - 1] ?? { kind: 'text', text: 'too many steps' };
   });
-  return asked;
+  return requests;
 }
 
 const usage = (prompt_tokens: number, completion_tokens: number) => ({ prompt_tokens, completion_tokens });
@@ -56,7 +56,7 @@ describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream 
   const openThis = (options: Omit<TestModelsOptions, 'endpoints'> = {}) => open({ ...options, endpoint: { provider } }).models;
 
   test('are run side by side, their results go back to the model, and the tokens of all steps count', async () => {
-    const asked = steps(
+    const requests = steps(
       { kind: 'tools', text: 'Let me look.', calls: [query('select 1'), query('select 2')], usage: usage(100, 10) },
       { kind: 'tools', calls: [query('select 3')], usage: usage(200, 20) },
       { kind: 'text', text: 'There are 12.', usage: usage(300, 30) },
@@ -74,17 +74,17 @@ describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream 
     expect(answer.read).toBe(stream ? answer.content : '');
     expect(database.inputs).toEqual([{ sql: 'select 1' }, { sql: 'select 2' }, { sql: 'select 3' }]);
     expect(most).toBe(2);
-    expect(asked).toHaveLength(3);
-    expect(JSON.stringify(asked[0]?.tools)).toContain('Does query.');
-    const second = JSON.stringify(asked[1]?.messages);
+    expect(requests).toHaveLength(3);
+    expect(JSON.stringify(requests[0]?.tools)).toContain('Does query.');
+    const second = JSON.stringify(requests[1]?.messages);
     expect(second).toContain('rows of select 1');
     expect(second).toContain('rows of select 2');
     expect(second).toContain('Let me look.');
-    expect(JSON.stringify(asked[1]?.system ?? asked[1]?.messages[0])).not.toContain('rows of');
+    expect(JSON.stringify(requests[1]?.system ?? requests[1]?.messages[0])).not.toContain('rows of');
   });
 
-  test('a failure in a later step repeats that step alone: no tool runs twice, and the reader gets the text anew', async () => {
-    const asked = steps(
+  test('a failure in a later step repeats that step alone: no tool runs twice, and the reader gets the text again', async () => {
+    const requests = steps(
       { kind: 'tools', text: 'Let me look.', calls: [query('select 1')], usage: usage(100, 10) },
       stream ? { kind: 'unfinished', text: 'There are a', by: 'cut' } : { kind: 'failure', status: 503 },
       { kind: 'text', text: 'There are 12.', usage: usage(200, 20) },
@@ -94,19 +94,19 @@ describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream 
     expect(answer).toMatchObject({ content: 'Let me look.\n\nThere are 12.', inputTokens: 300, restarts: stream ? 1 : 0 });
     expect(answer.read).toBe(stream ? answer.content : '');
     expect(database.inputs).toHaveLength(1);
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
-  test('an unknown name is told back to the model', async () => {
-    const asked = steps({ kind: 'tools', calls: [{ name: 'drop_all', arguments: {} }] }, { kind: 'text', text: 'Sorry.' });
+  test('an unknown name is reported to the model', async () => {
+    const requests = steps({ kind: 'tools', calls: [{ name: 'drop_all', arguments: {} }] }, { kind: 'text', text: 'Sorry.' });
     const database = tool('query', () => '');
     expect(await ask(openThis(), { stream, tools: [database] })).toMatchObject({ content: 'Sorry.' });
     expect(database.inputs).toEqual([]);
-    expect(JSON.stringify(asked[1]?.messages)).toContain('There is no tool of that name. There are: query.');
+    expect(JSON.stringify(requests[1]?.messages)).toContain('There is no tool of that name. There are: query.');
   });
 
-  test('at the last step the model gets to answer only', async () => {
-    const asked = steps(
+  test('at the last step the model may only answer', async () => {
+    const requests = steps(
       { kind: 'tools', calls: [query('select 1')] },
       { kind: 'tools', calls: [query('select 2')] },
       { kind: 'text', text: 'As far as I got: 1.' },
@@ -114,7 +114,7 @@ describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream 
     const database = tool('query', () => '1');
     const answer = await ask(openThis({ maxSteps: 3 }), { stream, tools: [database] });
     expect(answer.content).toBe('As far as I got: 1.');
-    const choices = asked.map(({ tool_choice }) => JSON.stringify(tool_choice ?? null));
+    const choices = requests.map(({ tool_choice }) => JSON.stringify(tool_choice ?? null));
     expect(choices[2]).toMatch(/none/);
     expect(choices.slice(0, 2).join()).not.toMatch(/none/);
   });
@@ -135,12 +135,12 @@ describe.each(ways)('tools of $provider, streamed $stream', ({ provider, stream 
 const streamed = [false, true].map((stream) => ({ stream }));
 
 describe.each(streamed)('streamed $stream', ({ stream }) => {
-  test.each(['{"sql": "sel', '[1]', '"select 1"', 'null'])('arguments that are no object are told back and not run: %s', async (given) => {
-    const asked = steps({ kind: 'tools', calls: [{ name: 'query', arguments: given }] }, { kind: 'text', text: 'Sorry.' });
+  test.each(['{"sql": "sel', '[1]', '"select 1"', 'null'])('arguments other than an object are reported and not run: %s', async (text) => {
+    const requests = steps({ kind: 'tools', calls: [{ name: 'query', arguments: text }] }, { kind: 'text', text: 'Sorry.' });
     const database = tool('query', () => '');
     expect(await ask(open().models, { stream, tools: [database] })).toMatchObject({ content: 'Sorry.' });
     expect(database.inputs).toEqual([]);
-    expect(JSON.stringify(asked[1]?.messages)).toContain('were not a JSON object');
+    expect(JSON.stringify(requests[1]?.messages)).toContain('were not a JSON object');
   });
 
   test('no arguments are an empty object', async () => {
@@ -151,17 +151,17 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
   });
 
   test('of very many calls in one step the first sixteen are run, the others told so', async () => {
-    const asked = steps(
+    const requests = steps(
       { kind: 'tools', calls: Array.from({ length: 40 }, (_, number) => query(`select ${number}`)) },
       { kind: 'text', text: 'Done.' },
     );
     const database = tool('query', () => '1');
     await ask(open().models, { stream, tools: [database] });
     expect(database.inputs).toHaveLength(16);
-    expect(JSON.stringify(asked[1]?.messages).match(/At most 16 calls/g)).toHaveLength(24);
+    expect(JSON.stringify(requests[1]?.messages).match(/At most 16 calls/g)).toHaveLength(24);
   });
 
-  test('what a tool throws ends the answer with it, and the other calls get the signal', async () => {
+  test('an error of a tool ends the answer with it, and aborts the other calls', async () => {
     steps({ kind: 'tools', calls: [query('fail'), query('wait')] });
     const failure = new Error('may have been written');
     let ended: unknown;
@@ -178,31 +178,31 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
     expect(ended).toBe(failure);
   });
 
-  test('the caller’s word ends the answer while a tool runs that does not listen', async () => {
+  test('an abort of the caller ends the answer while a tool ignores its signal', async () => {
     steps({ kind: 'tools', calls: [query('select 1')] });
     const abort = new AbortController();
-    const reason = new Error('not wanted any more');
-    const deaf = tool('query', () => {
+    const reason = new Error('no longer needed');
+    const blocking = tool('query', () => {
       abort.abort(reason);
       return new Promise<string>(() => undefined);
     });
-    await expect(ask(open().models, { stream, tools: [deaf] }, abort.signal)).rejects.toBe(reason);
+    await expect(ask(open().models, { stream, tools: [blocking] }, abort.signal)).rejects.toBe(reason);
   });
 
-  test('a result that is too long is cut and said to be, and a full prompt leaves the model to answer', async () => {
-    const asked = steps(
+  test('a result that is too long is cut with a note, and with a full prompt the model must answer', async () => {
+    const requests = steps(
       { kind: 'tools', calls: [query('1'), query('2'), query('3'), query('4'), query('5')] },
       { kind: 'text', text: 'It is much.' },
     );
     const tier = { contextTokens: 5_000, maxOutputTokens: 1_000 };
     const answer = await ask(open({ tier }).models, { stream, tools: [tool('query', () => 'ü'.repeat(50_000))] });
     expect(answer.content).toBe('It is much.');
-    const results = asked[1]?.messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content)) ?? [];
+    const results = requests[1]?.messages.filter(({ role }) => role === 'tool').map(({ content }) => String(content)) ?? [];
     expect(results).toHaveLength(5);
     for (const result of results) {
       expect(Buffer.byteLength(result)).toBeLessThan(3_200);
       expect(result).toMatch(/^ü+\n\(The rest was left out/);
     }
-    expect(asked[1]?.tool_choice).toBe('none');
+    expect(requests[1]?.tool_choice).toBe('none');
   });
 });

@@ -14,7 +14,7 @@ function open(failures = 3) {
 }
 
 describe('the breaker', () => {
-  test('opens at the last of so many failures in a row; a success between them begins the count anew', () => {
+  test('opens at the third failure in a row; a success resets the count', () => {
     const { breaker, changes, fail } = open();
     fail(2);
     breaker.enter()?.succeed();
@@ -25,7 +25,7 @@ describe('the breaker', () => {
     expect(breaker.enter()).toBeUndefined();
   });
 
-  test('lets one call try after the pause, whose success closes it and whose failure begins the pause anew', () => {
+  test('admits one probe after the pause; its success closes the breaker, its failure restarts the pause', () => {
     const { breaker, changes, fail, pass } = open();
     fail(3);
     pass(100);
@@ -40,7 +40,7 @@ describe('the breaker', () => {
     expect(breaker.enter() && breaker.enter()).toBeDefined();
   });
 
-  test('a trial that says nothing leaves the next call to try', () => {
+  test('after a dropped probe the next call is the probe', () => {
     const { breaker, fail, pass } = open();
     fail(3);
     pass(100);
@@ -48,7 +48,7 @@ describe('the breaker', () => {
     expect(breaker.enter()).toBeDefined();
   });
 
-  test('says how long it is left alone still, and when a trial has ended however it did', async () => {
+  test('reports the time until the next probe, and the end of a probe with any outcome', async () => {
     for (const how of ['succeed', 'fail', 'drop'] as const) {
       const { breaker, fail, pass } = open();
       expect(breaker.state()).toEqual({ probeInMs: 0 });
@@ -56,32 +56,32 @@ describe('the breaker', () => {
       pass(30);
       expect(breaker.state()).toEqual({ probeInMs: 70 });
       pass(100);
-      const trial = breaker.enter();
+      const probe = breaker.enter();
       const { probed } = breaker.state();
       let ended = false;
       void probed?.then(() => (ended = true));
       await Promise.resolve();
       expect([probed === undefined, ended]).toEqual([false, false]);
-      trial?.[how]();
+      probe?.[how]();
       await probed;
       expect(breaker.state()).toEqual({ probeInMs: how === 'fail' ? 100 : 0 });
     }
   });
 
-  test('calls from before it opened neither lengthen the pause nor end the trial; their success closes it', () => {
+  test('calls from before it opened neither extend the pause nor end the probe; their success closes it', () => {
     const { breaker, changes, fail, pass } = open();
     const [early, late] = [breaker.enter(), breaker.enter()];
     fail(3);
     pass(99);
     early?.fail();
     pass(1);
-    const trial = breaker.enter();
-    expect(trial).toBeDefined();
+    const probe = breaker.enter();
+    expect(probe).toBeDefined();
     late?.succeed();
     expect(changes).toEqual([true, false]);
   });
 
-  test('what continues gets leave while it is open and does not count as the trial', () => {
+  test('a continued attempt gets a permit while it is open and is not the probe', () => {
     const { breaker, fail, pass } = open();
     fail(3);
     breaker.enter({ continues: true })?.fail();
@@ -91,7 +91,7 @@ describe('the breaker', () => {
     expect(breaker.enter()).toBeDefined();
   });
 
-  test('lets one in at a time after it opened, however calls end, and is never closed for good', () => {
+  test('admits one call at a time after it opened, however calls end, and always admits a next one', () => {
     const end = fc.constantFrom('fail' as const, 'drop' as const);
     checkProperty(
       fc.property(fc.array(fc.tuple(end, fc.nat(150)), { maxLength: 100 }), (calls) => {

@@ -1,17 +1,17 @@
 interface Permit {
   succeed(): void;
   fail(): void;
-  /** For a call that says nothing about the endpoint, such as one that its caller ended. */
+  /** Ends a call whose outcome says nothing about the endpoint, such as an aborted one. */
   drop(): void;
 }
 
 export interface Breaker {
   /**
-   * A permit for one call; undefined while the breaker is open. A call that `continues` an attempt series from before the breaker
-   * opened always gets one: a moment of failures with many calls must not take their remaining attempts.
+   * A permit for one call; undefined while the breaker is open. A call that `continues` a series of attempts from before the breaker
+   * opened always gets one, so that many failures at one moment do not take the remaining attempts of their answers.
    */
   enter(options?: { continues: boolean }): Permit | undefined;
-  /** For callers that wait for this endpoint. */
+  /** The state for callers that wait for this endpoint. */
   state(): BreakerState;
 }
 

@@ -24,7 +24,7 @@ export interface RemoteEndpoint {
   call(request: StepRequest, listener: CallListener): Promise<Step>;
 }
 
-interface EndpointParts {
+interface EndpointOptions {
   readonly name: string;
   readonly model: LanguageModelV4;
   readonly breaker: Breaker;
@@ -32,18 +32,18 @@ interface EndpointParts {
   readonly meters: Meters;
 }
 
-/** A stream may take so many times the time of a piece. */
-const piecesAStream = 5;
+/** The limit of a stream as a multiple of the limit of a piece. */
+const streamLimitFactor = 5;
 
-export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: EndpointParts): RemoteEndpoint {
+export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: EndpointOptions): RemoteEndpoint {
   async function call({ options, stream, mustAnswer }: StepRequest, { signal, onText }: CallListener): Promise<Step> {
-    const limit = limitCall(signal, { pieceMs: timeoutMs, totalMs: stream ? piecesAStream * timeoutMs : timeoutMs });
+    const limit = limitCall(signal, { pieceMs: timeoutMs, totalMs: stream ? streamLimitFactor * timeoutMs : timeoutMs });
     const limited = { ...options, abortSignal: limit.signal };
     const began = performance.now();
     const duration = () => performance.now() - began;
     try {
       const step = await (stream ? streamStep(model, limited, { onText, onProgress: limit.progress }) : generateStep(model, limited));
-      demandAnswer(step, mustAnswer);
+      requireAnswer(step, mustAnswer);
       meters.succeeded(name, duration());
       return step;
     } catch (cause) {
@@ -61,8 +61,8 @@ export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: Endp
   return { name, breaker, call };
 }
 
-/** A text that the provider filtered is no answer. A refusal in the model's own words is one. */
-function demandAnswer({ text, calls, finish }: Step, mustAnswer: boolean): void {
+/** Refuses a text that the provider filtered, but not a refusal that the model wrote. */
+function requireAnswer({ text, calls, finish }: Step, mustAnswer: boolean): void {
   const isRefusal = finish.raw === 'stop' && text.trim() !== '';
   if (finish.unified === 'content-filter' && !isRefusal) throw new ModelFailure('filtered');
   if (text.trim() !== '' || (calls.length > 0 && !mustAnswer)) return;
@@ -84,7 +84,7 @@ interface LimitOptions {
   readonly totalMs: number;
 }
 
-/** The caller's signal and the time a provider has, as one signal. */
+/** One signal for the caller's abort and the time limit. */
 function limitCall(caller: AbortSignal, { pieceMs, totalMs }: LimitOptions): CallLimit {
   const controller = new AbortController();
   let expired = false;
@@ -115,10 +115,10 @@ function limitCall(caller: AbortSignal, { pieceMs, totalMs }: LimitOptions): Cal
 export interface Meters {
   succeeded(endpoint: string, ms: number): void;
   failed(endpoint: string, ms: number, failure: ModelFailure): void;
-  /** The caller ended it. */
+  /** The caller aborted it. */
   aborted(endpoint: string, ms: number): void;
   /** Registers an endpoint with a closed breaker. */
-  present(endpoint: string): void;
+  register(endpoint: string): void;
   breaker(endpoint: string, open: boolean): void;
 }
 
@@ -134,7 +134,7 @@ export function createMeters({ metrics, logger }: ProcessContext): Meters {
       failures.inc({ endpoint, kind });
       logger.warn({ event: 'model_call_failed', endpoint, kind, status, code, duration_ms: Math.round(ms) });
     },
-    present: (endpoint) => open.set({ endpoint }, 0),
+    register: (endpoint) => open.set({ endpoint }, 0),
     breaker(endpoint, isOpen) {
       open.set({ endpoint }, isOpen ? 1 : 0);
       logger.warn({ event: isOpen ? 'model_breaker_opened' : 'model_breaker_closed', endpoint });

@@ -16,36 +16,36 @@ type FailureKind =
   | 'filtered';
 
 interface KindDefinition {
-  /** The same call may succeed in a moment. */
-  readonly mayPass: boolean;
-  /** Speaks against the endpoint, not only against this request. */
+  /** The same call may succeed a moment later. */
+  readonly isTemporary: boolean;
+  /** Counts for the circuit breaker of the endpoint. */
   readonly countsAgainstEndpoint: boolean;
   readonly message: string;
 }
 
 const kinds: Record<FailureKind, KindDefinition> = {
-  rate_limited: { mayPass: true, countsAgainstEndpoint: true, message: 'limits the rate of calls' },
-  server_error: { mayPass: true, countsAgainstEndpoint: true, message: 'failed' },
-  timeout: { mayPass: true, countsAgainstEndpoint: true, message: 'took too long' },
-  connection: { mayPass: true, countsAgainstEndpoint: true, message: 'cannot be reached' },
-  cut: { mayPass: true, countsAgainstEndpoint: true, message: 'ended its answer in the middle' },
-  malformed: { mayPass: true, countsAgainstEndpoint: true, message: 'answered with what is no answer' },
-  too_large: { mayPass: false, countsAgainstEndpoint: false, message: 'sent too much' },
-  empty: { mayPass: true, countsAgainstEndpoint: false, message: 'answered without a text' },
-  exhausted: { mayPass: false, countsAgainstEndpoint: false, message: 'used up the length of the answer without a text' },
-  denied: { mayPass: false, countsAgainstEndpoint: true, message: 'does not let us use this model' },
-  refused: { mayPass: false, countsAgainstEndpoint: false, message: 'refused the request' },
-  filtered: { mayPass: false, countsAgainstEndpoint: false, message: 'filtered the answer' },
+  rate_limited: { isTemporary: true, countsAgainstEndpoint: true, message: 'limits the rate of calls' },
+  server_error: { isTemporary: true, countsAgainstEndpoint: true, message: 'failed' },
+  timeout: { isTemporary: true, countsAgainstEndpoint: true, message: 'took too long' },
+  connection: { isTemporary: true, countsAgainstEndpoint: true, message: 'cannot be reached' },
+  cut: { isTemporary: true, countsAgainstEndpoint: true, message: 'ended its answer in the middle' },
+  malformed: { isTemporary: true, countsAgainstEndpoint: true, message: 'sent a malformed answer' },
+  too_large: { isTemporary: false, countsAgainstEndpoint: false, message: 'sent too much' },
+  empty: { isTemporary: true, countsAgainstEndpoint: false, message: 'answered without a text' },
+  exhausted: { isTemporary: false, countsAgainstEndpoint: false, message: 'used up the length of the answer without a text' },
+  denied: { isTemporary: false, countsAgainstEndpoint: true, message: 'denied access to this model' },
+  refused: { isTemporary: false, countsAgainstEndpoint: false, message: 'refused the request' },
+  filtered: { isTemporary: false, countsAgainstEndpoint: false, message: 'filtered the answer' },
 };
 
 interface FailureFacts {
   status?: number | undefined;
-  /** The provider's or the system's own word for it. */
+  /** The code of the provider or of the system. */
   code?: string | undefined;
   retryAfterMs?: number | undefined;
 }
 
-/** Carries no text of the provider and nothing of the request, because errors are logged. */
+/** A failed call of a model. Has no text of the provider and no part of the request, because errors are logged. */
 export class ModelFailure extends Error {
   override name = 'ModelFailure';
   readonly kind: FailureKind;
@@ -62,8 +62,8 @@ export class ModelFailure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  get mayPass(): boolean {
-    return kinds[this.kind].mayPass;
+  get isTemporary(): boolean {
+    return kinds[this.kind].isTemporary;
   }
 
   get countsAgainstEndpoint(): boolean {
@@ -80,7 +80,7 @@ export function classify(cause: unknown, now: number): ModelFailure {
   if (call?.statusCode !== undefined && !isGood(call.statusCode))
     return new ModelFailure(kindOfStatus(call.statusCode), {
       status: call.statusCode,
-      code: wordIn(call.data),
+      code: codeIn(call.data),
       retryAfterMs: retryAfterMs(call.responseHeaders ?? {}, now),
     });
   const code = chain.map(systemCode).find((one) => one !== undefined);
@@ -91,14 +91,14 @@ export function classify(cause: unknown, now: number): ModelFailure {
 /** An error that a provider sent inside the stream of an answer. */
 export function classifyStreamed(error: unknown, now: number): ModelFailure {
   if (Error.isError(error)) return classify(error, now);
-  const given = isRecord(error) ? error : {};
-  const status = [given['statusCode'], given['status'], given['code']].map(Number).find((one) => one >= 400 && one <= 599);
-  const code = wordIn(error);
+  const fields = isRecord(error) ? error : {};
+  const status = [fields['statusCode'], fields['status'], fields['code']].map(Number).find((one) => one >= 400 && one <= 599);
+  const code = codeIn(error);
   if (status !== undefined) return new ModelFailure(kindOfStatus(status), { status, code });
-  return new ModelFailure(kindOfWord[code ?? ''] ?? 'server_error', { code });
+  return new ModelFailure(kindOfCode[code ?? ''] ?? 'server_error', { code });
 }
 
-const kindOfWord: Readonly<Record<string, FailureKind>> = {
+const kindOfCode: Readonly<Record<string, FailureKind>> = {
   invalid_request_error: 'refused',
   authentication_error: 'denied',
   permission_error: 'denied',
@@ -117,21 +117,21 @@ function kindOfStatus(status: number): FailureKind {
   return [401, 402, 403, 404, 405, 410].includes(status) || status < 400 ? 'denied' : 'refused';
 }
 
-/** Errors may be each other's causes in a circle. */
+/** The chain of causes, which may be a circle. */
 function causesOf(cause: unknown): Error[] {
   const chain = new Set<Error>();
   for (let one = cause; Error.isError(one) && !chain.has(one); one = one.cause) chain.add(one);
   return [...chain];
 }
 
-/** As ECONNREFUSED, ENOTFOUND, UND_ERR_SOCKET, HPE_INVALID_CONSTANT. */
+/** Such as ECONNREFUSED, ENOTFOUND, UND_ERR_SOCKET, HPE_INVALID_CONSTANT. */
 function systemCode(error: Error): string | undefined {
   const code = 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code) ? code : undefined;
 }
 
-/** The provider's own short word for its failure, if it is one: sentences may repeat what was sent to it. */
-function wordIn(data: unknown): string | undefined {
+/** The provider's code for its failure. Longer texts are ignored, because they may repeat the request. */
+function codeIn(data: unknown): string | undefined {
   if (!isRecord(data)) return undefined;
   const error = isRecord(data['error']) ? data['error'] : data;
   return [error['code'], error['type']].find((word): word is string => typeof word === 'string' && /^[a-z][a-z_]{2,49}$/.test(word));
@@ -143,8 +143,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 export function retryAfterMs(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const inMs = Number(headers['retry-after-ms'] || Number.NaN);
   if (Number.isFinite(inMs)) return Math.max(0, inMs);
-  const given = headers['retry-after']?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(given)) return Number(given) * 1000;
-  const date = Date.parse(given);
+  const retryAfter = headers['retry-after']?.trim() ?? '';
+  if (/^\d+(\.\d+)?$/.test(retryAfter)) return Number(retryAfter) * 1000;
+  const date = Date.parse(retryAfter);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

@@ -14,7 +14,7 @@ interface RemoteProviderOptions {
   readonly conditions: Conditions;
 }
 
-/** One tool's result may take up so much of the room for the prompt. */
+/** The part of the room for the prompt that one result of a tool may use. */
 const resultShare = 1 / 4;
 
 /** Answers with the models of a tier, in several steps where they use tools. A failure repeats one step, never the tools of those before. */
@@ -54,7 +54,7 @@ async function answer(
     const mustAnswer = number >= maxSteps || promptTokens > room;
     const step = await route.call(stepRequest(), listener);
     usage = addUsage(usage, step, promptTokens + toolTokens);
-    transcript.keep(step.text);
+    transcript.finish(step.text);
     if (step.calls.length === 0 || mustAnswer) return { content: transcript.text, ...usage, endpoint: route.endpoint };
     const exchange = await runTools(request.tools, step, { signal, resultBytes });
     messages.push(...exchange.messages);
@@ -74,37 +74,37 @@ const betweenSteps = '\n\n';
 /** The text of an answer over its steps; always equal to what a reader of its deltas has. */
 interface Transcript {
   readonly text: string;
-  /** A call of the model begins; what the one before it left unfinished is void. */
+  /** A call of the model begins; the unfinished text of a failed call is void. */
   begin(): void;
   add(text: string): void;
-  /** The step is done, its text stays. */
-  keep(text: string): void;
+  /** The step has ended; its text is final. */
+  finish(text: string): void;
 }
 
 function createTranscript({ onDelta, onRestart }: Pick<AnswerOptions, 'onDelta' | 'onRestart'>): Transcript {
-  let kept = '';
+  let finished = '';
   let current = '';
 
-  const lead = () => (kept !== '' && current === '' ? betweenSteps : '');
+  const lead = () => (finished !== '' && current === '' ? betweenSteps : '');
 
   return {
     get text() {
-      return kept;
+      return finished;
     },
     begin() {
       if (current === '') return;
       current = '';
       onRestart();
-      if (kept !== '') onDelta(kept);
+      if (finished !== '') onDelta(finished);
     },
     add(text) {
       const delta = lead() + text;
       current += delta;
       onDelta(delta);
     },
-    keep(text) {
+    finish(text) {
       if (text === '') return;
-      kept += current === '' ? lead() + text : current;
+      finished += current === '' ? lead() + text : current;
       current = '';
     },
   };

@@ -15,7 +15,7 @@ describe('the pause before the next try', () => {
     );
   });
 
-  test('is none for what will not pass', () => {
+  test('does not exist for permanent failures', () => {
     for (const kind of ['refused', 'denied', 'too_large', 'exhausted', 'filtered'] as const)
       expect(pauseBeforeRetry(new ModelFailure(kind), 1, () => 0)).toBeUndefined();
   });
@@ -32,18 +32,18 @@ describe('Retry-After', () => {
     ['', undefined],
     ['-1e', undefined],
     ['soon', undefined],
-  ])('of %j means %p ms', (given, ms) => {
-    expect(retryAfterMs({ 'retry-after': given }, now)).toBe(ms);
+  ])('of %j means %p ms', (header, ms) => {
+    expect(retryAfterMs({ 'retry-after': header }, now)).toBe(ms);
   });
 
-  test('in milliseconds goes first', () => {
+  test('in milliseconds takes precedence', () => {
     expect(retryAfterMs({ 'retry-after-ms': '250', 'retry-after': '7' }, now)).toBe(250);
   });
 
-  test('whatever is sent, a wait is never negative', () => {
+  test('is never negative, whatever the header is', () => {
     checkProperty(
-      fc.property(fc.string(), fc.string(), (inMs, given) => {
-        const ms = retryAfterMs({ 'retry-after-ms': inMs, 'retry-after': given }, now);
+      fc.property(fc.string(), fc.string(), (inMs, header) => {
+        const ms = retryAfterMs({ 'retry-after-ms': inMs, 'retry-after': header }, now);
         expect(ms === undefined || ms >= 0).toBe(true);
       }),
     );

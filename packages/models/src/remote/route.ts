@@ -16,7 +16,7 @@ interface RouteListener {
 interface Route {
   /** The endpoint of the last success. */
   readonly endpoint: string;
-  /** One call of a model: tries and fallbacks until there is an answer, or `provider_error`. Goes on where the last one ended. */
+  /** One call of a model, with retries and fallbacks; rejects with `provider_error`. Begins at the endpoint of the last success. */
   call(request: StepRequest, listener: RouteListener): Promise<Step>;
 }
 
@@ -92,11 +92,11 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
 }
 
 const filteredMessage = "The model's provider filtered the answer for its content. No credits were charged.";
-const leftAloneMessage =
-  'The model provider has been failing and is left alone for some seconds. Try again in a moment. No credits were charged.';
+const breakerOpenMessage =
+  'The model provider has been failing and gets no calls for some seconds. Try again in a moment. No credits were charged.';
 
 function noAnswer(last: ModelFailure | undefined): ServiceError {
-  if (!last) return new ServiceError('provider_error', { message: leftAloneMessage, details: { reason: 'left_alone' } });
+  if (!last) return new ServiceError('provider_error', { message: breakerOpenMessage, details: { reason: 'left_alone' } });
   const message = last.kind === 'filtered' ? filteredMessage : undefined;
   return new ServiceError('provider_error', { message, details: { reason: last.kind }, cause: last });
 }
@@ -110,7 +110,7 @@ const longestRetryAfterMs = 10_000;
 export function pauseBeforeRetry(failure: ModelFailure, triesSoFar: number, random: () => number): number | undefined {
   const pauseMs = pausesMs[triesSoFar - 1];
   const { retryAfterMs = 0 } = failure;
-  if (!failure.mayPass || pauseMs === undefined || retryAfterMs > longestRetryAfterMs) return undefined;
+  if (!failure.isTemporary || pauseMs === undefined || retryAfterMs > longestRetryAfterMs) return undefined;
   return Math.max(pauseMs, retryAfterMs) * (1 + jitter * random());
 }
 

@@ -22,9 +22,9 @@ export interface Step {
 }
 
 interface StepListener {
-  /** Text came. */
+  /** A piece of text. */
   onText(text: string): void;
-  /** Anything came that shows the model at work. */
+  /** Any part of the stream. */
   onProgress(): void;
 }
 
@@ -49,7 +49,7 @@ export async function streamStep(model: LanguageModelV4, options: LanguageModelV
   return collector.step();
 }
 
-/** Puts the parts of a stream together; a stream that ends before its finish was cut. */
+/** Collects the parts of a stream. A stream without its finish part was cut off. */
 function collect({ onText, onProgress }: StepListener) {
   const cleaner = textCleaner();
   const calls: LanguageModelV4ToolCall[] = [];
@@ -82,7 +82,7 @@ function collect({ onText, onProgress }: StepListener) {
   return { take, step };
 }
 
-/** A stream whose end came without the provider's word was cut; the SDK calls that an invalid response. */
+/** The SDK reports a stream that was cut off as an invalid response without data. */
 function streamedFailure(error: unknown): ModelFailure {
   if (InvalidResponseDataError.isInstance(error) && error.data === undefined) return new ModelFailure('cut');
   return classifyStreamed(error, processClock.now());
@@ -95,16 +95,16 @@ export interface Usage {
 
 const mostTokens = 1_000_000_000;
 
-/** With the tokens of one more step: the provider's count where it gives one that can be true, an estimate otherwise. */
+/** Adds the tokens of a step: the provider's count where it is plausible, an estimate otherwise. */
 export function addUsage(sum: Usage, { usage, text, reasoning, calls }: Step, promptTokens: number): Usage {
-  const said = [text, reasoning, ...calls.map(({ toolName, input }) => toolName + input)].join('');
+  const output = [text, reasoning, ...calls.map(({ toolName, input }) => toolName + input)].join('');
   return {
     inputTokens: sum.inputTokens + counted(usage.inputTokens, promptTokens),
-    outputTokens: sum.outputTokens + counted(usage.outputTokens, estimateTokens(said)),
+    outputTokens: sum.outputTokens + counted(usage.outputTokens, estimateTokens(output)),
   };
 }
 
-/** Neither a prompt nor an answer has no tokens at all, so that 0 stands for what was not counted. */
+/** A prompt or an answer always has tokens, so 0 means that the provider did not count. */
 function counted({ total }: LanguageModelV4Usage['inputTokens'] | LanguageModelV4Usage['outputTokens'], estimate: number): number {
   return total !== undefined && Number.isSafeInteger(total) && total > 0 && total <= mostTokens ? total : estimate;
 }

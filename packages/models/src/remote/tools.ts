@@ -7,8 +7,8 @@ import type {
 } from '@ai-sdk/provider';
 import type { Tool } from '../models.ts';
 
-/** More than a model asks for at a time; each may be a query. */
-const callsAStep = 16;
+/** Calls of one step, each of which may be a query; models rarely send more. */
+const maxCalls = 16;
 
 export const toolDefinitions = (tools: readonly Tool[]): LanguageModelV4FunctionTool[] =>
   tools.map(({ name, description, parameters }) => ({ type: 'function', name, description, inputSchema: parameters }));
@@ -32,7 +32,7 @@ interface ToolExchange {
   readonly results: readonly string[];
 }
 
-/** The calls of one step and what the tools say to them, all run at the same time. The first that throws ends the others and the answer. */
+/** Runs the calls of one step at the same time. The first that throws ends the others and the answer. */
 export async function runTools(
   tools: readonly Tool[],
   step: { text: string; reasoning: string; calls: readonly LanguageModelV4ToolCall[] },
@@ -45,7 +45,7 @@ export async function runTools(
     const outputs = await abortable(Promise.all(checked.map((one) => run(one, both))), signal);
     const results = outputs.map((output) => clip(output, resultBytes));
     const content = checked.map((one, index) => resultPart(one, results[index] ?? ''));
-    return { messages: [askedMessage(step, checked), { role: 'tool', content }], results };
+    return { messages: [callMessage(step, checked), { role: 'tool', content }], results };
   } catch (cause) {
     abort.abort(cause);
     throw cause;
@@ -60,11 +60,11 @@ function check(tools: readonly Tool[], call: LanguageModelV4ToolCall, index: num
   function faultOf(): string {
     if (!tool) return `There is no tool of that name. There are: ${tools.map(({ name }) => name).join(', ')}.`;
     if (!input) return 'The arguments were not a JSON object, so nothing was done. Call the tool again with valid arguments.';
-    return index < callsAStep ? '' : `At most ${callsAStep} calls are run at a time; this one was not. Call it again if you still need it.`;
+    return index < maxCalls ? '' : `At most ${maxCalls} calls are run at a time; this one was not. Call it again if you still need it.`;
   }
 }
 
-/** Some models send nothing for no arguments. */
+/** Some models send an empty text when there are no arguments. */
 function parseInput(text: string): Record<string, unknown> | undefined {
   if (text.trim() === '') return {};
   try {
@@ -79,8 +79,8 @@ async function run({ tool, input, fault }: CheckedCall, signal: AbortSignal): Pr
   return tool && fault === '' ? tool.run(input, signal) : fault;
 }
 
-/** The model's own message; faulty arguments are left out, because providers refuse them. */
-function askedMessage({ text, reasoning }: { text: string; reasoning: string }, checked: readonly CheckedCall[]): LanguageModelV4Message {
+/** The model's message; invalid arguments are replaced by an empty object, because providers refuse them. */
+function callMessage({ text, reasoning }: { text: string; reasoning: string }, checked: readonly CheckedCall[]): LanguageModelV4Message {
   return {
     role: 'assistant',
     content: [
@@ -104,7 +104,7 @@ const resultPart = ({ call, fault }: CheckedCall, value: string): LanguageModelV
   output: { type: fault === '' ? 'text' : 'error-text', value },
 });
 
-/** Cuts between two characters, and says so. */
+/** Cuts a long text between two characters, with a note. */
 function clip(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));

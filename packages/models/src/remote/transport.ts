@@ -6,7 +6,7 @@ import { Agent, type Dispatcher } from 'undici';
 import type { Endpoint } from '../models-file.ts';
 import { ModelFailure } from './failure.ts';
 
-/** As the AI SDK calls it: always a POST with a text as its body. */
+/** `fetch` as the AI SDK calls it: always a POST with a text as its body. */
 type Send = typeof globalThis.fetch;
 
 interface Transport {
@@ -15,17 +15,17 @@ interface Transport {
 }
 
 const megabyte = 1024 * 1024;
-const largestAnswer = 10 * megabyte;
-const largestError = 64 * 1024;
+const maxAnswerBytes = 10 * megabyte;
+const maxErrorBytes = 64 * 1024;
 const connectTimeoutMs = 5_000;
-/** Shorter than providers keep idle connections; those that announce their own limit are held to it. */
+/** Shorter than providers keep idle connections; a limit that a provider announces is used instead. */
 const idleConnectionMs = 10_000;
-const headersOfUse = ['content-type', 'retry-after', 'retry-after-ms'];
+const usedHeaders = ['content-type', 'retry-after', 'retry-after-ms'];
 
 /**
- * HTTP to the models' providers: connections are kept and as many are opened as there are answers under way. Redirects are
- * not followed and no compression is asked for, so neither keys nor memory can be drawn out of it. Callers set time limits
- * by the signal.
+ * HTTP to the models' providers: connections are kept open, one for each answer under way. Redirects are not followed, so that keys reach
+ * only the configured address, and no compression is requested, so that a small reply cannot fill the memory. Callers set time limits by the
+ * signal.
  */
 export function createTransport(): Transport {
   const agent = new Agent({
@@ -56,23 +56,23 @@ async function send(agent: Agent, { origin, pathname, search }: URL, init: Reque
   return answerOf(response);
 }
 
-/** An empty value stands for a key that there is not. */
+/** An empty value means that there is no key. */
 const sentHeaders = (headers: RequestInit['headers']) =>
   Object.fromEntries([...new Headers(headers)].filter(([name, value]) => value !== '' && name !== 'accept-encoding'));
 
 async function answerOf({ statusCode: status, headers, body }: Dispatcher.ResponseData): Promise<Response> {
-  const init = { status, headers: keptHeaders(headers) };
-  if (status >= 400 && status <= 599) return new Response(await readStart(body, largestError), init);
+  const init = { status, headers: pickHeaders(headers) };
+  if (status >= 400 && status <= 599) return new Response(await readStart(body, maxErrorBytes), init);
   if (status !== 200) {
     await readStart(body, 0);
     throw new ModelFailure(status >= 300 && status < 400 ? 'denied' : 'malformed', { status });
   }
   const isStream = String(headers['content-type']).startsWith('text/event-stream');
-  return new Response(isStream ? streamAll(body, largestAnswer) : await readAll(body, largestAnswer), init);
+  return new Response(isStream ? streamAll(body, maxAnswerBytes) : await readAll(body, maxAnswerBytes), init);
 }
 
-const keptHeaders = (headers: Dispatcher.ResponseData['headers']) =>
-  Object.fromEntries(headersOfUse.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])));
+const pickHeaders = (headers: Dispatcher.ResponseData['headers']) =>
+  Object.fromEntries(usedHeaders.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])));
 
 type Chunks = AsyncIterator<Uint8Array>;
 
@@ -100,7 +100,7 @@ async function readChunks(body: Readable, limit: number): Promise<{ chunks: Uint
   return { chunks, size };
 }
 
-/** The body as it comes; one that grows larger fails and ends the connection, and so does a reader that goes away. */
+/** The body as a stream. A body above the limit fails and ends the connection; so does a reader that cancels. */
 function streamAll(body: Readable, limit: number): ReadableStream<Uint8Array> {
   const chunks: Chunks = body[Symbol.asyncIterator]();
   let size = 0;
@@ -121,7 +121,7 @@ function streamAll(body: Readable, limit: number): ReadableStream<Uint8Array> {
   });
 }
 
-/** The AI SDK's client of an endpoint; without a key it sends none, and it looks for none in the environment. */
+/** The AI SDK's client of an endpoint. Without a key it sends none, and reads none from the environment. */
 export function languageModel(endpoint: Endpoint, apiKey: string | undefined, send: Send): LanguageModelV4 {
   const { provider, baseUrl: baseURL, model } = endpoint;
   switch (provider) {
