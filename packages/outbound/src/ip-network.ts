@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An address as its bytes: 4 of them or 16. */
+/** An address as 4 or 16 bytes. */
 export type IpAddress = readonly number[];
 
 /**
@@ -28,7 +28,7 @@ function parseV6(text: string): IpAddress | undefined {
   return [...head, ...new Array<number>(missing).fill(0), ...tail];
 }
 
-/** Groups of hexadecimal digits; the last may be an IPv4 address where nothing follows it. */
+/** Groups of hexadecimal digits. The last group of an address may be an IPv4 address. */
 function groupBytes(text: string, mayEndInV4: boolean): number[] | undefined {
   if (text === '') return [];
   const groups = text.split(':');
@@ -70,7 +70,7 @@ export function isWithin(address: IpAddress, network: IpNetwork): boolean {
   return address.every((byte, index) => (byte & maskOf(network.bits, index)) === network.address[index]);
 }
 
-/** Which bits of this byte a prefix of so many bits covers. */
+/** The bits of this byte that a prefix of this length covers. */
 function maskOf(bits: number, index: number): number {
   const covered = Math.min(8, Math.max(0, bits - index * 8));
   return (0xff << (8 - covered)) & 0xff;
@@ -92,7 +92,7 @@ export const networksSetting = () =>
 
 interface Embedding {
   readonly network: IpNetwork;
-  /** Where the four bytes begin. */
+  /** The position of the four bytes. */
   readonly at: number;
   /** Teredo writes them inverted. */
   readonly inverted?: boolean;
@@ -110,13 +110,13 @@ const embeddings: readonly Embedding[] = [
   embedding('2001::/32', 12, true),
 ];
 
-/** The IPv4 addresses that an IPv6 address may end up at when a translator or tunnel on the way takes it apart. */
+/** The IPv4 addresses that a translator or tunnel may derive from an IPv6 address. */
 export function embeddedV4(address: IpAddress): IpAddress[] {
   if (address.length !== 16) return [];
-  const found = embeddings
+  const embedded = embeddings
     .filter(({ network }) => isWithin(address, network))
     .map(({ at, inverted }) => address.slice(at, at + 4).map((byte) => (inverted ? byte ^ 0xff : byte)));
-  return isIsatap(address) ? [...found, address.slice(12)] : found;
+  return isIsatap(address) ? [...embedded, address.slice(12)] : embedded;
 }
 
 /** An interface identifier of the form 0000:5efe or 0200:5efe before the IPv4 address. */

@@ -6,7 +6,7 @@ import { isWithin, parseIp, parseNetwork } from './ip-network.ts';
 const text = fc.oneof(fc.ipV4(), fc.ipV6(), fc.ipV4Extended(), fc.string({ maxLength: 20 }), fc.stringMatching(/^[0-9a-f:.]{0,40}$/));
 const kinds = { 4: 'ipv4', 6: 'ipv6' } as const;
 
-test('what is read as an address is what the platform takes for one', () => {
+test('a text is parsed as an address exactly when the platform does so', () => {
   fc.assert(
     fc.property(text, (candidate) => {
       const read = parseIp(candidate);
@@ -16,7 +16,7 @@ test('what is read as an address is what the platform takes for one', () => {
   );
 });
 
-test('a network holds the addresses that the platform says it holds', () => {
+test('a network contains the same addresses as in the platform', () => {
   const pair = fc.oneof(
     fc.tuple(fc.ipV4(), fc.ipV4(), fc.integer({ min: 0, max: 32 })),
     fc.tuple(fc.ipV6(), fc.ipV6(), fc.integer({ min: 0, max: 128 })),
@@ -36,7 +36,7 @@ test('a network holds the addresses that the platform says it holds', () => {
   );
 });
 
-test('a network with bits beyond its length, or a length beyond its bits, is none', () => {
+test('a network with bits beyond its length, or with a length above the maximum, is not parsed', () => {
   for (const wrong of ['10.0.0.1/8', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/08x', '010.0.0.0/8', 'fe80::%eth0/10', ''])
     expect(parseNetwork(wrong)).toBeUndefined();
   expect(parseNetwork('192.168.1.1')).toEqual({ address: [192, 168, 1, 1], bits: 32 });

@@ -9,15 +9,15 @@ const limitMs = 4_000;
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 /**
- * Every address of a name, from the name servers: the system's resolver would block one of its few threads for each slow name.
- * It is asked as well only if `local` names count.
+ * Every address of a name, from the name servers: the system's resolver would block one of its few threads for each slow name. With
+ * `local` the system's resolver is the fallback.
  */
 export function createResolve({ local }: { local: boolean }): Resolve {
   const resolver = new Resolver({ timeout: 1_500, tries: 2 });
 
   async function fromServers(name: string): Promise<string[]> {
-    const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-    return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const lookups = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    return lookups.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   }
 
   async function resolve(name: string): Promise<string[]> {
@@ -29,7 +29,7 @@ export function createResolve({ local }: { local: boolean }): Resolve {
   return (name) => withTimeout(resolve(name), limitMs, () => new Error('the name servers took too long'));
 }
 
-/** The name leads to an address that callers' requests may not reach. */
+/** The name resolves to an address that callers' requests may not reach. */
 export class AddressRefused extends Error {
   override name = 'AddressRefused';
   readonly code = 'ADDRESS_REFUSED';
@@ -41,8 +41,8 @@ class NameNotFound extends Error {
 }
 
 /**
- * The look-up function of sockets. A name with one forbidden address is refused as a whole. The socket connects to the returned
- * address, so that no second look-up can give another one.
+ * The look-up function of sockets. A name with at least one forbidden address is refused. The socket connects to the returned address,
+ * so that no second look-up can return another one.
  */
 export function guardedLookup(allowed: readonly IpNetwork[], resolve: Resolve): LookupFunction {
   async function find(name: string): Promise<{ address: string; family: number }[]> {
@@ -55,9 +55,9 @@ export function guardedLookup(allowed: readonly IpNetwork[], resolve: Resolve): 
 
   return (name, { all }, callback) => {
     find(name).then(
-      (found) => {
-        const [first] = found as [{ address: string; family: number }];
-        if (all) callback(null, found);
+      (addresses) => {
+        const [first] = addresses as [{ address: string; family: number }];
+        if (all) callback(null, addresses);
         else callback(null, first.address, first.family);
       },
       (cause: Error) => callback(cause, ''),

@@ -5,17 +5,17 @@ const among = (address: IpAddress, networks: readonly IpNetwork[]) => networks.s
 /** True if a caller's request may connect to this address. Unreadable addresses are refused. */
 export function isReachable(text: string, allowed: readonly IpNetwork[]): boolean {
   const address = parseIp(text);
-  return address !== undefined && judge(address, allowed);
+  return address !== undefined && isAllowed(address, allowed);
 }
 
-function judge(address: IpAddress, allowed: readonly IpNetwork[]): boolean {
+function isAllowed(address: IpAddress, allowed: readonly IpNetwork[]): boolean {
   const inner = embeddedV4(address);
   // Treat an IPv4-mapped IPv6 address as its IPv4 address, in the operator's list as well.
-  if (isMapped(address)) return inner.every((each) => judge(each, allowed));
+  if (isMapped(address)) return inner.every((each) => isAllowed(each, allowed));
   if (among(address, forbidden) || inner.some((each) => among(each, forbidden))) return false;
   if (among(address, allowed)) return true;
   if (address.length === 16 && !among(address, publicV6)) return false;
-  return !among(address, internal) && inner.every((each) => judge(each, allowed));
+  return !among(address, internal) && inner.every((each) => isAllowed(each, allowed));
 }
 
 const isMapped = (address: IpAddress) => address.length === 16 && address.slice(0, 10).every((byte) => byte === 0) && isFull(address);
@@ -24,12 +24,12 @@ const isFull = (address: IpAddress) => address[10] === 0xff && address[11] === 0
 function networks(...texts: string[]): readonly IpNetwork[] {
   return texts.map((text) => {
     const network = parseNetwork(text);
-    if (!network) throw new Error(`${text} is no network`);
+    if (!network) throw new Error(`${text} is not a network`);
     return network;
   });
 }
 
-/** Never reached, whatever an operator lists: no receiver runs there, and clouds serve credentials there. */
+/** Never reachable, also when the operator lists them: no receiver runs there, and clouds serve credentials there. */
 const forbidden = networks(
   '0.0.0.0/8',
   // Link-local, and the metadata services of most clouds.
@@ -51,7 +51,7 @@ const forbidden = networks(
   'fd20:ce::254/128',
 );
 
-/** Internal networks, reached only if the operator lists them. From the registries of special-purpose addresses. */
+/** Internal networks, reachable only if the operator lists them. From the registries of special-purpose addresses. */
 const internal = networks(
   '127.0.0.0/8',
   '::1/128',
@@ -78,5 +78,5 @@ const internal = networks(
   '64:ff9b:1::/48',
 );
 
-/** All of IPv6 that is given out for public use; whatever lies outside is not the public internet. */
+/** The part of IPv6 that is assigned for public use. */
 const publicV6 = networks('2000::/3');

@@ -4,22 +4,27 @@ import { isReachable } from './reachable-address.ts';
 
 const longestUrl = 2_048;
 
-/** Names that mean something inside a machine or network and never on the public internet. */
+/** Names that are resolved only inside a machine or network. */
 const localNames =
   /^(localhost|ip6-.*|broadcasthost)$|(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa|invalid|onion)$/;
 
 type TargetVerdict =
-  | { ok: true; url: URL /** Empty for an address. */; name: string /** Good only when it leads to a listed network. */; local: boolean }
+  | {
+      ok: true;
+      url: URL /** Empty for an address. */;
+      name: string /** Allowed only when it resolves to a listed network. */;
+      local: boolean;
+    }
   | { ok: false; reason: string };
 
 const refuse = (reason: string): TargetVerdict => ({ ok: false, reason });
 
 /**
- * Judges a caller's URL by its text; `refusalOfTarget` judges the addresses of its name. The platform's URL parser, which the request
- * uses as well, normalizes all spellings of an address.
+ * Checks a caller's URL by its text; `refusalOfTarget` also checks the addresses of its name. The URL parser of the platform, which the
+ * request uses as well, normalizes all spellings of an address.
  */
 export function judgeUrl(text: string, allowed: readonly IpNetwork[]): TargetVerdict {
-  const spelling = faultOfSpelling(text);
+  const spelling = spellingFault(text);
   if (spelling) return refuse(spelling);
   const url = new URL(text);
   if (url.protocol !== 'https:') return refuse('must begin with https://');
@@ -29,7 +34,7 @@ export function judgeUrl(text: string, allowed: readonly IpNetwork[]): TargetVer
   return judgeHost(url, allowed);
 }
 
-function faultOfSpelling(text: string): string | undefined {
+function spellingFault(text: string): string | undefined {
   if (text.length > longestUrl) return `must have at most ${longestUrl} characters`;
   // Refuse characters that the parser drops or rewrites silently, so that the URL is what it looks like.
   if (/[\s\\]/.test(text) || hasControls(text)) return 'must not contain spaces, control characters or backslashes';
@@ -57,8 +62,8 @@ function judgeHost(url: URL, allowed: readonly IpNetwork[]): TargetVerdict {
 const isLabel = (label: string) => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label);
 
 /**
- * Why requests may not be sent to this URL, or undefined. A name that leads nowhere now is let through unless it is of the
- * kind that only a listed network can answer: the connection itself is judged again, each time.
+ * Why requests may not be sent to this URL, or undefined. A name without an address is accepted, unless it is local: the address is
+ * checked again at each connection.
  */
 export async function refusalOfTarget(text: string, allowed: readonly IpNetwork[], resolve: Resolve): Promise<string | undefined> {
   const verdict = judgeUrl(text, allowed);
