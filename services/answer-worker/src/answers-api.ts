@@ -2,7 +2,7 @@ import { type Client, isErrorCode, judgeCall, ServiceError } from '@agent-servic
 import { createBackoff, createBatcher, retry } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
-type Request<Method extends keyof Agents> = Agents[Method] extends (request: infer Given, ...rest: never[]) => unknown ? Given : never;
+type Request<Method extends keyof Agents> = Agents[Method] extends (request: infer Input, ...rest: never[]) => unknown ? Input : never;
 type ItemOf<Method extends keyof Agents> = Request<Method> extends { items?: (infer Item)[] } ? Item : never;
 
 export interface AnswerKey {
@@ -25,24 +25,24 @@ interface AttemptOf {
   answer: AttemptKey;
 }
 
-/** Which answers run in a process: one and no other, or only such as have lost one lease. */
+/** The processes of an answer that runs apart: `alone` has its own process, `shared` shares it with answers that have lost one lease. */
 export type Company = 'alone' | 'shared';
 
-/** The calls of `agents` about answers. A refused call rejects with the code of the refusal. */
+/** The calls to `agents` about answers. A refused call rejects with the code of the refusal. */
 export interface AnswersApi {
-  /** A second call with the same claim gets the same attempt. Without `company` the process runs answers of any kind. */
+  /** A second call with the same claim returns the same attempt. Without `company` the answer does not run apart. */
   begin(answer: AnswerKey, claim: string, company?: Company): Promise<BegunAnswer>;
   complete(item: Completion): Promise<void>;
   fail(item: Failure): Promise<void>;
   /** Returns an attempt that this process cannot finish. */
   returnAttempt(key: AttemptKey): Promise<void>;
-  /** The process that ran these attempts has died. */
+  /** Reports that the process of these attempts has died. */
   reportDeath(keys: readonly AttemptKey[]): Promise<void>;
   /** Renews leases; returns the attempts that have lost theirs. */
   renew(keys: readonly AttemptKey[]): Promise<readonly AttemptKey[]>;
 }
 
-/** An attempt has its prompt and history: up to about 800 kB, usually a few. */
+/** A begun attempt has its prompt and history: usually a few kB, up to about 800 kB. */
 const beginsPerCall = 32;
 const endsPerCall = 100;
 const returnsPerCall = 1_000;
@@ -108,7 +108,7 @@ function refused(refusal: { code: string } | null | undefined): ServiceError {
 const serverFault = 500;
 const tooManyRequests = 429;
 
-/** The call may succeed a moment later: agents, or something that it needs, is away, slow or overloaded. */
+/** True when the call may succeed later, because agents or its database is unavailable, slow or overloaded. */
 export const isTemporary = ({ definition: { http } }: ServiceError): boolean => http >= serverFault || http === tooManyRequests;
 
 /** Pauses that grow to between half a second and a second. */
@@ -116,12 +116,12 @@ const pauseAfter = createBackoff({ firstMs: 25, longestMs: 500, jitter: 1 });
 
 interface RetryOptions {
   readonly now: () => number;
-  /** Read before each further try, because a process that stops has less time. */
+  /** Read before each retry, because a process that stops has less time. */
   readonly endsAt: () => number;
   readonly onRetry: () => void;
 }
 
-/** Makes a call until it succeeds or is refused for good. Throws that refusal, or the last failure when the time is up. */
+/** Repeats a call until it succeeds or is refused for good. Throws that refusal, or the last failure when the time is up. */
 export const retryCall = <Result>(call: () => Promise<Result>, { now, endsAt, onRetry }: RetryOptions): Promise<Result> =>
   retry(call, {
     pauseAfter(failures, cause) {

@@ -20,7 +20,7 @@ const schema = z.object({
   ANSWER_APART_SHARED: setting.integer(25, 1, 500),
   /** How long running answers go on after SIGTERM before they are returned. */
   ANSWER_DRAIN_MS: setting.integer(5_000, 0, maxDrainMs),
-  /** Whether statements over business data run under a database role of their scope, where the data source allows it. */
+  /** `auto` runs statements over business data under a database role of their scope, where the data source allows it. */
   DATA_SOURCE_ROLES: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
 });
 

@@ -26,7 +26,7 @@ export interface InFlightAnswer {
   /** Aborted, with an `Interrupted`, when the work is to end. */
   readonly signal: AbortSignal;
   readonly interruption: Interruption | undefined;
-  /** The first reason counts. */
+  /** Only the first reason has an effect. */
   interrupt(why: Interruption): void;
 }
 
@@ -51,7 +51,7 @@ export function createInFlightAnswers(now: () => number): InFlightAnswers {
     add(key, deadlineMs) {
       const answer = createInFlightAnswer(key);
       const older = answers.get(key.answer.answerId);
-      // This process also works on the attempt that the new one supersedes.
+      // The new attempt supersedes one that this process still works on.
       older?.answer.interrupt('lost');
       clearTimeout(older?.timer);
       const leftMs = Math.min(maxTimerMs, Math.max(0, deadlineMs - now()));
@@ -100,8 +100,8 @@ interface LeaseDeps {
 }
 
 /**
- * Renews the leases of all answers in flight, with one timer. An answer whose lease cannot be renewed goes on: agents decides whether its
- * result is accepted. Stops after the parts of the process that work on answers.
+ * Renews the leases of all answers in flight with one timer. An answer continues while its lease cannot be renewed, and agents decides
+ * whether to accept its result. Stops after everything that works on answers.
  */
 export function startLeases(process: ProcessContext, { inFlight, answers, meters }: LeaseDeps, everyMs: number): void {
   const stop = new AbortController();
@@ -115,8 +115,8 @@ export function startLeases(process: ProcessContext, { inFlight, answers, meters
     const outcomes = await Promise.allSettled(chunksOf(inFlight.attempts()).map(renew));
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure) meters.renewalsFailed.inc();
-    if (failure && !isFailing) process.logger.warn({ event: 'leases_not_renewed', in_hand: inFlight.size, err: failure.reason });
-    if (!failure && isFailing) process.logger.info({ event: 'leases_renewed_again', in_hand: inFlight.size });
+    if (failure && !isFailing) process.logger.warn({ event: 'leases_not_renewed', in_flight: inFlight.size, err: failure.reason });
+    if (!failure && isFailing) process.logger.info({ event: 'leases_renewed_again', in_flight: inFlight.size });
     isFailing = failure !== undefined;
   }
 

@@ -26,12 +26,12 @@ export interface Timing {
   readonly renewEveryMs?: number;
 }
 
-/** Child processes check one statement at a time; the second thread is ready when the first has to be replaced. */
+/** Child processes check one statement at a time; the second thread is ready when the first must be replaced. */
 const apartThreads = 2;
-/** A third of a lease's life. */
+/** A third of the duration of a lease. */
 const defaultRenewalMs = 5_000;
 
-/** Composes the worker. Its parts stop in reverse: first the jobs, then their leases, then the connections of both. */
+/** Composes the worker. It stops in reverse: first the jobs, then their leases, then the connections of both. */
 export async function start(process: ProcessContext, config: AnswerWorkerConfig, timing: Timing = {}): Promise<void> {
   const { workerContext, redis } = await composeContext(process, config, { ...timing, apart: false });
   const { answers, meters } = workerContext;
@@ -91,12 +91,12 @@ export async function composeContext(
   return { workerContext, redis };
 }
 
-const timeAgainMs = 250;
+const retryTimeMs = 250;
 
-/** Deadlines of answers are times of day: no answer is begun before agents has told the time. */
+/** Deadlines of answers are times of day, so no answer is begun before the clock was compared with that of agents. */
 async function waitForTime({ clock, stopping }: ProcessContext, agents: Client<'agents'>): Promise<void> {
   while (!clock.isMeasured) {
     await agents.checkHealth().catch(() => undefined);
-    if (!clock.isMeasured && !(await sleep(timeAgainMs, stopping))) return;
+    if (!clock.isMeasured && !(await sleep(retryTimeMs, stopping))) return;
   }
 }

@@ -26,19 +26,20 @@ async function dispatched(script: Partial<Scene['agents']['script']> = {}): Prom
   return id;
 }
 
-const inHand = async () => (await worker.metrics.registry.getSingleMetric('answers_in_hand')?.get())?.values[0]?.value;
-const idle = () => eventually('nothing is in hand', async () => (await inHand()) === 0 && (await scene.dispatcher.counts()).active === 0);
+const inFlight = async () => (await worker.metrics.registry.getSingleMetric('answers_in_hand')?.get())?.values[0]?.value;
+const idle = () =>
+  eventually('no answer is in flight', async () => (await inFlight()) === 0 && (await scene.dispatcher.counts()).active === 0);
 
-test('an answer that is not its to take up is left alone', async () => {
+test('an answer that agents refuses to begin is dropped', async () => {
   const calls = scene.model.calls.length;
   await dispatched({ begin: () => 'attempt_superseded' });
-  await eventually('the refusal has come', () => scene.agents.begun.length === 1);
+  await eventually('the refusal has arrived', () => scene.agents.begunItems.length === 1);
   await idle();
   expect(scene.model.calls).toHaveLength(calls);
   expect([scene.agents.completed, scene.agents.failed, scene.agents.returned, scene.dispatcher.replies]).toEqual([[], [], [], []]);
 });
 
-test('an answer is asked of the model with all that belongs to it, and its result is told with its tokens', async () => {
+test('the model gets instructions, history and message, and the result is reported with its tokens', async () => {
   scene.model.follow(() => ({ kind: 'text', text: 'Fine.', usage: { prompt_tokens: 31, completion_tokens: 2 } }));
   const history = [
     { role: 'user', content: 'Hello' },
@@ -49,15 +50,15 @@ test('an answer is asked of the model with all that belongs to it, and its resul
   expect(scene.agents.completed).toEqual([
     { answer: keyOf(id, 3), content: 'Fine.', contentType: 'markdown', inputTokens: 31, outputTokens: 2, queries: [] },
   ]);
-  const asked = scene.model.calls.at(-1);
-  expect(asked?.stream ?? false).toBe(false);
-  expect(asked?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
-  expect(JSON.stringify(asked?.messages)).toMatch(/You answer shortly.*Hello.*Good day.*And now\?/);
-  // Nobody streams: nobody is told of beginnings and parts.
+  const call = scene.model.calls.at(-1);
+  expect(call?.stream ?? false).toBe(false);
+  expect(call?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+  expect(JSON.stringify(call?.messages)).toMatch(/You answer shortly.*Hello.*Good day.*And now\?/);
+  // Without a stream no replies are published.
   expect(scene.dispatcher.of(id)).toEqual([]);
 });
 
-test('an answer in plain text is asked for and told as such, and without charts', async () => {
+test('an answer in plain text is requested and reported as plain text without charts', async () => {
   await dispatched({ begin: () => ({ outputPreferences: { defaultFormat: 'text', chartEnabled: true } }) });
   await eventually('it is completed', () => scene.agents.completed.length === 1);
   expect(scene.agents.completed[0]?.contentType).toBe('text');
@@ -65,10 +66,10 @@ test('an answer in plain text is asked for and told as such, and without charts'
   expect([system.includes('plain text'), system.includes('vega-lite')]).toEqual([true, false]);
 });
 
-test('who streams is told of the beginning and gets the text in order, the first piece at once and the others joined', async () => {
+test('a stream has its start and the text in order, the first piece at once and the others joined', async () => {
   const text = Array.from({ length: 60 }, (_, index) => `word${index} `).join('');
   scene.model.follow(() => ({ kind: 'text', text, pieceDelayMs: 2 }));
-  const id = await dispatched({ begin: () => ({ stream: true, replyChannels: [scene.dispatcher.channel, 'nobody'] }) });
+  const id = await dispatched({ begin: () => ({ stream: true, replyChannels: [scene.dispatcher.channel, 'unread'] }) });
   await eventually('it is completed', () => scene.agents.completed.length === 1);
   const read = () => scene.dispatcher.of(id).flatMap((reply) => (reply.kind === 'delta' ? [reply.text] : []));
   await eventually('all has been read', () => read().join('') === text);
@@ -80,7 +81,7 @@ test('who streams is told of the beginning and gets the text in order, the first
   expect(scene.agents.completed[0]?.content).toBe(text);
 });
 
-test('a stream that breaks begins anew: what was read is void, and the result is the second try alone', async () => {
+test('a broken stream restarts: the text so far is void, and the result is that of the second try', async () => {
   let tries = 0;
   scene.model.follow(() => (tries++ === 0 ? { kind: 'unfinished', text: 'Half an', by: 'cut' } : { kind: 'text', text: 'A whole one' }));
   const id = await dispatched({ begin: () => ({ stream: true, replyChannels: [scene.dispatcher.channel] }) });
@@ -92,7 +93,7 @@ test('a stream that breaks begins anew: what was read is void, and the result is
   expect(scene.agents.completed[0]?.content).toBe('A whole one');
 });
 
-test('what the provider refuses ends the answer as failed, without a word of the provider', async () => {
+test('a refusal of the provider fails the answer, without the text of the provider', async () => {
   scene.model.follow(() => ({ kind: 'failure', status: 401, message: 'bad key sk-123' }));
   const id = await dispatched();
   await eventually('it is failed', () => scene.agents.failed.length === 1);
@@ -101,66 +102,66 @@ test('what the provider refuses ends the answer as failed, without a word of the
   expect(scene.agents.completed).toEqual([]);
 });
 
-test('a tier that does not exist is a fault of ours, and the answer does not stay open for it', async () => {
+test('an unknown tier fails the answer as an internal error', async () => {
   await dispatched({ begin: () => ({ model: 'Enormous' }) });
   await eventually('it is failed', () => scene.agents.failed[0]?.failure?.code === 'internal');
 });
 
-/** Dispatches an answer that the model never gives, and lets something happen; the connection to the model has to be closed by it. */
+/** Dispatches an answer for which the model is silent, and runs an action that must close the connection to the model. */
 async function abandonedBy(what: (id: string) => void, script: Partial<Scene['agents']['script']> = {}): Promise<string> {
   scene.model.follow(() => ({ kind: 'silence' }));
-  const asked = scene.model.calls.length;
+  const callsBefore = scene.model.calls.length;
   const { abandoned } = scene.model;
   const id = await dispatched(script);
-  await eventually('the model is asked', () => scene.model.calls.length > asked);
+  await eventually('the model is called', () => scene.model.calls.length > callsBefore);
   what(id);
   await eventually('the connection to the model is closed', () => scene.model.abandoned > abandoned);
   await idle();
   return id;
 }
 
-const told = () => [scene.agents.completed, scene.agents.failed, scene.agents.returned];
+const reports = () => [scene.agents.completed, scene.agents.failed, scene.agents.returned];
 const nothing = () => undefined;
 
-test('an answer that nobody wants any more is let go at once, and nothing is told of it', async () => {
+test('an unwanted answer is dropped at once without a report', async () => {
   await abandonedBy((id) => {
     scene.dispatcher.notice(scene.agents.workerChannel, { kind: 'unwanted', id, attempt: 1 });
   });
-  expect(told()).toEqual([[], [], []]);
+  expect(reports()).toEqual([[], [], []]);
 });
 
 test('a notice about another attempt changes nothing', async () => {
   scene.model.follow(() => ({ kind: 'text', text: usualAnswer, delayMs: 150 }));
-  const asked = scene.model.calls.length;
+  const callsBefore = scene.model.calls.length;
   const id = await dispatched({ begin: () => ({ attempt: 2 }) });
-  await eventually('the model is asked', () => scene.model.calls.length > asked);
+  await eventually('the model is called', () => scene.model.calls.length > callsBefore);
   scene.dispatcher.notice(scene.agents.workerChannel, { kind: 'unwanted', id, attempt: 1 });
   await eventually('it is completed', () => scene.agents.completed.length === 1);
 });
 
-test('all leases are kept in one call; an answer whose lease is lost is let go, the others are not', async () => {
+test('all leases are renewed in one call; an answer that lost its lease is dropped, and the others continue', async () => {
   const gate = Promise.withResolvers<void>();
   scene.model.follow(() => gate.promise.then(() => ({ kind: 'text', text: usualAnswer })));
   const ids = [newId(), newId(), newId()];
   const [lost] = ids;
   const { abandoned } = scene.model;
   await scene.dispatcher.dispatch(ids);
-  await eventually('one call keeps them all', () => scene.agents.renewed.at(-1)?.length === ids.length);
+  await eventually('one call renews them all', () => scene.agents.renewed.at(-1)?.length === ids.length);
   scene.agents.script.isLost = ({ answer }) => answer?.answerId === lost;
-  await eventually('the lost one is let go', () => scene.model.abandoned === abandoned + 1);
-  await eventually('only the others are kept', () => scene.agents.renewed.at(-1)?.length === ids.length - 1);
+  await eventually('the lost one is dropped', () => scene.model.abandoned === abandoned + 1);
+  await eventually('only the others are renewed', () => scene.agents.renewed.at(-1)?.length === ids.length - 1);
   gate.resolve();
   await eventually('the others are completed', () => scene.agents.completed.length === 2);
   await idle();
   expect(scene.agents.completed.map(({ answer }) => answer?.answer?.answerId)).not.toContain(lost);
 });
 
-test('a deadline that passes ends the answer as failed, and the call of the model with it', async () => {
+test('an expired deadline fails the answer and ends the call of the model', async () => {
   const id = await abandonedBy(nothing, { begin: () => ({ deadlineMs: Date.now() + 300 }) });
   expect(scene.agents.failed).toMatchObject([{ answer: keyOf(id), failure: { code: 'answer_timeout' } }]);
 });
 
-test('a newer attempt that comes to the same worker takes the place of the older', async () => {
+test('a newer attempt in the same worker replaces the older one', async () => {
   const id = await abandonedBy(
     (id) => {
       scene.agents.script.begin = () => ({ attempt: 2 });
@@ -172,45 +173,45 @@ test('a newer attempt that comes to the same worker takes the place of the older
   expect(scene.agents.completed.map(({ answer }) => answer)).toEqual([keyOf(id, 2)]);
 });
 
-test('while agents is away a result is kept, and told when it is back; the model is not asked twice', async () => {
-  const asked = scene.model.calls.length;
-  scene.model.follow(() => ({ kind: 'text', text: 'Kept.', delayMs: 300 }));
+test('a result is reported when agents is available again; the model is not called twice', async () => {
+  const callsBefore = scene.model.calls.length;
+  scene.model.follow(() => ({ kind: 'text', text: 'Finished.', delayMs: 300 }));
   await dispatched();
-  await eventually('the model is asked', () => scene.model.calls.length > asked);
+  await eventually('the model is called', () => scene.model.calls.length > callsBefore);
   await scene.agents.stop();
   const again = () => worker.metrics.registry.getSingleMetric('answer_calls_repeated_total')?.get();
   await eventually(
-    'it was tried several times',
+    'the report was retried several times',
     async () => ((await again())?.values.find(({ labels }) => labels['call'] === 'complete')?.value ?? 0) > 3,
   );
   await scene.agents.start();
   await eventually('it is completed', () => scene.agents.completed.length === 1);
-  expect(scene.agents.completed[0]?.content).toBe('Kept.');
-  expect(scene.model.calls).toHaveLength(asked + 1);
+  expect(scene.agents.completed[0]?.content).toBe('Finished.');
+  expect(scene.model.calls).toHaveLength(callsBefore + 1);
 });
 
-test('while agents is away jobs wait for it, and ask for the same attempt again', async () => {
+test('jobs wait while agents is unavailable, and retry with the same claim', async () => {
   let refusals = 3;
   await dispatched({ begin: () => (refusals-- > 0 ? 'unavailable' : {}) });
   await eventually('it is completed', () => scene.agents.completed.length === 1);
-  expect(scene.agents.begun).toHaveLength(4);
-  expect(new Set(scene.agents.begun.map(({ claim }) => claim)).size).toBe(1);
+  expect(scene.agents.begunItems).toHaveLength(4);
+  expect(new Set(scene.agents.begunItems.map(({ claim }) => claim)).size).toBe(1);
 });
 
-test('a result that comes too late is refused and dropped', async () => {
+test('a late result is refused and dropped', async () => {
   await dispatched({ complete: () => 'attempt_superseded' });
-  await eventually('the result was told', () => scene.agents.completed.length === 1);
+  await eventually('the result was reported', () => scene.agents.completed.length === 1);
   await idle();
   expect([scene.agents.completed.length, scene.agents.failed, scene.agents.returned]).toEqual([1, [], []]);
 });
 
-test('a result that agents will never take ends the answer as failed', async () => {
+test('a result that agents rejects for good fails the answer', async () => {
   const id = await dispatched({ complete: () => 'invalid_request' });
   await eventually('it is failed', () => scene.agents.failed.length === 1);
   expect(scene.agents.failed[0]).toMatchObject({ answer: keyOf(id), failure: { code: 'internal' } });
 });
 
-test('a result for whose sake calls are refused as a whole holds up no other', async () => {
+test('a result that makes a whole call fail does not delay others', async () => {
   scene.model.follow(() => ({ kind: 'text', text: usualAnswer, delayMs: 100 }));
   const ids = Array.from({ length: 20 }, newId);
   const [poison] = ids;
@@ -221,5 +222,5 @@ test('a result for whose sake calls are refused as a whole holds up no other', a
   await scene.dispatcher.dispatch(ids);
   await eventually('the others are completed', () => scene.agents.completed.length === ids.length - 1);
   scene.agents.script.complete = () => undefined;
-  await eventually('and it as well when the fault is mended', () => scene.agents.completed.length === ids.length);
+  await eventually('the faulty one is completed after the fix', () => scene.agents.completed.length === ids.length);
 });

@@ -36,25 +36,25 @@ const newIds = (kind: string, count = 1) => Array.from({ length: count }, () => 
 const deaths = () => worker.log.filter(({ event }) => event === 'answer_process_died');
 const completed = () => scene.agents.completed.map(({ answer }) => answer?.answer?.answerId).sort();
 
-test('an answer that ends its process ends no other: not one in the worker, nor one that runs apart beside it', async () => {
+test('an answer that kills its process affects no other answer, in the worker or apart', async () => {
   const [inWorker, apart, poisons] = [newIds('slow', 20), newIds('slow', 1), newIds('poison', 3)];
   await scene.dispatcher.dispatch(inWorker);
   await scene.dispatcher.dispatch([...apart, ...poisons], 2, 'answerApart');
-  await eventually('the poisonous ones are reported', () => scene.agents.died.length === 3, 30_000);
+  await eventually('the deaths are reported', () => scene.agents.died.length === 3, 30_000);
   await eventually('all others are completed', () => scene.agents.completed.length === 21, 30_000);
   expect(completed()).toEqual([...inWorker, ...apart].sort());
   expect(scene.agents.died.map(({ answer, attempt }) => `${answer?.answerId} ${attempt}`).sort()).toEqual(poisons.map((id) => `${id} 1`));
   expect(await worker.isReady()).toBe(true);
   await eventually('each death is logged', () => deaths().length === 3);
   expect(deaths().map(({ how }) => how)).toEqual(Array(3).fill('SIGKILL'));
-  // Only what had its process to itself has said so to agents.
-  expect(scene.agents.begun.filter(({ apart }) => apart).map(({ answer }) => answer?.answerId)).toEqual(
+  // Only answers with their own process are begun as apart.
+  expect(scene.agents.begunItems.filter(({ apart }) => apart).map(({ answer }) => answer?.answerId)).toEqual(
     expect.arrayContaining([...apart, ...poisons]),
   );
-  expect(scene.agents.begun.filter(({ apart }) => apart)).toHaveLength(4);
+  expect(scene.agents.begunItems.filter(({ apart }) => apart)).toHaveLength(4);
 }, 60_000);
 
-test('processes are used again, are never more than the limit, and go with their worker, whether it stops or is killed', async () => {
+test('processes are reused up to the limit, and end with their worker', async () => {
   const ids = newIds('quick', 12);
   await scene.dispatcher.dispatch(ids, 2, 'answerApart');
   await eventually('all are completed', () => scene.agents.completed.length === 12, 30_000);
@@ -65,7 +65,7 @@ test('processes are used again, are never more than the limit, and go with their
   await eventually('they have ended', () => children.every((pid) => !isAlive(pid)), 20_000);
 }, 60_000);
 
-test('answers that have lost one lease share processes, none with one that runs alone, and a death is reported once for all', async () => {
+test('answers that have lost one lease share processes, but not with one that runs alone, and a death is reported once for all', async () => {
   const [shared, poisons, alone] = [newIds('slow', 60), newIds('poison', 1), newIds('quick', 3)];
   await scene.dispatcher.dispatch([...shared, ...poisons], 2, 'answerApart', true);
   await scene.dispatcher.dispatch(alone, 3, 'answerApart');
@@ -73,21 +73,21 @@ test('answers that have lost one lease share processes, none with one that runs 
   const died = scene.agents.died.map(({ answer }) => answer?.answerId);
   expect(died).toContain(poisons[0]);
   const others = [...shared, ...alone].filter((id) => !died.includes(id));
-  // Those that were not begun when their process died have lost their jobs alone: agents hands them out again.
-  const begun = new Set(scene.agents.begun.map(({ answer }) => answer?.answerId));
-  const expected = others.filter((id) => begun.has(id) || alone.includes(id)).sort();
-  await eventually('those beside it are completed', () => expected.every((id) => completed().includes(id)), 30_000);
+  // Answers that were not begun when their process died have lost only their jobs; agents dispatches them again.
+  const begunIds = new Set(scene.agents.begunItems.map(({ answer }) => answer?.answerId));
+  const expected = others.filter((id) => begunIds.has(id) || alone.includes(id)).sort();
+  await eventually('the others are completed', () => expected.every((id) => completed().includes(id)), 30_000);
   expect(scene.agents.deathCalls).toEqual([died.length]);
   expect(deaths()).toHaveLength(1);
-  const toldShared = scene.agents.begun.filter((item) => item.shared).map(({ answer }) => answer?.answerId);
-  expect(toldShared.filter((id) => alone.includes(id ?? ''))).toEqual([]);
-  expect(scene.agents.begun.filter(({ apart }) => apart).map(({ answer }) => answer?.answerId)).toEqual(expect.arrayContaining(alone));
+  const begunShared = scene.agents.begunItems.filter((item) => item.shared).map(({ answer }) => answer?.answerId);
+  expect(begunShared.filter((id) => alone.includes(id ?? ''))).toEqual([]);
+  expect(scene.agents.begunItems.filter(({ apart }) => apart).map(({ answer }) => answer?.answerId)).toEqual(expect.arrayContaining(alone));
   expect(worker.children().length).toBeLessThanOrEqual(2);
 }, 60_000);
 
 test('a process that hangs without dying is killed and reported, and one that answers pings is not', async () => {
   const deaths: Death[] = [];
-  const asked = scene.model.calls.length;
+  const callsBefore = scene.model.calls.length;
   const environment = await settingsFor(scene);
   const onDeath = async (death: Death) => void deaths.push(death);
   const [hanging, living] = [0, 1].map(() => startApartProcess({ environment, onDeath, pingEveryMs: 50 })) as [ApartProcess, ApartProcess];
@@ -95,7 +95,7 @@ test('a process that hangs without dying is killed and reported, and one that an
   const never = new AbortController();
   const jobs = newIds('hanging', 2).map((answerId) => ({ ...tenant, answerId, dispatch: 2 }));
   const runs = [hanging.run(jobs[0] as ApartJob, never.signal), living.run(jobs[1] as ApartJob, never.signal)];
-  await eventually('the model is asked for both', () => scene.model.calls.length === asked + 2, 30_000);
+  await eventually('the model is called for both', () => scene.model.calls.length === callsBefore + 2, 30_000);
   process.kill(hanging.pid, 'SIGSTOP');
   await runs[0];
   expect(deaths).toMatchObject([{ how: 'SIGKILL', runs: [{ job: jobs[0], attempt: 1 }] }]);
@@ -106,11 +106,11 @@ test('a process that hangs without dying is killed and reported, and one that an
   expect(deaths).toHaveLength(1);
 }, 60_000);
 
-test('SIGTERM: all answers of a shared process are handed back in time, and none is reported as lost', async () => {
+test('SIGTERM: all answers of a shared process are returned in time, and none is reported as lost', async () => {
   scene.model.follow(() => ({ kind: 'silence' }));
   const callsBefore = scene.model.calls.length;
   await scene.dispatcher.dispatch(newIds('silent', 80), 2, 'answerApart', true);
-  await eventually('all are begun', () => scene.agents.begun.length === 80 && scene.model.calls.length - callsBefore === 80, 30_000);
+  await eventually('all are begun', () => scene.agents.begunItems.length === 80 && scene.model.calls.length - callsBefore === 80, 30_000);
   expect(worker.children()).toHaveLength(2);
   process.stdout.write(
     `shared processes with ${80 / worker.children().length} answers each: ${worker.children().map(residentKB).join(', ')} kB\n`,
@@ -120,10 +120,10 @@ test('SIGTERM: all answers of a shared process are handed back in time, and none
   expect([scene.agents.returned.length, scene.agents.died]).toEqual([80, []]);
 }, 60_000);
 
-test('SIGTERM: an answer that runs apart is handed back in time and is not reported as lost', async () => {
+test('SIGTERM: an answer that runs apart is returned in time and is not reported as lost', async () => {
   scene.model.follow(() => ({ kind: 'silence' }));
   await scene.dispatcher.dispatch(newIds('silent'), 2, 'answerApart');
-  await eventually('the model is asked', () => scene.model.calls.length > 0 && scene.agents.begun.length === 1, 30_000);
+  await eventually('the model is called', () => scene.model.calls.length > 0 && scene.agents.begunItems.length === 1, 30_000);
   await eventually('it is begun', () => worker.children().length === 1);
   worker.signal('SIGTERM');
   expect(await worker.ended).toBe(0);

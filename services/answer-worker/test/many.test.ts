@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eventually, type Scene, setScene, usualAnswer } from './support/scene.ts';
 import { startWorkerProcess, type WorkerProcess } from './support/worker-process.ts';
 
-/** 2,000 for the measurement that counts; fewer in the usual run, whose machine is shared. */
+/** A measurement uses 2,000; the usual run shares its machine and uses fewer. */
 const answers = Number(process.env['ANSWERS_AT_ONCE'] ?? 500);
-/** Long enough for all to be in hand and for their leases to be renewed, every 5 s. */
+/** Long enough for all to be in flight and for their leases to be renewed every 5 s. */
 const modelMs = 6_000 + answers;
 const renewedACall = 1_000;
 const largestAnswerKB = 100;
@@ -26,12 +26,12 @@ test(`${answers} answers at once in one worker: all are completed, once, and a w
   // Compiled code and pools are there before the measurement.
   await run('warm', Math.min(100, answers), 0);
   scene.reset();
-  const asked = scene.model.calls.length;
+  const callsBefore = scene.model.calls.length;
   const before = worker.residentKB();
   const cpuBefore = worker.cpuMs();
   const began = performance.now();
   const finished = run('msg', answers, modelMs);
-  await eventually('all are in hand', () => scene.model.calls.length === asked + answers, 60_000);
+  await eventually('all are in flight', () => scene.model.calls.length === callsBefore + answers, 60_000);
   const allAskedMs = performance.now() - began;
   const each = (worker.residentKB() - before) / answers;
   await finished;
@@ -45,7 +45,7 @@ test(`${answers} answers at once in one worker: all are completed, once, and a w
   const renewed = scene.agents.renewed.filter(({ length }) => length > 0);
   expect(new Set(renewed.flat().map(({ answer }) => answer?.answerId)).size).toBe(answers);
   expect(Math.max(...renewed.map(({ length }) => length))).toBeLessThanOrEqual(renewedACall);
-  // A round every 5 s, every second where one fails: never a call an answer.
+  // One round every 5 s, or every second after a failure; never one call for each answer.
   expect(renewed.length).toBeLessThanOrEqual(Math.ceil((performance.now() - began) / 1_000) * Math.ceil(answers / renewedACall));
   expect(each).toBeLessThan(largestAnswerKB);
 }, 180_000);

@@ -26,38 +26,38 @@ async function start(settings: Record<string, string> = {}): Promise<WorkerProce
   return worker;
 }
 
-async function dispatchedAndAsked(ids: readonly string[]): Promise<void> {
-  const asked = scene.model.calls.length;
+async function dispatchAndAwaitModel(ids: readonly string[]): Promise<void> {
+  const callsBefore = scene.model.calls.length;
   await scene.dispatcher.dispatch(ids);
-  await eventually('the model is asked for all', () => scene.model.calls.length === asked + ids.length);
+  await eventually('the model is called for all', () => scene.model.calls.length === callsBefore + ids.length);
 }
 
 const outcomesIn = ({ log }: WorkerProcess) => log.filter(({ event }) => event === 'answer').map(({ outcome }) => outcome);
 
-test('SIGTERM: unready at once, no new job taken, what can be finished is finished, and a second SIGTERM changes nothing', async () => {
+test('SIGTERM: unready at once, no new jobs, running answers are finished in time, and a second SIGTERM has no effect', async () => {
   const running = await start();
   scene.model.follow(() => ({ kind: 'text', text: usualAnswer, delayMs: 1_200 }));
-  await dispatchedAndAsked(newIds(5));
+  await dispatchAndAwaitModel(newIds(5));
   running.signal('SIGTERM');
   await eventually('it is unready', async () => !(await running.isReady()));
   running.signal('SIGTERM');
   await scene.dispatcher.dispatch(newIds(1), 7);
   expect(await running.ended).toBe(0);
   expect([scene.agents.completed.length, scene.agents.returned]).toEqual([5, []]);
-  expect(scene.agents.begun).toHaveLength(5);
+  expect(scene.agents.begunItems).toHaveLength(5);
   expect((await scene.dispatcher.counts()).waiting).toBe(1);
   expect(outcomesIn(running)).toEqual(Array(5).fill('completed'));
-  // The next worker takes it.
+  // The next worker runs it.
   await start();
   await eventually('the last one is completed', () => scene.agents.completed.length === 6);
 }, 30_000);
 
-test('SIGTERM: what can not be finished in time is handed back at once, in one call, and its calls of the model end', async () => {
+test('SIGTERM: unfinished answers are returned at once in one call, and their calls of the model end', async () => {
   const running = await start({ ANSWER_DRAIN_MS: '300' });
   scene.model.follow(() => ({ kind: 'silence' }));
   const { abandoned } = scene.model;
   const ids = newIds(20);
-  await dispatchedAndAsked(ids);
+  await dispatchAndAwaitModel(ids);
   running.signal('SIGTERM');
   expect(await running.ended).toBe(0);
   expect(running.log.filter(({ event }) => event === 'stop_failed')).toEqual([]);
@@ -69,26 +69,26 @@ test('SIGTERM: what can not be finished in time is handed back at once, in one c
   expect(outcomesIn(running)).toEqual(Array(20).fill('returned'));
 }, 30_000);
 
-test('SIGTERM with agents away: the process ends all the same', async () => {
+test('SIGTERM while agents is unavailable: the process ends', async () => {
   const running = await start({ ANSWER_DRAIN_MS: '500' });
   scene.model.follow((_request, call) => (call % 2 === 0 ? { kind: 'silence' } : { kind: 'text', text: usualAnswer, delayMs: 300 }));
-  await dispatchedAndAsked(newIds(6));
+  await dispatchAndAwaitModel(newIds(6));
   await scene.agents.stop();
   running.signal('SIGTERM');
   expect(await running.ended).toBe(0);
   await scene.agents.start();
 }, 30_000);
 
-test('frozen beyond its lease and woken, a worker drops what is another’s by now, with one warning an answer', async () => {
+test('a worker that was frozen beyond its leases drops those answers, with one warning for each', async () => {
   const running = await start();
   const [slow, done] = newIds(2) as [string, string];
   scene.model.follow((_request, call) => ({ kind: 'text', text: usualAnswer, delayMs: call % 2 === 0 ? 60_000 : 400 }));
-  await dispatchedAndAsked([slow]);
-  await dispatchedAndAsked([done]);
+  await dispatchAndAwaitModel([slow]);
+  await dispatchAndAwaitModel([done]);
   running.signal('SIGSTOP');
   scene.agents.script.isLost = () => true;
   scene.agents.script.complete = () => 'attempt_superseded';
-  await eventually('the model has answered a worker that sleeps', () => new Promise((resolve) => setTimeout(resolve, 600, true)));
+  await eventually('the model has answered while the worker is frozen', () => new Promise((resolve) => setTimeout(resolve, 600, true)));
   running.signal('SIGCONT');
   await eventually('both are dropped', () => outcomesIn(running).length === 2, 15_000);
   expect(outcomesIn(running).sort()).toEqual(['lost', 'superseded']);
@@ -97,13 +97,13 @@ test('frozen beyond its lease and woken, a worker drops what is another’s by n
   );
   expect(warnings.map(({ event }) => event)).toEqual(['answer', 'answer']);
   expect([scene.agents.failed, scene.agents.returned]).toEqual([[], []]);
-  // It is as good as new.
+  // The worker runs further answers.
   scene.reset();
   await scene.dispatcher.dispatch(newIds(1));
   await eventually('the next is completed', () => scene.agents.completed.length === 1);
 }, 40_000);
 
-test('one line an answer, with its ids and measures and without anybody’s words', async () => {
+test('one log line for each answer, with ids and durations and without texts', async () => {
   const running = await start();
   scene.model.follow(() => ({ kind: 'text', text: 'A secret answer', usage: { prompt_tokens: 5, completion_tokens: 3 } }));
   const [id] = newIds(1) as [string];
@@ -127,7 +127,7 @@ test('one line an answer, with its ids and measures and without anybody’s word
   expect(JSON.stringify(running.log)).not.toContain('secret');
 }, 30_000);
 
-test('the answer and the call of its model are parts of the caller’s trace', async () => {
+test('the answer and the call of its model are spans of the caller’s trace', async () => {
   const collector = await spanCollector();
   const running = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   const traceId = '0af7651916cd43dd8448eb211c80319c';

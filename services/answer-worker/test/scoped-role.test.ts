@@ -37,16 +37,16 @@ afterAll(async () => {
 }, 60_000);
 
 const limits = { timeoutMs: 10_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
-/** Past the tools and their gates. */
+/** Runs SQL without the tools and gates. */
 const sql = (text: string) => database.transaction('read write', limits, (run) => run(text));
 
 const scope = { tables: ['notes(id, edits)'], readOnly: false };
-const look: ModelReply = { kind: 'tools', calls: [{ name: 'query', arguments: { sql: 'select id, edits from notes' } }] };
+const read: ModelReply = { kind: 'tools', calls: [{ name: 'query', arguments: { sql: 'select id, edits from notes' } }] };
 const change = (input: object): ModelReply => ({ kind: 'tools', calls: [{ name: 'change', arguments: { table: 'notes', ...input } }] });
 const edit = change({ operation: 'update', rows: [{ key: { id: 1 }, values: { edits: 7 } }] });
 const done: ModelReply = { kind: 'text', text: 'Done.' };
 
-/** Dispatches answers whose models each take this step. */
+/** Dispatches answers whose models each make this step. */
 async function dispatched(step: ModelReply, count = 1): Promise<void> {
   scene.model.follow(({ messages }) => (messages.some(({ role }) => role === 'tool') ? done : step));
   Object.assign(scene.agents.script, {
@@ -59,13 +59,13 @@ async function dispatched(step: ModelReply, count = 1): Promise<void> {
 
 const completed = (count = 1) => eventually('they are completed', () => scene.agents.completed.length === count);
 
-/** Whom a statement of an answer runs as, as the database sees it while something holds it up. */
-async function userHeldUpBy(lock: string, step: ModelReply): Promise<string> {
+/** The database user of a statement, read while a lock blocks it. */
+async function userBlockedBy(lock: string, step: ModelReply): Promise<string> {
   let user = '';
   await database.transaction('read write', limits, async (run) => {
     await run(lock);
     await dispatched(step);
-    await eventually('it is held up', async () => {
+    await eventually('it is blocked', async () => {
       const { rows } = await sql(
         `select usename from pg_catalog.pg_stat_activity
          where datname = pg_catalog.current_database() and wait_event_type = 'Lock' and query like '%notes%'`,
@@ -84,14 +84,14 @@ const onRow = 'update public.notes set edits = edits where id = 1';
 
 async function afterFirst(settings: Record<string, string>): Promise<void> {
   worker = await bootWorker(scene, settings);
-  await dispatched(look);
+  await dispatched(read);
   await completed();
   scene.reset();
 }
 
 test('queries and changes run as roles of the scope', async () => {
   await afterFirst({});
-  const [reader, writer] = [await userHeldUpBy(onTable, look), await userHeldUpBy(onRow, edit)];
+  const [reader, writer] = [await userBlockedBy(onTable, read), await userBlockedBy(onRow, edit)];
   expect([reader, writer]).toEqual([expect.stringMatching(/^agent_scope_/), expect.stringMatching(/^agent_scope_/)]);
   expect(reader).not.toBe(writer);
   await dispatched(change({ operation: 'insert', rows: [{ values: { edits: 3 } }] }));
@@ -100,7 +100,7 @@ test('queries and changes run as roles of the scope', async () => {
     ['7', 'CANARY'],
     ['3', null],
   ]);
-  // What the gates would let through, were they not there.
+  // The rights of the roles themselves, without the gates.
   const rights = await sql(
     `select pg_catalog.has_column_privilege(rolname, 'public.notes', 'secret', 'select'), pg_catalog.has_table_privilege(rolname, 'public.notes', 'delete')
      from pg_catalog.pg_roles where rolname in ('${reader}', '${writer}')`,
@@ -113,8 +113,8 @@ test('queries and changes run as roles of the scope', async () => {
 
 test('where the operator wants none, statements run as the account', async () => {
   await afterFirst({ DATA_SOURCE_ROLES: 'off' });
-  expect(await userHeldUpBy(onTable, look)).toBe('postgres');
-  expect(await userHeldUpBy(onRow, edit)).toBe('postgres');
+  expect(await userBlockedBy(onTable, read)).toBe('postgres');
+  expect(await userBlockedBy(onRow, edit)).toBe('postgres');
   expect(await roles()).toEqual([]);
 });
 
@@ -135,7 +135,7 @@ test('two workers that come to a scope at once make one role of it', async () =>
   const start = () => startWorkerProcess(scene, { ANSWER_CONCURRENCY: '4' });
   processes = await Promise.all([start(), start()]);
   await eventually('both are ready', async () => (await Promise.all(processes.map((one) => one.isReady()))).every(Boolean));
-  await dispatched(look, 16);
+  await dispatched(read, 16);
   await completed(16);
   expect(scene.agents.completed.map(({ queries }) => queries?.length)).toEqual(Array(16).fill(1));
   await eventually('both have said so', () => processes.every(({ log }) => log.some(({ event }) => event === 'answer')));

@@ -26,7 +26,7 @@ afterAll(async () => {
 beforeEach(() => scene.reset());
 
 const limits = { timeoutMs: 5_000, maxRows: 10, maxBytes: 10_000, timeZone: 'UTC' };
-/** Past the tools and their gates. */
+/** Runs SQL without the tools and gates. */
 const sql = (text: string) => database.transaction('read write', limits, (run) => run(text));
 
 const scope = { tables: ['notes'], readOnly: false };
@@ -38,18 +38,18 @@ const edit = (id: number): ModelReply => ({
   kind: 'tools',
   calls: [{ name: 'change', arguments: { table: 'notes', operation: 'update', rows: [{ key: { id }, values: { edits: 1 } }] } }],
 });
-const look: ModelReply = { kind: 'tools', calls: [{ name: 'query', arguments: { sql: 'select id from notes order by id' } }] };
+const read: ModelReply = { kind: 'tools', calls: [{ name: 'query', arguments: { sql: 'select id from notes order by id' } }] };
 const done: ModelReply = { kind: 'text', text: 'Done.' };
 
 /** Dispatches an answer whose model takes these steps. */
 async function dispatched(
   replies: readonly ModelReply[],
   script: Partial<Scene['agents']['script']> = {},
-  begun: object = {},
+  attempt: object = {},
 ): Promise<void> {
   const first = scene.model.calls.length;
   scene.model.follow((_request, call) => replies[call - first - 1] ?? done);
-  Object.assign(scene.agents.script, connected, { begin: () => ({ dataScope: scope, sourceVersion: 1, ...begun }) }, script);
+  Object.assign(scene.agents.script, connected, { begin: () => ({ dataScope: scope, sourceVersion: 1, ...attempt }) }, script);
   serial += 1;
   await scene.dispatcher.dispatch([`msg_${serial}`]);
 }
@@ -59,15 +59,15 @@ const failed = () => eventually('it is failed', () => scene.agents.failed.length
 const failure = () => scene.agents.failed[0]?.failure;
 const editsOf = async (id: number) => Number((await sql(`select edits from public.notes where id = ${id}`)).rows[0]?.[0]);
 
-test('each step is asked for, and what was read goes with the result', async () => {
-  await dispatched([look, look]);
+test('each step is authorized, and the queries are reported with the result', async () => {
+  await dispatched([read, read]);
   await completed();
   expect(scene.agents.steps.map(({ kind }) => kind)).toEqual(['read', 'read']);
   const query = { statement: 'select id from notes order by id', tables: ['notes'], rows: 2, durationMs: expect.any(Number) };
   expect(scene.agents.completed[0]?.queries).toEqual([query, query]);
 });
 
-test('a change is claimed before and finished after; one that is no change claims nothing', async () => {
+test('a change is claimed before it runs and finished after; an invalid change claims nothing', async () => {
   await dispatched([{ kind: 'tools', calls: [{ name: 'change', arguments: { table: 'notes', rows: [] } }] }, edit(1), edit(77)]);
   await completed();
   expect(scene.agents.steps.map(({ kind, step, description }) => [kind, step, description])).toEqual([
@@ -81,29 +81,29 @@ test('a change is claimed before and finished after; one that is no change claim
   expect(await editsOf(1)).toBe(1);
 });
 
-test('an attempt after one that has changed something ends at once, and the model is not asked', async () => {
-  const asked = scene.model.calls.length;
+test('an attempt after one that has changed data ends at once, without calling the model', async () => {
+  const callsBefore = scene.model.calls.length;
   await dispatched([edit(2)], {}, { changedBefore: true });
   await failed();
   expect(failure()).toMatchObject({ code: 'change_unfinished', message: expect.stringContaining('may have been written') });
-  expect(scene.model.calls).toHaveLength(asked);
+  expect(scene.model.calls).toHaveLength(callsBefore);
 });
 
-test('a change that is refused its claim is not made, and ends the answer', async () => {
+test('a change whose claim is refused is not made and ends the answer', async () => {
   await dispatched([edit(2)], { authorize: () => 'change_unfinished' });
   await failed();
   expect(failure()?.code).toBe('change_unfinished');
   expect([await editsOf(2), scene.agents.finished]).toEqual([0, []]);
 });
 
-test('a step of an attempt that is over ends the work without a word', async () => {
-  await dispatched([look], { authorize: () => 'attempt_superseded' });
-  await eventually('the step was asked for', () => scene.agents.steps.length === 1);
-  await eventually('nothing is in hand', async () => (await scene.dispatcher.counts()).active === 0);
+test('a step of a superseded attempt ends the work without a report', async () => {
+  await dispatched([read], { authorize: () => 'attempt_superseded' });
+  await eventually('the step was requested', () => scene.agents.steps.length === 1);
+  await eventually('no job is active', async () => (await scene.dispatcher.counts()).active === 0);
   expect([scene.agents.completed, scene.agents.failed, scene.agents.returned]).toEqual([[], [], []]);
 });
 
-test('while agents is away a step waits for it, and is taken once', async () => {
+test('a step waits while agents is unavailable, and is made once', async () => {
   let refusals = 3;
   await dispatched([edit(2)], { authorize: () => (refusals-- > 0 ? 'unavailable' : connected.authorize()) });
   await completed();
@@ -111,7 +111,7 @@ test('while agents is away a step waits for it, and is taken once', async () => 
   expect([await editsOf(2), scene.agents.finished.length]).toEqual([1, 1]);
 });
 
-test('of the statements that a model asks for at once two run, the others in turn', async () => {
+test('two statements of an answer run at the same time, and the others wait', async () => {
   const slow = { name: 'query', arguments: { sql: 'select count(*) from generate_series(1, 2000000), notes' } };
   await dispatched([{ kind: 'tools', calls: Array(5).fill(slow) }]);
   let most = 0;
@@ -127,9 +127,9 @@ test('of the statements that a model asks for at once two run, the others in tur
 });
 
 test('without a data source or a scope there are no tools', async () => {
-  for (const begun of [{ sourceVersion: 0 }, { dataScope: { tables: [], readOnly: true } }]) {
+  for (const attempt of [{ sourceVersion: 0 }, { dataScope: { tables: [], readOnly: true } }]) {
     scene.reset();
-    await dispatched([], {}, begun);
+    await dispatched([], {}, attempt);
     await completed();
     expect(scene.model.calls.at(-1)?.tools).toBeUndefined();
   }

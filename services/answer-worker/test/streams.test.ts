@@ -23,10 +23,10 @@ beforeEach(() => scene.reset());
 
 const whole = 'From the spare one: all went well, and more than that.';
 
-/** What a reader of the stream is told, `lost` of the replies aside. */
+/** The text that a reader of the stream gets, without the replies for which `lost` is true. */
 async function readStream(replies: readonly ModelReply[], lost: (kind: string, index: number) => boolean = () => false) {
-  const begun = scene.model.calls.length;
-  scene.model.follow((_, call) => replies[Math.min(call - begun, replies.length) - 1] ?? { kind: 'failure', status: 503 });
+  const callsBefore = scene.model.calls.length;
+  scene.model.follow((_, call) => replies[Math.min(call - callsBefore, replies.length) - 1] ?? { kind: 'failure', status: 503 });
   const id = `msg_s${++serial}`;
   scene.agents.script.begin = () => ({ stream: true, replyChannels: [scene.dispatcher.channel] });
   await scene.dispatcher.dispatch([id]);
@@ -36,24 +36,24 @@ async function readStream(replies: readonly ModelReply[], lost: (kind: string, i
   let read = '';
   let beginnings = 0;
   for (const [index, reply] of scene.dispatcher.of(id).entries()) {
-    const told = lost(reply.kind, index) ? filter.interrupt() : filter.take(reply);
-    if (told?.kind === 'started') {
+    const forwarded = lost(reply.kind, index) ? filter.interrupt() : filter.take(reply);
+    if (forwarded?.kind === 'started') {
       read = '';
       beginnings += 1;
     }
-    if (told?.kind === 'delta') read += told.text;
+    if (forwarded?.kind === 'delta') read += forwarded.text;
   }
   return { read, beginnings, content: scene.agents.completed[0]?.content };
 }
 
 const cut = (text: string): ModelReply => ({ kind: 'unfinished', text, by: 'cut' });
 
-test('a stream that breaks and is begun again elsewhere is read as the one text that was made of it', async () => {
-  const told = await readStream([cut('Half an'), cut('Another half'), cut('A third')]);
-  expect(told).toEqual({ read: whole, beginnings: 4, content: whole });
+test('a broken stream that restarts at another endpoint is read as one text', async () => {
+  const stream = await readStream([cut('Half an'), cut('Another half'), cut('A third')]);
+  expect(stream).toEqual({ read: whole, beginnings: 4, content: whole });
 }, 30_000);
 
-test('a beginning that is lost on the way voids what came before all the same', async () => {
+test('a lost start message still voids the text before it', async () => {
   const { read, beginnings } = await readStream(
     [cut('Half an'), { kind: 'failure', status: 400 }],
     (kind, index) => kind === 'started' && index > 0,

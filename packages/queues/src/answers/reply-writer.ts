@@ -8,11 +8,11 @@ export interface ReplyWriter {
   delta(text: string): void;
   /** Sends a tool step, after the text before it. */
   tool(step: ToolStep): void;
-  /** The model starts again: everything that was sent is void. */
+  /** The model starts again, so everything sent so far is void. */
   restart(): void;
-  /** Sends the text that is still held back. */
+  /** Sends the pending text. */
   end(): void;
-  /** Drops the text that is still held back. */
+  /** Drops the pending text. */
   drop(): void;
 }
 
@@ -97,7 +97,7 @@ const endsInHalfPair = (text: string) => /[\ud800-\udbff]$/.test(text);
 
 const tickMs = 20;
 
-/** Runs work a moment later, with one timer for all writers. */
+/** Runs work after `tickMs`, with one timer for all writers. */
 interface Ticker {
   /** Has no effect for work that is already waiting. */
   add(work: () => void): void;

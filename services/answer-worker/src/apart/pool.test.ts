@@ -27,7 +27,7 @@ function rig(processes: number, shared: number) {
   return { pool, most: () => most };
 }
 
-const settled = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** The processes that were acquired so far. */
 function acquire({ pool }: ReturnType<typeof rig>, company: 'alone' | 'shared', count: number): PooledProcess[] {
@@ -38,21 +38,21 @@ function acquire({ pool }: ReturnType<typeof rig>, company: 'alone' | 'shared', 
 
 test('shared answers fill all processes, and no more than fit', async () => {
   const all = rig(4, 50);
-  const taken = acquire(all, 'shared', 250);
-  await settled();
-  expect([taken.length, new Set(taken).size, all.most()]).toEqual([200, 4, 4]);
+  const acquired = acquire(all, 'shared', 250);
+  await nextTurn();
+  expect([acquired.length, new Set(acquired).size, all.most()]).toEqual([200, 4, 4]);
   await all.pool.end();
 });
 
-test('few shared answers leave a process for one that runs alone, which shares it with none', async () => {
+test('few shared answers leave one process free for an answer that runs alone', async () => {
   const all = rig(4, 50);
   const shared = acquire(all, 'shared', 30);
   const alone = acquire(all, 'alone', 3);
-  await settled();
+  await nextTurn();
   expect([new Set(shared).size, alone.length, all.most()]).toEqual([3, 1, 4]);
   expect(shared).not.toContain(alone[0]);
   all.pool.release(alone[0] as PooledProcess);
-  await settled();
+  await nextTurn();
   expect([alone.length, alone[1]]).toEqual([2, alone[0]]);
   await all.pool.end();
 });
@@ -61,31 +61,28 @@ test.each([1, 4])('with %i processes, a steady stream of shared answers does not
   const all = rig(processes, 2);
   const shared = acquire(all, 'shared', processes * 2 + 20);
   const alone = acquire(all, 'alone', 1);
-  await settled();
+  await nextTurn();
   for (let left = 0; left < processes * 2; left += 1) {
     all.pool.release(shared[left] as PooledProcess);
-    await settled();
+    await nextTurn();
   }
   expect(alone).toHaveLength(1);
   await all.pool.end();
 });
 
-test.each([1, 4])(
-  'with %i processes, a steady stream of answers that run alone lets shared ones in after one of them',
-  async (processes) => {
-    const all = rig(processes, 50);
-    const alone = acquire(all, 'alone', 100);
-    const shared = acquire(all, 'shared', 50);
-    await settled();
-    expect(alone).toHaveLength(processes);
-    all.pool.release(alone[0] as PooledProcess);
-    await settled();
-    expect([alone.length, shared.length, new Set(shared).size]).toEqual([processes, 50, 1]);
-    await all.pool.end();
-  },
-);
+test.each([1, 4])('with %i processes, a steady stream of answers that run alone does not starve shared ones', async (processes) => {
+  const all = rig(processes, 50);
+  const alone = acquire(all, 'alone', 100);
+  const shared = acquire(all, 'shared', 50);
+  await nextTurn();
+  expect(alone).toHaveLength(processes);
+  all.pool.release(alone[0] as PooledProcess);
+  await nextTurn();
+  expect([alone.length, shared.length, new Set(shared).size]).toEqual([processes, 50, 1]);
+  await all.pool.end();
+});
 
-test('an answer that gives up waiting gets no process', async () => {
+test('an answer that stops waiting gets no process', async () => {
   const all = rig(1, 1);
   const [first] = [await all.pool.acquire('alone', never)];
   const stopping = new AbortController();
@@ -98,7 +95,7 @@ test('an answer that gives up waiting gets no process', async () => {
   await all.pool.end();
 });
 
-test('by default the answers of a dead worker go on at once, and those of a full shared process that died in three rounds', async () => {
+test('by default the answers of a dead worker run at once, and those of a full shared process that died run in three rounds', async () => {
   const {
     ANSWER_APART_PROCESSES: processes,
     ANSWER_APART_SHARED: shared,
@@ -111,13 +108,13 @@ test('by default the answers of a dead worker go on at once, and those of a full
   });
   const all = rig(processes, shared);
   const together = acquire(all, 'shared', concurrency);
-  await settled();
+  await nextTurn();
   expect(together).toHaveLength(concurrency);
   for (const pooled of together) all.pool.release(pooled);
   const alone = acquire(all, 'alone', shared - 1);
   let rounds = 0;
   for (let left = 0; left < shared - 1; rounds += 1) {
-    await settled();
+    await nextTurn();
     const round = alone.slice(left);
     left = alone.length;
     for (const pooled of round) all.pool.release(pooled);

@@ -18,14 +18,14 @@ interface ProcessPoolOptions {
 interface Member extends PooledProcess {
   company: Company;
   running: number;
-  /** It takes no further answer until it is empty, so that an answer that runs alone gets it. */
+  /** Gets no further answer until it is empty, so that an answer that runs alone can use it. */
   isClosed: boolean;
-  /** It was told to end, and counts until it has ended. */
+  /** It is ending, and counts as in use until it has ended. */
   isEnding: boolean;
   idle: NodeJS.Timeout | undefined;
 }
 
-/** Spreads answers over a bounded number of processes, so that neither kind of answers waits until there is none of the other. */
+/** Spreads answers over a bounded number of processes. Neither kind of answers waits until all of the other kind have ended. */
 export class ProcessPool {
   readonly #options: ProcessPoolOptions;
   readonly #members = new Set<Member>();
@@ -96,13 +96,13 @@ export class ProcessPool {
     return false;
   }
 
-  /** The kind with fewer processes goes first; with as many they take turns. */
+  /** The kind with fewer processes comes first; with equal numbers they alternate. */
   #order(): Company[] {
     const more = this.#membersOf('shared').length - this.#membersOf('alone').length;
     return more > 0 || (more === 0 && this.#last === 'shared') ? ['alone', 'shared'] : ['shared', 'alone'];
   }
 
-  /** Shared answers are spread over all processes but the last, which is left for an answer that runs alone while the others have room. */
+  /** Shared answers use all processes but the last one, which is free for an answer that runs alone while the others have room. */
   #find(company: Company): Member | undefined {
     const { processes, shared } = this.#options;
     const unused = processes - [...this.#members].filter(({ running, isEnding }) => running > 0 || isEnding).length;

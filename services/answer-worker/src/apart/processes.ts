@@ -19,7 +19,7 @@ interface ApartDeps {
 
 /**
  * Runs answers that have lost a lease in child processes: those that have lost one share processes, the others run alone. So an answer
- * that ends its process ends few others. Processes are reused, because starting one takes about half a second.
+ * that kills its process affects few other answers. Processes are reused, because starting one takes about half a second.
  */
 export function createApartHandler(context: ProcessContext, { answers, meters, config }: ApartDeps) {
   const { logger } = context;
@@ -28,17 +28,17 @@ export function createApartHandler(context: ProcessContext, { answers, meters, c
   context.stopping.addEventListener('abort', () => void setTimeout(() => drained.abort(), config.ANSWER_DRAIN_MS).unref(), { once: true });
 
   async function reportDeath({ how, runs }: Death): Promise<void> {
-    const begun = runs.flatMap(({ job: { organizationId, environment, answerId }, attempt }) =>
+    const attempts = runs.flatMap(({ job: { organizationId, environment, answerId }, attempt }) =>
       attempt === undefined ? [] : [{ answer: { organizationId, environment, answerId }, attempt }],
     );
     meters.processesDied.inc();
-    logger.warn({ event: 'answer_process_died', how, running: runs.length, answers: begun });
-    if (begun.length === 0) return;
+    logger.warn({ event: 'answer_process_died', how, running: runs.length, answers: attempts });
+    if (attempts.length === 0) return;
     try {
-      await answers.reportDeath(begun);
+      await answers.reportDeath(attempts);
     } catch (cause) {
       // Their leases expire.
-      logger.warn({ event: 'death_not_reported', answers: begun.length, err: cause });
+      logger.warn({ event: 'death_not_reported', answers: attempts.length, err: cause });
     }
   }
 
@@ -67,7 +67,7 @@ export type ToApart =
   | { readonly kind: 'run'; readonly run: number; readonly job: ApartJob }
   /** The worker stops: the attempt is to be returned. */
   | { readonly kind: 'stop'; readonly run: number }
-  /** Asks for a sign of life. */
+  /** Requires an `alive` message. */
   | { readonly kind: 'ping' };
 
 export type FromApart =
@@ -80,7 +80,7 @@ export type FromApart =
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const readyMs = 20_000;
 const defaultPingMs = 1_000;
-/** Longer than a lease: the answers of a process that is silent for so long have been given to another. */
+/** Longer than a lease: by then agents has dispatched the answers of a silent process again. */
 const maxSilentPings = 20;
 
 /** A child process that runs answers for this worker. */
@@ -114,7 +114,7 @@ interface ApartProcessOptions {
   readonly pingEveryMs?: number;
 }
 
-/** Starts a process, and kills it when it gives no sign of life for `maxSilentPings` pings. */
+/** Starts a process, and kills it when it does not answer `maxSilentPings` pings in a row. */
 export function startApartProcess({ environment, onDeath, pingEveryMs = defaultPingMs }: ApartProcessOptions): ApartProcess {
   const child = fork(main, { env: environment });
   const ended = exitOf(child);
@@ -128,7 +128,7 @@ export function startApartProcess({ environment, onDeath, pingEveryMs = defaultP
   });
   let silentPings = 0;
   let pinging: NodeJS.Timeout | undefined;
-  // Counts pings, not time: when this process itself was frozen, the child gets time to answer.
+  // Counts pings and not time: when this process was frozen, the child still gets time to answer.
   function ping(): void {
     silentPings += 1;
     if (silentPings > maxSilentPings) child.kill('SIGKILL');

@@ -46,7 +46,7 @@ export async function startApart(context: ProcessContext, config: AnswerWorkerCo
   send({ kind: 'ready' });
 }
 
-/** Reports to the worker which attempt a run has become. */
+/** Reports the attempt of each run to the worker. */
 function withReports(context: WorkerContext, run: number, shared: boolean): WorkerContext {
   const { answers } = context;
   return {
@@ -54,9 +54,9 @@ function withReports(context: WorkerContext, run: number, shared: boolean): Work
     answers: {
       ...answers,
       async begin(answer, claim) {
-        const begun = await answers.begin(answer, claim, shared ? 'shared' : 'alone');
-        send({ kind: 'begun', run, attempt: begun.attempt });
-        return begun;
+        const attempt = await answers.begin(answer, claim, shared ? 'shared' : 'alone');
+        send({ kind: 'begun', run, attempt: attempt.attempt });
+        return attempt;
       },
     },
   };

@@ -23,16 +23,16 @@ export function createAnswerHandler(context: WorkerContext): AnswerHandler {
   return async (job, stopping) => {
     const run: Run = { job, stop: createStop(stopping, context.now), startedAt: performance.now() };
     try {
-      const begun = await begin(context, run);
-      if (begun instanceof ServiceError) observeRefusal(context, job, begun, run.startedAt);
-      else await inJobSpan('answer', begun.traceparent, () => runAttempt(context, run, begun));
+      const attempt = await begin(context, run);
+      if (attempt instanceof ServiceError) observeRefusal(context, job, attempt, run.startedAt);
+      else await inJobSpan('answer', attempt.traceparent, () => runAttempt(context, run, attempt));
     } finally {
       run.stop.dispose();
     }
   };
 }
 
-/** While agents is away the job stays in this process: it would fail in another one as well. */
+/** While agents is unavailable the job stays in this process, because it would fail in others as well. */
 async function begin({ answers, meters, now }: WorkerContext, { job, stop }: Run): Promise<BegunAnswer | ServiceError> {
   const { organizationId, environment, answerId } = job;
   const claim = randomUUID();
@@ -48,20 +48,20 @@ async function begin({ answers, meters, now }: WorkerContext, { job, stop }: Run
   }
 }
 
-async function runAttempt(context: WorkerContext, { job, stop, startedAt }: Run, begun: BegunAnswer): Promise<void> {
+async function runAttempt(context: WorkerContext, { job, stop, startedAt }: Run, attempt: BegunAnswer): Promise<void> {
   const { inFlight, replies, meters } = context;
   const { organizationId, environment, answerId } = job;
-  const deadlineMs = Number(begun.deadlineMs);
+  const deadlineMs = Number(attempt.deadlineMs);
   const begunAt = performance.now();
-  const answer = inFlight.add({ answer: { organizationId, environment, answerId }, attempt: begun.attempt }, deadlineMs);
+  const answer = inFlight.add({ answer: { organizationId, environment, answerId }, attempt: attempt.attempt }, deadlineMs);
   meters.inFlight.inc();
   stop.onStop(() => answer.interrupt('stopping'));
   try {
-    const writer = replies.writerTo(answerId, begun.attempt, begun.stream ? begun.replyChannels : []);
-    const reply = await askModel(context, { environment, begun, answer, writer });
+    const writer = replies.writerTo(answerId, attempt.attempt, attempt.stream ? attempt.replyChannels : []);
+    const reply = await askModel(context, { environment, attempt, answer, writer });
     const repliedAt = performance.now();
     const outcome = await endAnswer(context, { key: answer.key, deadlineMs, reply, stop });
-    observeAnswer(context, { job, begun, reply, outcome, times: { startedAt, begunAt, repliedAt } });
+    observeAnswer(context, { job, attempt, reply, outcome, times: { startedAt, begunAt, repliedAt } });
   } finally {
     meters.inFlight.dec();
     inFlight.remove(answer);
@@ -70,29 +70,29 @@ async function runAttempt(context: WorkerContext, { job, stop, startedAt }: Run,
 
 interface Observed {
   readonly job: AnswerJob;
-  readonly begun: BegunAnswer;
+  readonly attempt: BegunAnswer;
   readonly reply: ModelReply;
   readonly outcome: Outcome;
   readonly times: { readonly startedAt: number; readonly begunAt: number; readonly repliedAt: number };
 }
 
 /** Writes the log line and the metrics of an attempt, without any content. */
-function observeAnswer({ logger, meters }: WorkerContext, { job, begun, reply, outcome, times }: Observed): void {
+function observeAnswer({ logger, meters }: WorkerContext, { job, attempt, reply, outcome, times }: Observed): void {
   const endedAt = performance.now();
   const { startedAt, begunAt, repliedAt } = times;
-  const { model: tier } = begun;
+  const { model: tier } = attempt;
   meters.seconds.observe({ tier, outcome: outcome.kind }, (endedAt - startedAt) / 1000);
   if (reply.firstDeltaAt !== undefined) meters.firstDelta.observe({ tier }, (reply.firstDeltaAt - startedAt) / 1000);
   logger[levelOf(outcome)]({
     event: 'answer',
     ...idsOf(job),
-    request_id: begun.requestId,
-    agent_id: begun.agentId,
-    conversation_id: begun.conversationId,
-    user_id: begun.userId,
+    request_id: attempt.requestId,
+    agent_id: attempt.agentId,
+    conversation_id: attempt.conversationId,
+    user_id: attempt.userId,
     tier,
-    attempt: begun.attempt,
-    stream: begun.stream,
+    attempt: attempt.attempt,
+    stream: attempt.stream,
     outcome: outcome.kind,
     begin_ms: rounded(begunAt - startedAt),
     model_ms: rounded(repliedAt - begunAt),
@@ -105,7 +105,7 @@ function observeAnswer({ logger, meters }: WorkerContext, { job, begun, reply, o
   });
 }
 
-/** Observes a job whose answer agents did not give: mostly a second job for the same answer. */
+/** Observes a job whose answer could not be begun; mostly it is a second job of the same answer. */
 function observeRefusal({ logger, meters }: WorkerContext, job: AnswerJob, error: ServiceError, startedAt: number): void {
   meters.notBegun.inc({ code: error.code });
   const level = isTemporary(error) ? 'warn' : 'info';

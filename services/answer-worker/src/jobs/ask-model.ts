@@ -9,7 +9,7 @@ import type { QueryRecord } from '../tools/step-records.ts';
 
 interface ModelCall {
   readonly environment: ModelRequest['environment'];
-  readonly begun: BegunAnswer;
+  readonly attempt: BegunAnswer;
   readonly answer: InFlightAnswer;
   readonly writer: ReplyWriter;
 }
@@ -25,10 +25,13 @@ const overdueError = () => new ServiceError('answer_timeout', { message: 'The an
 const oversizedError = () =>
   new ServiceError('provider_error', { message: 'The model gave an answer that is too long to keep. No credits were charged.' });
 
-/** Asks the model, and streams its reply to gateways. */
-export async function askModel({ models, toolsOf }: WorkerContext, { environment, begun, answer, writer }: ModelCall): Promise<ModelReply> {
+/** Calls the model, and streams its reply to gateways. */
+export async function askModel(
+  { models, toolsOf }: WorkerContext,
+  { environment, attempt, answer, writer }: ModelCall,
+): Promise<ModelReply> {
   let firstDeltaAt: number | undefined;
-  const tools = toolsOf({ begun, answer, writer });
+  const tools = toolsOf({ attempt, answer, writer });
   const common = () => ({ firstDeltaAt, queries: tools.queries });
   const interrupted = (why: Interruption) =>
     why === 'deadline' ? ({ kind: 'failure', error: tools.failure(overdueError()) } as const) : ({ kind: 'interrupted', why } as const);
@@ -40,10 +43,10 @@ export async function askModel({ models, toolsOf }: WorkerContext, { environment
   writer.started();
   try {
     // This attempt would repeat the changes of an earlier one.
-    if (begun.changedBefore) throw new ServiceError('change_unfinished');
-    const request = requestOf(environment, begun, tools.tools);
+    if (attempt.changedBefore) throw new ServiceError('change_unfinished');
+    const request = requestOf(environment, attempt, tools.tools);
     const result = await inStepSpan('model', () => models.answer(request, { signal: answer.signal, onDelta, onRestart: writer.restart }));
-    // A process that is about to stop still stores a result that it has.
+    // A process that stops still stores a finished result.
     if (answer.interruption !== undefined && answer.interruption !== 'stopping')
       return { ...common(), ...interrupted(answer.interruption) };
     writer.end();
@@ -57,17 +60,17 @@ export async function askModel({ models, toolsOf }: WorkerContext, { environment
   }
 }
 
-function requestOf(environment: ModelRequest['environment'], begun: BegunAnswer, tools: ModelRequest['tools']): ModelRequest {
+function requestOf(environment: ModelRequest['environment'], attempt: BegunAnswer, tools: ModelRequest['tools']): ModelRequest {
   return {
-    tier: tierOf(begun.model),
+    tier: tierOf(attempt.model),
     environment,
-    instructions: begun.systemPrompt,
-    context: begun.contextJson,
-    history: begun.history.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content })),
-    message: begun.message,
-    stream: begun.stream,
+    instructions: attempt.systemPrompt,
+    context: attempt.contextJson,
+    history: attempt.history.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content })),
+    message: attempt.message,
+    stream: attempt.stream,
     tools,
-    output: outputOf(begun.outputPreferences),
+    output: outputOf(attempt.outputPreferences),
   };
 }
 
@@ -79,7 +82,7 @@ function tierOf(model: string): Tier {
 
 const formats: readonly Output['format'][] = ['markdown', 'table', 'text', 'json'];
 
-/** The output that the agent prefers; markdown without charts where it has no preference. A format without charts overrides their preference. */
+/** The output that the agent prefers; by default markdown without charts. Text and JSON have no charts. */
 export function outputOf(preferences: { defaultFormat: string; chartEnabled: boolean } | null | undefined): Output {
   const format = formats.find((known) => known === preferences?.defaultFormat) ?? 'markdown';
   if (format === 'text' || format === 'json') return { format, charts: false };
@@ -91,7 +94,7 @@ export const contentTypeOf = ({ format }: Output): 'text' | 'markdown' => (forma
 
 const maxTokens = 2 ** 31 - 1;
 
-/** In UTF-16 units. At three bytes each it still fits into a call. */
+/** UTF-16 units of an answer. At three bytes each they fit into a call. */
 const maxContentLength = 1_000_000;
 
 /** A provider's count of tokens as an integer that the contract can carry. */

@@ -3,7 +3,7 @@ import { type AttemptKey, isTemporary, retryCall } from '../answers-api.ts';
 import type { WorkerContext } from '../context.ts';
 import { type ModelReply, toTokenCount } from './ask-model.ts';
 
-/** A result is reported for this long past its deadline: agents may have been away all that time. */
+/** A result is reported until this long after its deadline, because agents may have been unavailable before. */
 const graceMs = 30_000;
 /** Reports go on for this long after the process was told to stop. */
 const stopGraceMs = 1_500;
@@ -44,7 +44,7 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly error: ServiceError }
   /** Agents had already ended the answer or begun another attempt. */
   | { readonly kind: 'superseded'; readonly error: ServiceError }
-  /** Agents could not be told; it notices when the lease expires. */
+  /** The report failed; agents notices the end when the lease expires. */
   | { readonly kind: 'unheard'; readonly error: ServiceError };
 
 interface AttemptEnd {
@@ -102,7 +102,7 @@ async function complete(
   if (error === undefined) return { kind: 'completed' };
   if (isOver(error)) return { kind: 'superseded', error };
   if (isTemporary(error)) return { kind: 'unheard', error };
-  // Agents will never accept this result. Without a failure the answer would be computed again until its deadline.
+  // Agents will never accept this result. Without a failure the answer would be repeated until its deadline.
   return fail(context, report, key, new ServiceError('internal', { cause: error }));
 }
 

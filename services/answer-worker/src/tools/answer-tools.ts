@@ -21,9 +21,9 @@ import type { TenantSources } from './sources.ts';
 import { detailOf, type QueryRecord, withQuery } from './step-records.ts';
 import { createSteps, type StepPermission } from './steps.ts';
 
-/** The tools of one attempt over business data. */
+/** The business data tools of one attempt. */
 export interface AnswerTools {
-  /** Empty where there is no data. */
+  /** Empty without a data source or scope. */
   readonly tools: readonly Tool[];
   readonly queries: readonly QueryRecord[];
   /** The failure of the answer, with a note about changes that were made before it. */
@@ -39,13 +39,13 @@ interface ToolDeps {
 }
 
 export interface ToolsOptions {
-  readonly begun: BegunAnswer;
+  readonly attempt: BegunAnswer;
   readonly answer: InFlightAnswer;
   readonly writer: ReplyWriter;
 }
 
-/** Steps of an answer that run at once, so that other answers can use the same database. */
-const stepsAtOnce = 2;
+/** Parallel steps of an answer; other answers use the same database. */
+const maxParallelSteps = 2;
 
 const schemas = new Map(
   toolDefinitions.map(({ name, input }) => [name, z.toJSONSchema(input, { target: 'draft-7' }) as JsonSchema] as const),
@@ -58,11 +58,14 @@ const unconnected = () => {
 };
 
 /** Creates the tools of an attempt. Each step first asks agents for the agent's scope, so that a change of it takes effect at once. */
-export function createAnswerTools({ agents, sources, gate, meters, now }: ToolDeps, { begun, answer, writer }: ToolsOptions): AnswerTools {
+export function createAnswerTools(
+  { agents, sources, gate, meters, now }: ToolDeps,
+  { attempt, answer, writer }: ToolsOptions,
+): AnswerTools {
   const onRetry = () => meters.callsRepeated.inc({ call: 'step' });
-  const steps = createSteps({ agents, answer, deadlineMs: Number(begun.deadlineMs), now, onRetry });
+  const steps = createSteps({ agents, answer, deadlineMs: Number(attempt.deadlineMs), now, onRetry });
   const changes = createChanges(steps);
-  const semaphore = createSemaphore(stepsAtOnce);
+  const semaphore = createSemaphore(maxParallelSteps);
   let queries: readonly QueryRecord[] = [];
 
   async function runOver({ scope, sourceVersion }: StepPermission, call: Call): Promise<ToolAnswer> {
@@ -111,8 +114,8 @@ export function createAnswerTools({ agents, sources, gate, meters, now }: ToolDe
     return toolAnswer.text;
   }
 
-  const definitions = offered(begun);
-  // While the model thinks.
+  const definitions = offered(attempt);
+  // The threads start while the model works on its first step.
   if (definitions.length > 0) gate.prepare();
   return {
     tools: definitions.map((definition) => ({

@@ -45,74 +45,77 @@ async function session(): Promise<Client> {
 }
 
 const scope = { tables: ['notes'], readOnly: false };
-const standing: StepPermission = { scope, sourceVersion: 1 };
+const permission: StepPermission = { scope, sourceVersion: 1 };
 const input = { table: 'notes', operation: 'update', rows: [{ key: { id: 1 }, values: { edits: 7 } }] };
 const detail = 'update notes (1 row)';
-const asked: RequestedChange = { description: detail, change: { table: 'notes', operation: 'update', rows: 1, keysJson: '[{"id":1}]' } };
+const requested: RequestedChange = {
+  description: detail,
+  change: { table: 'notes', operation: 'update', rows: 1, keysJson: '[{"id":1}]' },
+};
 
-/** Steps as `agents` takes them, with what was said of each; a code refuses the claim. */
+/** Recorded steps in place of `agents`; a code refuses the claim. */
 function scene({ refusal, finishing }: { refusal?: ServiceError; finishing?: ServiceError } = {}) {
-  const said: unknown[] = [];
-  const hear = async (...words: unknown[]) => {
-    said.push(words);
+  const calls: unknown[] = [];
+  const record = async (...call: unknown[]) => {
+    calls.push(call);
     if (finishing) throw finishing;
   };
   const steps: Steps = {
-    mayRead: async () => standing,
+    mayRead: async () => permission,
     async mayChange(step, change) {
-      said.push(['claim', step, change]);
+      calls.push(['claim', step, change]);
       if (refusal) throw refusal;
-      return standing;
+      return permission;
     },
-    changed: (step, rows) => hear('changed', step, rows),
-    notChanged: (step) => hear('undone', step),
-    maybeChanged: (step) => hear('unknown', step),
+    changed: (step, rows) => record('changed', step, rows),
+    notChanged: (step) => record('undone', step),
+    maybeChanged: (step) => record('unknown', step),
     source: async () => undefined,
   };
-  return { said, changes: createChanges(steps) };
+  return { calls, changes: createChanges(steps) };
 }
 
 /** The real tool over the real database. */
-function change(given: unknown, signal?: AbortSignal): Promise<ToolAnswer> {
+function change(toolInput: unknown, signal?: AbortSignal): Promise<ToolAnswer> {
   const tool = createTools(createBusinessData({ source, gate: gate.of('test'), scope }), scope).find(({ writes }) => writes);
   if (!tool) throw new Error('there is no tool that writes');
-  return tool.run(given, { signal, timeoutMs: 5_000 });
+  return tool.run(toolInput, { signal, timeoutMs: 5_000 });
 }
 
 const failing = (kind: 'unknown' | 'failed') => async () => ({ text: kind, failure: new DataFailure(kind, kind) });
 const timeout = new ServiceError('answer_timeout');
 const codeOf = async (work: Promise<unknown>) => ServiceError.from(await work.catch((cause: unknown) => cause)).code;
 
-test('a change is claimed with what it is of, and said to be made with as many rows as it touched', async () => {
-  const { said, changes } = scene();
+test('a change is claimed with its table, operation and rows, and reported with the number of changed rows', async () => {
+  const { calls, changes } = scene();
   await changes.make(detail, () => change(input), input);
-  expect(said).toEqual([
-    ['claim', 1, asked],
+  expect(calls).toEqual([
+    ['claim', 1, requested],
     ['changed', 1, 1],
   ]);
   expect(await query('select edits from notes where id = 1')).toEqual([{ edits: 7 }]);
   expect(changes.failure(timeout).message).toContain('had been changed before');
 });
 
-test('without its input the rows of a change have no names', async () => {
-  const { said, changes } = scene();
+test('without its input the keys of a change are empty', async () => {
+  const { calls, changes } = scene();
   await changes.make(detail, () => change(input));
-  expect(said[0]).toEqual(['claim', 1, { description: detail, change: { ...asked.change, keysJson: '' } }]);
+  expect(calls[0]).toEqual(['claim', 1, { description: detail, change: { ...requested.change, keysJson: '' } }]);
 });
 
-test('what the database did not make is said to be undone, and the next change is another step', async () => {
-  const { said, changes } = scene();
+test('a change that failed is reported as undone, and the next change is another step', async () => {
+  const { calls, changes } = scene();
   const missing = { ...input, rows: [{ key: { id: 99 }, values: { edits: 1 } }] };
   expect((await changes.make(detail, () => change(missing), missing)).failure?.kind).toBe('failed');
   await changes.make(detail, () => change(input), input);
-  expect(said.filter((words) => (words as unknown[])[0] !== 'claim')).toEqual([
+  expect(calls.filter((call) => (call as unknown[])[0] !== 'claim')).toEqual([
     ['undone', 1],
     ['changed', 2, 1],
   ]);
 });
 
-test('a change that is given up in its middle is said to be undone, since it is', async () => {
-  const { said, changes } = scene();
+test('a change that is cancelled before its commit is reported as undone', async () => {
+  const { calls, changes } = scene();
   const holder = await session();
   await holder.query('begin; update notes set edits = 0 where id = 2');
   const abort = new AbortController();
@@ -124,41 +127,41 @@ test('a change that is given up in its middle is said to be undone, since it is'
   expect(await making).toMatchObject({ kind: 'cancelled' });
   await holder.query('commit');
   await holder.end();
-  expect(said.at(-1)).toEqual(['undone', 1]);
+  expect(calls.at(-1)).toEqual(['undone', 1]);
   expect(await query('select edits from notes where id = 2')).toEqual([{ edits: 0 }]);
   expect(changes.failure(timeout)).toBe(timeout);
 });
 
-test('a change that nobody knows of is said to be unknown, and ends the answer', async () => {
-  const { said, changes } = scene();
+test('a change with an unknown outcome is reported as unknown and ends the answer', async () => {
+  const { calls, changes } = scene();
   expect(await codeOf(changes.make(detail, failing('unknown'), input))).toBe('change_unfinished');
-  expect(said.at(-1)).toEqual(['unknown', 1]);
+  expect(calls.at(-1)).toEqual(['unknown', 1]);
   expect(changes.failure(timeout).code).toBe('change_unfinished');
 });
 
-test('it ends the answer so although nobody can be told', async () => {
+test('an unknown outcome ends the answer even when the report fails', async () => {
   const { changes } = scene({ finishing: new ServiceError('unavailable') });
   const failure = await changes.make(detail, failing('unknown'), input).catch((cause: unknown) => cause);
   expect(failure).toMatchObject({ code: 'change_unfinished', cause: { errors: [{ kind: 'unknown' }, { code: 'unavailable' }] } });
 });
 
-test('whatever else breaks within a change or its end leaves it unfinished', async () => {
-  const { said, changes } = scene();
+test('any other error during a change or its report leaves it unfinished', async () => {
+  const { calls, changes } = scene();
   const bug = new Error('a mistake of ours');
   await expect(changes.make(detail, () => Promise.reject(bug), input)).rejects.toBe(bug);
-  expect(said).toEqual([['claim', 1, asked]]);
+  expect(calls).toEqual([['claim', 1, requested]]);
   expect(changes.failure(timeout).code).toBe('change_unfinished');
-  const unheard = scene({ finishing: new ServiceError('unavailable') });
-  expect(await codeOf(unheard.changes.make(detail, failing('failed'), input))).toBe('unavailable');
-  expect(unheard.changes.failure(timeout).code).toBe('change_unfinished');
+  const unreported = scene({ finishing: new ServiceError('unavailable') });
+  expect(await codeOf(unreported.changes.make(detail, failing('failed'), input))).toBe('unavailable');
+  expect(unreported.changes.failure(timeout).code).toBe('change_unfinished');
 });
 
-test('a claim that is refused changes nothing: the model reads why, or the answer ends', async () => {
+test('a refused claim changes nothing: the model reads the reason, or the answer ends', async () => {
   const mayOnlyRead = scene({ refusal: new ServiceError('invalid_request', { message: 'This agent may only read.' }) });
   const never = () => Promise.reject(new Error('it ran'));
   expect(await mayOnlyRead.changes.make(detail, never, input)).toEqual({ text: 'This agent may only read.' });
   expect(mayOnlyRead.changes.failure(timeout)).toBe(timeout);
   const unfinished = scene({ refusal: new ServiceError('change_unfinished') });
   expect(await codeOf(unfinished.changes.make(detail, never, input))).toBe('change_unfinished');
-  expect(unfinished.said).toHaveLength(1);
+  expect(unfinished.calls).toHaveLength(1);
 });

@@ -6,18 +6,18 @@ import type { RequestedChange, StepPermission, Steps } from './steps.ts';
 /** The changes of business data that one attempt makes. Each is claimed before it runs, and reported after. */
 export interface Changes {
   /**
-   * Throws when it is not known whether the change was made: the answer then ends, because a model would try again. With the tool's
-   * input the audit log names the rows.
+   * Throws when it is not known whether the change was made. The answer then ends, because the model could repeat the change. With the
+   * tool's input the audit log names the rows.
    */
   make(description: string, run: (permission: StepPermission) => Promise<ToolAnswer>, input?: unknown): Promise<ToolAnswer>;
-  /** The failure with a note about changes that were made, so that it is not taken for one without effect. */
+  /** The failure, with a note about changes that were made before it. */
   failure(error: ServiceError): ServiceError;
 }
 
 export function createChanges(steps: Steps): Changes {
   let claimed = 0;
   let unfinished = 0;
-  let made = 0;
+  let changedSteps = 0;
 
   async function claim(step: number, change: RequestedChange): Promise<StepPermission | ToolAnswer> {
     try {
@@ -29,7 +29,7 @@ export function createChanges(steps: Steps): Changes {
     }
   }
 
-  async function perform(step: number, run: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
+  async function runClaimed(step: number, run: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
     try {
       return await run();
     } catch (cause) {
@@ -47,7 +47,7 @@ export function createChanges(steps: Steps): Changes {
   async function finish(step: number, answer: ToolAnswer): Promise<void> {
     if (answer.failure?.kind === 'unknown') throw await reportUnknown(step, answer.failure);
     if (answer.failure) return undo(step);
-    made += 1;
+    changedSteps += 1;
     await steps.changed(step, answer.result?.rows.length ?? 0);
     unfinished -= 1;
   }
@@ -66,13 +66,13 @@ export function createChanges(steps: Steps): Changes {
       const permission = await claim(step, { description, change: { ...changeIn(description), keysJson: keysOf(input) } });
       if ('text' in permission) return permission;
       unfinished += 1;
-      const answer = await perform(step, () => run(permission));
+      const answer = await runClaimed(step, () => run(permission));
       await finish(step, answer);
       return answer;
     },
     failure(error) {
       if (unfinished > 0 && error.code !== 'change_unfinished') return new ServiceError('change_unfinished', { cause: error });
-      if (made === 0 || error.code === 'change_unfinished') return error;
+      if (changedSteps === 0 || error.code === 'change_unfinished') return error;
       return new ServiceError(error.code, {
         message: `${error.message} Business data had been changed before, and stays changed.`,
         cause: error.cause,

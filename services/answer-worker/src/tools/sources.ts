@@ -4,18 +4,18 @@ import { tenantName } from '@agent-service/work';
 import type { AnswerKey } from '../answers-api.ts';
 import type { Steps } from './steps.ts';
 
-/** The databases of the tenants whose answers are in hand here, each opened once and kept for the next answer. */
+/** The databases of the tenants with answers in flight; each is opened once and stays open for the next answer. */
 export interface TenantSources {
-  /** The database of this version or a later one; undefined where none is connected any more. */
+  /** The database of this version or a later one; undefined where none is connected. */
   of(answer: AnswerKey, version: number, steps: Steps): Promise<DataSource | undefined>;
 }
 
-/** Many answers may ask one database at once: who waits for those before it does not take the database for one that is away. */
+/** Many answers may use one database at once; waiting for a connection may take longer than connecting. */
 const settings = { poolMax: 5, connectTimeoutMs: 3_000, queueTimeoutMs: 30_000, applicationName: 'agent-service answers' };
-/** More than are kept open; who comes again is asked for again. */
-const mostKnown = 1_000;
+/** Connection settings that are cached, more than open databases. */
+const maxCached = 1_000;
 
-interface Known {
+interface SourceSettings {
   readonly url: string;
   readonly caCertificate: string;
   readonly version: number;
@@ -23,28 +23,28 @@ interface Known {
 }
 
 interface SourceOptions {
-  /** Whether statements run under a role for each scope, where the database lets us make one. */
+  /** `auto` runs statements under a role for each scope, where the database allows us to make one. */
   readonly roles: 'auto' | 'off';
 }
 
 export function createTenantSources(process: ProcessContext, { roles }: SourceOptions): TenantSources {
   const open = openDataSources(process);
-  const known = new Map<string, Known>();
+  const known = new Map<string, SourceSettings>();
 
-  const connectionOf = (tenant: string, { url, caCertificate: ca, version, allowSuperuser }: Known): DataSourceSettings => ({
+  const connectionOf = (tenant: string, { url, caCertificate: ca, version, allowSuperuser }: SourceSettings): DataSourceSettings => ({
     ...settings,
     ...toDataSourceSettings({ url, ca, allowSuperuser }),
     version,
     ...(roles === 'auto' && { roles: { tenant } }),
   });
 
-  function keep(tenant: string, found: Known): Known {
+  function cache(tenant: string, loaded: SourceSettings): SourceSettings {
     const before = known.get(tenant);
-    const newest = before && before.version > found.version ? before : found;
+    const newest = before && before.version > loaded.version ? before : loaded;
     known.delete(tenant);
     known.set(tenant, newest);
     const [oldest] = known.keys();
-    if (known.size > mostKnown && oldest !== undefined) known.delete(oldest);
+    if (known.size > maxCached && oldest !== undefined) known.delete(oldest);
     return newest;
   }
 
@@ -57,11 +57,11 @@ export function createTenantSources(process: ProcessContext, { roles }: SourceOp
     async of(answer, version, steps) {
       const tenant = tenantName(answer);
       if (version === 0) return forget(tenant);
-      const kept = known.get(tenant);
-      if (kept && kept.version >= version) return open.get(tenant, connectionOf(tenant, kept));
-      const found = await steps.source();
-      if (!found) return forget(tenant);
-      return open.get(tenant, connectionOf(tenant, keep(tenant, found)));
+      const cached = known.get(tenant);
+      if (cached && cached.version >= version) return open.get(tenant, connectionOf(tenant, cached));
+      const loaded = await steps.source();
+      if (!loaded) return forget(tenant);
+      return open.get(tenant, connectionOf(tenant, cache(tenant, loaded)));
     },
   };
 }

@@ -60,8 +60,8 @@ test('as many of the first keys are included as fit', () => {
 test('any input of a model has keys or none', () => {
   fc.assert(
     fc.property(fc.constantFrom('insert', 'update', 'delete'), fc.anything(), fc.anything(), (operation, rows, key) => {
-      for (const given of [rows, { operation, rows }, { operation, rows: [key] }, undefined]) {
-        const json = keysOf(given);
+      for (const input of [rows, { operation, rows }, { operation, rows: [key] }, undefined]) {
+        const json = keysOf(input);
         expect(json === '' || Array.isArray(JSON.parse(json))).toBe(true);
       }
     }),
@@ -81,9 +81,9 @@ test('the first queries are recorded in order, and only long statements are cut'
       const log = queries.reduce<readonly QueryRecord[]>(withQuery, []);
       expect(log).toHaveLength(Math.min(queries.length, maxQueries));
       for (const [index, { statement, rows, durationMs }] of log.entries()) {
-        const given = queries[index] as QueryRecord;
-        expect([rows, durationMs]).toEqual([given.rows, Math.round(given.durationMs)]);
-        if (given.statement.length <= maxStatementLength) expect(statement).toBe(given.statement);
+        const input = queries[index] as QueryRecord;
+        expect([rows, durationMs]).toEqual([input.rows, Math.round(input.durationMs)]);
+        if (input.statement.length <= maxStatementLength) expect(statement).toBe(input.statement);
         else expect([statement.length <= maxStatementLength, statement.endsWith('…')]).toEqual([true, true]);
       }
     }),

@@ -1,4 +1,4 @@
-/** A query that an answer rests on. */
+/** A query of an answer. */
 export interface QueryRecord {
   readonly statement: string;
   readonly tables: readonly string[];
@@ -8,16 +8,18 @@ export interface QueryRecord {
 
 /** An answer has a dozen steps. If a model runs more queries in them than this, only the first are recorded. */
 export const maxQueries = 100;
-/** In UTF-16 units. All statements together still fit into a call beside the longest content. */
+/** UTF-16 units of a recorded statement. All statements of an answer fit into a call with the longest content. */
 export const maxStatementLength = 4_000;
 
-const cut = ' …';
+const ellipsis = ' …';
 
 /** The log with one more query, unless it is full. A long statement is cut and ends with an ellipsis. */
 export function withQuery(log: readonly QueryRecord[], { statement, tables, rows, durationMs }: QueryRecord): readonly QueryRecord[] {
   if (log.length >= maxQueries) return log;
   const text =
-    statement.length > maxStatementLength ? `${statement.slice(0, maxStatementLength - cut.length).toWellFormed()}${cut}` : statement;
+    statement.length > maxStatementLength
+      ? `${statement.slice(0, maxStatementLength - ellipsis.length).toWellFormed()}${ellipsis}`
+      : statement;
   return [...log, { statement: text, tables, rows, durationMs: Math.max(0, Math.round(durationMs)) }];
 }
 
@@ -54,7 +56,7 @@ export function changeIn(detail: string): ChangeParts | undefined {
   return operation === undefined || table === undefined ? undefined : { operation, table, rows: Number(rows) };
 }
 
-/** UTF-16 units of JSON, as many as an audit entry should have. */
+/** UTF-16 units of the keys in an audit entry. */
 export const maxKeysLength = 4_000;
 
 /**

@@ -4,14 +4,14 @@ import { retryCall } from '../answers-api.ts';
 import type { InFlightAnswer } from '../in-flight-answers.ts';
 import type { ChangeParts } from './step-records.ts';
 
-/** What an attempt may do at the moment. */
+/** The current permission of an attempt. */
 export interface StepPermission {
   readonly scope: DataScope;
   /** 0 when no data source is connected. */
   readonly sourceVersion: number;
 }
 
-/** The calls of agents about the steps of one attempt. A step waits while agents is away; a step of a superseded attempt ends its work. */
+/** The calls to agents about the steps of one attempt. A step waits while agents is unavailable; a superseded attempt ends its work. */
 export interface Steps {
   mayRead(): Promise<StepPermission>;
   /** Claims the change, so that no other attempt makes it. */
@@ -44,7 +44,7 @@ interface StepsOptions {
 export function createSteps({ agents, answer: inFlight, deadlineMs, now, onRetry }: StepsOptions): Steps {
   const { key: answer } = inFlight;
 
-  async function ask<Result>(call: () => Promise<Result>): Promise<Result> {
+  async function callAgents<Result>(call: () => Promise<Result>): Promise<Result> {
     try {
       return await retryCall(call, { now, endsAt: () => (inFlight.signal.aborted ? 0 : deadlineMs), onRetry });
     } catch (cause) {
@@ -54,12 +54,12 @@ export function createSteps({ agents, answer: inFlight, deadlineMs, now, onRetry
   }
 
   async function authorize(step: { step: number; kind: 'read' | 'change' } & Partial<RequestedChange>): Promise<StepPermission> {
-    const { dataScope, sourceVersion } = await ask(() => agents.authorizeStep({ answer, ...step }));
+    const { dataScope, sourceVersion } = await callAgents(() => agents.authorizeStep({ answer, ...step }));
     return { scope: { tables: dataScope?.tables ?? [], readOnly: dataScope?.readOnly ?? true }, sourceVersion };
   }
 
   async function finish(end: { step: number; rows?: number; undone?: boolean; unknown?: boolean }): Promise<void> {
-    await ask(() => agents.finishStep({ answer, ...end }));
+    await callAgents(() => agents.finishStep({ answer, ...end }));
   }
 
   return {
@@ -70,7 +70,7 @@ export function createSteps({ agents, answer: inFlight, deadlineMs, now, onRetry
     maybeChanged: (step) => finish({ step, unknown: true }),
     async source() {
       try {
-        return await ask(() => agents.getDataSource({ answer }));
+        return await callAgents(() => agents.getDataSource({ answer }));
       } catch (cause) {
         if (ServiceError.from(cause).code === 'not_found') return undefined;
         throw cause;

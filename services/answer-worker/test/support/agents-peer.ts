@@ -5,7 +5,7 @@ import { secret } from './settings.ts';
 
 type Methods = Implementation<'agents'>;
 type Requested<Name extends keyof Methods> = Parameters<Methods[Name]['handle']>[0];
-type Given<Name extends keyof Methods> = Awaited<ReturnType<Methods[Name]['handle']>>;
+type ResponseOf<Name extends keyof Methods> = Awaited<ReturnType<Methods[Name]['handle']>>;
 
 export type BeginItem = Requested<'beginAnswer'>['items'][number];
 type CompleteItem = Requested<'completeAnswer'>['items'][number];
@@ -13,24 +13,24 @@ type FailItem = Requested<'failAnswer'>['items'][number];
 export type Step = Requested<'authorizeStep'>;
 export type FinishedStep = Requested<'finishStep'>;
 export type Attempt = Requested<'renewLeases'>['answers'][number];
-type Begun = NonNullable<NonNullable<Given<'beginAnswer'>['results']>[number]['begun']>;
+type Begun = NonNullable<NonNullable<ResponseOf<'beginAnswer'>['results']>[number]['begun']>;
 
-/** What `agents` says of each item; a code is a refusal. May throw for the whole call. */
+/** The results of `agents` for each item; a code is a refusal. May throw for the whole call. */
 export interface AgentsScript {
   begin(item: BeginItem): ErrorCode | Partial<Begun>;
   complete(item: CompleteItem): ErrorCode | undefined;
   fail(item: FailItem): ErrorCode | undefined;
   isLost(attempt: Attempt): boolean;
-  authorize(step: Step): ErrorCode | Given<'authorizeStep'>;
+  authorize(step: Step): ErrorCode | ResponseOf<'authorizeStep'>;
   /** The tenant's database. */
-  source(): ErrorCode | Given<'getDataSource'>;
+  source(): ErrorCode | ResponseOf<'getDataSource'>;
 }
 
-/** A real gRPC server in the place of `agents` that answers workers as scripted and remembers what they said. */
+/** A real gRPC server in place of `agents`, with scripted results and a record of the calls. */
 export interface AgentsPeer {
   readonly address: string;
   script: AgentsScript;
-  readonly begun: BeginItem[];
+  readonly begunItems: BeginItem[];
   readonly completed: CompleteItem[];
   readonly failed: FailItem[];
   readonly returned: Attempt[];
@@ -83,7 +83,7 @@ export async function startAgentsPeer(): Promise<AgentsPeer> {
   const peer: AgentsPeer = {
     address: `ipv4:127.0.0.1:${port}`,
     script: usualScript(),
-    begun: [],
+    begunItems: [],
     completed: [],
     failed: [],
     returned: [],
@@ -123,7 +123,7 @@ function implementationOf(peer: AgentsPeer): Methods {
   const methods: { [Name in keyof Methods]?: Methods[Name]['handle'] } = {
     async beginAnswer({ items, workerChannel }) {
       peer.workerChannel = workerChannel;
-      peer.begun.push(...items);
+      peer.begunItems.push(...items);
       return { results: items.map((item) => begunOrRefused(peer.script.begin(item))) };
     },
     async renewLeases({ answers }) {
@@ -161,13 +161,13 @@ function implementationOf(peer: AgentsPeer): Methods {
   });
 }
 
-function begunOrRefused(said: ErrorCode | Partial<Begun>) {
-  return typeof said === 'string' ? refusalOf(said) : { begun: { ...usualBegun(), ...said } };
+function begunOrRefused(result: ErrorCode | Partial<Begun>) {
+  return typeof result === 'string' ? refusalOf(result) : { begun: { ...usualBegun(), ...result } };
 }
 
-function givenOrRefused<Response>(said: ErrorCode | Response): Response {
-  if (typeof said === 'string') throw new ServiceError(said as ErrorCode);
-  return said;
+function givenOrRefused<Response>(result: ErrorCode | Response): Response {
+  if (typeof result === 'string') throw new ServiceError(result as ErrorCode);
+  return result;
 }
 
-const refuse = () => Promise.reject(new ServiceError('internal', { message: 'workers have no business with this method' }));
+const refuse = () => Promise.reject(new ServiceError('internal', { message: 'workers may not call this method' }));

@@ -9,13 +9,13 @@ import {
 } from '@agent-service/queues';
 import { createProcess } from '@agent-service/runtime';
 
-/** What `agents` and a gateway do over Redis: hand out jobs, send notices, hear replies. */
+/** The Redis side of `agents` and a gateway: dispatches jobs, sends notices, receives replies. */
 export interface Dispatcher {
-  /** Where replies are heard. */
+  /** The reply channel. */
   readonly channel: string;
   readonly replies: Reply[];
   of(answerId: string): Reply[];
-  /** Hands these answers to whichever worker is free. */
+  /** Adds jobs for these answers. */
   dispatch(answerIds: readonly string[], dispatch?: number, queue?: 'answer' | 'answerApart', shared?: boolean): Promise<void>;
   notice(channel: string, notice: WorkerNotice): void;
   counts(): Promise<{ waiting: number; active: number; delayed: number }>;

@@ -7,12 +7,12 @@ import { type AgentsPeer, startAgentsPeer, usualScript } from './agents-peer.ts'
 import { type Dispatcher, startDispatcher } from './dispatcher.ts';
 import { type Surroundings, settingsFor } from './settings.ts';
 
-/** All that a worker works with: a scripted agents, a scripted model, a real Redis. */
+/** The peers of a worker: a scripted agents, a scripted model, a real Redis. */
 export interface Scene extends Surroundings {
   readonly agents: AgentsPeer;
   readonly model: ScriptedModel;
   readonly dispatcher: Dispatcher;
-  /** Everybody answers as usual again, and remembers nothing. */
+  /** Resets the scripts and records of all peers. */
   reset(): void;
   stop(): Promise<void>;
 }
@@ -35,8 +35,8 @@ export async function setScene(): Promise<Scene> {
     dispatcher,
     reset() {
       agents.script = usualScript();
-      for (const heard of [
-        agents.begun,
+      for (const record of [
+        agents.begunItems,
         agents.completed,
         agents.failed,
         agents.returned,
@@ -47,7 +47,7 @@ export async function setScene(): Promise<Scene> {
         agents.finished,
         agents.completeCalls,
       ])
-        heard.length = 0;
+        record.length = 0;
       dispatcher.replies.length = 0;
       model.follow(() => ({ kind: 'text', text: usualAnswer }));
     },
@@ -61,10 +61,10 @@ export async function setScene(): Promise<Scene> {
 /** The worker as its main file starts it, in this process. */
 export async function bootWorker(scene: Surroundings, settings: Record<string, string> = {}, timing: Timing = {}) {
   const config = readAnswerWorkerConfig(await settingsFor(scene, settings));
-  return await createProcess('answer-worker', config, (process, given: AnswerWorkerConfig) => start(process, given, timing));
+  return await createProcess('answer-worker', config, (process, workerConfig: AnswerWorkerConfig) => start(process, workerConfig, timing));
 }
 
-/** Waits until something is true; fails with its name when it does not become so. */
+/** Waits until the condition is true; fails with its description after the limit. */
 export async function eventually(what: string, is: () => boolean | Promise<boolean>, limitMs = 15_000): Promise<void> {
-  if (!(await until(is, limitMs, 5))) throw new Error(`within ${limitMs} ms it did not come true that ${what}`);
+  if (!(await until(is, limitMs, 5))) throw new Error(`within ${limitMs} ms it did not become true that ${what}`);
 }

@@ -11,13 +11,13 @@ const readyLimitMs = 20_000;
 
 /** A worker process of its own, as `npm start` runs it. */
 export interface WorkerProcess {
-  /** What it has logged, a parsed line an event. */
+  /** Its log lines, parsed. */
   readonly log: Record<string, unknown>[];
   readonly isReady: () => Promise<boolean>;
   isAlive(): Promise<boolean>;
   /** The processes that it has started. */
   children(): number[];
-  /** What it has of the machine's memory, in kB. */
+  /** Resident memory in kB. */
   residentKB(): number;
   /** User and system time, in milliseconds. */
   cpuMs(): number;
@@ -57,7 +57,7 @@ export async function startWorkerProcess(scene: Surroundings, settings: Record<s
     },
   };
   const isThere = async () => child.exitCode !== null || (await worker.isAlive());
-  await eventually('the worker is there', isThere, readyLimitMs).catch(async (cause: unknown) => {
+  await eventually('the worker is alive', isThere, readyLimitMs).catch(async (cause: unknown) => {
     await worker.kill();
     throw cause;
   });
