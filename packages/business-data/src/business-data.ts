@@ -2,6 +2,7 @@ import { buildChange, type ChangeRequest } from './change.ts';
 import type { DataSource } from './data-source.ts';
 import type { Limits, RawResult } from './database/transaction.ts';
 import { DataFailure, Refusal } from './failure.ts';
+import type { TenantBudget } from './result-budget.ts';
 import { formatRows, toValue, type Value, type ValueType, valueTypeOf } from './results.ts';
 import type { Catalog } from './scope/catalog.ts';
 import { type DataScope, resolveScope } from './scope/resolve-scope.ts';
@@ -47,6 +48,8 @@ export interface BusinessDataOptions {
   readonly source: DataSource;
   /** Checks and rewrites the statements before they run. */
   readonly gate: TenantGate;
+  /** Bounds the bytes of results that this process holds; unbounded without it. */
+  readonly budget?: TenantBudget;
   /** A function is called before each use, so that a change of the scope holds for the next query. */
   readonly scope: DataScope | (() => DataScope | Promise<DataScope>);
   /** The time zone of "today" in the organization's data. */
@@ -56,14 +59,22 @@ export interface BusinessDataOptions {
 /** Limits of one query or change. Its length and cost are limited before it runs: gates/parse.ts, threads/thread.ts. */
 const defaults = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_000 };
 
-export function createBusinessData({ source, gate, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
+export function createBusinessData({ source, gate, budget, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
   const readScope = async (): Promise<{ catalog: Catalog; resolved: ResolvedScope }> => {
     const current = typeof scope === 'function' ? await scope() : scope;
     const catalog = await source.catalog();
     return { catalog, resolved: resolveScope(catalog, current).scope };
   };
   const resolve = async (): Promise<ResolvedScope> => (await readScope()).resolved;
-  const limits = (options: QueryOptions): Limits => ({ ...defaults, ...options, timeZone });
+  /** Runs the work within the limits, with its share of the budget until the result is complete. */
+  const withLimits = async <T>(options: QueryOptions, work: (limits: Limits) => Promise<T>): Promise<T> => {
+    const use = budget?.open();
+    try {
+      return await work({ ...defaults, ...options, timeZone, use });
+    } finally {
+      use?.release();
+    }
+  };
   return {
     listTables: async () => (await resolve()).tables,
     describeTable: async (name) => (await resolve()).tables.find((table) => table.written === name || table.name === name),
@@ -71,20 +82,24 @@ export function createBusinessData({ source, gate, scope, timeZone = 'UTC' }: Bu
       const resolved = await resolve();
       const { text, tables } = await gate.pass(sql, resolved, options.signal);
       const begin = performance.now();
-      const result = await source.within(resolved).transaction('read only', limits(options), (run) => run(text));
-      return present(result, { statement: text, tables, begin });
+      return await withLimits(options, async (limits) => {
+        const result = await source.within(resolved).transaction('read only', limits, (run) => run(text));
+        return present(result, { statement: text, tables, begin });
+      });
     },
     async change(request, options = {}) {
       const { catalog, resolved } = await readScope();
       const { table, statements } = translateRefusal(() => buildChange(resolved, catalog, request));
       const begin = performance.now();
-      const results = await source.within(resolved).transaction('read write', limits(options), async (run) => {
-        const changed: RawResult[] = [];
-        for (const { text, values } of statements) changed.push(requireOneRow(await run(text, values)));
-        return changed;
+      return await withLimits(options, async (limits) => {
+        const results = await source.within(resolved).transaction('read write', limits, async (run) => {
+          const changed: RawResult[] = [];
+          for (const { text, values } of statements) changed.push(requireOneRow(await run(text, values)));
+          return changed;
+        });
+        const all: RawResult = { columns: results[0]?.columns ?? [], rows: results.flatMap(({ rows }) => rows), more: false };
+        return present(all, { statement: statements[0]?.text ?? '', tables: [table], begin });
       });
-      const all: RawResult = { columns: results[0]?.columns ?? [], rows: results.flatMap(({ rows }) => rows), more: false };
-      return present(all, { statement: statements[0]?.text ?? '', tables: [table], begin });
     },
   };
 }

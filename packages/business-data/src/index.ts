@@ -14,6 +14,7 @@ export {
 export type { ConnectionSettings, TlsSettings } from './database/connection.ts';
 export { acquirePermit } from './database/connection-pool.ts';
 export { DataFailure, type FailureKind } from './failure.ts';
+export { createResultBudget, type ResultBudget } from './result-budget.ts';
 export type { Value, ValueType } from './results.ts';
 export { type DroppedRoles, dropScopedRoles } from './roles/drop-roles.ts';
 export type { Catalog, CatalogColumn, CatalogTable } from './scope/catalog.ts';

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { type BusinessData, createBusinessData } from '../src/business-data.ts';
 import { createDataSource, type DataSource } from '../src/data-source.ts';
 import { DataFailure, type FailureKind } from '../src/failure.ts';
+import { createResultBudget } from '../src/result-budget.ts';
 import { gate } from './support/gate.ts';
 
 let database: TestDatabase;
@@ -57,6 +58,19 @@ test('bytes are limited at the socket: rows received so far are returned, and th
   expect(one).toMatchObject({ rows: [], truncated: true });
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
   expect((await data.query('select count(*) from events')).rows).toEqual([[5000]]);
+});
+
+test('results beyond the budget of the process are refused, other tenants continue, and ended queries make room', async () => {
+  const budget = createResultBudget(100_000);
+  const of = (tenant: string) =>
+    createBusinessData({ source, gate, budget: budget.of(tenant), scope: { tables: ['events(id, body)'], readOnly: true } });
+  const large = 'select repeat(body, 30) from events limit 40';
+  const parallel = budget.of('a').open();
+  expect(parallel.take(45_000)).toBe(true);
+  expect(await failureOf(of('a').query(large))).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('memory') });
+  expect((await of('b').query('select repeat(body, 30) from events limit 10')).rows).toHaveLength(10);
+  parallel.release();
+  for (let count = 0; count < 10; count += 1) expect((await of('a').query(large)).rows).toHaveLength(40);
 });
 
 test('a statement ends at its time limit, also at the database', async () => {

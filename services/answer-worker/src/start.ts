@@ -1,4 +1,4 @@
-import { openStatementGate } from '@agent-service/business-data';
+import { createResultBudget, openStatementGate } from '@agent-service/business-data';
 import { type Client, createClient } from '@agent-service/contracts';
 import { createModels } from '@agent-service/models';
 import { readModelsFile } from '@agent-service/models/models-file';
@@ -28,6 +28,8 @@ export interface Timing {
 
 /** Child processes check one statement at a time; the second thread is ready when the first must be replaced. */
 const apartThreads = 2;
+/** Bytes of query results that the process holds at a time, as PostgreSQL sent them. */
+const maxResultBytes = 128 * 1024 * 1024;
 /** A third of the duration of a lease. */
 const defaultRenewalMs = 5_000;
 
@@ -75,7 +77,8 @@ export async function composeContext(
   const meters = createMeters(process.metrics);
   const answers = createAnswersApi(agents, { workerChannel: channel.name });
   const sources = createTenantSources(process, { roles: config.DATA_SOURCE_ROLES });
-  const toolDeps = { agents, sources, gate: openStatementGate(process, apart ? { threads: apartThreads } : {}), meters, now };
+  const gate = openStatementGate(process, apart ? { threads: apartThreads } : {});
+  const toolDeps = { agents, sources, gate, budget: createResultBudget(maxResultBytes), meters, now };
   const publisher = createReplyPublisher(process, redis);
   const workerContext: WorkerContext = {
     answers,

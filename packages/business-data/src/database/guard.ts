@@ -58,6 +58,7 @@ export interface Socket {
   readonly destroyed: boolean;
   destroy(): void;
   on(event: 'data', listener: (chunk: Buffer) => void): void;
+  prependListener(event: 'data', listener: (chunk: Buffer) => void): void;
   removeListener(event: 'data', listener: (chunk: Buffer) => void): void;
 }
 

@@ -1,5 +1,6 @@
 import type { Connection, PoolClient, Submittable } from 'pg';
 import { DataFailure } from '../failure.ts';
+import type { ResultUse } from '../result-budget.ts';
 import { type ConnectionLimits, socketOf } from './guard.ts';
 
 /** Limits of one statement. */
@@ -9,6 +10,8 @@ export interface Limits {
   readonly maxBytes: number;
   readonly timeZone: string;
   readonly signal?: AbortSignal | undefined;
+  /** The bytes of the result in the budget of the process. */
+  readonly use?: ResultUse | undefined;
 }
 
 export type Access = 'read only' | 'read write';
@@ -72,16 +75,27 @@ async function runLimited(client: PoolClient, text: string, values: readonly (st
     full.resolve(query.receivedRows());
     socket.destroy();
   };
+  // Before the driver parses the bytes, so that the last ones count as well.
+  const reserve = ({ length }: Buffer) => {
+    if (limits.use?.take(length) !== false) return;
+    full.reject(overBudget());
+    socket.destroy();
+  };
   // It is not awaited when the result is cut off.
   query.result.catch(() => undefined);
+  socket.prependListener('data', reserve);
   socket.on('data', count);
   try {
     client.query(query);
     return await Promise.race([full.promise, query.result]);
   } finally {
+    socket.removeListener('data', reserve);
     socket.removeListener('data', count);
   }
 }
+
+const overBudget = () =>
+  new DataFailure('unavailable', 'The results of queries use too much memory at the moment. Read fewer rows, or try again.');
 
 /**
  * Begins a transaction with every setting that could change a statement's meaning or waiting time: one text, one round trip, and `local`,

@@ -3,6 +3,7 @@ import {
   createBusinessData,
   createTools,
   DataFailure,
+  type ResultBudget,
   type StatementGate,
   type ToolAnswer,
   type ToolDefinition,
@@ -34,6 +35,7 @@ interface ToolDeps {
   readonly agents: Client<'agents'>;
   readonly sources: TenantSources;
   readonly gate: StatementGate;
+  readonly budget: ResultBudget;
   readonly meters: Meters;
   readonly now: () => number;
 }
@@ -59,7 +61,7 @@ const unconnected = () => {
 
 /** Creates the tools of an attempt. Each step first asks agents for the agent's scope, so that a change of it takes effect at once. */
 export function createAnswerTools(
-  { agents, sources, gate, meters, now }: ToolDeps,
+  { agents, sources, gate, budget, meters, now }: ToolDeps,
   { attempt, answer, writer }: ToolsOptions,
 ): AnswerTools {
   const onRetry = () => meters.callsRepeated.inc({ call: 'step' });
@@ -71,7 +73,8 @@ export function createAnswerTools(
   async function runOver({ scope, sourceVersion }: StepPermission, call: Call): Promise<ToolAnswer> {
     const source = await sources.of(answer.key.answer, sourceVersion, steps);
     if (!source) return unconnected();
-    const data = createBusinessData({ source, gate: gate.of(tenantName(answer.key.answer)), scope });
+    const tenant = tenantName(answer.key.answer);
+    const data = createBusinessData({ source, gate: gate.of(tenant), budget: budget.of(tenant), scope });
     const tools = createTools(data, scope);
     const tool = tools.find(({ name }) => name === call.definition.name);
     return tool ? await tool.run(call.input, { signal: call.signal }) : refused('Nothing can be changed here: the data is read-only.');
