@@ -128,12 +128,10 @@ function createScheduler(options: GateOptions, limitMs: number): Scheduler {
   }
 
   function release(holding: Holding, outcome: ThreadOutcome): void {
-    const isLost = outcome.kind === 'lost';
-    if (isLost || (outcome.kind !== 'returned' && outcome.isUsedUp)) holding.isClosed = true;
-    if (!holdings.has(holding) || (holding.statements > 0 && !isLost)) return;
+    if (endsThread(outcome)) holding.isClosed = true;
+    if (!holdings.has(holding) || (holding.statements > 0 && outcome.kind !== 'lost')) return;
     holdings.delete(holding);
-    if (holding.isClosed) pool.replace(holding.thread);
-    else pool.release(holding.thread);
+    (holding.isClosed ? pool.replace : pool.release)(holding.thread);
   }
 
   return {
@@ -154,6 +152,8 @@ function createScheduler(options: GateOptions, limitMs: number): Scheduler {
     },
   };
 }
+
+const endsThread = (outcome: ThreadOutcome): boolean => outcome.kind === 'lost' || (outcome.kind !== 'returned' && outcome.isUsedUp);
 
 interface ThreadUse {
   readonly threads: number;

@@ -37,9 +37,10 @@ const pauseAfter = createBackoff({ firstMs: 100, longestMs: 5_000 });
 export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, onLost }: ThreadPoolOptions): ThreadPool {
   const all = new Set<GateThread>();
   const idle: GateThread[] = [];
-  const timers = new Set<NodeJS.Timeout>();
+  const timers = createTimers();
   let ready = 0;
   let failedStarts = 0;
+  let isStarted = false;
   let isClosed = false;
 
   function count(change: 1 | -1): void {
@@ -81,22 +82,15 @@ export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, o
     if (isClosed) return;
     failedStarts += 1;
     onLost('start', cause);
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      launch();
-    }, pauseAfter(failedStarts));
-    timers.add(timer.unref());
-  }
-
-  let isStarted = false;
-  function start(): void {
-    if (isStarted) return;
-    isStarted = true;
-    for (let number = 0; number < threads; number += 1) launch();
+    timers.add(launch, pauseAfter(failedStarts));
   }
 
   return {
-    start,
+    start() {
+      if (isStarted) return;
+      isStarted = true;
+      for (let number = 0; number < threads; number += 1) launch();
+    },
     acquire: () => idle.pop(),
     release: (thread) => void idle.push(thread),
     replace: (thread) => void replace(thread),
@@ -105,9 +99,25 @@ export function createThreadPool({ threads, entry, limitMs, onIdle, onThreads, o
     },
     async close() {
       isClosed = true;
+      timers.clear();
+      await Promise.race([Promise.all([...all].map((thread) => thread.stop())), pause(endingMs, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** Timers that do not keep the process alive and can be cleared together. */
+function createTimers(): { add(work: () => void, ms: number): void; clear(): void } {
+  const timers = new Set<NodeJS.Timeout>();
+  return {
+    add(work, ms) {
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        work();
+      }, ms);
+      timers.add(timer.unref());
+    },
+    clear() {
       for (const timer of timers) clearTimeout(timer);
-      const ended = Promise.all([...all].map((thread) => thread.stop()));
-      await Promise.race([ended, pause(endingMs, undefined, { ref: false })]);
     },
   };
 }

@@ -100,20 +100,12 @@ export function createAnswerTools(
 
   async function run(call: Call): Promise<string> {
     const startedAt = performance.now();
-    const { definition, input } = call;
     const toolAnswer = await inTurn(call);
     const durationMs = performance.now() - startedAt;
-    meters.toolSeconds.observe({ tool: definition.name, outcome: toolAnswer.failure?.kind ?? 'done' }, durationMs / 1000);
     const { result, failure } = toolAnswer;
+    meters.toolSeconds.observe({ tool: call.definition.name, outcome: failure?.kind ?? 'done' }, durationMs / 1000);
     if (result) queries = withQuery(queries, { ...result, statement: statementOf(call) ?? result.statement, rows: result.rows.length });
-    if (answer.interruption === undefined)
-      writer.tool({
-        name: definition.name,
-        detail: detailOf(definition.name, input),
-        rows: result?.rows.length ?? 0,
-        durationMs: Math.round(durationMs),
-        error: failure?.message ?? '',
-      });
+    if (answer.interruption === undefined) writer.tool(streamedStep(call, toolAnswer, durationMs));
     return toolAnswer.text;
   }
 
@@ -133,6 +125,17 @@ export function createAnswerTools(
     failure: changes.failure,
   };
 }
+
+type StreamedStep = Parameters<ReplyWriter['tool']>[0];
+
+/** The step for readers of the stream. */
+const streamedStep = ({ definition, input }: Call, { result, failure }: ToolAnswer, durationMs: number): StreamedStep => ({
+  name: definition.name,
+  detail: detailOf(definition.name, input),
+  rows: result?.rows.length ?? 0,
+  durationMs: Math.round(durationMs),
+  error: failure?.message ?? '',
+});
 
 interface Call {
   readonly definition: ToolDefinition;
