@@ -13,7 +13,7 @@ const schema = z.object({
   DATABASE_OWNER_URL: setting.url('postgres:', 'postgresql:').optional(),
   KEY_HASH_SECRET: setting.secret(),
   CURSOR_SECRET: setting.secret(),
-  /** Version 1 is made from KEY_HASH_SECRET. */
+  /** Version 1 is derived from KEY_HASH_SECRET. */
   AUDIT_KEYS: versionedKeys.refine((keys) => Math.min(...keys.keys()) > 1, 'must have versions from 2 on').optional(),
   TOKEN_TTL_SECONDS: setting.integer(3_600, 300, 86_400),
   TOKEN_ISSUER: setting.text().default('agent-service'),

@@ -2,7 +2,7 @@ import type { Cursors, Relay, Store } from '@agent-service/store';
 import type { AuditKeys } from './domain/audit-chain.ts';
 import type { KeyedHash } from './domain/secrets.ts';
 import type { OrganizationLimiter } from './rpc/organization-limiter.ts';
-import type { UserEvents } from './store/user-events.ts';
+import type { UserEvents } from './store/users.ts';
 import type { SigningKeys } from './tokens/signing-keys.ts';
 
 /** Dependencies of the methods of this service. */

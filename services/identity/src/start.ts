@@ -18,12 +18,11 @@ import type { AuditKeys } from './domain/audit-chain.ts';
 import { createKeyedHash } from './domain/secrets.ts';
 import { implementation } from './rpc/index.ts';
 import { createOrganizationLimiter } from './rpc/organization-limiter.ts';
-import { type AuditRecord, appendAudit } from './store/audit-append.ts';
-import { signOldChains } from './store/audit-sign-chains.ts';
+import { type AuditRecord, appendAudit, signOldChains } from './store/audit-append.ts';
 import { isAppendOnly } from './store/audit-verify.ts';
 import { entities } from './store/entities.ts';
 import { migrations } from './store/migrations/index.ts';
-import { createUserEvents } from './store/user-events.ts';
+import { createUserEvents } from './store/users.ts';
 import { openSigningKeys, sealedPrivateKeys } from './tokens/signing-keys.ts';
 
 const schema = 'identity';

@@ -47,7 +47,7 @@ const list = (principal: Principal, request: object = {}) => identity.as(princip
 const verify = (organizationId: string) => identity.operator.verifyAuditChain({ organizationId });
 
 describe('the chain', () => {
-  test('takes each entry once, whoever hands it over and however often', async () => {
+  test('stores each entry once, whichever service sends it and however often', async () => {
     const batches = Array.from({ length: 10 }, (_, batch) =>
       Array.from({ length: 20 }, (_, index) => entry('org_once', `e${(batch * 10 + index) % 100}`)),
     );
@@ -56,14 +56,14 @@ describe('the chain', () => {
     expect((await list(caller('org_once'))).page?.total).toBe('100');
   });
 
-  test('entries can not be changed or removed by the service itself', async () => {
+  test('entries cannot be changed or removed by the service itself', async () => {
     await agents.appendAuditEntries({ entries: [entry('org_kept', 'e1')] });
     for (const statement of ["update audit_entries set action = 'x'", 'delete from audit_entries', 'truncate audit_entries']) {
       await expect(database.query(`set search_path = identity; ${statement}`)).rejects.toThrow('append-only');
     }
   });
 
-  test('only our own services hand entries over', async () => {
+  test('only our own services may append entries', async () => {
     await expect(identity.gateway.appendAuditEntries({ entries: [entry('org_x', 'e1')] })).rejects.toMatchObject({
       code: 'service_forbidden',
     });
@@ -72,7 +72,7 @@ describe('the chain', () => {
 
 describe('the list', () => {
   beforeAll(async () => {
-    const made = Array.from({ length: 30 }, (_, index) =>
+    const added = Array.from({ length: 30 }, (_, index) =>
       entry('org_list', `l${String(index).padStart(2, '0')}`, {
         createdAt: new Date(Date.UTC(2026, 0, 1 + Math.floor(index / 3))).toISOString(),
         environment: ['live', 'test', ''][index % 3],
@@ -81,20 +81,20 @@ describe('the list', () => {
         actor: { type: 'user', id: `usr_${index % 2}`, keyId: 'key_a' },
       }),
     );
-    await agents.appendAuditEntries({ entries: made });
+    await agents.appendAuditEntries({ entries: added });
   });
 
   test('shows an environment its own entries and those of the organization, newest first, each once', async () => {
-    const seen: string[] = [];
+    const listed: string[] = [];
     let cursor = '';
     do {
       const { entries, page } = await list(caller('org_list'), { page: { limit: 7, cursor } });
-      seen.push(...entries.map(({ createdAt, id }) => `${createdAt} ${id}`));
+      listed.push(...entries.map(({ createdAt, id }) => `${createdAt} ${id}`));
       expect(page?.total).toBe('20');
       cursor = page?.nextCursor ?? '';
     } while (cursor);
-    expect(seen).toHaveLength(20);
-    expect([...seen].sort().reverse()).toEqual(seen);
+    expect(listed).toHaveLength(20);
+    expect([...listed].sort().reverse()).toEqual(listed);
     const { entries } = await list(caller('org_list', 'test'), { page: { limit: 200 } });
     expect(new Set(entries.map(({ environment }) => environment))).toEqual(new Set(['test', '']));
   });
@@ -133,13 +133,13 @@ describe('the list', () => {
   });
 
   test('what identity itself does is in its log, with who did it and without secrets', async () => {
-    const made = await identity.operator.createOrganization({ name: 'Audited' });
-    const read = async () => (await list(caller(made.organizationId))).entries;
+    const created = await identity.operator.createOrganization({ name: 'Audited' });
+    const read = async () => (await list(caller(created.organizationId))).entries;
     while ((await read()).length < 3) await database.query('select pg_sleep(0.01)');
     const entries = await read();
     expect(entries.map(({ action }) => action).sort()).toEqual(['key.created', 'organization.created', 'user.created']);
     expect(entries.every(({ actor }) => actor?.type === 'operator')).toBe(true);
-    expect(JSON.stringify(entries)).not.toContain(made.liveApiKey);
-    expect((await verify(made.organizationId)).faults).toEqual([]);
+    expect(JSON.stringify(entries)).not.toContain(created.liveApiKey);
+    expect((await verify(created.organizationId)).faults).toEqual([]);
   });
 });

@@ -7,12 +7,12 @@ import { start } from '../src/start.ts';
 const secret = 'a-service-secret-that-is-long-enough';
 
 export interface Booted {
-  /** Of the database. */
+  /** The URL of the database. */
   url: string;
-  /** Of the service. */
+  /** The gRPC address of the service. */
   address: string;
   config: ClientConfig;
-  /** As the gateway calls, on behalf of a caller where one is given. */
+  /** Calls as the gateway does, for the caller of `as`. */
   gateway: Client<'identity'>;
   operator: Client<'identity'>;
   as<T>(principal: Principal, work: () => T, idempotency?: { scope: string; fingerprint: string }): T;

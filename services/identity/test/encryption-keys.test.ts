@@ -41,14 +41,14 @@ const sealed = async () =>
 const kidOf = (token: string) => jwt.decode(token, { complete: true })?.header.kid;
 const refusalOf = async (service: Booted, token: string) => (await service.gateway.authenticate({ tokens: [token] })).results[0]?.refusal;
 
-test('signing keys are sealed anew under a rotated key, those of the past too, and go on signing without the old one', async () => {
+test('signing keys are encrypted again under a rotated key, earlier ones too, and sign without the old key', async () => {
   const before = await startWith(key(1));
   const { liveApiKey } = await before.operator.createOrganization({ name: 'Acme' });
   await before.operator.rotateSigningKey({});
   const first = await before.gateway.issueToken({ apiKey: liveApiKey });
   expect(await sealed()).toEqual(['1:', '1:']);
   await startWith(key(1), key(2));
-  await until('both are sealed anew', async () => (await sealed()).every((version) => version === '2:'));
+  await until('both are encrypted again', async () => (await sealed()).every((version) => version === '2:'));
   const after = await startWith(key(2));
   const second = await after.gateway.issueToken({ apiKey: liveApiKey });
   expect(kidOf(second.accessToken)).toBe(kidOf(first.accessToken));
@@ -72,7 +72,7 @@ test('when the signing key does not open any more, a new one takes over at once,
   expect(await sealed()).toEqual(['1:', '2:', '2:']);
 });
 
-test('a replica that can not open the newest signing key yet signs with the one before', async () => {
+test('a replica that cannot decrypt the newest signing key yet signs with the one before', async () => {
   const old = await startWith(key(1));
   const { liveApiKey } = await old.operator.createOrganization({ name: 'Acme' });
   const first = kidOf((await old.gateway.issueToken({ apiKey: liveApiKey })).accessToken);

@@ -97,9 +97,9 @@ describe('authentication', () => {
 
   test('a new key is published before it signs, and a second rotation meanwhile is the same one', async () => {
     const careful = await boot({ SIGNING_KEY_AHEAD_SECONDS: '120' });
-    const made = await careful.operator.createOrganization({ name: 'Careful' });
+    const created = await careful.operator.createOrganization({ name: 'Careful' });
     const kidNow = async () =>
-      jwt.decode((await careful.gateway.issueToken({ apiKey: made.liveApiKey })).accessToken, { complete: true })?.header.kid;
+      jwt.decode((await careful.gateway.issueToken({ apiKey: created.liveApiKey })).accessToken, { complete: true })?.header.kid;
     const first = await kidNow();
     const { kid } = await careful.operator.rotateSigningKey({});
     expect((await careful.gateway.listSigningKeys({})).keys.map((key) => key.kid).sort()).toEqual([first, kid].sort());
@@ -206,22 +206,22 @@ describe('users', () => {
   test('are listed newest first, page by page, each once, with an exact total', async () => {
     const fresh = await identity.operator.createOrganization({ name: 'Paged' });
     const caller = await principalOf(fresh.liveApiKey);
-    const made: string[] = [fresh.userId];
+    const createdIds: string[] = [fresh.userId];
     for (let index = 0; index < 6; index += 1) {
       const { user } = await identity.as(caller, () =>
         identity.gateway.createUser({ name: `u${index}`, email: `u${index}@paged.example`, role: 'member' }),
       );
-      made.push(user?.id ?? '');
+      createdIds.push(user?.id ?? '');
     }
-    const seen: string[] = [];
+    const listedIds: string[] = [];
     let cursor = '';
     do {
       const { users, page } = await identity.as(caller, () => identity.gateway.listUsers({ page: { limit: 3, cursor } }));
-      seen.push(...users.map((user) => user.id));
+      listedIds.push(...users.map((user) => user.id));
       expect(page?.total).toBe('7');
       cursor = page?.nextCursor ?? '';
     } while (cursor);
-    expect(seen).toEqual(made.reverse());
+    expect(listedIds).toEqual(createdIds.reverse());
     const members = await identity.as(caller, () => identity.gateway.listUsers({ page: { limit: 2 }, role: 'member' }));
     expect(members.page?.total).toBe('6');
     await expect(
@@ -258,7 +258,7 @@ describe('users', () => {
     expect(outcomes.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({ code: 'last_admin' });
   });
 
-  test('nobody changes their own role or status, and only administrators make administrators', async () => {
+  test('no user changes their own role or status, and only administrators make administrators', async () => {
     const fresh = await identity.operator.createOrganization({ name: 'Own' });
     const caller = await principalOf(fresh.liveApiKey);
     await identity.as(caller, () => identity.gateway.createUser({ name: 'Second', email: 'second@own.example', role: 'admin' }));

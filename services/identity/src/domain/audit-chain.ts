@@ -18,7 +18,7 @@ export interface AuditFacts {
 /** Keys that the database does not hold, by version. The highest version signs, all verify. */
 export type AuditKeys = ReadonlyMap<number, Buffer>;
 
-/** The version of entries from before there were keys: a plain hash, which anybody can recompute. */
+/** The version of entries from before there were keys: a plain hash, which needs no key to recompute. */
 export const unkeyedVersion = 0;
 
 export const newestVersion = (keys: AuditKeys): number => Math.max(...keys.keys());
@@ -61,15 +61,15 @@ export function entryHash(
 }
 
 export interface ChainHead extends ChainPosition {
-  /** Of the entry with this sequence, which is also the number of entries. */
+  /** The hash of the entry with this sequence, which is also the number of entries. */
   readonly hash: string;
   /** The first entry that was added after the chain before it had failed its signature. */
   readonly brokenFrom?: number | undefined;
 }
 
 /**
- * Proves that the chain had this end: without it, a chain that was cut would be a whole one. A break is covered, so that it cannot be
- * removed without the key; an unbroken head is signed as before there were breaks, which replicas of both versions verify.
+ * Signs the end of a chain, so that a shortened chain is noticed. The signature covers a break, so that a break cannot be removed without
+ * the key. A head without a break is signed in the form of the version before breaks, which replicas of both versions verify.
  */
 export const headMac = (keys: AuditKeys, version: number, { organizationId, sequence, hash, brokenFrom }: ChainHead): string | undefined =>
   mac(keys, version, ['head', organizationId, sequence, hash, ...(brokenFrom === undefined ? [] : ['broken', brokenFrom])]);
@@ -92,7 +92,7 @@ function mac(keys: AuditKeys, version: number, content: readonly unknown[]): str
   );
 }
 
-export function isSameMac(expected: string, given: string): boolean {
-  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+export function isSameMac(expected: string, received: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(received)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -14,7 +14,7 @@ export interface Claims {
 
 const textClaims = ['iss', 'sub', 'org', 'key_id', 'scope', 'jti'] as const;
 
-/** Whether a verified payload has every claim in its form. A payload that lacks one was not made by this service. */
+/** True if a verified payload has every claim in its form. This service signs no token without one. */
 export function isClaims(payload: unknown): payload is Claims {
   if (typeof payload !== 'object' || payload === null) return false;
   const claims = payload as Record<string, unknown>;

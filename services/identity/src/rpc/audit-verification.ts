@@ -1,7 +1,15 @@
 import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import type { IdentityContext } from '../context.ts';
-import { checkAnchors, listAnchors } from '../store/audit-anchors.ts';
-import { beginWalk, type ChainFault, type ChainWalk, isAppendOnly, nextOrganization, stepWalk } from '../store/audit-verify.ts';
+import {
+  beginWalk,
+  type ChainFault,
+  type ChainWalk,
+  checkAnchors,
+  isAppendOnly,
+  listAnchors,
+  nextOrganization,
+  stepWalk,
+} from '../store/audit-verify.ts';
 
 /** A call verifies for at most this long, page by page; its cursor continues the verification. */
 const longestMs = 5_000;

@@ -7,10 +7,8 @@ import { authenticate } from './authenticate.ts';
 import { createKey, createOauthClient } from './credentials.ts';
 import { createOrganization, getOrganization } from './organizations.ts';
 import { revokeKey, revokeOauthClient } from './revocation.ts';
-import { listSigningKeys, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
-import { issueClientToken, issueToken } from './tokens.ts';
-import { updateUser } from './update-user.ts';
-import { createUser, getUser, listAdministrators, listUsers } from './users.ts';
+import { issueClientToken, issueToken, listSigningKeys, revokeSigningKey, rotateSigningKey } from './tokens.ts';
+import { createUser, getUser, listAdministrators, listUsers, updateUser } from './users.ts';
 
 /** Every method of the contract. */
 export const implementation = (context: IdentityContext): Implementation<'identity'> => ({

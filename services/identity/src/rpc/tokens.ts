@@ -1,10 +1,12 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { type Call, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { grantScopes } from '../domain/tokens.ts';
 import { applicationById, keysByHash } from '../store/credentials.ts';
+import { revokeSigningKeyRow } from '../store/signing-keys.ts';
+import { waitForRevocation } from './revocation.ts';
 
 export const issueToken = (context: IdentityContext): RpcOf<'identity', 'issueToken'> => ({
   allow: services('gateway'),
@@ -86,3 +88,41 @@ async function signAndRecord(
   auditRelay.nudge();
   return { accessToken, expiresIn, expiresAt: new Date((issuedAt + expiresIn) * 1_000).toISOString() };
 }
+
+/** The audit chain of entries that belong to no organization. */
+const serviceChain = 'service';
+
+export const listSigningKeys = ({ signingKeys }: IdentityContext): RpcOf<'identity', 'listSigningKeys'> => ({
+  allow: services('gateway'),
+  async handle() {
+    return { keys: await signingKeys.publicKeys() };
+  },
+});
+
+export const rotateSigningKey = ({ signingKeys }: IdentityContext): RpcOf<'identity', 'rotateSigningKey'> => ({
+  allow: operators,
+  async handle() {
+    return { kid: await signingKeys.rotate() };
+  },
+});
+
+/** Revokes a signing key and answers when its tokens are refused everywhere. A second revocation changes nothing and succeeds. */
+export const revokeSigningKey = ({ store, signingKeys, auditRelay }: IdentityContext): RpcOf<'identity', 'revokeSigningKey'> => ({
+  allow: operators,
+  async handle({ kid }, call) {
+    if (!(await signingKeys.exists(kid))) throw new ServiceError('not_found', { message: 'There is no such signing key.', param: 'kid' });
+    // Before the revocation, so that there is always a key that signs.
+    const signingKid = await signingKeys.replace(kid);
+    const revoked = await store.transaction(async ({ sql }) => {
+      const row = await revokeSigningKeyRow(sql, kid);
+      const target = { type: 'signing_key', id: kid };
+      const changes = { signing_kid: signingKid };
+      if (row?.isNew)
+        await writeAudit(sql, call, { action: 'signing_key.revoked', organizationId: serviceChain, environment: '', target, changes });
+      return row;
+    });
+    auditRelay.nudge();
+    await waitForRevocation(revoked?.revokedForMs ?? 0);
+    return { signingKid };
+  },
+});

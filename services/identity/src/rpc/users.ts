@@ -4,6 +4,7 @@ import {
   callersAndOperators,
   newId,
   operatorService,
+  type Principal,
   type RpcOf,
   ServiceError,
   services,
@@ -12,16 +13,29 @@ import { processClock } from '@agent-service/runtime';
 import { isViolation, once, type Transaction, writeAudit } from '@agent-service/store';
 import { createBatcher } from '@agent-service/work';
 import type { IdentityContext } from '../context.ts';
-import type { Role, UserKind } from '../domain/user-rules.ts';
+import {
+  endsCredentials,
+  grantsAdmin,
+  leavesNoAdmin,
+  type Role,
+  revokesAdmin,
+  type UserKind,
+  type UserState,
+  type UserStatus,
+} from '../domain/user-rules.ts';
+import { revokeCredentialsOf } from '../store/credentials.ts';
 import { User, type UserRow } from '../store/entities.ts';
 import {
   countUsers,
   findUsers,
+  lockOtherAdmins,
   listAdministrators as selectAdministrators,
   listUsers as selectUsers,
+  type UserEvents,
   type UserKey,
 } from '../store/users.ts';
 import { checkEmail, checkName, checkRole } from './input.ts';
+import { waitForRevocation } from './revocation.ts';
 
 const lookUpsABatch = 100;
 const lookUpBatches = 2;
@@ -44,13 +58,13 @@ export const createUser = ({ store, auditRelay, events }: IdentityContext): RpcO
   },
 });
 
-/** An application with users:write registers members only: the user that it makes must not be able to do more than itself. */
+/** An application with users:write registers members only: a new user must not have more rights than the application. */
 function requireAdministrator({ caller }: Call): void {
   if (caller.service === operatorService || caller.principal?.role === 'admin') return;
   throw new ServiceError('admin_required', { message: 'Only an administrator may register an administrator.' });
 }
 
-/** Look-ups that come together share a statement: under load most of the cost of a look-up is its round trip. */
+/** Concurrent look-ups share a statement, because most of the cost of a look-up is its round trip. */
 export const getUser = ({ store }: IdentityContext): RpcOf<'identity', 'getUser'> => {
   const lookUps = createBatcher<UserKey, UserRow | undefined>({
     maxItems: lookUpsABatch,
@@ -131,4 +145,66 @@ export async function flushUser(em: Transaction['em']): Promise<void> {
       throw new ServiceError('not_found', { message: 'There is no such organization.', cause });
     throw cause;
   }
+}
+
+interface UserChanges {
+  name?: string;
+  email?: string;
+  role?: Role;
+  status?: UserStatus;
+}
+
+const needsAdminKey = 'Demoting or deactivating an administrator needs a token made from an administrator key.';
+const serviceUserRole = 'The user of an application has no role: the scopes of the application are its limit.';
+const needsAdministrator = 'Only an administrator may make another user an administrator.';
+
+/** Changes a user. A deactivation revokes the user's credentials; it and a demotion answer when they are effective everywhere. */
+export const updateUser = ({ store, auditRelay, events }: IdentityContext): RpcOf<'identity', 'updateUser'> => ({
+  allow: callers({ scope: 'users:write' }),
+  async handle({ userId, name, email, role, status }, call) {
+    const fields = Object.entries({ name, email, role, status }).filter(([, value]) => value !== undefined);
+    const changes = Object.fromEntries(fields) as UserChanges;
+    const response = await once(store, call, (transaction) => changeUser(transaction, call, events, userId, changes));
+    auditRelay.nudge();
+    events.nudge();
+    if (changes.status === 'deactivated' || changes.role === 'member') await waitForRevocation(0);
+    return response;
+  },
+});
+
+async function changeUser({ em, sql }: Transaction, call: Call, events: UserEvents, userId: string, changes: UserChanges) {
+  const { organizationId } = call.tenant;
+  const hasOtherAdmin = await lockOtherAdmins(sql, organizationId, userId);
+  const user = await em.findOne(User, { organizationId, id: userId });
+  if (!user) throw new ServiceError('not_found');
+  const before = { kind: user.kind, role: user.role, status: user.status };
+  em.assign(user, { ...changes, updatedAt: new Date(processClock.now()) });
+  checkRights(call.tenant, userId, before, user, hasOtherAdmin);
+  await flushUser(em);
+  const isDeactivation = endsCredentials(before, user);
+  const revoked = isDeactivation ? await revokeCredentialsOf(sql, organizationId, userId) : undefined;
+  if (isDeactivation) await events.addDeactivated(sql, organizationId, userId, user.updatedAt);
+  const revokedIds = revoked ? [...revoked.apiKeys, ...revoked.applications] : [];
+  await writeAudit(sql, call, {
+    action: isDeactivation ? 'user.deactivated' : 'user.updated',
+    organizationId,
+    environment: '',
+    target: { type: 'user', id: userId },
+    changes: { ...changes, ...(revokedIds.length > 0 && { ended_credentials: revokedIds }) },
+  });
+  return {
+    user: toUser(user),
+    ...(revoked && { endedCredentials: { apiKeys: revoked.apiKeys.length, oauthApplications: revoked.applications.length } }),
+  };
+}
+
+/** Throws if this caller may not make this change. The lock keeps two changes from each relying on the other's administrator. */
+function checkRights(caller: Principal, userId: string, before: UserState, after: UserState, hasOtherAdmin: boolean): void {
+  if (before.kind === 'service' && before.role !== after.role)
+    throw new ServiceError('invalid_request', { message: serviceUserRole, param: 'role' });
+  if (revokesAdmin(before, after) && !caller.admin) throw new ServiceError('admin_required', { message: needsAdminKey });
+  if (grantsAdmin(before, after) && caller.role !== 'admin') throw new ServiceError('admin_required', { message: needsAdministrator });
+  if (leavesNoAdmin(before, after, hasOtherAdmin)) throw new ServiceError('last_admin');
+  const isChanged = before.role !== after.role || before.status !== after.status;
+  if (caller.userId === userId && isChanged) throw new ServiceError('own_role_or_status');
 }

@@ -2,7 +2,7 @@ import { ServiceError } from '@agent-service/contracts';
 import { boundChangesJson, type Sql, type Store } from '@agent-service/store';
 import { type AuditFacts, type AuditKeys, chainStart, entryHash, headMac, isSameMac, newestVersion } from '../domain/audit-chain.ts';
 
-/** An entry on its way into the chain of its organization. */
+/** An entry for the chain of its organization. */
 export interface AuditRecord extends AuditFacts {
   readonly organizationId: string;
 }
@@ -16,18 +16,18 @@ interface Chain {
   brokenFrom: string | null;
 }
 
-/** Where the next entry goes, and from which entry on the chain is broken. */
+/** The end to which entries are appended, and the first entry after a break. */
 interface ChainEnd {
   readonly sequence: number;
   readonly hash: string;
   readonly brokenFrom: number | undefined;
 }
 
-/** Appends entries to the chains of their organizations; an entry that is already there is passed over. */
+/** Appends entries to the chains of their organizations; an entry that is stored already is skipped. */
 export async function appendAudit(store: Store, keys: AuditKeys, records: readonly AuditRecord[]): Promise<void> {
   const groups = Map.groupBy(records, (record) => record.organizationId);
   const failures: unknown[] = [];
-  // A chain that cannot be extended does not keep the entries of other organizations from theirs.
+  // A chain that cannot be extended does not stop the chains of other organizations.
   for (const [organizationId, group] of groups)
     await store.transaction(({ sql }) => appendToChain(sql, keys, organizationId, group)).catch((cause: unknown) => failures.push(cause));
   if (failures.length > 0) throw failures[0];
@@ -41,7 +41,7 @@ async function appendToChain(sql: Sql, keys: AuditKeys, organizationId: string, 
   const end = await findEnd(sql, keys, chain, newest, fresh);
   const version = newestVersion(keys);
   let { sequence, hash } = end;
-  // Bounded where it is written too, but not by the versions before.
+  // The writer bounds it as well, but earlier versions of writers did not.
   const rows = fresh.map(({ changesJson, ...rest }) => {
     const record = { ...rest, changesJson: boundChangesJson(changesJson) };
     sequence += 1;
@@ -71,13 +71,13 @@ async function lockChain(sql: Sql, organizationId: string): Promise<Chain> {
      from audit_chains where organization_id = $1 for update`,
     [organizationId],
   );
-  if (!chain) throw new Error(`the audit chain of ${organizationId} is gone`);
+  if (!chain) throw new Error(`the audit chain of ${organizationId} is missing`);
   return chain;
 }
 
 /**
- * A head that fails its signature proves nothing about the entries before it. The log goes on behind its newest entry, and the signed head
- * says from then on where that was: `audit verify` reports it for ever.
+ * A head that fails its signature proves nothing about the entries before it. New entries follow the newest entry, and the signed head
+ * records the position of the break, which `audit verify` reports from then on.
  */
 async function findEnd(
   sql: Sql,
@@ -97,12 +97,12 @@ async function isProven(sql: Sql, keys: AuditKeys, chain: Chain, end: ChainEnd, 
   const organizationId = fresh[0]?.organizationId ?? '';
   if (chain.mac === null || chain.version === null) return end.sequence === 0 && (await isNew(sql, organizationId, fresh));
   const expected = headMac(keys, chain.version, { organizationId, ...end });
-  // During a rolling update of AUDIT_KEYS another replica has the key: the sender tries that one.
+  // During a rolling update of AUDIT_KEYS another replica has the key, and the sender retries there.
   if (expected === undefined) throw new ServiceError('unavailable', { cause: new Error(`AUDIT_KEYS has no version ${chain.version}`) });
   return isSameMac(expected, chain.mac);
 }
 
-/** A chain begins with its organization: one that begins an hour later is in the place of a chain that was removed. */
+/** A chain begins with its organization. A chain that begins more than an hour later replaces one that was removed. */
 async function isNew(sql: Sql, organizationId: string, fresh: readonly AuditRecord[]): Promise<boolean> {
   const first = Math.min(...fresh.map(({ createdAt }) => Date.parse(createdAt)));
   const [row] = await sql<{ isOld: boolean }>(
@@ -122,7 +122,7 @@ interface Stored {
   known: string[];
 }
 
-/** After the lock, so that it sees what the transaction before has added. */
+/** Runs after the lock, so that it sees the entries of the previous transaction. */
 async function findStored(
   sql: Sql,
   organizationId: string,
@@ -149,4 +149,59 @@ async function insert(
        action text, "targetType" text, "targetId" text, outcome text, "requestId" text, "changesJson" text, hash text, version integer)`,
     [organizationId, JSON.stringify(rows)],
   );
+}
+
+interface ChainRow {
+  organizationId: string;
+  length: string;
+  head: string;
+}
+
+const pageSize = 1_000;
+
+/**
+ * Signs the ends of the chains from before there were keys, once in the life of a database: later, and where anything is signed with a key,
+ * an unsigned chain is one whose signature was removed. In one transaction, so that a crash leaves no chain between the two states.
+ */
+export async function signOldChains({ transaction }: Pick<Store, 'transaction'>, keys: AuditKeys): Promise<number> {
+  return transaction(async ({ sql }) => {
+    // One replica decides, the others then find the record.
+    await sql('lock table audit_unsigned_chains in share row exclusive mode');
+    const [state] = await sql<{ started: boolean }>('select exists (select 1 from audit_key_start) as started');
+    if (state?.started) return 0;
+    const signed = (await hasKeyedRows(sql)) ? 0 : await signUnsigned(sql, keys);
+    await sql('insert into audit_key_start default values');
+    return signed;
+  });
+}
+
+async function hasKeyedRows(sql: Sql): Promise<boolean> {
+  const [chains] = await sql<{ keyed: boolean }>('select exists (select 1 from audit_chains where mac is not null) as keyed');
+  if (chains?.keyed) return true;
+  const [entries] = await sql<{ keyed: boolean }>('select exists (select 1 from audit_entries where key_version > 0) as keyed');
+  return entries?.keyed ?? false;
+}
+
+async function signUnsigned(sql: Sql, keys: AuditKeys): Promise<number> {
+  const version = newestVersion(keys);
+  let signed = 0;
+  while (true) {
+    const chains = await sql<ChainRow>(
+      `select organization_id as "organizationId", length, head from audit_chains
+       where organization_id in (select organization_id from audit_unsigned_chains order by organization_id limit ${pageSize})
+       order by organization_id for update`,
+    );
+    if (chains.length === 0) return signed;
+    const ids = chains.map(({ organizationId }) => organizationId);
+    const macs = chains.map(({ organizationId, length, head }) =>
+      headMac(keys, version, { organizationId, sequence: Number(length), hash: head }),
+    );
+    await sql(
+      `update audit_chains set key_version = $3, mac = signed.mac from unnest($1::text[], $2::text[]) as signed (organization_id, mac)
+       where audit_chains.organization_id = signed.organization_id`,
+      [ids, macs, version],
+    );
+    await sql('delete from audit_unsigned_chains where organization_id = any($1)', [ids]);
+    signed += chains.length;
+  }
 }

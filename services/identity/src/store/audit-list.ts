@@ -52,8 +52,8 @@ function conditions(organizationId: string, filter: AuditFilter, after: Page['af
 }
 
 /**
- * Newest first: what belongs to the environment and to the organization as a whole. Each of the two is read along its
- * own index and only a page of each, so that a quiet environment does not pay for a busy one.
+ * Newest first: the entries of the environment and those of the organization as a whole. Each of the two is read by its
+ * own index and only one page of it, so that the cost does not grow with a busy environment.
  */
 export function listAudit(
   sql: Sql,

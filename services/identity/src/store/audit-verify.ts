@@ -1,5 +1,16 @@
 import { isoTime, type Sql } from '@agent-service/store';
-import { type AuditFacts, type AuditKeys, chainStart, entryHash, headMac, isSameMac, unkeyedVersion } from '../domain/audit-chain.ts';
+import {
+  type Anchor,
+  type AuditFacts,
+  type AuditKeys,
+  anchorMac,
+  chainStart,
+  entryHash,
+  headMac,
+  isSameMac,
+  newestVersion,
+  unkeyedVersion,
+} from '../domain/audit-chain.ts';
 
 const pageSize = 200;
 
@@ -9,17 +20,17 @@ export interface ChainFault {
   reason: string;
 }
 
-/** How far the verification of one chain has come; small enough to travel in a cursor. */
+/** The progress of verifying one chain; small enough for a cursor. */
 export interface ChainWalk {
   readonly organizationId: string;
-  /** Of the last entry that was verified, with its hash and its key's version. */
+  /** The last verified entry; `previous` is its hash and `version` the version of its key. */
   readonly sequence: number;
   readonly previous: string;
   readonly version: number;
   /** The end that the chain had when the walk began. */
   readonly length: number;
   readonly head: string;
-  /** What is wrong with that end; empty for nothing. */
+  /** The fault of that end; empty if there is none. */
   readonly headFault: string;
   /** The entry that the fault is reported at. */
   readonly headFaultAt: number;
@@ -35,7 +46,7 @@ interface HeadRow {
   isOld: boolean;
 }
 
-// One statement, so that the chain and its newest entry are of one moment.
+// One statement, so that the chain and its newest entry come from one snapshot.
 const headStatement = `
   select chain.length, chain.head, chain.key_version as version, chain.broken_from as "brokenFrom", chain.mac,
     (select max(sequence) from audit_entries where organization_id = $1) as newest,
@@ -54,10 +65,14 @@ export async function beginWalk(sql: Sql, keys: AuditKeys, organizationId: strin
   return { ...walk, headFault: fault || breakFault, headFaultAt };
 }
 
-function headFaultOf(keys: AuditKeys, organizationId: string, { length, head, version, mac, newest, brokenFrom: broken }: HeadRow): string {
+function headFaultOf(
+  keys: AuditKeys,
+  organizationId: string,
+  { length, head, version, mac, newest, brokenFrom: brokenFromText }: HeadRow,
+): string {
   if (length === null || head === null) return 'the chain is missing';
   if (version === null || mac === null) return 'the head of the chain is not signed';
-  const brokenFrom = broken === null ? undefined : Number(broken);
+  const brokenFrom = brokenFromText === null ? undefined : Number(brokenFromText);
   const expected = headMac(keys, version, { organizationId, sequence: Number(length), hash: head, brokenFrom });
   if (expected === undefined) return `AUDIT_KEYS has no version ${version}`;
   if (!isSameMac(expected, mac)) return 'the head of the chain does not match its signature';
@@ -83,10 +98,10 @@ export interface WalkStep {
 }
 
 /** Recomputes the next page of a chain, up to the end that it had when the walk began. */
-export async function stepWalk(sql: Sql, keys: AuditKeys, begun: ChainWalk): Promise<WalkStep> {
-  const { organizationId, length } = begun;
-  const rows = await sql<EntryRow>(page, [organizationId, begun.sequence, length]);
-  let walk = begun;
+export async function stepWalk(sql: Sql, keys: AuditKeys, start: ChainWalk): Promise<WalkStep> {
+  const { organizationId, length } = start;
+  const rows = await sql<EntryRow>(page, [organizationId, start.sequence, length]);
+  let walk = start;
   for (const row of rows) {
     const reason = entryFault(keys, walk, row);
     if (reason) return { walk, isDone: true, fault: { organizationId, sequence: walk.sequence + 1, reason } };
@@ -120,11 +135,85 @@ export async function nextOrganization(sql: Sql, after: string): Promise<string 
   return row?.id ?? undefined;
 }
 
-/** Whether the role of this process can only read and add entries, so that nothing that runs in it can change the log. */
+/** True if the role of this process can only read and add entries, so that this process cannot change the log. */
 export async function isAppendOnly(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ separated: boolean }>(
     `select not pg_has_role(current_user, relowner, 'member') and not has_table_privilege(oid, 'update, delete, truncate, trigger') as separated
      from pg_class where oid = 'audit_entries'::regclass`,
   );
   return row?.separated ?? false;
+}
+
+export interface SignedAnchor extends Anchor {
+  readonly keyVersion: number;
+  readonly mac: string;
+}
+
+interface ChainRow {
+  organizationId: string;
+  sequence: string;
+  hash: string;
+  version: number | null;
+  brokenFrom: string | null;
+  mac: string | null;
+  at: Date | string;
+}
+
+export interface AnchorPage {
+  readonly anchors: SignedAnchor[];
+  /** Chains whose end cannot be trusted get no anchor. */
+  readonly faults: ChainFault[];
+  /** The last organization of the page; empty for the last page. */
+  readonly after: string;
+}
+
+const mostAnchors = 200;
+
+/** Signs the ends of the chains in the order of organizations, from the one after `after`, or of one organization alone. */
+export async function listAnchors(sql: Sql, keys: AuditKeys, organizationId: string, after: string): Promise<AnchorPage> {
+  const rows = await sql<ChainRow>(
+    `select organization_id as "organizationId", length as sequence, head as hash, key_version as version, broken_from as "brokenFrom", mac, now() as at
+     from audit_chains where organization_id > $1 and ($2 = '' or organization_id = $2) order by organization_id limit ${mostAnchors}`,
+    [after, organizationId],
+  );
+  const results = rows.map((row) => anchorOf(keys, row));
+  const last = rows.length === mostAnchors ? rows.at(-1) : undefined;
+  return {
+    anchors: results.flatMap((result) => ('mac' in result ? result : [])),
+    faults: results.flatMap((result) => ('mac' in result ? [] : result)),
+    after: last?.organizationId ?? '',
+  };
+}
+
+function anchorOf(keys: AuditKeys, { version, mac, brokenFrom: brokenFromText, ...row }: ChainRow): SignedAnchor | ChainFault {
+  const { organizationId, hash } = row;
+  const sequence = Number(row.sequence);
+  const brokenFrom = brokenFromText === null ? undefined : Number(brokenFromText);
+  const expected = version === null ? undefined : headMac(keys, version, { organizationId, sequence, hash, brokenFrom });
+  if (expected === undefined || mac === null || !isSameMac(expected, mac))
+    return { organizationId, sequence, reason: 'the head of the chain does not match its signature' };
+  const anchor = { organizationId, sequence, hash, at: new Date(row.at).toISOString() };
+  const keyVersion = newestVersion(keys);
+  return { ...anchor, keyVersion, mac: anchorMac(keys, keyVersion, anchor) ?? '' };
+}
+
+/** Finds the anchors that this service has not signed, and those that the chains do not contain. */
+export async function checkAnchors(sql: Sql, keys: AuditKeys, anchors: readonly SignedAnchor[]): Promise<ChainFault[]> {
+  const rows = await sql<{ organizationId: string; sequence: string; hash: string }>(
+    `select entry.organization_id as "organizationId", entry.sequence, entry.hash
+     from unnest($1::text[], $2::bigint[]) as anchor (organization_id, sequence)
+     join audit_entries as entry on entry.organization_id = anchor.organization_id and entry.sequence = anchor.sequence`,
+    [anchors.map(({ organizationId }) => organizationId), anchors.map(({ sequence }) => sequence)],
+  );
+  const hashes = new Map(rows.map(({ organizationId, sequence, hash }) => [`${organizationId} ${sequence}`, hash]));
+  return anchors.flatMap(({ keyVersion, mac, ...anchor }) => {
+    const { organizationId, sequence, hash } = anchor;
+    const expected = anchorMac(keys, keyVersion, anchor);
+    const stored = hashes.get(`${organizationId} ${sequence}`);
+    const fault = (reason: string) => [{ organizationId, sequence, reason }];
+    if (expected === undefined) return fault(`AUDIT_KEYS has no version ${keyVersion}`);
+    if (!isSameMac(expected, mac)) return fault('the anchor does not match its signature');
+    if (stored === undefined) return fault('the entry of the anchor is missing');
+    return stored === hash ? [] : fault('the chain does not contain the anchor');
+  });
 }

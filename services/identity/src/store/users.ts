@@ -1,5 +1,5 @@
 import { type Role, ServiceError } from '@agent-service/contracts';
-import type { Page, Sql } from '@agent-service/store';
+import { type Page, type Relay, type Sql, writeEvents } from '@agent-service/store';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { User, type UserRow } from './entities.ts';
 
@@ -72,7 +72,7 @@ const countUsersStatement = `
   where organization_id = $1 and ($2 = '' or role = $2) and ($3 = '' or status = $3)`;
 
 /**
- * Whether a person other than this user is an active administrator. Holds a lock against other changes of administrators. Service users do
+ * True if a person other than this user is an active administrator. Holds a lock against other changes of administrators. Service users do
  * not count: an application cannot manage an organization.
  */
 export async function lockOtherAdmins(sql: Sql, organizationId: string, userId: string): Promise<boolean> {
@@ -84,7 +84,7 @@ const lockOrganization = 'select 1 from organizations where id = $1 for update';
 const findOtherAdmin = `
   select 1 from users where organization_id = $1 and role = 'admin' and status = 'active' and kind = 'person' and id <> $2 limit 1`;
 
-/** The role of the user, empty for a service user. The lock keeps a deactivation from passing a new credential by. */
+/** The role of the user, empty for a service user. The lock makes a deactivation wait, so that it also revokes the new credential. */
 export async function lockActiveUser(sql: Sql, organizationId: string, userId: string): Promise<Role | ''> {
   const [user] = await sql<{ status: string; role: Role | '' }>(lockUser, [organizationId, userId]);
   if (!user) throw new ServiceError('not_found', { message: 'There is no such user in this organization.' });
@@ -97,3 +97,30 @@ const lockUser = `
 
 /** The prepared statements of this file; a test prepares each against the migrated schema. */
 export const userStatements = { findUsersStatement, countUsersStatement, lockOrganization, findOtherAdmin, lockUser };
+
+/** The events of users for webhooks. Records nothing where webhooks are off. */
+export interface UserEvents {
+  addRegistered(sql: Sql, organizationId: string, user: { id: string; role: string; createdAt: string }): Promise<void>;
+  addDeactivated(sql: Sql, organizationId: string, userId: string, at: Date): Promise<void>;
+  /** Call it after the commit. */
+  nudge(): void;
+}
+
+/** Users belong to the organization, so their events belong to both environments. */
+export function createUserEvents(relay: Relay | undefined): UserEvents {
+  const add = async (sql: Sql, event: Parameters<typeof writeEvents>[1][number]) => {
+    if (relay) await writeEvents(sql, [event]);
+  };
+  return {
+    addRegistered(sql, organizationId, { id, role, createdAt }) {
+      const data = { organization_id: organizationId, user_id: id, role, registered_at: createdAt };
+      return add(sql, { type: 'user.registered', organizationId, environment: '', createdAt, data });
+    },
+    addDeactivated(sql, organizationId, userId, at) {
+      const createdAt = at.toISOString();
+      const data = { organization_id: organizationId, user_id: userId, deactivated_at: createdAt };
+      return add(sql, { type: 'user.deactivated', organizationId, environment: '', createdAt, data });
+    },
+    nudge: () => relay?.nudge(),
+  };
+}

@@ -1,10 +1,11 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import { ServiceError } from '@agent-service/contracts';
-import type { ProcessContext } from '@agent-service/runtime';
+import { type ProcessContext, processClock } from '@agent-service/runtime';
 import { type Cipher, type Sql, type Store, sealedColumn, startSweep } from '@agent-service/store';
+import jwt from 'jsonwebtoken';
 import { ulid } from 'ulid';
-import type { Claims } from '../domain/tokens.ts';
+import { type Claims, isClaims } from '../domain/tokens.ts';
 import {
   addSigningKey,
   findActiveKeys,
@@ -17,7 +18,6 @@ import {
   type PrivateKeyRow,
   type PublicKeyRow,
 } from '../store/signing-keys.ts';
-import { keyIdOf, signClaims, type TokenVerdict, verifyToken } from './jwt.ts';
 
 const modulusBits = 2_048;
 const checkEveryMs = 3_600_000;
@@ -64,7 +64,7 @@ export async function openSigningKeys(process: ProcessContext, store: Store, cip
   const publicKeys = new Map<string, KeyObject>();
   const privateKeys = createPrivateKeys(cipher);
 
-  /** Reads the keys for each batch, in one statement whatever the tokens claim, so that a revoked key verifies nothing after its commit. */
+  /** Reads the keys for each batch in one statement, so that a revoked key verifies no token after the commit of its revocation. */
   async function verifyAll(tokens: readonly string[]): Promise<TokenVerdict[]> {
     const kids = tokens.map(keyIdOf);
     const claimed = [...new Set(kids)].filter((kid) => kid !== undefined);
@@ -167,9 +167,48 @@ async function makeKey(store: Store, cipher: Cipher, { publishedAheadSeconds, fi
   return store.transaction(async ({ sql }) => {
     await lockSigningKeys(sql);
     // Another replica may have made one in the meantime.
-    const madeByOther = await findExisting(sql);
-    if (madeByOther) return madeByOther;
+    const otherKid = await findExisting(sql);
+    if (otherKid) return otherKid;
     await addSigningKey(sql, { kid, modulus, exponent, privateKey: sealed }, publishedAheadSeconds);
     return kid;
   });
+}
+
+const algorithm = 'RS256';
+
+export type TokenVerdict = { claims: Claims } | { refusal: 'invalid_token' | 'token_expired' };
+
+const signBytes = promisify(sign);
+
+/** Signs outside the main thread, because a signature takes as long as thirty verifications, which would have to wait. */
+export async function signClaims(claims: Claims, kid: string, key: KeyObject): Promise<string> {
+  const encoded = [{ alg: algorithm, typ: 'JWT', kid }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const content = encoded.join('.');
+  return `${content}.${(await signBytes('sha256', Buffer.from(content), key)).toString('base64url')}`;
+}
+
+/** Accepts only our own algorithm, issuer, key and claims. */
+export function verifyToken(token: string, issuer: string, key: KeyObject | undefined): TokenVerdict {
+  if (!key) return { refusal: 'invalid_token' };
+  try {
+    const payload = jwt.verify(token, key, { algorithms: [algorithm], issuer, clockTimestamp: processClock.now() / 1_000 });
+    return isClaims(payload) ? { claims: payload } : { refusal: 'invalid_token' };
+  } catch (cause) {
+    return { refusal: cause instanceof jwt.TokenExpiredError ? 'token_expired' : 'invalid_token' };
+  }
+}
+
+/** The form of our key ids. A forged id of another form does not reach the database. */
+const ownKeyId = /^[0-9a-z]{1,32}$/;
+
+/** The id of the key in the token's header; undefined for a token that cannot be ours. */
+export function keyIdOf(token: string): string | undefined {
+  try {
+    const decoded = jwt.decode(token, { complete: true });
+    const kid = decoded?.header.kid;
+    return typeof kid === 'string' && ownKeyId.test(kid) ? kid : undefined;
+  } catch {
+    // The text does not have the form of a token.
+    return undefined;
+  }
 }
