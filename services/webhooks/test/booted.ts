@@ -23,7 +23,7 @@ export interface BootOptions {
 export async function boot({ now, settings }: BootOptions = {}): Promise<Booted> {
   const [database, { url: redisUrl }] = await Promise.all([testDatabase(), testRedis()]);
   const config = readWebhooksConfig(webhooksSettings({ databaseUrl: database.url, redisUrl }, settings));
-  const running = await createProcess('webhooks', config, (process, given: WebhooksConfig) => start(process, given, now));
+  const running = await createProcess('webhooks', config, (process, settings: WebhooksConfig) => start(process, settings, now));
   const address = `127.0.0.1:${running.started}`;
   const clients = connectTo(address);
   return {

@@ -1,21 +1,18 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   type ClockShifts,
   clockShifts,
   type Receiver,
   type ReceiverAnswer,
-  receiver,
   type ServiceProcess,
   serviceProcess,
   type TestDatabase,
   testDatabase,
-  testFolder,
   testRedis,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { query } from './booted.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
+import { trustedReceiver } from './receivers.ts';
 import { dispatcherSettings, webhooksSettings } from './settings.ts';
 import { until } from './until.ts';
 
@@ -35,9 +32,12 @@ let partitions: string[];
 let events = 0;
 
 beforeAll(async () => {
-  [database, { url: redisUrl }, target, clocks] = await Promise.all([testDatabase(), testRedis(), receiver(() => answer), clockShifts()]);
-  caFile = join(await testFolder(), 'ca.pem');
-  writeFileSync(caFile, target.certificate.cert);
+  [database, { url: redisUrl }, { target, caFile }, clocks] = await Promise.all([
+    testDatabase(),
+    testRedis(),
+    trustedReceiver(() => answer),
+    clockShifts(),
+  ]);
   const right = await serviceProcess('webhooks', webhooksSettings({ databaseUrl: database.url, redisUrl }));
   await right.start();
   await right.stop();

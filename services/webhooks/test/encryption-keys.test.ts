@@ -26,7 +26,7 @@ async function stop(): Promise<void> {
   webhooks = undefined;
 }
 
-/** The service on the same database with these keys; nobody takes up its deliveries but the test. */
+/** The service on the same database with these keys; only the test begins its deliveries. */
 async function startWith(...versions: number[]): Promise<Booted> {
   await stop();
   webhooks = await boot({
@@ -51,7 +51,7 @@ const stored = () => query<EndpointRow>(own.url, 'select id, secret, previous_se
 const create = (service: Booted, scope?: string) =>
   as(() => service.gateway.createEndpoint({ url: 'https://hooks.example.com/in', events: ['agent.created'], active: true }), scope);
 
-/** Has an event for everybody, and begins each delivery as a dispatcher does, all in one call. */
+/** Sends an event to all webhooks, and begins each delivery as a dispatcher does, all in one call. */
 async function begin(service: Booted) {
   const event = {
     id: `evt_${Date.now()}`,
@@ -76,41 +76,41 @@ async function begin(service: Booted) {
   return new Map(results.map(({ begun }, index) => [deliveries[index]?.endpoint_id, begun?.secrets]));
 }
 
-test('secrets are sealed anew under a rotated key, those that sign along too, and sign without the old one', async () => {
+test('secrets, previous ones as well, are sealed again under a rotated key and then sign without the old one', async () => {
   const before = await startWith(1);
   const { endpoint, secret: previous } = await create(before);
   const id = endpoint?.id ?? '';
   const { secret } = await as(() => before.gateway.rotateSecret({ endpointId: id }));
-  const { endpoint: gone } = await create(before);
-  await as(() => before.gateway.deleteEndpoint({ endpointId: gone?.id ?? '' }));
+  const { endpoint: removed } = await create(before);
+  await as(() => before.gateway.deleteEndpoint({ endpointId: removed?.id ?? '' }));
   const [first] = await stored();
   await startWith(1, 2);
   const versions = async () =>
     (await stored())
       .filter(({ secret: sealed }) => sealed !== '')
       .flatMap((row) => [row.secret.slice(0, 2), row.previous_secret?.slice(0, 2)]);
-  await until('both are sealed anew', async () => (await versions()).every((version) => version === '2:'));
+  await until('both are sealed again', async () => (await versions()).every((version) => version === '2:'));
   expect((await stored())[0]?.updated_at).toEqual(first?.updated_at);
-  await query(own.url, 'delete from endpoints where id = $1', [gone?.id]);
+  await query(own.url, 'delete from endpoints where id = $1', [removed?.id]);
   const after = await startWith(2);
   expect((await begin(after)).get(id)).toEqual([secret, previous]);
 });
 
 test('what a repeat is answered with is left to go by itself, and opens until then', async () => {
   const before = await startWith(1);
-  const made = await create(before, 'again');
+  const created = await create(before, 'again');
   const both = await startWith(1, 2);
-  await until('the endpoint is sealed anew', async () => (await stored()).every(({ secret }) => secret.startsWith('2:')));
-  expect(await create(both, 'again')).toEqual(made);
+  await until('the endpoint is sealed again', async () => (await stored()).every(({ secret }) => secret.startsWith('2:')));
+  expect(await create(both, 'again')).toEqual(created);
 });
 
-test('a secret whose key is gone stops its own endpoint only, and no delivery of it is lost', async () => {
+test('a secret whose key is removed stops its own endpoint only, and no delivery of it is lost', async () => {
   const before = await startWith(2);
   const [well, lost, alone] = [await create(before), await create(before), await create(before)].map(({ endpoint, secret }) => ({
     id: endpoint?.id ?? '',
     secret,
   }));
-  if (!well || !lost || !alone) throw new Error('three endpoints were made');
+  if (!well || !lost || !alone) throw new Error('three endpoints were created');
   const orphan = (id: string) =>
     createCipher(new Map([[9, Buffer.alloc(32, 9)]])).encrypt('a secret', secretContext({ organizationId, environment: 'live' }, id));
   await query(own.url, 'update endpoints set secret = $2 where id = $1', [lost.id, orphan(lost.id)]);
@@ -119,11 +119,11 @@ test('a secret whose key is gone stops its own endpoint only, and no delivery of
     orphan(alone.id),
   ]);
   const after = await startWith(2, 3);
-  await until('the others are sealed anew', async () => (await stored()).filter(({ secret }) => secret.startsWith('3:')).length === 2);
-  const begun = await begin(after);
-  expect(begun.get(well.id)).toEqual([well.secret]);
-  expect(begun.get(alone.id)).toEqual([alone.secret]);
-  expect(begun.get(lost.id)).toBeUndefined();
+  await until('the others are sealed again', async () => (await stored()).filter(({ secret }) => secret.startsWith('3:')).length === 2);
+  const attempts = await begin(after);
+  expect(attempts.get(well.id)).toEqual([well.secret]);
+  expect(attempts.get(alone.id)).toEqual([alone.secret]);
+  expect(attempts.get(lost.id)).toBeUndefined();
   expect(await query(own.url, 'select state from deliveries where endpoint_id = $1', [lost.id])).toEqual([{ state: 'armed' }]);
   // A new secret is the way out, as is the key: what waits is then sent.
   const { secret } = await as(() => after.gateway.rotateSecret({ endpointId: lost.id }));

@@ -39,15 +39,15 @@ const receive = (id: string, type = 'agent.created', environment = 'live') =>
   });
 const deliveriesOf = (endpointId: string, page = {}) => as(() => webhooks.gateway.listDeliveries({ endpointId, page }));
 
-test('a secret is made or taken, shown by creation and rotation only, and lies nowhere in clear, also not under an Idempotency-Key', async () => {
+test('a secret is generated or the caller’s own, returned by creation and rotation only, and never stored in clear, also not under an Idempotency-Key', async () => {
   const key = { scope: `${organizationId}:key`, fingerprint: 'f' };
   const own = 'an own secret, long enough';
   const first = await as(() => webhooks.gateway.createEndpoint({ url, events, active: true, secret: own }), key);
   const repeated = await as(() => webhooks.gateway.createEndpoint({ url, events, active: true, secret: own }), key);
   expect(first.secret).toBe(own);
   expect(repeated).toEqual(first);
-  const { secret: made } = await create();
-  expect(made).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  const { secret: generated } = await create();
+  expect(generated).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   const endpointId = first.endpoint?.id ?? '';
   const rotated = await as(() => webhooks.gateway.rotateSecret({ endpointId }), { scope: `${organizationId}:rotate`, fingerprint: 'f' });
   const listed = await as(() => webhooks.gateway.listEndpoints({}));
@@ -55,7 +55,7 @@ test('a secret is made or taken, shown by creation and rotation only, and lies n
     webhooks.databaseUrl,
     'select endpoints::text from endpoints union all select idempotency_records::text from idempotency_records union all select outbox::text from outbox',
   );
-  for (const secret of [own, made, rotated.secret]) expect(JSON.stringify([listed, stored])).not.toContain(secret);
+  for (const secret of [own, generated, rotated.secret]) expect(JSON.stringify([listed, stored])).not.toContain(secret);
 });
 
 test('what an endpoint may not be is told with the field', async () => {
@@ -102,15 +102,15 @@ test('a hundred endpoints are as many as there may be, also when they come at on
   const outcomes = await Promise.all(Array.from({ length: 110 }, () => refusal(create())));
   expect(outcomes.filter(([code]) => code === 'none')).toHaveLength(100);
   expect(outcomes.filter(([code]) => code === 'webhook_limit_reached')).toHaveLength(10);
-  const seen: string[] = [];
+  const ids: string[] = [];
   for (let cursor = ''; ; ) {
     const { endpoints, page } = await as(() => webhooks.gateway.listEndpoints({ page: { limit: 30, cursor } }));
-    seen.push(...endpoints.map(({ id }) => id));
+    ids.push(...endpoints.map(({ id }) => id));
     expect(Number(page?.total)).toBe(100);
     cursor = page?.nextCursor ?? '';
     if (cursor === '') break;
   }
-  expect(new Set(seen).size).toBe(100);
+  expect(new Set(ids).size).toBe(100);
 }, 30_000);
 
 test('an event id is taken once, reaches those who subscribed, and one of the organization reaches both environments', async () => {
@@ -130,7 +130,7 @@ test('an event id is taken once, reaches those who subscribed, and one of the or
   expect(deliveries.map(({ eventId }) => eventId)).toEqual(['evt_user']);
 });
 
-test('an endpoint that is not active gets nothing, loses what waits, and can not be tried', async () => {
+test('an inactive endpoint gets no deliveries, loses the waiting ones, and cannot be tested', async () => {
   const endpointId = await created();
   await receive('evt_waiting');
   clock += 1_000;

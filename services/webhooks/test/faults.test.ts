@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   type OwnPostgres,
@@ -9,16 +7,15 @@ import {
   type Receiver,
   type ReceiverAnswer,
   randomOf,
-  receiver,
   runSeed,
   type ServiceProcess,
   serviceProcess,
-  testFolder,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { query } from './booted.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
+import { trustedReceiver } from './receivers.ts';
 import { dispatcherSettings, webhooksSettings } from './settings.ts';
 import { until } from './until.ts';
 
@@ -26,7 +23,7 @@ import { until } from './until.ts';
 const total = Number(process.env['WEBHOOK_FAULT_EVENTS'] ?? 300);
 const batch = 25;
 const endpoints = 5;
-/** What a relay would wait between tries. */
+/** The pause of a relay between two attempts. */
 const retryMs = 100;
 /** So slow that whatever strikes meets deliveries that were sent and not yet answered. */
 const answerMs = 40;
@@ -40,11 +37,10 @@ let dispatchers: ServiceProcess[];
 let clients: Clients;
 
 beforeAll(async () => {
-  [postgres, redis, target] = await Promise.all([ownPostgres(), ownRedis(), receiver(answerSoon)]);
+  let caFile: string;
+  [postgres, redis, { target, caFile }] = await Promise.all([ownPostgres(), ownRedis(), trustedReceiver(answerSoon)]);
   webhooks = await serviceProcess('webhooks', webhooksSettings({ databaseUrl: postgres.url, redisUrl: redis.url }));
   await webhooks.start();
-  const caFile = join(await testFolder(), 'ca.pem');
-  writeFileSync(caFile, target.certificate.cert);
   const settings = dispatcherSettings(redis.url, webhooks.address, caFile);
   dispatchers = await Promise.all([1, 2].map(() => serviceProcess('webhook-dispatcher', settings)));
   await Promise.all(dispatchers.map((each) => each.start()));
@@ -83,10 +79,10 @@ test(
     for (const [index, strike] of faults.entries()) {
       const [from, to] = [index * share, Math.min(total, (index + 1) * share)];
       const reached = Promise.withResolvers<void>();
-      const load = handOver(from, to, from + random.below(to - from), reached.resolve);
-      // In the middle of it: what was handed over is on its way, and more comes.
+      const load = sendEvents(from, to, from + random.below(to - from), reached.resolve);
+      // Half of the events are sent; some deliveries are in flight.
       await reached.promise;
-      await until('deliveries are in hand', async () => (await inFlight()) > 0);
+      await until('deliveries are in flight', async () => (await inFlight()) > 0);
       await strike();
       await load;
     }
@@ -96,15 +92,15 @@ test(
   60_000 + settleLimitMs + total * 20,
 );
 
-async function handOver(from: number, to: number, mark: number, onMark: () => void): Promise<void> {
+async function sendEvents(from: number, to: number, mark: number, onMark: () => void): Promise<void> {
   for (let first = from; first < to; first += batch) {
     if (first + batch > mark) onMark();
-    await hand(Array.from({ length: Math.min(batch, to - first) }, (_, index) => `evt_${first + index}`));
+    await sendBatch(Array.from({ length: Math.min(batch, to - first) }, (_, index) => `evt_${first + index}`));
   }
 }
 
-/** As a relay does: the same batch again until it has been taken. */
-async function hand(ids: readonly string[]): Promise<void> {
+/** Repeats a batch until it was received, as a relay does. */
+async function sendBatch(ids: readonly string[]): Promise<void> {
   const events = ids.map((id) => ({
     id,
     type: 'credits.depleted',
@@ -114,11 +110,11 @@ async function hand(ids: readonly string[]): Promise<void> {
     dataJson: JSON.stringify({ id }),
   }));
   for (;;) {
-    const taken = await clients.credits.receiveEvents({ events }).then(
+    const isReceived = await clients.credits.receiveEvents({ events }).then(
       () => true,
       () => false,
     );
-    if (taken) return;
+    if (isReceived) return;
     await pause(retryMs);
   }
 }

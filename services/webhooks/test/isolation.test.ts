@@ -1,7 +1,7 @@
 import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client as Database } from 'pg';
-import { organizationWidth } from '../src/domain/schedule.ts';
+import { laneWidth, organizationWidth } from '../src/domain/schedule.ts';
 import { type Booted, boot, query } from './booted.ts';
 import { asCaller } from './clients.ts';
 
@@ -61,7 +61,7 @@ async function addEndpoints(organizationId: string, count: number): Promise<void
   );
 }
 
-test('500 endpoints of one organization, half of them failing, share its places, each keeps one, and other organizations have theirs', async () => {
+test('500 endpoints of one organization, half of them failing, share its width, each keeps one delivery in flight, and other organizations have theirs', async () => {
   await addEndpoints('org_busy', endpointsOfBusy);
   const honest = await createEndpoint('org_honest');
   for (let n = 0; n < eventsOfBusy; n += 1) await webhooks.credits.receiveEvents({ events: [eventOf(`evt_${n}`, 'org_busy')] });
@@ -90,9 +90,30 @@ test('500 endpoints of one organization, half of them failing, share its places,
 test('one organization alone uses its whole width', async () => {
   for (let n = 0; n < 10; n += 1) await createEndpoint('org_wide');
   await webhooks.credits.receiveEvents({ events: Array.from({ length: 30 }, (_, n) => eventOf(`evt_w${n}`, 'org_wide')) });
-  await until('its places are taken', async () => (await armedOf('org_wide')).length >= organizationWidth - 10);
+  await until('its width is used', async () => (await armedOf('org_wide')).length >= organizationWidth - 10);
   expect((await armedOf('org_wide')).length).toBeLessThanOrEqual(organizationWidth);
 });
+
+test('an organization that floods redeliver fills the lane of its own endpoint only', async () => {
+  const endpointId = await createEndpoint('org_flood');
+  await webhooks.credits.receiveEvents({ events: [eventOf('evt_flood', 'org_flood')] });
+  await until('the event is dispatched', async () => (await armedOf('org_flood')).length === 1);
+  const [first] = await armedOf('org_flood');
+  if (!first) throw new Error('no delivery was dispatched');
+  await webhooks.dispatcher.endDelivery({ items: [endOf('org_flood', first, 200)] });
+  const redeliver = () => as('org_flood', () => webhooks.gateway.redeliver({ endpointId, deliveryId: first.id }));
+  // 200 calls, ten at once: more at once would wait for the connections of this one process.
+  const caller = async () => {
+    for (let left = 20; left > 0; left -= 1) await redeliver();
+  };
+  await Promise.all(Array.from({ length: 10 }, caller));
+  await until('its lane is full', async () => (await armedOf('org_flood')).length >= laneWidth);
+
+  await createEndpoint('org_beside');
+  await webhooks.credits.receiveEvents({ events: Array.from({ length: 50 }, (_, n) => eventOf(`evt_b${n}`, 'org_beside')) });
+  await until('the lane of the other organization is full', async () => (await armedOf('org_beside')).length >= laneWidth);
+  expect((await armedOf('org_flood')).length).toBe(laneWidth);
+}, 60_000);
 
 test('a locked endpoint of one tenant delays no outcome of another', async () => {
   const locked = await createEndpoint('org_locked');

@@ -1,20 +1,17 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Client, createClient, operatorService } from '@agent-service/contracts';
 import {
   type Receiver,
   type ReceiverAnswer,
-  receiver,
   type ServiceProcess,
   serviceProcess,
   type TestDatabase,
   testDatabase,
-  testFolder,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Booted, boot, query } from './booted.ts';
 import { asCaller } from './clients.ts';
 import { type MailServer, mailServer } from './mail-server.ts';
+import { trustedReceiver } from './receivers.ts';
 import { dispatcherSettings, identitySettings, serviceSecret } from './settings.ts';
 import { until } from './until.ts';
 
@@ -34,7 +31,8 @@ let organizationId: string;
 /** Everything real but the time that the webhooks service goes by. */
 beforeAll(async () => {
   clock = begin;
-  [target, mails, identityDatabase] = await Promise.all([receiver(() => answer), mailServer(), testDatabase()]);
+  let caFile: string;
+  [{ target, caFile }, mails, identityDatabase] = await Promise.all([trustedReceiver(() => answer), mailServer(), testDatabase()]);
   identity = await serviceProcess('identity', identitySettings(identityDatabase.url));
   await identity.start();
   const operator = clientOf(operatorService);
@@ -42,8 +40,6 @@ beforeAll(async () => {
   operator.close();
   const settings = { IDENTITY_ADDRESS: identity.address, SMTP_URL: mails.url, SMTP_FROM: 'webhooks@service.example' };
   webhooks = await boot({ now: () => clock, settings });
-  const caFile = join(await testFolder(), 'ca.pem');
-  writeFileSync(caFile, target.certificate.cert);
   dispatcher = await serviceProcess('webhook-dispatcher', dispatcherSettings(webhooks.redisUrl, webhooks.address, caFile));
   await dispatcher.start();
 }, 60_000);

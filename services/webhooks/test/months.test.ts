@@ -32,7 +32,7 @@ beforeAll(async () => {
   await migrate({ url: database.url, schema, migrations });
   await query(database.url, 'drop table events_first, deliveries_first');
   const config = readWebhooksConfig(webhooksSettings({ databaseUrl: database.url, redisUrl }));
-  service = await createProcess('webhooks', config, (process, given: WebhooksConfig) => start(process, given, () => clock));
+  service = await createProcess('webhooks', config, (process, settings: WebhooksConfig) => start(process, settings, () => clock));
   clients = connectTo(`127.0.0.1:${service.started}`);
   const storeConfig = readConfig(settings, { ...silent, DATABASE_URL: database.url });
   past = await createProcess('webhooks', storeConfig, (process) => openStore(process, storeConfig, { schema, entities: [] }));
@@ -62,7 +62,7 @@ const eventOf = (id: string, createdAt = new Date(clock).toISOString()) => ({
   dataJson: '{}',
 });
 const receive = (...events: ReturnType<typeof eventOf>[]) => clients.credits.receiveEvents({ events });
-const shown = async (endpointId: string) => {
+const listedOf = async (endpointId: string) => {
   const { deliveries, page } = await as(() => clients.gateway.listDeliveries({ endpointId }));
   return { events: deliveries.map(({ eventId }) => eventId), total: page?.total, ids: deliveries.map(({ id }) => id) };
 };
@@ -75,10 +75,10 @@ const partitions = async () =>
   ).map(({ name }) => name);
 
 async function endpoint(): Promise<string> {
-  const { endpoint: made } = await as(() =>
+  const { endpoint: created } = await as(() =>
     clients.gateway.createEndpoint({ url: 'https://hooks.example.com/in', events: ['agent.created'], active: true }),
   );
-  return made?.id ?? '';
+  return created?.id ?? '';
 }
 
 test('over three months: deliveries are listed, counted and sent again, and whole months go when their last day has', async () => {
@@ -89,20 +89,20 @@ test('over three months: deliveries are listed, counted and sent again, and whol
   at('2025-02-01T00:01:00Z');
   // The relay did not hear that the event was taken, and brings it again in the next month.
   await receive(repeated, eventOf('evt_february'));
-  const both = await shown(id);
+  const both = await listedOf(id);
   expect(both).toMatchObject({ events: ['evt_february', 'evt_january'], total: '2' });
 
   const { delivery } = await as(() => clients.gateway.redeliver({ endpointId: id, deliveryId: both.ids[1] as string }));
   expect(delivery).toMatchObject({ eventId: 'evt_january', redeliveryOf: both.ids[1] });
-  expect((await shown(id)).total).toBe('3');
+  expect((await listedOf(id)).total).toBe('3');
 
   at('2025-03-05T00:00:00Z');
   await receive(eventOf('evt_march'));
-  // January's last day is 32 days ago: nothing of it is shown, whether or not it has been dropped.
+  // January's last day is 32 days ago: none of its deliveries is listed, whether or not its partition has been dropped.
   const expected = { events: ['evt_march', 'evt_january', 'evt_february'], total: '3' };
-  expect(await shown(id)).toMatchObject(expected);
+  expect(await listedOf(id)).toMatchObject(expected);
   expect(await months.drop(clock)).toEqual(['deliveries_2025_01', 'events_2024_12']);
-  expect(await shown(id)).toMatchObject(expected);
+  expect(await listedOf(id)).toMatchObject(expected);
   expect(await partitions()).toEqual(
     expect.arrayContaining(['events_2025_01', 'events_2025_04', 'deliveries_2025_02', 'deliveries_2025_04']),
   );
@@ -114,7 +114,7 @@ test('over three months: deliveries are listed, counted and sent again, and whol
   expect(await months.drop(clock)).toEqual(['events_2025_01']);
   at('2025-04-20T00:00:00Z');
   await receive(eventOf('evt_april'));
-  expect(await shown(id)).toMatchObject({ events: ['evt_april', 'evt_march'], total: '2' });
+  expect(await listedOf(id)).toMatchObject({ events: ['evt_april', 'evt_march'], total: '2' });
   expect(await months.drop(clock)).toEqual(['deliveries_2025_02', 'events_2025_02']);
   const [{ deliveries_by_month: counts } = { deliveries_by_month: {} }] = await query<{ deliveries_by_month: object }>(
     database.url,
@@ -124,24 +124,24 @@ test('over three months: deliveries are listed, counted and sent again, and whol
   expect(counts).toEqual({ '2025-03': 1, '2025-04': 1 });
 });
 
-test('rows of two months at the same place are told apart when they are sent and ended', async () => {
+test('rows of two months with the same ctid are told apart when they are sent and ended', async () => {
   at('2025-05-20T00:00:00Z');
   const id = await endpoint();
   await receive(eventOf('evt_may'));
   at('2025-06-02T00:00:00Z');
   await receive(eventOf('evt_june'));
   const rows = () =>
-    query<{ id: string; event_id: string; place: string; state: string; dispatch: number; attempts_made: number }>(
+    query<{ id: string; event_id: string; ctid: string; state: string; dispatch: number; attempts_made: number }>(
       database.url,
-      `select id, event_id, ctid::text as place, state, dispatch, attempts_made from deliveries where endpoint_id = $1 order by created_at`,
+      `select id, event_id, ctid::text as ctid, state, dispatch, attempts_made from deliveries where endpoint_id = $1 order by created_at`,
       [id],
     );
   const isArmed = async () => (await rows()).every(({ state }) => state === 'armed');
-  await until('both are handed out', isArmed);
+  await until('both are dispatched', isArmed);
   // Written once more, they may lie at different places; here they are brought to the same one.
   await query(database.url, 'vacuum full deliveries_2025_05, deliveries_2025_06');
   const [may, june] = await rows();
-  expect(may?.place).toBe(june?.place);
+  expect(may?.ctid).toBe(june?.ctid);
   const itemOf = (row: typeof may) => ({
     delivery: { organizationId, environment: 'live', deliveryId: row?.id ?? '' },
     dispatch: row?.dispatch ?? 0,
@@ -168,9 +168,9 @@ test('an event that has outlived its time, or is far ahead of it, keeps nothing 
   at('2025-07-10T00:00:00Z');
   const id = await endpoint();
   await receive(eventOf('evt_old', '2025-04-30T00:00:00Z'), eventOf('evt_ahead', '2025-09-01T00:00:00Z'), eventOf('evt_now'));
-  expect(await shown(id)).toMatchObject({ events: ['evt_now'], total: '1' });
+  expect(await listedOf(id)).toMatchObject({ events: ['evt_now'], total: '1' });
   await receive(eventOf('evt_odd', 'yesterday'), eventOf('evt_next', '2025-08-20T00:00:00Z'), eventOf('evt_last', '2025-06-03T00:00:00Z'));
-  expect((await shown(id)).events.toSorted()).toEqual(['evt_last', 'evt_next', 'evt_now']);
+  expect((await listedOf(id)).events.toSorted()).toEqual(['evt_last', 'evt_next', 'evt_now']);
 });
 
 test('a process whose clock is ahead drops nothing that has not outlived its time by the database’s', async () => {

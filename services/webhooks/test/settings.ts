@@ -1,15 +1,15 @@
 export const serviceSecret = 'a-service-secret-that-is-long-enough';
 
-/** What every process of a test shares. */
+/** Settings of every process of a test. */
 const shared = { HOST: '127.0.0.1', OPS_PORT: '0', LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent', SERVICE_SECRET: serviceSecret };
 
-export interface Places {
+export interface Targets {
   databaseUrl: string;
   redisUrl: string;
 }
 
 export const webhooksSettings = (
-  { databaseUrl, redisUrl }: Places,
+  { databaseUrl, redisUrl }: Targets,
   more: Readonly<Record<string, string>> = {},
 ): Record<string, string> => ({
   ...shared,

@@ -1,7 +1,7 @@
 import { idempotencyTable, migration, outboxTable } from '@agent-service/store';
 
-// look_at: when the line of deliveries behind an endpoint wants a look, null when nobody stands in it. Deliveries made up to
-// void_before are not wanted any more; voiding says that some may still be there to be dropped.
+// look_at: when the queue of the endpoint's deliveries is checked; null while it is empty. Deliveries that were created up to void_before are
+// dropped; voiding: some of them may still exist.
 const endpoints = `
   create table endpoints (
     organization_id text not null,
@@ -48,10 +48,10 @@ const events = `
   create index events_received_at_index on events using brin (received_at) with (pages_per_range = 32, autosummarize = on);
 `;
 
-// waiting: in its endpoint's line, from due_at on. armed: in its lane, by a job, which may hold others and is
-// believed to be there until look_at. What a dispatcher tells counts only while dispatch is the number that it was handed. A delivery is written
-// three times, so it has few indexes: the times of removal are found by block ranges. They begin with the endpoint, or PostgreSQL
-// would, for as long as it has no statistics, look for one delivery among all of its tenant instead of by the key.
+// waiting: in its endpoint's queue, from due_at on. armed: in flight, by a job that may have other deliveries and is checked at look_at. The
+// outcome of a dispatcher counts only while dispatch is the number that it was given. A delivery is written three times, so it has few
+// indexes: a block range index finds old ones. The others begin with the endpoint, because PostgreSQL without statistics would otherwise
+// look up one delivery by an index of its tenant instead of by the key.
 const deliveries = `
   create table deliveries (
     organization_id text not null,
@@ -85,7 +85,7 @@ const deliveries = `
   create index deliveries_created_at_index on deliveries using brin (created_at) with (pages_per_range = 32, autosummarize = on);
 `;
 
-// What administrators are to be told by e-mail.
+// E-mails to administrators.
 const notices = `
   create table notices (
     organization_id text not null,

@@ -1,9 +1,9 @@
 import { migration } from '@agent-service/store';
 
 /**
- * Makes a table a partition of one by months, under its name: `first` holds what there is, also of a process whose clock was ahead,
- * and what comes until its last month ends. The
- * replicas of the version before go on with it for so long; they tell rows apart by their place alone, which is unique in one partition.
+ * Makes a table the first partition of a table by months, under the same name. It has all existing rows, also those of a process whose clock was
+ * ahead, and the new ones until its last month ends. Replicas of the version before may run until then: they identify a row by its ctid
+ * alone, which is unique in one partition.
  */
 const byMonth = (table: string, column: string, indexes = '') => `
   alter table ${table} drop constraint ${table}_pkey;
@@ -19,8 +19,8 @@ const byMonth = (table: string, column: string, indexes = '') => `
   end $$;
 `;
 
-// The month in which the event was made: the same whenever it comes again, so an id is unique although the months are apart. What is
-// there already has this month, without being written.
+// The month in which the event was created: the same when the event is received again, so that an id is unique across partitions. Existing rows
+// get the present month as a default, without being written.
 const events = `
   do $$ begin
     execute format('alter table events add column month date not null default %L', date_trunc('month', now() at time zone 'UTC')::date);
@@ -46,7 +46,7 @@ const deliveries = `
   ${byMonth('deliveries', 'created_at', deliveryIndexes)}
 `;
 
-// How many deliveries an endpoint has of each month that is kept. endpoints.deliveries is no longer read.
+// The number of an endpoint's deliveries in each retained month. endpoints.deliveries is no longer read.
 const counts = `
   alter table endpoints add column deliveries_by_month jsonb not null default '{}';
   update endpoints as endpoint set deliveries_by_month = counted.months from (
