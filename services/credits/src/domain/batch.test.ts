@@ -2,9 +2,9 @@ import { expect, test } from '@jest/globals';
 import { newLedger } from './accounts.ts';
 import { runBatch } from './batch.ts';
 import { openHold } from './holds.ts';
-import { touchedBy } from './operations.ts';
 import { JANUARY, op } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
+import { touchedBy } from './workspace.ts';
 
 test('one batch can grant, allocate, hold and settle, each with the effect of the one before', () => {
   const ledger = new LedgerInMemory(JANUARY);

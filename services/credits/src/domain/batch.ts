@@ -12,21 +12,18 @@ import {
   userBalance,
 } from './accounts.ts';
 import { hold, release, settle } from './holds.ts';
-import {
-  type AllocateOperation,
-  type GrantOperation,
-  type Operation,
-  operationFingerprint,
-  type ReadOperation,
-  type RememberedOperation,
-  type Result,
-  refuse,
-  refuseShort,
-  type SettingsOperation,
-  type StartMonthOperation,
+import type {
+  AllocateOperation,
+  GrantOperation,
+  Operation,
+  ReadOperation,
+  RememberedOperation,
+  Result,
+  SettingsOperation,
+  StartMonthOperation,
 } from './operations.ts';
 import type { CreditEvent, LedgerState, Outcome } from './state.ts';
-import { replenish, startMonth, Workspace } from './workspace.ts';
+import { fingerprint, refuse, refuseShort, replenish, startMonth, Workspace } from './workspace.ts';
 
 /**
  * Applies operations to one tenant's ledger, in order, with the same results as if each came alone. Does not change `state`. Throws only
@@ -76,12 +73,26 @@ function decide(work: Workspace, operation: Operation): Result {
 
 /** Runs an operation once for its id. A repeat gets the first result, also if that was a refusal. */
 function runOnce(work: Workspace, operation: RememberedOperation): Result {
-  const fingerprint = operationFingerprint(operation);
+  const contents = fingerprint(JSON.stringify(contentsOf(operation)));
   const first = work.remembered(operation.id);
-  if (first !== undefined) return first.fingerprint === fingerprint ? first.result : refuse('idempotency_conflict');
+  if (first !== undefined) return first.fingerprint === contents ? first.result : refuse('idempotency_conflict');
   const result = runRemembered(work, operation);
-  work.remember({ id: operation.id, fingerprint, result, at: work.now });
+  work.remember({ id: operation.id, fingerprint: contents, result, at: work.now });
   return result;
+}
+
+/** The contents of an operation, which a repeat must have as well. */
+function contentsOf(operation: RememberedOperation): unknown[] {
+  switch (operation.kind) {
+    case 'grant':
+      return ['grant', operation.amount];
+    case 'allocate':
+      return ['allocate', operation.userId, operation.monthlyLimit, operation.rollover];
+    case 'settings': {
+      const changes = Object.entries(operation.changes).filter(([, value]) => value !== undefined);
+      return ['settings', ...changes.sort(([a], [b]) => (a < b ? -1 : 1))];
+    }
+  }
 }
 
 function runRemembered(work: Workspace, operation: RememberedOperation): Result {

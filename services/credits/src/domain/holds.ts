@@ -1,16 +1,7 @@
 import { room, spendable, type UserAccount } from './accounts.ts';
-import {
-  type HoldOperation,
-  type Refusal,
-  type ReleaseOperation,
-  type Result,
-  refuse,
-  refuseShort,
-  type SettleOperation,
-  settleFingerprint,
-} from './operations.ts';
+import type { HoldOperation, Refusal, ReleaseOperation, Result, SettleOperation } from './operations.ts';
 import type { Hold } from './state.ts';
-import { replenish, startMonth, type Workspace } from './workspace.ts';
+import { fingerprint, refuse, refuseShort, replenish, startMonth, type Workspace } from './workspace.ts';
 
 export interface TierPrice {
   base: number;
@@ -140,6 +131,12 @@ function endHold(work: Workspace, key: string, hold: Readonly<Hold>, charge: num
   user.used += charge;
   work.transfer(key, 'return', Math.max(0, user.balance - room(user)), user);
   work.saveUser(user);
+}
+
+/** The contents of a Settle as a number. The free text is last, so that its text cannot look like another field. */
+function settleFingerprint(operation: SettleOperation): number {
+  const { agentId, conversationId, tier, inputTokens, outputTokens, querySummary } = operation.usage;
+  return fingerprint(`${agentId}\n${conversationId}\n${tier}\n${inputTokens}\n${outputTokens}\n${querySummary}`);
 }
 
 /** The time after its deadline at which an open hold is listed as overdue. */

@@ -75,24 +75,6 @@ export type RememberedOperation = GrantOperation | AllocateOperation | SettingsO
 
 export type Operation = HoldOperation | SettleOperation | ReleaseOperation | RememberedOperation | StartMonthOperation | ReadOperation;
 
-export interface Touched {
-  /** Users that the operations name. The state also needs the users of the holds. */
-  users: Set<string>;
-  holds: Set<string>;
-  remembered: Set<string>;
-}
-
-/** The ids of the rows that a batch needs. */
-export function touchedBy(operations: readonly Operation[]): Touched {
-  const touched: Touched = { users: new Set(), holds: new Set(), remembered: new Set() };
-  for (const operation of operations) {
-    if ('userId' in operation) touched.users.add(operation.userId);
-    if (operation.kind === 'hold' || operation.kind === 'settle' || operation.kind === 'release') touched.holds.add(operation.id);
-    else if ('id' in operation) touched.remembered.add(operation.id);
-  }
-  return touched;
-}
-
 export type RefusalCode =
   /** The user's own limit does not allow it. */
   | 'user_limit_reached'
@@ -142,51 +124,3 @@ export type Success =
   | { ok: true; kind: 'read'; user: UserBalance };
 
 export type Result = Success | Refusal;
-
-export function refuse(code: RefusalCode): Refusal {
-  return { ok: false, code, shortage: null };
-}
-
-export function refuseShort(code: RefusalCode, required: number, available: number): Refusal {
-  return { ok: false, code, shortage: { required, available } };
-}
-
-/** The contents of a Settle as a number. The free text is last, so that its text cannot look like another field. */
-export function settleFingerprint(operation: SettleOperation): number {
-  const { agentId, conversationId, tier, inputTokens, outputTokens, querySummary } = operation.usage;
-  return fingerprint(`${agentId}\n${conversationId}\n${tier}\n${inputTokens}\n${outputTokens}\n${querySummary}`);
-}
-
-export function operationFingerprint(operation: RememberedOperation): number {
-  return fingerprint(JSON.stringify(contents(operation)));
-}
-
-function contents(operation: RememberedOperation): unknown[] {
-  switch (operation.kind) {
-    case 'grant':
-      return ['grant', operation.amount];
-    case 'allocate':
-      return ['allocate', operation.userId, operation.monthlyLimit, operation.rollover];
-    case 'settings': {
-      const changes = Object.entries(operation.changes).filter(([, value]) => value !== undefined);
-      return ['settings', ...changes.sort(([a], [b]) => (a < b ? -1 : 1))];
-    }
-  }
-}
-
-/**
- * A hash of 53 bits, which a number and a bigint column hold exactly. It only has to find callers' mistakes, not attacks. A 32-bit hash
- * would miss one mistake in four billion.
- */
-export function fingerprint(text: string): number {
-  let low = 0x811c9dc5;
-  let high = 0x9747b28c;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    low = Math.imul(low ^ unit, 0x01000193);
-    high = Math.imul(high ^ unit, 0x5bd1e995) ^ (high >>> 15);
-  }
-  low ^= low >>> 16;
-  high ^= high >>> 13;
-  return (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0);
-}

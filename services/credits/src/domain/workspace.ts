@@ -10,7 +10,7 @@ import {
   withChanges,
 } from './accounts.ts';
 import { type Month, monthLabel, monthOf } from './calendar.ts';
-import type { Result } from './operations.ts';
+import type { Operation, Refusal, RefusalCode, Result } from './operations.ts';
 import type {
   CreditEvent,
   CreditSource,
@@ -224,4 +224,47 @@ export function replenish(work: Workspace, key: string): void {
   work.replenishmentsLeft -= times;
   work.transfer(key, 'replenish', amount, null);
   work.announceCredits(key, amount, 'auto_replenish');
+}
+
+interface Touched {
+  /** Users that the operations name. The state also needs the users of the holds. */
+  users: Set<string>;
+  holds: Set<string>;
+  remembered: Set<string>;
+}
+
+/** The ids of the rows that a batch needs. */
+export function touchedBy(operations: readonly Operation[]): Touched {
+  const touched: Touched = { users: new Set(), holds: new Set(), remembered: new Set() };
+  for (const operation of operations) {
+    if ('userId' in operation) touched.users.add(operation.userId);
+    if (operation.kind === 'hold' || operation.kind === 'settle' || operation.kind === 'release') touched.holds.add(operation.id);
+    else if ('id' in operation) touched.remembered.add(operation.id);
+  }
+  return touched;
+}
+
+export function refuse(code: RefusalCode): Refusal {
+  return { ok: false, code, shortage: null };
+}
+
+export function refuseShort(code: RefusalCode, required: number, available: number): Refusal {
+  return { ok: false, code, shortage: { required, available } };
+}
+
+/**
+ * A hash of 53 bits, which a number and a bigint column hold exactly. It only has to find callers' mistakes, not attacks. A 32-bit hash
+ * would miss one mistake in four billion.
+ */
+export function fingerprint(text: string): number {
+  let low = 0x811c9dc5;
+  let high = 0x9747b28c;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    low = Math.imul(low ^ unit, 0x01000193);
+    high = Math.imul(high ^ unit, 0x5bd1e995) ^ (high >>> 15);
+  }
+  low ^= low >>> 16;
+  high ^= high >>> 13;
+  return (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0);
 }

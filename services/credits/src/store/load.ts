@@ -1,7 +1,8 @@
 import type { Sql } from '@agent-service/store';
 import { DEFAULT_SETTINGS, type Ledger, type Tenant, type UserAccount } from '../domain/accounts.ts';
-import { type Operation, type Result, touchedBy } from '../domain/operations.ts';
+import type { Operation, Result } from '../domain/operations.ts';
 import type { Hold, LedgerState } from '../domain/state.ts';
+import { touchedBy } from '../domain/workspace.ts';
 
 /** The rows that a batch touches, as of one stamp of the ledger. */
 export interface LoadedState {

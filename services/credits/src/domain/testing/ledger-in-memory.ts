@@ -2,8 +2,9 @@ import { newLedger, type UserAccount } from '../accounts.ts';
 import { runBatch } from '../batch.ts';
 import { monthOf } from '../calendar.ts';
 import type { TenantFigures, UserFigures } from '../equations.ts';
-import { type Operation, type Result, touchedBy } from '../operations.ts';
+import type { Operation, Result } from '../operations.ts';
 import type { CreditEvent, Hold, LedgerAccount, LedgerState, Outcome, Remembered, Transfer, UsageRecord } from '../state.ts';
+import { touchedBy } from '../workspace.ts';
 
 /** One tenant's ledger in memory: stores the outcomes of batches as the database does. */
 export class LedgerInMemory {

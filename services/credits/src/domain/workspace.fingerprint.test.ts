@@ -1,8 +1,8 @@
 import { anyCharacter } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { fingerprint } from './operations.ts';
 import { checkProperty } from './testing/properties.ts';
+import { fingerprint } from './workspace.ts';
 
 test('a fingerprint is a whole number that a bigint column and a double keep exactly', () => {
   checkProperty(
