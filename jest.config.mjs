@@ -8,7 +8,7 @@ export default {
   globalTeardown: '<rootDir>/packages/testkit/src/infrastructure/global-teardown.ts',
   testSequencer: '<rootDir>/packages/testkit/sequencer.cjs',
   // Three on two cores: a suite that waits for a lease or a restart leaves its core to another.
-  maxWorkers: '150%',
+  maxWorkers: 3,
   // Jest keeps the modules of every file it has run. A worker that is replaced has to load its modules again, which takes a second.
   workerIdleMemoryLimit: '768MB',
   // Whole systems start in hooks: on a busy machine of two cores that takes a while.
