@@ -20,6 +20,7 @@ module.exports = {
           '/src/[^/]+/domain/',
           '/src/shared/answer.ts$',
           '^packages/contracts/src/agents/fields.ts$',
+          '^packages/contracts/src/callers/principal.ts$',
           '^crypto$',
           '^node:crypto$',
         ],

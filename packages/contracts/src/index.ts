@@ -12,9 +12,10 @@ export {
   type Scope,
   scopes,
   scopesOfRole,
+  type Tenant,
 } from './callers/principal.ts';
 export { serviceKeysOf } from './callers/service-keys.ts';
-export { type Call, type Implementation, type Rpc, type RpcOf, type Tenant, tenantOf } from './calls/call.ts';
+export { type Call, type Implementation, type Rpc, type RpcOf, tenantOf } from './calls/call.ts';
 export { type CallContext, currentCall, type IdempotencyKey, withCall } from './calls/call-context.ts';
 export { createClient, openWebhooksClient, type WebhooksClientConfig, webhooksClientSettings } from './calls/client.ts';
 export { serve } from './calls/server.ts';

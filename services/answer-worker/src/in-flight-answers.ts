@@ -1,7 +1,7 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { sleep } from '@agent-service/work';
 import type { AnswersApi, AttemptKey } from './answers-api.ts';
-import type { Meters } from './context.ts';
+import type { Meters } from './meters.ts';
 
 /**
  * Why an answer's work ends early: agents has ended the answer (`unwanted`), another attempt has its lease (`lost`), its deadline has

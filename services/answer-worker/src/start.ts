@@ -15,9 +15,10 @@ import { sleep } from '@agent-service/work';
 import { createAnswersApi } from './answers-api.ts';
 import { createApartHandler } from './apart/processes.ts';
 import type { AnswerWorkerConfig } from './config.ts';
-import { createMeters, type WorkerContext } from './context.ts';
+import type { WorkerContext } from './context.ts';
 import { createInFlightAnswers, startLeases } from './in-flight-answers.ts';
 import { createAnswerHandler } from './jobs/answer.ts';
+import { createMeters } from './meters.ts';
 import { createAnswerTools } from './tools/answer-tools.ts';
 import { createTenantSources } from './tools/sources.ts';
 

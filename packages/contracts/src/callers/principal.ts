@@ -1,6 +1,12 @@
 export type Environment = 'live' | 'test';
 export type Role = 'admin' | 'member';
 
+/** One environment of one organization. */
+export interface Tenant {
+  readonly organizationId: string;
+  readonly environment: Environment;
+}
+
 /** An authenticated caller of the public API. */
 export interface Principal {
   readonly organizationId: string;

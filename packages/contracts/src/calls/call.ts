@@ -1,5 +1,5 @@
 import type { Policy } from '../callers/policy.ts';
-import type { Caller, Environment, Principal } from '../callers/principal.ts';
+import type { Caller, Principal, Tenant } from '../callers/principal.ts';
 import type { Messages, MethodsOf, ServiceName } from '../catalogue.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import type { IncomingCall } from '../exchange/server.ts';
@@ -62,12 +62,6 @@ export class Call implements CallContext {
     }
     return this.#abort.signal;
   }
-}
-
-/** One environment of one organization. */
-export interface Tenant {
-  readonly organizationId: string;
-  readonly environment: Environment;
 }
 
 /** The tenant of a call, without its user and credential. */

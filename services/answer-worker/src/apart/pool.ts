@@ -1,5 +1,16 @@
+import type { ApartJob } from '@agent-service/queues';
 import type { Company } from '../answers-api.ts';
-import type { ApartProcess } from './processes.ts';
+
+/** A child process that runs answers for this worker. */
+export interface ApartProcess {
+  readonly pid: number;
+  /** Resolves when the job has ended, or when the process has died and its death has been reported. */
+  run(job: ApartJob, stopping: AbortSignal): Promise<void>;
+  /** Ends it after it has returned its attempts. */
+  end(): Promise<void>;
+  /** Resolves when it has ended for any reason. */
+  readonly ended: Promise<unknown>;
+}
 
 /** A process of the pool. It never runs answers of both kinds at the same time. */
 export interface PooledProcess {

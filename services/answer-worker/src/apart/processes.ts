@@ -5,8 +5,8 @@ import type { ApartJob } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { AnswersApi } from '../answers-api.ts';
 import type { AnswerWorkerConfig } from '../config.ts';
-import type { Meters } from '../context.ts';
-import { ProcessPool } from './pool.ts';
+import type { Meters } from '../meters.ts';
+import { type ApartProcess, ProcessPool } from './pool.ts';
 
 /** A process without answers ends after this long. */
 const idleMs = 10_000;
@@ -82,17 +82,6 @@ const readyMs = 20_000;
 const defaultPingMs = 1_000;
 /** Longer than a lease: by then agents has dispatched the answers of a silent process again. */
 const maxSilentPings = 20;
-
-/** A child process that runs answers for this worker. */
-export interface ApartProcess {
-  readonly pid: number;
-  /** Resolves when the job has ended, or when the process has died and its death has been reported. */
-  run(job: ApartJob, stopping: AbortSignal): Promise<void>;
-  /** Ends it after it has returned its attempts. */
-  end(): Promise<void>;
-  /** Resolves when it has ended for any reason. */
-  readonly ended: Promise<unknown>;
-}
 
 /** The end of a process that was running answers. */
 export interface Death {

@@ -1,5 +1,5 @@
-import type { Tenant } from '@agent-service/contracts';
 import { type AgentDefinition, type AgentStatus, type DefinitionChanges, fieldEntries } from '@agent-service/contracts/agents/fields';
+import type { Tenant } from '@agent-service/contracts/callers/principal';
 
 export interface Agent extends AgentDefinition {
   readonly id: string;
