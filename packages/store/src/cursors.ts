@@ -43,3 +43,9 @@ export function createCursors(secret: string): Cursors {
     },
   };
 }
+
+/** The rows of a page that a caller asked for, or of a usual page. Edges check the limit as well; this bounds the work of a call. */
+export const limitOf = (page: { limit: number } | null, usual = 20, most = 100): number => Math.min(page?.limit || usual, most);
+
+/** The last row of a page. Lists select one row more than the page has, which shows that there is another page. */
+export const lastOf = <Row>(rows: readonly Row[], limit: number): Row | undefined => (rows.length > limit ? rows[limit - 1] : undefined);

@@ -3,7 +3,7 @@ export { type Cipher, createCipher, encryptionSettings, versionedKeys } from './
 export { openCipher } from './cipher/cipher-rotation.ts';
 export { keyVersionIndex, type SealedField, sealedColumn } from './cipher/sealed-fields.ts';
 export { arrayRows, assign, columnValues, insertInto, jsonRows, type RowColumns, toArrays, toJson, toValues } from './columns.ts';
-export { type Cursors, createCursors, type Page } from './cursors.ts';
+export { type Cursors, createCursors, lastOf, limitOf, type Page } from './cursors.ts';
 export { idempotencyTable, once, sweepIdempotency } from './idempotency.ts';
 export { grantRuntimeRole, migrate, migration, type NamedMigration } from './migrations.ts';
 export { createMonthPartitions, monthOf, type Partitions, startOfMonth } from './month-partitions.ts';

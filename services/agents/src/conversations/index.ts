@@ -1,7 +1,6 @@
 import { type AnswerMessage, callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
-import { isoTime } from '@agent-service/store';
+import { isoTime, lastOf, limitOf } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
-import { lastOf, limitOf } from '../shared/paging.ts';
 import { type ConversationRow, selectConversations } from './store/conversations.ts';
 import { findMessage, type MessageRow, selectMessages } from './store/messages.ts';
 

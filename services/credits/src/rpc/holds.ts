@@ -1,4 +1,5 @@
 import { type Call, checkId, checkItems, checkTenant, type ErrorCode, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { lastOf } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
 import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
 import type { Operation, Refusal, Result, SettleOperation } from '../domain/operations.ts';
@@ -115,7 +116,7 @@ export const listOverdueHolds = ({ store, cursors, now }: CreditsContext): RpcOf
     const limit = Math.min(page?.limit || defaultOverdue, maxOverdue);
     const start = cursors.decode(binding, page?.cursor ?? '');
     const rows = await selectOverdueHolds(store.sql, now(), start?.after, limit + 1);
-    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const last = lastOf(rows, limit);
     return {
       holds: rows.slice(0, limit).map(({ organizationId, environment, holdId, userId, amount, deadlineMs }) => ({
         tenant: { organizationId, environment },

@@ -6,7 +6,7 @@ import { dayRange, usageByPeriod } from '../domain/usage.ts';
 import { type RankedAfter, rankUsage, readAgentNames, readBreakdowns, readLastUses } from '../store/usage/groups.ts';
 import { type Days, type UsageScope, usageDays } from '../store/usage/totals.ts';
 import { countAgentsOfUsers, countUniqueUsers, countUsersOfAgents } from '../store/usage/users.ts';
-import { bindingOf, boundsOf, limitOf, requireRange, scopeOf } from './usage.ts';
+import { bindingOf, boundsOf, requireRange, scopeOf, usageLimitOf } from './usage.ts';
 
 interface AggregateOptions {
   scope: UsageScope;
@@ -158,7 +158,7 @@ export const aggregateUsage = ({ store, cursors, now }: CreditsContext): RpcOf<'
     // The cursor contains the range, so that all pages of a list have the same one, also over midnight.
     const [from, to, ...after] = start?.after ?? [];
     const days = start ? { from: String(from), to: String(to) } : daysOf(requireRange(dayRange(boundsOf(filter), now())));
-    const { last, total, ...groups }: Aggregation = await aggregate(store.sql, { scope, days, limit: limitOf(page), after });
+    const { last, total, ...groups }: Aggregation = await aggregate(store.sql, { scope, days, limit: usageLimitOf(page), after });
     const nextCursor = last ? cursors.encode(binding, { after: [days.from, days.to, ...last] }) : '';
     return { ...groups, dateRange: days, page: { total, nextCursor } };
   },

@@ -1,5 +1,5 @@
 import { callers, type Principal, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { isoTime } from '@agent-service/store';
+import { isoTime, lastOf, limitOf } from '@agent-service/store';
 import type { CreditsContext } from '../context.ts';
 import { billingPeriod, dayOf } from '../domain/calendar.ts';
 import { type Bounds, type RangeFault, recordRange } from '../domain/usage.ts';
@@ -13,14 +13,14 @@ export const listUsage = ({ store, cursors }: CreditsContext): RpcOf<'credits', 
   async handle({ page, filter }, call) {
     const scope = scopeOf(call.tenant, filter);
     const range = requireRange(recordRange(boundsOf(filter)));
-    const limit = limitOf(page);
+    const limit = usageLimitOf(page);
     const binding = bindingOf('usage', scope, filter);
     const start = cursors.decode(binding, page?.cursor ?? '');
     const [rows, total] = await Promise.all([
       listRecords(store.sql, scope, range, limit, start?.after as RecordAfter | undefined),
       countUsage(store.sql, scope, range),
     ]);
-    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const last = lastOf(rows, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.at), last.id] }) : '';
     return { records: rows.slice(0, limit).map(toRecord), page: { total, nextCursor } };
   },
@@ -74,9 +74,6 @@ interface FilterMessage {
   dateTo: string;
 }
 
-const defaultLimit = 50;
-const maxLimit = 200;
-
 export function scopeOf({ organizationId, environment }: Principal, filter: FilterMessage | null): UsageScope {
   return { tenant: { organizationId, environment }, userId: filter?.userId ?? '', agentId: filter?.agentId ?? '' };
 }
@@ -98,7 +95,8 @@ export const bindingOf = (list: string, { tenant, userId, agentId }: UsageScope,
   filter?.dateTo ?? '',
 ];
 
-export const limitOf = (page: { limit: number } | null): number => Math.min(page?.limit || defaultLimit, maxLimit);
+/** Pages of usage are longer than those of other lists. */
+export const usageLimitOf = (page: { limit: number } | null): number => limitOf(page, 50, 200);
 
 /** The range. Throws if a bound is not valid. */
 export function requireRange<Range extends { ok: true }>(range: Range | RangeFault): Range {

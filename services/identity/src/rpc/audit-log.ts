@@ -1,5 +1,5 @@
 import { callers, type RpcOf, ServiceError, services } from '@agent-service/contracts';
-import { boundChangesJson, isoTime } from '@agent-service/store';
+import { boundChangesJson, isoTime, lastOf } from '@agent-service/store';
 import type { IdentityContext } from '../context.ts';
 import { type AuditRecord, appendAudit } from '../store/audit-append.ts';
 import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } from '../store/audit-list.ts';
@@ -80,7 +80,7 @@ export const listAuditEntries = ({ store, cursors }: IdentityContext): RpcOf<'id
         total: await totalOf(start?.total, filter, () => countAudit(store.sql, organizationId, environment, filter)),
       });
       const { rows, total } = await (isFiltered(filter) ? filteredReads.run(organizationId, read, call.signal) : read());
-      const last = rows.length > limit ? rows[limit - 1] : undefined;
+      const last = lastOf(rows, limit);
       const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id], total }) : '';
       return { entries: rows.slice(0, limit).map((row) => toEntry(organizationId, row)), page: { total, nextCursor } };
     },

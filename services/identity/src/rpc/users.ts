@@ -10,7 +10,7 @@ import {
   services,
 } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import { isViolation, once, type Transaction, writeAudit } from '@agent-service/store';
+import { isViolation, lastOf, limitOf, once, type Transaction, writeAudit } from '@agent-service/store';
 import { createBatcher } from '@agent-service/work';
 import type { IdentityContext } from '../context.ts';
 import {
@@ -39,8 +39,6 @@ import { waitForRevocation } from './revocation.ts';
 
 const lookUpsABatch = 100;
 const lookUpBatches = 2;
-const defaultLimit = 20;
-
 export const createUser = ({ store, auditRelay, events }: IdentityContext): RpcOf<'identity', 'createUser'> => ({
   allow: callersAndOperators({ scope: 'users:write' }),
   async handle({ name, email, role }, call) {
@@ -86,7 +84,7 @@ export const listUsers = ({ store, cursors }: IdentityContext): RpcOf<'identity'
   allow: callers({ scope: 'users:read' }),
   async handle({ page, role, status }, call) {
     const { organizationId } = call.tenant;
-    const limit = page?.limit || defaultLimit;
+    const limit = limitOf(page);
     const binding = ['users', organizationId, role, status];
     const start = cursors.decode(binding, page?.cursor ?? '');
     const filter = { role, status };
@@ -94,7 +92,7 @@ export const listUsers = ({ store, cursors }: IdentityContext): RpcOf<'identity'
       store.transaction(({ em }) => selectUsers(em, organizationId, filter, start?.after, limit)),
       countUsers(store.sql, organizationId, filter),
     ]);
-    const last = users.length > limit ? users[limit - 1] : undefined;
+    const last = lastOf(users, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [last.createdAt.toISOString(), last.id] }) : '';
     return { users: users.slice(0, limit).map(toUser), page: { total, nextCursor } };
   },

@@ -1,6 +1,6 @@
 import { type Call, type Client, callers, type Implementation, type RpcOf, ServiceError, withCall } from '@agent-service/contracts';
 import { definitionToMessage } from '@agent-service/contracts/agents/definition';
-import type { Cursors } from '@agent-service/store/cursors';
+import { type Cursors, limitOf } from '@agent-service/store/cursors';
 import type { Catalogue } from '../catalogue.ts';
 import {
   createdAt,
@@ -81,9 +81,6 @@ function requireAgent<Agent>(agent: Agent | null): Agent {
   return agent;
 }
 
-const defaultLimit = 20;
-const maxLimit = 100;
-
 const listTemplates = (context: TemplatesContext): RpcOf<'templates', 'listTemplates'> => ({
   allow: callers({ scope: 'templates:read' }),
   async handle({ page, category, status, search }, { tenant: { organizationId, environment } }) {
@@ -92,7 +89,7 @@ const listTemplates = (context: TemplatesContext): RpcOf<'templates', 'listTempl
     const start = context.cursors.decode(binding, page?.cursor ?? '');
     const statusOf = await readStatuses(context);
     const matching = filterTemplates(context.catalogue.all, filter, statusOf);
-    const limit = Math.min(page?.limit || defaultLimit, maxLimit);
+    const limit = limitOf(page);
     // Only this method makes cursors with this binding, so they hold a sort key.
     const { templates, last } = paginate(matching, start?.after as SortKey | undefined, limit);
     return {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Call, checkItems, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, checkId, checkItems, checkTenant, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { judgeStatement, type Sql, writeAudit } from '@agent-service/store';
 import { createSemaphore } from '@agent-service/work';
 import type { WebhooksContext } from '../context.ts';
@@ -22,7 +22,6 @@ import {
 } from '../store/attempts.ts';
 import { addNotice } from '../store/notices.ts';
 import { type DispatchedKey, distinctWebhooks, toMs, toTimestamp, type WebhookKey, webhookKeyText } from '../store/queue.ts';
-import { toJob } from './input.ts';
 import { createSecretOpener, type SecretOpener } from './secrets.ts';
 
 export function beginDelivery({ store, cipher, dispatch, logger, now }: WebhooksContext): RpcOf<'webhooks', 'beginDelivery'> {
@@ -226,3 +225,14 @@ function toOutcome({ answer, failure, returned }: Item): Outcome {
   if (returned) return { kind: 'returned' };
   throw new ServiceError('invalid_request', { message: 'Each item needs an outcome.', param: 'outcome' });
 }
+
+interface JobItem {
+  delivery: { organizationId: string; environment: string; deliveryId: string } | null;
+  dispatch: number;
+}
+
+const toJob = ({ delivery, dispatch }: JobItem): DispatchedKey => ({
+  ...checkTenant(delivery),
+  deliveryId: checkId(delivery?.deliveryId ?? '', 'delivery_id'),
+  dispatch,
+});

@@ -1,5 +1,5 @@
 import { callers, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { isoTime, once, writeAudit } from '@agent-service/store';
+import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import { serializeEvent, testEventType } from '../domain/events.ts';
 import {
@@ -15,14 +15,12 @@ import { toTimestamp } from '../store/queue.ts';
 import { countDeliveries } from '../store/receive.ts';
 import { lockWebhook } from '../store/webhooks.ts';
 
-const defaultLimit = 20;
-
 export const listDeliveries = ({ store, cursors, now }: WebhooksContext): RpcOf<'webhooks', 'listDeliveries'> => ({
   allow: callers({ scope: 'webhooks:read' }),
   async handle({ endpointId, page }, call) {
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
-    const limit = page?.limit || defaultLimit;
+    const limit = limitOf(page);
     const binding = ['webhook deliveries', organizationId, environment, endpointId];
     const start = cursors.decode(binding, page?.cursor ?? '');
     const at = now();
@@ -31,7 +29,7 @@ export const listDeliveries = ({ store, cursors, now }: WebhooksContext): RpcOf<
       countDeliveriesOf(store.sql, tenant, endpointId, at),
     ]);
     if (total === undefined) throw new ServiceError('not_found');
-    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const last = lastOf(rows, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id] }) : '';
     return { deliveries: rows.slice(0, limit).map(toDelivery), page: { total, nextCursor } };
   },

@@ -1,5 +1,5 @@
 import { callers, eventTypes, isEventType, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
-import { once, writeAudit } from '@agent-service/store';
+import { lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksContext } from '../context.ts';
 import type { WebhookRow } from '../store/entities.ts';
 import { toTimestamp } from '../store/queue.ts';
@@ -17,7 +17,6 @@ import {
 import { checkSecret, makeSecret, openSecret, sealSecret } from './secrets.ts';
 
 const webhooksAtMost = 100;
-const defaultLimit = 20;
 const longestDescription = 2_000;
 /** After a rotation the previous secret signs for this long as well. */
 const previousSecretMs = 24 * 3_600_000;
@@ -94,14 +93,14 @@ export const listEndpoints = ({ store, cursors }: WebhooksContext): RpcOf<'webho
   async handle({ page }, call) {
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
-    const limit = page?.limit || defaultLimit;
+    const limit = limitOf(page);
     const binding = ['webhooks', organizationId, environment];
     const start = cursors.decode(binding, page?.cursor ?? '');
     const { webhooks, total } = await store.transaction(async ({ em }) => ({
       webhooks: await listWebhooks(em, tenant, start?.after, limit),
       total: await countWebhooks(em, tenant),
     }));
-    const last = webhooks.length > limit ? webhooks[limit - 1] : undefined;
+    const last = lastOf(webhooks, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [last.createdAt.toISOString(), last.id] }) : '';
     return { endpoints: webhooks.slice(0, limit).map(toEndpoint), page: { total, nextCursor } };
   },

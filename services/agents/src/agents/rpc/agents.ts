@@ -1,10 +1,9 @@
 import { type Call, callers, newId, type RpcOf, ServiceError, type Tenant, tenantOf } from '@agent-service/contracts';
 import { changesFromMessage, definitionFromMessage, definitionToMessage } from '@agent-service/contracts/agents/definition';
 import { agentStatuses } from '@agent-service/contracts/agents/fields';
-import { isoTime, once, type Sql, type Transaction, writeAudit, writeEvents } from '@agent-service/store';
+import { isoTime, lastOf, limitOf, once, type Sql, type Transaction, writeAudit, writeEvents } from '@agent-service/store';
 import { checkScope, type Sources } from '../../data-sources/index.ts';
 import type { ServiceDeps } from '../../shared/deps.ts';
-import { lastOf, limitOf } from '../../shared/paging.ts';
 import {
   type Agent,
   type AgentChanges,
