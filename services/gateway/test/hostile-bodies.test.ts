@@ -75,15 +75,21 @@ describe('a hostile body', () => {
   });
 
   test('costs little processor time in every shape and on every route', async () => {
-    const requests = 10;
+    const groups = 3;
+    const requests = 4;
     const costs: Record<string, number> = {};
     for (const [name, body] of Object.entries({ ...shapes, ...parsed }))
       for (const target of targets) {
         await send(target, body);
-        const before = process.cpuUsage();
-        for (let index = 0; index < requests; index += 1) await send(target, body);
-        const { user, system } = process.cpuUsage(before);
-        costs[`${name} -> ${target[1]}`] = (user + system) / 1_000 / requests;
+        // A busy machine and a garbage collection add to a group now and then: the cheapest one shows what the requests need.
+        let least = Number.POSITIVE_INFINITY;
+        for (let group = 0; group < groups; group += 1) {
+          const before = process.cpuUsage();
+          for (let index = 0; index < requests; index += 1) await send(target, body);
+          const { user, system } = process.cpuUsage(before);
+          least = Math.min(least, (user + system) / 1_000 / requests);
+        }
+        costs[`${name} -> ${target[1]}`] = least;
       }
     // This includes the cost of sending it, in the same process.
     expect(Object.entries(costs).filter(([, milliseconds]) => milliseconds > 60)).toEqual([]);
