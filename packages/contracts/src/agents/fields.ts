@@ -46,13 +46,13 @@ interface AgentField {
   /** The value of a field that was never set; without one the field is required. */
   readonly default?: unknown;
   readonly isListed?: boolean;
-  /** The model is told it, so that it may hold anything: neither the audit log nor an event repeats it. */
+  /** Its text may be confidential, so audit entries and events do not contain it. */
   readonly isMasked?: boolean;
 }
 
 /**
- * The fields that an organization sets on an agent, by their names in the API. Validation, OpenAPI, proto messages, columns, audit entries and
- * templates derive from this table; docs/decisions/0037 lists what else a new field needs.
+ * The fields that an organization sets on an agent, by their names in the API. Validation, OpenAPI, conversions, entities and audit entries
+ * derive from this table; CONTRIBUTING.md (Add a field to an agent) lists the other steps.
  */
 export const agentFields = {
   name: {
