@@ -2,7 +2,7 @@ import { createClient, openWebhooksClient } from '@agent-service/contracts';
 import { openRedis, type RedisConnections } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { closeServer, listen } from '@agent-service/runtime/listen';
-import { startWaiting, waitingDrainLimitMs } from './answers/waiting.ts';
+import { answersDrainLimitMs, openAnswers } from './answers/open-answers.ts';
 import { askIdentity, createAuthenticator } from './auth/authenticator.ts';
 import { publishedKeys } from './auth/published-keys.ts';
 import type { GatewayConfig } from './config.ts';
@@ -39,7 +39,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   process.onStop('templates client', async () => templates.close());
   const webhooks = openWebhooksClient(process, config, 'gateway');
   const redis = await openRedis(process, config);
-  const waiting = await startWaiting(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000 });
+  const waiting = await openAnswers(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000 });
 
   const limiter = openLimiter(process, redis);
   const heldBytes = new HeldBytes();
@@ -82,7 +82,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   const port = await listen(server, config.HOST, config.PORT);
   process.onStop('http server', () => closeServer(server));
   // First of all: what waits holds connections, and the server would wait for them.
-  process.onStop('waiting answers', () => waiting.stop(), waitingDrainLimitMs);
+  process.onStop('waiting answers', () => waiting.stop(), answersDrainLimitMs);
   process.logger.info({ event: 'http_listening', port });
   return port;
 }

@@ -5,7 +5,7 @@ import { errorBody, type PublicError } from '../http/error-reply.ts';
 import type { StreamEnd } from '../http/reply.ts';
 import { toMessage } from '../schemas/conversation.ts';
 import { type AcceptedAnswer, answerDeletedError, failureOf, runningDetails, waitLimitError } from './failures.ts';
-import type { Waiter } from './waits.ts';
+import type { Waiter } from './waiters.ts';
 
 const heartbeatMs = 15_000;
 /** A reader that is this far behind gets no deltas. */

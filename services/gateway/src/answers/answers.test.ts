@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { answerMessage } from '../../test/support/agents-peer.ts';
 import { caller } from '../../test/support/gateway.ts';
 import { createAnswers } from './answers.ts';
-import { type AnswerKey, Waits } from './waits.ts';
+import { type AnswerKey, WaiterRegistry } from './waiters.ts';
 
 const question = { agentId: 'agt_1', conversationId: '', message: 'How much?', contextJson: '' };
 
@@ -15,7 +15,7 @@ function answersWithoutTime({ attached }: { attached: boolean }) {
     return { message: answerMessage(key.answerId), attempt: 1 };
   };
   const now = () => 0;
-  const waits = new Waits({ now, read, lastGapAt: () => 0 });
+  const waits = new WaiterRegistry({ now, read, lastGapAt: () => 0 });
   const started = { answerId: 'msg_first', conversationId: 'conv_1', attached, model: 'Fast', createdAt: '', deadlineMs: '0' };
   const answers = createAnswers({
     start: async () => started,

@@ -3,7 +3,7 @@ import { traceHeaders } from '@agent-service/runtime';
 import { AnswerStream } from './answer-stream.ts';
 import { answerDeletedError, failureOf, waitLimitError } from './failures.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
-import type { AnswerKey, AnswerState, Waiter, Waits } from './waits.ts';
+import type { AnswerKey, AnswerState, Waiter, WaiterRegistry } from './waiters.ts';
 
 /** A message of a caller to an agent. */
 export interface Question {
@@ -22,11 +22,11 @@ interface StreamedAnswer {
 
 /** Sends messages and waits for their answers. */
 export interface Answers {
-  /** Waits for the answer, up to the wait limit. */
+  /** WaiterRegistry for the answer, up to the wait limit. */
   wait(question: Question, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
-  /** Waits for the acceptance only, and returns the message with its status. */
+  /** WaiterRegistry for the acceptance only, and returns the message with its status. */
   accept(question: Question, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
-  /** Waits for the acceptance; the stream writes the answer. */
+  /** WaiterRegistry for the acceptance; the stream writes the answer. */
   stream(question: Question, call: CallContext, disconnected: AbortSignal): Promise<StreamedAnswer>;
 }
 
@@ -35,7 +35,7 @@ interface AnswersDeps {
   /** Ends an answer without a charge, if it has no result yet; never fails. */
   readonly cancel: (agentId: string, answerId: string, call: CallContext) => Promise<void>;
   readonly read: (key: AnswerKey) => Promise<AnswerState>;
-  readonly waits: Waits;
+  readonly waits: WaiterRegistry;
   /** Where this process listens for replies. */
   readonly replyChannel: string;
   readonly waitMs: number;

@@ -5,33 +5,33 @@ import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
 import { type Answers, createAnswers } from './answers.ts';
 import { createStarts } from './start-answers.ts';
-import { type AnswerKey, type AnswerState, Waits } from './waits.ts';
+import { type AnswerKey, type AnswerState, WaiterRegistry } from './waiters.ts';
 
 const tickMs = 200;
 const drainMs = 8_000;
 const cancelLimitMs = 5_000;
 /** The process's limit for the drain. */
-export const waitingDrainLimitMs = 9_000;
+export const answersDrainLimitMs = 9_000;
 
-interface WaitingDeps {
+interface OpenAnswersDeps {
   readonly agents: Client<'agents'>;
   readonly redis: RedisConnections;
   readonly waitMs: number;
 }
 
-interface Waiting {
+interface OpenAnswers {
   readonly answers: Answers;
   /** Gives waiting requests some time to get their answers; then tells them where to read them. */
   stop(): Promise<void>;
 }
 
-/** Opens this process's reply channel and registers waits for its replies. */
-export async function startWaiting(process: ProcessContext, { agents, redis, waitMs }: WaitingDeps): Promise<Waiting> {
+/** Opens this process's reply channel and the registry of the requests that wait for its replies. */
+export async function openAnswers(process: ProcessContext, { agents, redis, waitMs }: OpenAnswersDeps): Promise<OpenAnswers> {
   const { now } = process.clock;
   const read = createStateReader(agents, process.logger);
   // The channel may deliver while it is being opened.
   let lastGapAt = () => 0;
-  const waits = new Waits({ read, now, lastGapAt: () => lastGapAt() });
+  const waits = new WaiterRegistry({ read, now, lastGapAt: () => lastGapAt() });
   const channel = await openReplyChannel(process, redis, (replies) => waits.deliver(replies));
   lastGapAt = () => channel.lastGapAt;
   const waiting = process.metrics.gauge('answers_waited_for', 'Requests of this process that wait for an answer', []);

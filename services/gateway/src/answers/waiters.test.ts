@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { answerMessage, pending } from '../../test/support/agents-peer.ts';
-import { type AnswerKey, type AnswerState, type Waiter, Waits } from './waits.ts';
+import { type AnswerKey, type AnswerState, type Waiter, WaiterRegistry } from './waiters.ts';
 
 const keyOf = (answerId: string): AnswerKey => ({ organizationId: 'org_a', environment: 'live', answerId });
 
@@ -9,7 +9,7 @@ function room() {
   const clock = { now: 1_000_000, gapAt: 0 };
   const reads: string[] = [];
   const states = new Map<string, AnswerState | Error>();
-  const waits = new Waits({
+  const waits = new WaiterRegistry({
     now: () => clock.now,
     lastGapAt: () => clock.gapAt,
     read: async ({ answerId }) => {

@@ -33,7 +33,7 @@ interface Wait {
   close(): void;
 }
 
-interface WaitsOptions {
+interface WaiterRegistryOptions {
   /** Reads the state of an answer. */
   readonly read: (key: AnswerKey) => Promise<AnswerState>;
   readonly now: () => number;
@@ -56,15 +56,15 @@ const ended: readonly string[] = ['completed', 'failed', 'cancelled'];
  * The waits of this process by answer id. The reply channel may lose replies, so the state of each awaited answer is also read once a second.
  * One timer serves all waits.
  */
-export class Waits {
-  readonly #options: Required<WaitsOptions>;
+export class WaiterRegistry {
+  readonly #options: Required<WaiterRegistryOptions>;
   readonly #entries = new Map<string, Set<WaitEntry>>();
   #size = 0;
   #gapAt = 0;
   #closed = false;
   #emptied: (() => void) | undefined;
 
-  constructor(options: WaitsOptions) {
+  constructor(options: WaiterRegistryOptions) {
     this.#options = { readEveryMs: 1_000, ...options };
   }
 
@@ -100,7 +100,7 @@ export class Waits {
     }
   }
 
-  /** Waits so long for the open waits to end; then ends the rest, and every later one, as expired. */
+  /** WaiterRegistry so long for the open waits to end; then ends the rest, and every later one, as expired. */
   async drain(limitMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#emptied = resolve;

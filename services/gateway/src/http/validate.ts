@@ -55,7 +55,7 @@ function amount(origin: string, bound: string, limit: number | bigint): string {
   return origin === 'string' ? `have ${bound} ${limit} characters` : `be ${bound} ${limit}`;
 }
 
-/** Enough for every name that is ours; a caller's own may be of any length. */
+/** A longer path contains a name that the caller chose; it is cut. */
 const maxLength = 100;
 
 /** A path as callers write it: `data_scope.tables[0]`. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, operatorService } from '@agent-service/contracts';
 import { type ClockShifts, clockShifts, send, steadyLoad, summarize, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { untilQuiet } from './books.ts';
+import { untilQuiet } from './figures.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
 /** FAULTS=long: under load for longer. */

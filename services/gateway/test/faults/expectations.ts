@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { audit } from './books.ts';
+import { audit } from './figures.ts';
 import type { Load } from './load.ts';
 import type { FaultyWorld } from './world.ts';
 

@@ -14,7 +14,7 @@ export interface EventStream {
   readonly comments: string[];
   /** Resolves when the server has ended the stream, rejects when the connection ends before. */
   readonly ended: Promise<void>;
-  /** Waits until this many events have arrived. */
+  /** WaiterRegistry until this many events have arrived. */
   until(count: number): Promise<void>;
   leave(): void;
 }

@@ -39,7 +39,7 @@ export async function lastingState(url: string): Promise<Map<string, string[]>> 
   return new Map([...lasting].filter(([table]) => !restless.test(table.split('.')[1] ?? '')));
 }
 
-/** Waits until every outbox is empty. */
+/** WaiterRegistry until every outbox is empty. */
 export function untilOutboxesAreEmpty(url: string): Promise<void> {
   return withDatabase(url, async (client) => {
     const outboxes = (await tablesOf(client)).filter(({ name }) => name === 'outbox');
