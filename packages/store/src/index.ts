@@ -9,7 +9,7 @@ export { grantRuntimeRole, migrate, migration, type NamedMigration } from './mig
 export { createMonthPartitions, monthOf, type Partitions, startOfMonth } from './month-partitions.ts';
 export { auditMessage, relayAudit, writeAudit } from './outbox/audit.ts';
 export { boundChangesJson } from './outbox/audit-bounds.ts';
-export { openEventRelay, writeEvents } from './outbox/events.ts';
+export { eventTopic, openEventRelay, writeEvents } from './outbox/events.ts';
 export { deadLettersTable, type OutboxMessage, outboxMethods, outboxTable, writeOutbox } from './outbox/outbox.ts';
 export { type Relay, type RelayOptions, startRelay } from './outbox/relay.ts';
 export { isoTime, isViolation, judgeStatement, type Parameters, parameters, type Sql } from './sql.ts';

@@ -54,23 +54,23 @@ const schema = 'agents';
 /** Starts the service and returns its gRPC port. */
 export async function start(process: ProcessContext, config: AgentsConfig, now: () => number = process.clock.now): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
-  const base = await createBase(process, config, now);
-  const { store, auditRelay } = base;
+  const serviceDeps = await createServiceDeps(process, config, now);
+  const { store, auditRelay } = serviceDeps;
   const sources = createSources(process, store, await openCipher(process, store, config, [sealedUrls]));
-  const answers = await createAnswers(process, base);
-  startAgentSweep(process, base);
-  startStepSweeps(process, base);
+  const answers = await createAnswers(process, serviceDeps);
+  startAgentSweep(process, serviceDeps);
+  startStepSweeps(process, serviceDeps);
   startSweep(process, 'idempotency', 60_000, () => sweepIdempotency(store.sql));
   return await serve(process, config, 'agents', {
-    ...agentMethods({ ...base, sources, failAnswersOfAgent: (...agent) => answers.failAnswersOfAgent(...agent) }),
-    ...conversationMethods(base),
-    ...dataSourceMethods({ ...base, sources }),
-    ...answerMethods({ ...base, answers }),
+    ...agentMethods({ ...serviceDeps, sources, failAnswersOfAgent: (...agent) => answers.failAnswersOfAgent(...agent) }),
+    ...conversationMethods(serviceDeps),
+    ...dataSourceMethods({ ...serviceDeps, sources }),
+    ...answerMethods({ ...serviceDeps, answers }),
     ...outboxMethods(store, () => auditRelay.nudge()),
   });
 }
 
-async function createBase(process: ProcessContext, config: AgentsConfig, now: () => number): Promise<AnswersServiceDeps> {
+async function createServiceDeps(process: ProcessContext, config: AgentsConfig, now: () => number): Promise<AnswersServiceDeps> {
   const store = await openStore(process, config, { schema, entities });
   const redis = await openRedis(process, config);
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });

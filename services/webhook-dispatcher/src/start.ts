@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { createClient } from '@agent-service/contracts';
 import { type JobWorker, openRedis, startWorker } from '@agent-service/queues';
 import type { Clock, ProcessContext } from '@agent-service/runtime';
-import { createReceiverAgent } from './agent.ts';
 import type { DispatcherConfig } from './config.ts';
 import { createDeliver } from './deliver.ts';
+import { createReceiverAgent } from './receiver-connections.ts';
 
 /** Deliveries in flight are returned after this, well before a stopping process is killed. */
 const drainMs = 3_000;

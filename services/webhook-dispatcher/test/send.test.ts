@@ -4,7 +4,7 @@ import { type Receiver, type ReceiverBehaviour, receiver, testCertificate } from
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import type { Agent } from 'undici';
-import { createReceiverAgent } from '../src/agent.ts';
+import { createReceiverAgent } from '../src/receiver-connections.ts';
 import { type Attempt, send } from '../src/send.ts';
 
 const loopback = networksSetting().parse('127.0.0.0/8');

@@ -5,7 +5,8 @@ import type { Store } from '../store.ts';
 import { writeOutbox } from './outbox.ts';
 import { type Relay, startRelay } from './relay.ts';
 
-const topic = 'events';
+/** The outbox topic of events. */
+export const eventTopic = 'events';
 
 /** An event in the outbox. */
 interface EventPayload {
@@ -24,13 +25,13 @@ export async function writeEvents(sql: Sql, events: readonly Omit<EventPayload, 
     const id = newId('evt');
     return { id, payload: { id, ...event } };
   });
-  await writeOutbox(sql, topic, messages);
+  await writeOutbox(sql, eventTopic, messages);
 }
 
 /** Sends events to the webhooks service, which takes each id once. Nudge the relay after the commit, so that receivers do not wait. */
 function relayEvents(process: ProcessContext, store: Store, webhooks: Pick<Client<'webhooks'>, 'receiveEvents'>): Relay {
   return startRelay<EventPayload>(process, store, {
-    topic,
+    topic: eventTopic,
     deliver: async (messages) => {
       await webhooks.receiveEvents({
         events: messages.map(({ payload: { data, ...event } }) => ({ ...event, dataJson: JSON.stringify(data) })),

@@ -20,21 +20,21 @@ export { AnswerEntity, AnswerKeyEntity, AnswerLineEntity } from './store/entitie
 /** Batches of slow tenants that a process runs at once: as many of its database connections as they may keep busy. */
 const permitsOfSlowTenants = 3;
 
-export async function createAnswers(process: ProcessContext, base: AnswersServiceDeps): Promise<Answers> {
-  const { answers, deps } = composeAnswers(process, base);
+export async function createAnswers(process: ProcessContext, serviceDeps: AnswersServiceDeps): Promise<Answers> {
+  const { answers, deps } = composeAnswers(process, serviceDeps);
   await startAnswerSweeps(deps);
   return answers;
 }
 
 /** Composes the module without its sweeps. */
-export function composeAnswers(process: ProcessContext, base: AnswersServiceDeps): { answers: Answers; deps: SweepDeps } {
+export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServiceDeps): { answers: Answers; deps: SweepDeps } {
   const background = createBackground(process);
   const deps: AnswersDeps = {
-    ...base,
+    ...serviceDeps,
     process,
     background,
     metrics: createAnswerMetrics(process),
-    jobs: createAnswerJobs(base, background),
+    jobs: createAnswerJobs(serviceDeps, background),
     slowTenants: createSlowTenants({ permits: permitsOfSlowTenants }),
   };
   const dispatcher = createDispatcher(deps);
@@ -51,7 +51,7 @@ export function composeAnswers(process: ProcessContext, base: AnswersServiceDeps
     complete: (result) => completions.add(result),
     fail: (attempts) => failAttempts(deps, endAnswers, attempts),
     cancel: ({ sql }, key, owner) => endAnswers.cancel(sql, key, owner),
-    read: (keys) => readWhole(base.store.sql, keys),
+    read: (keys) => readWhole(serviceDeps.store.sql, keys),
     failAnswersOfAgent: ({ sql }, { organizationId, environment }, agentId) =>
       endAnswers.failAnswersOfAgent(sql, { organizationId, environment }, agentId),
   };

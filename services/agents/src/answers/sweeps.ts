@@ -17,7 +17,7 @@ const pageSettlements = 50;
 const pageHolds = 500;
 const listLimitMs = 5_000;
 
-/** A waiting caller is told with the same code that the answer goes on; this one has ended. */
+/** The code's default message says that the answer continues; here it has ended. */
 const overdueFailure = { code: 'answer_timeout', message: 'The answer took longer than it may. No credits were charged.' };
 
 export interface SweepDeps extends AnswersDeps {

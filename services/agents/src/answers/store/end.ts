@@ -1,4 +1,4 @@
-import { insertInto, type Sql } from '@agent-service/store';
+import { eventTopic, insertInto, type Sql } from '@agent-service/store';
 import { type AnswerKey, type AttemptKey, pendingMs, select, unusedHoldMs } from '../../shared/answer.ts';
 import type { QueryRecord } from './read.ts';
 import {
@@ -301,7 +301,7 @@ const charged = `
   counts as (select organization_id, environment, count(*)::integer as ended from ended group by 1, 2),
   line_update as (
     update answer_lines line set in_flight = line.in_flight - counts.ended from counts where ${sameTenant('line', 'counts')}),
-  event as (insert into outbox (id, topic, payload) select event ->> 'id', 'events', event from ended where event is not null)
+  event as (insert into outbox (id, topic, payload) select event ->> 'id', '${eventTopic}', event from ended where event is not null)
   select e.organization_id as "organizationId", e.environment, e.id, line.waiting, line.in_flight - counts.ended as "inFlight"
   from ended e join lines line on ${sameTenant('line', 'e')} join counts on ${sameTenant('counts', 'e')}`;
 
