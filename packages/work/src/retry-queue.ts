@@ -26,9 +26,9 @@ interface TenantWork {
 const maxItems = 200;
 /** Together shorter than the time after which a sweep takes the work up. */
 const pausesMs = [250, 750, 2_000, 4_000];
-/** A tenant is stuck when none of its items was done for so long, */
+/** A tenant is stuck when none of its items was done for this long. */
 const stuckAfterMs = 1_000;
-/** and so long after one failed, unless another was done. */
+/** A tenant stays stuck for this long after a failure, unless another of its items is done. */
 const stuckForMs = 30_000;
 const maxFailing = 10_000;
 const maxSweptOfStuck = 10;

@@ -5,11 +5,11 @@ import { columnOf, type Schema, type Table, tableOf } from './schema.ts';
 /** A number of each row: a column, or an expression of columns, also of tables along keys. */
 export interface Amount {
   readonly label: string;
-  /** The column that it is, where it is one. */
+  /** The column's name, where the amount is a single column. */
   readonly column?: string;
   /** The label is a business term, which is clear without the name of the table. */
   readonly named: boolean;
-  /** Given how a table's columns are named in the statement. */
+  /** Returns the SQL; `columns` gives the alias of a table. */
   readonly sql: (columns: (table: string) => string) => string;
   /** Tables besides the base that it needs. */
   readonly needs: readonly string[];

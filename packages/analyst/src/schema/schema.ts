@@ -87,7 +87,7 @@ export const reachable = (base: Table, schema: Schema): Table[] => {
   return withDistance.toSorted((a, b) => a.distance - b.distance).map(({ table }) => table);
 };
 
-/** A literal of any text. */
+/** Quotes a text as an SQL literal. */
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** A column name as it is written after the alias of its table, where reserved words need no quotes. */

@@ -290,11 +290,11 @@ export interface Period {
   readonly label: string;
   readonly from: string | undefined;
   readonly to: string | undefined;
-  /** Two spans of the words made it. */
+  /** It was made from two spans. */
   readonly joined?: true;
-  /** One of these, and all of it. */
+  /** The unit, where the period is exactly one. */
   readonly grain?: Grain;
-  /** So many of these up to today. */
+  /** The unit, where the period is the last N units. */
   readonly rolling?: Grain;
   /** It begins after today. */
   readonly ahead?: boolean;

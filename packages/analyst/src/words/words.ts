@@ -5,7 +5,7 @@ export interface Word {
   readonly stem: string;
 }
 
-/** Words, numbers and dates of a text, in order; what else there is says nothing to us. `order_date` is two words. */
+/** Words, numbers and dates of a text, in order; other characters are ignored. `order_date` is two words. */
 export function wordsOf(text: string): Word[] {
   return [...spelledOut(text).matchAll(/\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*(?![\p{L}\p{N}]|[.,]\d)|[\p{L}\p{N}][\p{L}\p{N}'’&.-]*/gu)].map(
     ([match]) => {
