@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ServiceError } from '@agent-service/contracts';
+import { judgeCall, ServiceError } from '@agent-service/contracts';
 import type { FailureKind } from '@agent-service/work';
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 
@@ -110,8 +110,7 @@ export function judgeStatement(cause: unknown): FailureKind {
   const code = failureOf(cause instanceof ServiceError ? cause.cause : cause).code ?? '';
   if (timeouts.has(code)) return 'slow';
   if (retryableCodes.has(code)) return 'retry';
-  const isAway = cause instanceof ServiceError && ['unavailable', 'deadline_exceeded', 'cancelled'].includes(cause.code);
-  return isAway ? 'all' : 'item';
+  return cause instanceof ServiceError ? judgeCall(cause) : 'item';
 }
 
 /** True if the statement failed because of this constraint. */
