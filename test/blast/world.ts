@@ -51,7 +51,7 @@ export interface Operators {
   readonly agents: Client<'agents'>;
 }
 
-/** Where the hostile tenant's requests claim to come from: the gateway trusts this machine as a proxy. */
+/** The address that the hostile tenant's requests claim to come from: the gateway trusts this machine as a proxy. */
 const hostileAddress = '203.0.113.7';
 const granted = 100_000_000;
 const monthlyLimit = 50_000_000;

@@ -1,7 +1,7 @@
 import { Pool, type PoolClient } from 'pg';
 import type { Pair } from '../pairs.ts';
 
-/** Where it is fastest: each further one only waits for the others' locks. */
+/** The number at which it is fastest: each further one only waits for the others' locks. */
 const connections = 4;
 
 const tables = `

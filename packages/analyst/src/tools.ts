@@ -73,7 +73,7 @@ function foreignKey({ column, target, references }: DescribedKey, listed: readon
 interface ListedTable {
   /** As statements and `describe_table` name it. */
   readonly written: string;
-  /** Where the data source has an idea of it. */
+  /** Undefined where the data source has no estimate. */
   readonly rows: number | undefined;
 }
 

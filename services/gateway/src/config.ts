@@ -38,7 +38,7 @@ const schema = z.object({
   TRUSTED_PROXIES: trustedProxies,
   /** Limit for one address; trusted proxies have none. */
   CONNECTIONS_PER_ADDRESS: setting.integer(5_000, 1, 1_000_000),
-  /** Where callers reach this API, for the OpenAPI document; relative to the document itself unless set. */
+  /** The address at which callers reach this API, for the OpenAPI document; relative to the document itself unless set. */
   PUBLIC_URL: setting.url('http:', 'https:').default('/'),
 });
 

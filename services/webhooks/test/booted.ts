@@ -7,7 +7,7 @@ import { type Clients, connectTo } from './clients.ts';
 import { webhooksSettings } from './settings.ts';
 
 export interface Booted extends Clients {
-  /** Where it serves. */
+  /** The address at which it serves. */
   address: string;
   databaseUrl: string;
   redisUrl: string;

@@ -50,7 +50,7 @@ export const stemsOfName = (name: string): string[] =>
     .filter(Boolean)
     .map(stemOf);
 
-/** Where these stems stand one after the other; -1 for nowhere. */
+/** The index at which these stems follow each other, or -1. */
 export function indexOfStems(words: readonly Word[], stems: readonly string[], from = 0): number {
   for (let start = from; start + stems.length <= words.length; start += 1)
     if (stems.every((stem, index) => words[start + index]?.stem === stem)) return start;

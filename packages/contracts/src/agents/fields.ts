@@ -169,7 +169,7 @@ export interface FieldEntry extends AgentField {
   /** The column has the same name. */
   readonly name: FieldName;
   readonly key: DefinitionKey;
-  /** Where callers find it: `data_scope.tables`. */
+  /** The path under which callers find it: `data_scope.tables`. */
   readonly path: string;
   readonly isList: boolean;
 }

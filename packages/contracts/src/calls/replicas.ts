@@ -182,7 +182,7 @@ function rankOf({ state, channel }: Replica): number {
   return channel.getConnectivityState(false) === connectivityState.READY ? connectedRank : ranks.serving;
 }
 
-/** Where the replicas of a service are. */
+/** Finds the replicas of a service. */
 interface Addresses {
   /** One gRPC target for each replica. */
   resolve(): Promise<readonly string[]>;

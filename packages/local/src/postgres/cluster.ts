@@ -92,7 +92,7 @@ function installedPackage(): string {
   }
 }
 
-/** Where a folder above the checkout is closed to the server's user (root's home is), the programs are copied out of it. */
+/** Copies the programs out of the checkout: a folder above it may be closed to the server's user, as root's home is. */
 async function copyForOthers(packageFolder: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as { version: string };
   const target = join(sharedCache, `postgres-${version}-${process.platform}-${process.arch}`);

@@ -30,7 +30,7 @@ export async function planInstances(
   return instances;
 }
 
-/** Where a service is called: all its replicas in one gRPC target. */
+/** The address of a service: all its replicas in one gRPC target. */
 export function targetOf(service: string, instances: readonly Instance[]): string {
   const addresses = instances.filter(({ entry }) => entry.name === service).map(({ port }) => `127.0.0.1:${port}`);
   return `ipv4:${addresses.join(',')}`;

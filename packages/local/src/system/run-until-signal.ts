@@ -40,7 +40,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Where everything is, and a first call to copy. */
+/** The addresses, keys and folders, and a first call to copy. */
 function banner(system: LocalSystem): string {
   const keys = readCredentials(join(system.dataDir, 'credentials.json'))?.api_keys;
   const rows: [string, string | undefined][] = [

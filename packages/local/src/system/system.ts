@@ -34,7 +34,7 @@ export interface LocalSystem {
   /** The URL of the first gateway. */
   readonly url: string;
   readonly dataDir: string;
-  /** Where every process is reached, by name; the same as endpoints.json. */
+  /** The address of every process, by name; the same as endpoints.json. */
   readonly endpoints: Readonly<Record<string, string>>;
   /** The secrets that the services share. */
   readonly secrets: Readonly<Record<SecretName, string>>;

@@ -36,7 +36,7 @@ interface AnswersDeps {
   readonly cancel: (agentId: string, answerId: string, call: CallContext) => Promise<void>;
   readonly read: (key: AnswerKey) => Promise<AnswerState>;
   readonly waits: WaiterRegistry;
-  /** Where this process listens for replies. */
+  /** The channel on which this process listens for replies. */
   readonly replyChannel: string;
   readonly waitMs: number;
   readonly now: () => number;

@@ -98,7 +98,7 @@ export type AgentEvent =
   | { readonly type: 'agent.updated'; readonly agent: Agent; readonly fields: readonly ChangedField[] }
   | { readonly type: 'agent.deleted'; readonly agent: Agent; readonly deletedAt: number };
 
-/** Where callers of the API find a field. */
+/** The paths of the fields in the API. */
 const paths = new Map<ChangedField, string>([['status', 'status'], ...fieldEntries.map(({ key, path }) => [key, path] as const)]);
 const maskedFields = new Set<ChangedField>(fieldEntries.filter(({ isMasked }) => isMasked).map(({ key }) => key));
 
