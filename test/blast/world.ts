@@ -16,7 +16,7 @@ import {
 } from '@agent-service/testkit';
 import { Client as Database } from 'pg';
 
-export interface Tenant {
+export interface BlastTenant {
   readonly organizationId: string;
   readonly userId: string;
   readonly key: string;
@@ -28,8 +28,8 @@ export interface BlastWorld {
   readonly system: LocalSystem;
   readonly model: ScriptedModel;
   readonly clocks: ClockShifts;
-  readonly steady: Tenant;
-  readonly hostile: Tenant;
+  readonly steady: BlastTenant;
+  readonly hostile: BlastTenant;
   readonly operators: Operators;
   /** The system's own database, as the server's administrator. */
   readonly databaseUrl: string;
@@ -133,7 +133,7 @@ async function writeSettings(model: ScriptedModel): Promise<Record<string, strin
   };
 }
 
-async function makeTenant(system: LocalSystem, { identity, credits }: Operators, name: string): Promise<Tenant> {
+async function makeTenant(system: LocalSystem, { identity, credits }: Operators, name: string): Promise<BlastTenant> {
   const created = await identity.createOrganization({ name });
   const { organizationId, userId, liveApiKey: key } = created;
   await credits.grant({ tenant: { organizationId, environment: 'live' }, grantId: `grant-${name}`, amount: granted });
@@ -149,7 +149,7 @@ async function makeTenant(system: LocalSystem, { identity, credits }: Operators,
   return { organizationId, userId, key, agentId: agent.id };
 }
 
-async function connectDataSource({ agents }: Operators, { organizationId }: Tenant, url: string): Promise<void> {
+async function connectDataSource({ agents }: Operators, { organizationId }: BlastTenant, url: string): Promise<void> {
   await agents.connectDataSource({ organizationId, environment: 'live', url });
 }
 

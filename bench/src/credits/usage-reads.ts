@@ -2,7 +2,7 @@ import type { Call } from '@agent-service/contracts';
 import { createProcess } from '@agent-service/runtime';
 import { createCursors, migrate, openStore } from '@agent-service/store';
 import { readCreditsConfig } from '../../../services/credits/src/config.ts';
-import type { CreditsContext } from '../../../services/credits/src/context.ts';
+import type { CreditsDeps } from '../../../services/credits/src/deps.ts';
 import { bindingOf, listUsage, summarizeUsage } from '../../../services/credits/src/rpc/usage.ts';
 import { aggregateUsage } from '../../../services/credits/src/rpc/usage-groups.ts';
 import { migrations } from '../../../services/credits/src/store/migrations/index.ts';
@@ -37,7 +37,7 @@ export async function openUsageReads(databaseUrl: string, organizationId: string
   await migrate({ url: databaseUrl, schema: 'credits', migrations });
   const running = await createProcess('credits', config, (process) => openStore(process, config, { schema: 'credits', entities: [] }));
   const cursors = createCursors(secret);
-  const context = { store: running.started, cursors, now: () => now } as CreditsContext;
+  const context = { store: running.started, cursors, now: () => now } as CreditsDeps;
   const tenant = { organizationId, environment: 'live' } as const;
   const call = { tenant: { ...tenant, userId: 'usr', credentialId: 'key', scopes: ['credits:read'], admin: false } } as unknown as Call;
   const everyone = { userId: '', agentId: '', dateFrom: '', dateTo: '' };

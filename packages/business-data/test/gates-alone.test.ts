@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDataSource, type DataSource } from '../src/data-source.ts';
 import type { Limits } from '../src/database/transaction.ts';
 import { DataFailure, Refusal } from '../src/failure.ts';
-import { judge } from '../src/gates/judge.ts';
+import { checkGrammar } from '../src/gates/check-grammar.ts';
 import { parseStatement } from '../src/gates/parse.ts';
 import { confine } from '../src/gates/pass-gates.ts';
 import { dropScopedRoles } from '../src/roles/drop-roles.ts';
@@ -74,10 +74,10 @@ function translateRefusal<T>(work: () => T): T {
 
 const writable = (text: string) => source.transaction('read write', limits, (run) => run(text));
 
-test('the judge alone: a statement that it passes changes nothing, even with the right to write, and calls no user-defined function', async () => {
+test('the grammar alone: a statement that it passes changes nothing, even with the right to write, and calls no user-defined function', async () => {
   const run = (statement: string) => {
-    translateRefusal(() => judge(parseStatement(statement)));
-    // The rows may have any content: the judge does not restrict tables.
+    translateRefusal(() => checkGrammar(parseStatement(statement)));
+    // The rows may have any content: the grammar does not restrict tables.
     return writable(statement).then(({ rows }) => rows.length);
   };
   const { breaches, ran, changed } = await attack({ statements: [...known, ...generated([0, 0.05], true)], run });
@@ -85,10 +85,10 @@ test('the judge alone: a statement that it passes changes nothing, even with the
   expect(ran).toBeGreaterThan(30);
 });
 
-test('the judge alone: no known call that reads other things than tables, waits or changes something passes', async () => {
+test('the grammar alone: no known call that reads other things than tables, waits or changes something passes', async () => {
   const passed = escapes.calling.filter((statement) => {
     try {
-      judge(parseStatement(statement));
+      checkGrammar(parseStatement(statement));
       return true;
     } catch (cause) {
       return !(cause instanceof Refusal);

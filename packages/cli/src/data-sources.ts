@@ -6,12 +6,12 @@ import type { Connection } from './connection.ts';
 /** Connecting waits for the organization's database, which may be slow to refuse. */
 const connectLimitMs = 20_000;
 
-interface Tenant {
+interface TenantOptions {
   organization: string;
   environment: string;
 }
 
-interface ConnectOptions extends Tenant {
+interface ConnectOptions extends TenantOptions {
   url?: string;
   urlEnv?: string;
   caFile?: string;
@@ -44,7 +44,7 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
   verb('test', 'ask the connected database whether it answers, which tables it has, and whether it lets scopes have roles')
     .requiredOption('--organization <id>')
     .addOption(environmentOption())
-    .action(({ organization, environment }: Tenant) =>
+    .action(({ organization, environment }: TenantOptions) =>
       run(async ({ agents }) => {
         const request = { organizationId: organization, environment };
         const tested = await agents.testDataSource(request, { timeoutMs: connectLimitMs });
@@ -55,7 +55,7 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
   verb('list', 'show what is connected, without passwords')
     .requiredOption('--organization <id>')
     .addOption(environmentOption().makeOptionMandatory(false))
-    .action(({ organization, environment = '' }: Partial<Tenant>) =>
+    .action(({ organization, environment = '' }: Partial<TenantOptions>) =>
       run(async ({ agents }) => {
         const { dataSources } = await agents.listDataSources({ organizationId: organization ?? '', environment });
         return { data_sources: dataSources.map(dataSourceOutput) };
@@ -64,7 +64,7 @@ export function dataSourceCommands(program: Command, run: Run, env: NodeJS.Proce
   verb('remove', 'disconnect the database; agents then answer without data')
     .requiredOption('--organization <id>')
     .addOption(environmentOption())
-    .action(({ organization, environment }: Tenant) =>
+    .action(({ organization, environment }: TenantOptions) =>
       run(async ({ agents }) => {
         const { removed } = await agents.removeDataSource({ organizationId: organization, environment });
         if (!removed) process.exitCode = 1;

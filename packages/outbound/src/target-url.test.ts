@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { type IpNetwork, parseNetwork } from './ip-network.ts';
-import { judgeUrl, refusalOfTarget } from './target-url.ts';
+import { checkUrl, refusalOfTarget } from './target-url.ts';
 
 type Octets = readonly [number, number, number, number];
 
@@ -155,11 +155,11 @@ const nowhere = () => Promise.reject(new Error('no such name'));
 
 test('every spelling of an address that is not on the public internet is refused', () => {
   expect(spelled.length + others.length).toBeGreaterThanOrEqual(150);
-  expect(spelled.filter(([, url]) => judgeUrl(url, []).ok)).toEqual([]);
+  expect(spelled.filter(([, url]) => checkUrl(url, []).ok)).toEqual([]);
 });
 
 test('URLs with misleading parts or local names are refused', () => {
-  expect(others.filter((url) => judgeUrl(url, []).ok)).toEqual([]);
+  expect(others.filter((url) => checkUrl(url, []).ok)).toEqual([]);
 });
 
 test.each([
@@ -180,9 +180,9 @@ test.each([
 test('addresses of a listed network are accepted in any spelling, and no others', () => {
   const allowed = networks('10.1.0.0/16', '127.0.0.1/32', 'fd00:1::/32');
   for (const host of ['10.1.2.3', '0x0a.1.2.3', '[::ffff:10.1.2.3]', '127.0.0.1', '2130706433', '[fd00:1::5]'])
-    expect(judgeUrl(`https://${host}/`, allowed)).toMatchObject({ ok: true });
+    expect(checkUrl(`https://${host}/`, allowed)).toMatchObject({ ok: true });
   for (const host of ['10.2.0.1', '127.0.0.2', '192.168.0.1', '[fd00:2::5]', '169.254.169.254'])
-    expect(judgeUrl(`https://${host}/`, allowed)).toMatchObject({ ok: false });
+    expect(checkUrl(`https://${host}/`, allowed)).toMatchObject({ ok: false });
 });
 
 test('metadata and link-local addresses are refused whatever is listed', () => {
@@ -197,7 +197,7 @@ test('metadata and link-local addresses are refused whatever is listed', () => {
     '0.0.0.0',
     '224.0.0.1',
   ])
-    expect(judgeUrl(`https://${host}/`, everything)).toMatchObject({ ok: false });
+    expect(checkUrl(`https://${host}/`, everything)).toMatchObject({ ok: false });
 });
 
 test('a name is checked by all its addresses', async () => {

@@ -8,7 +8,7 @@ const longestUrl = 2_048;
 const localNames =
   /^(localhost|ip6-.*|broadcasthost)$|(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa|invalid|onion)$/;
 
-type TargetVerdict =
+type UrlCheck =
   | {
       ok: true;
       url: URL /** Empty for an address. */;
@@ -17,13 +17,13 @@ type TargetVerdict =
     }
   | { ok: false; reason: string };
 
-const refuse = (reason: string): TargetVerdict => ({ ok: false, reason });
+const refuse = (reason: string): UrlCheck => ({ ok: false, reason });
 
 /**
  * Checks a caller's URL by its text; `refusalOfTarget` also checks the addresses of its name. The URL parser of the platform, which the
  * request uses as well, normalizes all spellings of an address.
  */
-export function judgeUrl(text: string, allowed: readonly IpNetwork[]): TargetVerdict {
+export function checkUrl(text: string, allowed: readonly IpNetwork[]): UrlCheck {
   const spelling = spellingFault(text);
   if (spelling) return refuse(spelling);
   const url = new URL(text);
@@ -31,7 +31,7 @@ export function judgeUrl(text: string, allowed: readonly IpNetwork[]): TargetVer
   if (url.username !== '' || url.password !== '' || authorityOf(text).includes('@')) return refuse('must not contain a user or password');
   if (url.hash !== '' || text.includes('#')) return refuse('must not contain a fragment');
   if (url.port === '0') return refuse('must not name port 0');
-  return judgeHost(url, allowed);
+  return checkHost(url, allowed);
 }
 
 function spellingFault(text: string): string | undefined {
@@ -46,7 +46,7 @@ function spellingFault(text: string): string | undefined {
 const hasControls = (text: string) => [...text].some((character) => character < '!' || character === '\x7f');
 const authorityOf = (text: string) => /^[^:]*:\/\/([^/?#]*)/.exec(text)?.[1] ?? '';
 
-function judgeHost(url: URL, allowed: readonly IpNetwork[]): TargetVerdict {
+function checkHost(url: URL, allowed: readonly IpNetwork[]): UrlCheck {
   const literal = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
   const name = literal.endsWith('.') ? literal.slice(0, -1) : literal;
   if (parseIp(name)) {
@@ -66,7 +66,7 @@ const isLabel = (label: string) => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/.tes
  * checked again at each connection.
  */
 export async function refusalOfTarget(text: string, allowed: readonly IpNetwork[], resolve: Resolve): Promise<string | undefined> {
-  const verdict = judgeUrl(text, allowed);
+  const verdict = checkUrl(text, allowed);
   if (!verdict.ok) return verdict.reason;
   if (verdict.name === '') return undefined;
   const addresses = await resolve(verdict.name).catch(() => []);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { judgeCall, ServiceError } from '@agent-service/contracts';
-import type { FailureKind } from '@agent-service/work';
+import { classifyCallFailure, ServiceError } from '@agent-service/contracts';
+import type { BatchFailure } from '@agent-service/work';
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 
 /** Runs one statement with `$1` parameters and returns its rows. */
@@ -106,11 +106,11 @@ const retryableCodes = new Set(['40P01', '40001']);
  * Classifies the failed statement of a batch. A timeout of a statement or lock is the fault of one item or tenant, and does not mean that
  * the database is unavailable; a transaction that was ended because of a deadlock may pass the second time.
  */
-export function judgeStatement(cause: unknown): FailureKind {
+export function classifyDatabaseFailure(cause: unknown): BatchFailure {
   const code = failureOf(cause instanceof ServiceError ? cause.cause : cause).code ?? '';
   if (timeouts.has(code)) return 'slow';
   if (retryableCodes.has(code)) return 'retry';
-  return cause instanceof ServiceError ? judgeCall(cause) : 'item';
+  return cause instanceof ServiceError ? classifyCallFailure(cause) : 'item';
 }
 
 /** True if the statement failed because of this constraint. */

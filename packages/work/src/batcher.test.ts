@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { createBatcher, type FailureKind } from './batcher.ts';
+import { type BatchFailure, createBatcher } from './batcher.ts';
 import { callByTenant, createSlowTenants, SlowTenantError, type SlowTenants, tenantName } from './tenants.ts';
 
 const gate = () => Promise.withResolvers<void>();
@@ -67,8 +67,8 @@ describe('batches of several tenants', () => {
     readonly n: number;
   }
   const item = (organizationId: string, n: number): Item => ({ organizationId, environment: 'live', n });
-  const judge = (cause: unknown): FailureKind => (cause as { kind?: FailureKind }).kind ?? 'item';
-  const failure = (kind: FailureKind) => Object.assign(new Error(kind), { kind });
+  const classify = (cause: unknown): BatchFailure => (cause as { kind?: BatchFailure }).kind ?? 'item';
+  const failure = (kind: BatchFailure) => Object.assign(new Error(kind), { kind });
   const settle = () => new Promise((resolve) => setImmediate(resolve));
 
   type Fault = 'item' | 'slow' | 'retry' | 'error' | 'late' | undefined;
@@ -108,7 +108,7 @@ describe('batches of several tenants', () => {
           items.map(([, each]) => each),
           slow,
         );
-        const batcher = createBatcher<Item, number>({ maxItems: 7, judge, tenants: { of: (each) => each, lanes, slow }, run });
+        const batcher = createBatcher<Item, number>({ maxItems: 7, classify, tenants: { of: (each) => each, lanes, slow }, run });
         const add = async ([tenant, , pauses]: (typeof items)[number], n: number) => {
           for (let left = pauses; left > 0; left -= 1) await settle();
           return await batcher.add(item(`org_${tenant}`, n)).catch((cause: Error) => cause.message);
@@ -194,7 +194,7 @@ describe('batches of several tenants', () => {
     let rounds = 0;
     const batcher = createBatcher<Item, number>({
       maxItems: 200,
-      judge,
+      classify,
       stuckMs: 1,
       tenants: { of: (each) => each, lanes: 4 },
       run: async (items) => {
@@ -221,7 +221,7 @@ describe('batches of several tenants', () => {
     let fails = true;
     const batcher = createBatcher<Item, number>({
       maxItems: 10,
-      judge,
+      classify,
       tenants: { of: (each) => each, lanes: 1, slow },
       run: async (items) => {
         batches.push(items.map(({ organizationId }) => organizationId));

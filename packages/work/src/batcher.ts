@@ -13,7 +13,7 @@ export interface Batcher<Item, Result> {
  * The fault behind the failure of a batch. `all`: a service or database that all items need is away. `item`: one of the items may be at
  * fault. `slow`: the same, and its tenant keeps others waiting. `retry`: a second run may succeed; if it does not, the kind is `slow`.
  */
-export type FailureKind = 'all' | 'item' | 'slow' | 'retry';
+export type BatchFailure = 'all' | 'item' | 'slow' | 'retry';
 
 export interface BatcherOptions<Item, Result> {
   /** One outcome for each item, in order; an Error among them rejects that item alone. Items of a rejected run may be run again. */
@@ -22,7 +22,7 @@ export interface BatcherOptions<Item, Result> {
   /** How many batches of a lane may be out at once. */
   concurrency?: number;
   /** The fault behind a rejected run. By default all of its items fail. */
-  judge?: (cause: unknown) => FailureKind;
+  classify?: (cause: unknown) => BatchFailure;
   /** Items that are rejected for the same cause, after all attempts. */
   onFailure?: (items: Item[], cause: unknown) => void;
   /** An item's part of `maxSize`; an item that is larger goes alone. */
@@ -52,7 +52,7 @@ interface Entry<Item, Result> {
 
 interface Failure {
   readonly cause: unknown;
-  readonly kind: FailureKind;
+  readonly kind: BatchFailure;
 }
 
 interface Lane<Item, Result> {
@@ -254,12 +254,12 @@ class TenantBatcher<Item, Result> implements Batcher<Item, Result> {
       this.#conclude(entries, results);
       return undefined;
     } catch (cause) {
-      return { cause, kind: this.#options.judge?.(cause) ?? 'all' };
+      return { cause, kind: this.#options.classify?.(cause) ?? 'all' };
     }
   }
 
   /** The batch is over for its shard: items that are not at fault do not wait for the one that is. */
-  #runApart(entries: readonly Entry<Item, Result>[], kind: FailureKind): void {
+  #runApart(entries: readonly Entry<Item, Result>[], kind: BatchFailure): void {
     const byTenant = Map.groupBy(entries, ({ item }) => this.#tenantOf(item));
     for (const [tenant, ofTenant] of byTenant) {
       if (byTenant.size === 1 && kind === 'slow') this.#slow.add(tenant);

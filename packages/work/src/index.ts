@@ -1,4 +1,4 @@
-export { type Batcher, createBatcher, type FailureKind, type TenantLanes } from './batcher.ts';
+export { type Batcher, type BatchFailure, createBatcher, type TenantLanes } from './batcher.ts';
 export { HealthyFor, redispatchUnbegunWork } from './redispatch.ts';
 export { createBackoff, type RetryPolicy, retry } from './retry.ts';
 export { RetryQueue, retryDue } from './retry-queue.ts';

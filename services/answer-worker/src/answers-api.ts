@@ -1,4 +1,4 @@
-import { type Client, isErrorCode, judgeCall, ServiceError } from '@agent-service/contracts';
+import { type Client, classifyCallFailure, isErrorCode, ServiceError } from '@agent-service/contracts';
 import { createBackoff, createBatcher, retry } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
@@ -96,7 +96,13 @@ function batched<Item, Result>(
   of: (item: Item) => AnswerKey,
   run: (items: readonly Item[]) => Promise<(Result | Error)[]>,
 ) {
-  return createBatcher<Item, Result>({ run, maxItems, concurrency: callsAtOnce, judge: judgeCall, tenants: { of, lanes: 'each' } });
+  return createBatcher<Item, Result>({
+    run,
+    maxItems,
+    concurrency: callsAtOnce,
+    classify: classifyCallFailure,
+    tenants: { of, lanes: 'each' },
+  });
 }
 
 function refused(refusal: { code: string } | null | undefined): ServiceError {

@@ -15,7 +15,7 @@ import { sleep } from '@agent-service/work';
 import { createAnswersApi } from './answers-api.ts';
 import { createApartHandler } from './apart/processes.ts';
 import type { AnswerWorkerConfig } from './config.ts';
-import type { WorkerContext } from './context.ts';
+import type { WorkerDeps } from './deps.ts';
 import { createInFlightAnswers, startLeases } from './in-flight-answers.ts';
 import { createAnswerHandler } from './jobs/answer.ts';
 import { createMeters } from './meters.ts';
@@ -36,8 +36,8 @@ const defaultRenewalMs = 5_000;
 
 /** Composes the worker. It stops in reverse: first the jobs, then their leases, then the connections of both. */
 export async function start(process: ProcessContext, config: AnswerWorkerConfig, timing: Timing = {}): Promise<void> {
-  const { workerContext, redis } = await composeContext(process, config, { ...timing, apart: false });
-  const { answers, meters } = workerContext;
+  const { deps, redis } = await composeDeps(process, config, { ...timing, apart: false });
+  const { answers, meters } = deps;
   const drainMs = config.ANSWER_DRAIN_MS;
   const apart = await startWorker(process, redis, 'answerApart', {
     concurrency: config.ANSWER_APART_PROCESSES * config.ANSWER_APART_SHARED,
@@ -48,17 +48,17 @@ export async function start(process: ProcessContext, config: AnswerWorkerConfig,
   await startWorker(process, redis, 'answer', {
     concurrency: config.ANSWER_CONCURRENCY,
     drainMs,
-    handle: createAnswerHandler(workerContext),
+    handle: createAnswerHandler(deps),
   });
 }
 
 interface Composed {
-  readonly workerContext: WorkerContext;
+  readonly deps: WorkerDeps;
   readonly redis: RedisConnections;
 }
 
 /** Composes what runs answers, in a worker or in a child process for answers that have lost a lease. */
-export async function composeContext(
+export async function composeDeps(
   process: ProcessContext,
   config: AnswerWorkerConfig,
   { now = process.clock.now, renewEveryMs = defaultRenewalMs, apart }: Timing & { readonly apart: boolean },
@@ -81,7 +81,7 @@ export async function composeContext(
   const gate = openStatementGate(process, apart ? { threads: apartThreads } : {});
   const toolDeps = { agents, sources, gate, budget: createResultBudget(maxResultBytes), meters, now };
   const publisher = createReplyPublisher(process, redis);
-  const workerContext: WorkerContext = {
+  const deps: WorkerDeps = {
     answers,
     inFlight,
     models,
@@ -91,8 +91,8 @@ export async function composeContext(
     logger: process.logger,
     now,
   };
-  startLeases(process, workerContext, renewEveryMs);
-  return { workerContext, redis };
+  startLeases(process, deps, renewEveryMs);
+  return { deps, redis };
 }
 
 const retryTimeMs = 250;

@@ -4,7 +4,7 @@ import type { ProcessContext } from '@agent-service/runtime';
 import { createCursors, migrate, openEventRelay, openStore, outboxMethods, relayAudit } from '@agent-service/store';
 import { createSlowTenants } from '@agent-service/work';
 import type { CreditsConfig } from './config.ts';
-import type { CreditsContext } from './context.ts';
+import type { CreditsDeps } from './deps.ts';
 import type { PriceBook } from './domain/holds.ts';
 import { createLedgerQueue } from './ledger/ledger-queue.ts';
 import { createLedgers } from './ledger/ledgers.ts';
@@ -36,7 +36,7 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
   await ledgers.prepare();
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'credits', config });
   process.onStop('identity client', async () => identity.close());
-  const context: CreditsContext = {
+  const deps: CreditsDeps = {
     store,
     ledgers,
     queue: createLedgerQueue({
@@ -51,8 +51,8 @@ export async function start(process: ProcessContext, config: CreditsConfig, now:
     auditRelay: relayAudit(process, store, identity),
     now,
   };
-  startSweeps(process, context);
-  return await serve(process, config, 'credits', implementation(context));
+  startSweeps(process, deps);
+  return await serve(process, config, 'credits', implementation(deps));
 }
 
 /** The price of every tier in the models file. */
@@ -62,19 +62,19 @@ export async function readPrices(path: string | undefined): Promise<PriceBook> {
 }
 
 /** Every method of the contract. */
-const implementation = (context: CreditsContext): Implementation<'credits'> => ({
-  aggregateUsage: aggregateUsage(context),
-  getBalance: getBalance(context),
-  getUserBalance: getUserBalance(context),
-  grant: grant(context),
-  hold: hold(context),
-  listOverdueHolds: listOverdueHolds(context),
-  listUsage: listUsage(context),
-  release: release(context),
-  setAllocation: setAllocation(context),
-  settle: settle(context),
-  summarizeUsage: summarizeUsage(context),
-  updateSettings: updateSettings(context),
-  verifyLedger: verifyLedger(context),
-  ...outboxMethods(context.store, () => context.auditRelay.nudge()),
+const implementation = (deps: CreditsDeps): Implementation<'credits'> => ({
+  aggregateUsage: aggregateUsage(deps),
+  getBalance: getBalance(deps),
+  getUserBalance: getUserBalance(deps),
+  grant: grant(deps),
+  hold: hold(deps),
+  listOverdueHolds: listOverdueHolds(deps),
+  listUsage: listUsage(deps),
+  release: release(deps),
+  setAllocation: setAllocation(deps),
+  settle: settle(deps),
+  summarizeUsage: summarizeUsage(deps),
+  updateSettings: updateSettings(deps),
+  verifyLedger: verifyLedger(deps),
+  ...outboxMethods(deps.store, () => deps.auditRelay.nudge()),
 });

@@ -1,7 +1,7 @@
 import type { Logger, ProcessContext } from '@agent-service/runtime';
-import { judgeStatement, type Store, startSweep, sweepIdempotency } from '@agent-service/store';
+import { classifyDatabaseFailure, type Store, startSweep, sweepIdempotency } from '@agent-service/store';
 import { createBatcher } from '@agent-service/work';
-import type { CreditsContext } from './context.ts';
+import type { CreditsDeps } from './deps.ts';
 import { monthOf } from './domain/calendar.ts';
 import type { Ledgers } from './ledger/ledgers.ts';
 import { type AccountOfPastMonth, listAccountsOfPastMonths, removeEndedHolds, removeOldOperations } from './store/due.ts';
@@ -10,7 +10,7 @@ const everyMinute = 60_000;
 const everyHour = 3_600_000;
 
 /** Starts the periodic tasks. Every replica runs them; a step that another replica has done has no effect. */
-export function startSweeps(process: ProcessContext, { store, ledgers, now }: CreditsContext): void {
+export function startSweeps(process: ProcessContext, { store, ledgers, now }: CreditsDeps): void {
   const startMonths = createMonthStarter({ store, ledgers, logger: process.logger, now });
   startSweep(process, 'month start', everyMinute, startMonths);
   startSweep(process, 'ended holds', everyMinute, () => removeEndedHolds(store.sql, now()));
@@ -46,7 +46,7 @@ export function createMonthStarter({ store, ledgers, logger, now }: MonthStarter
       return accounts.map(() => true);
     },
     maxItems: maxAccounts,
-    judge: judgeStatement,
+    classify: classifyDatabaseFailure,
     tenants: { of: (account) => account, lanes: 'each', most: 1 },
     onFailure([first, ...rest], cause) {
       const { organizationId, environment, userId } = first as AccountOfPastMonth;

@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Tenant } from '../src/domain/accounts.ts';
 import type { Operation, Usage } from '../src/domain/operations.ts';
 import { removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
 import { createMonthStarter } from '../src/sweeps.ts';

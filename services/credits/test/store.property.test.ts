@@ -1,6 +1,6 @@
+import type { Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Tenant } from '../src/domain/accounts.ts';
 import type { Operation, Usage } from '../src/domain/operations.ts';
 import { anyHistory, type Round, START, topHistory } from '../src/domain/testing/histories.ts';
 import { LedgerInMemory } from '../src/domain/testing/ledger-in-memory.ts';

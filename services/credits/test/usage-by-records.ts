@@ -1,4 +1,4 @@
-import type { Tenant } from '../src/domain/accounts.ts';
+import type { Tenant } from '@agent-service/contracts';
 import type { RecordRange } from '../src/domain/usage.ts';
 import type { UsageRequest } from './usage-histories.ts';
 import { query } from './verification.ts';

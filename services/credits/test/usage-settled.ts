@@ -1,4 +1,4 @@
-import type { Tenant } from '../src/domain/accounts.ts';
+import type { Tenant } from '@agent-service/contracts';
 import { asCaller, type Booted } from './booted.ts';
 import type { Moment } from './usage-histories.ts';
 

@@ -1,6 +1,6 @@
+import type { Tenant } from '@agent-service/contracts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Tenant } from '../src/domain/accounts.ts';
 import { type Day, periodOf, startOfDay } from '../src/domain/calendar.ts';
 import { dayRange, recordRange } from '../src/domain/usage.ts';
 import { asCaller, type Booted, boot } from './booted.ts';

@@ -78,7 +78,7 @@ describe('the client credentials grant', () => {
     ['an unknown field with an unreadable client', 'grant_type=client_credentials&x=1', { authorization: 'Basic !!!' }, 'invalid_request'],
     ['bad encoding', 'grant_type=%zz', {}, 'invalid_request'],
     ['a NUL', `${complete}%00`, {}, 'invalid_request'],
-  ])('%s is refused before the client is judged', async (_name, body, headers, error) => {
+  ])('%s is refused before the client is checked', async (_name, body, headers, error) => {
     expectOauthError(await oauth(body, headers), 400, error);
     expect(calls).toEqual([]);
   });

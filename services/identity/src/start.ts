@@ -13,7 +13,7 @@ import {
   sweepIdempotency,
 } from '@agent-service/store';
 import type { IdentityConfig } from './config.ts';
-import type { IdentityContext } from './context.ts';
+import type { IdentityDeps } from './deps.ts';
 import type { AuditKeys } from './domain/audit-chain.ts';
 import { createKeyedHash } from './domain/secrets.ts';
 import { implementation } from './rpc/index.ts';
@@ -52,7 +52,7 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
       ),
   });
   startSweep(process, 'idempotency', sweepEveryMs, () => sweepIdempotency(store.sql));
-  const context: IdentityContext = {
+  const deps: IdentityDeps = {
     store,
     cursors: createCursors(config.CURSOR_SECRET),
     keyedHash: createKeyedHash(config.KEY_HASH_SECRET),
@@ -63,7 +63,7 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     tokenTtlSeconds: config.TOKEN_TTL_SECONDS,
     tokenLimiter: createOrganizationLimiter(tokenLimits),
   };
-  return serve(process, config, 'identity', implementation(context));
+  return serve(process, config, 'identity', implementation(deps));
 }
 
 /** With a separate role that owns the schema, the service's own role can add audit entries and change none. */

@@ -175,7 +175,7 @@ describe('revocation', () => {
 });
 
 describe('client credentials', () => {
-  test('the client is judged before the scope, and nothing is dropped silently', async () => {
+  test('the client is checked before the scope, and nothing is dropped silently', async () => {
     const client = await identity.operator.createOauthClient({
       organizationId: organization.organizationId,
       environment: 'test',
@@ -310,7 +310,7 @@ describe('users', () => {
     await expect(identity.gateway.getOrganization({ organizationId: 'org_nope' })).rejects.toMatchObject({ code: 'service_forbidden' });
   });
 
-  test('what operators type is judged as strictly as what callers send', async () => {
+  test('what operators type is checked as strictly as what callers send', async () => {
     const make = (changes: object) =>
       identity.as(admin, () => identity.operator.createUser({ name: 'Someone', email: 'fine@acme.example', role: 'member', ...changes }));
     for (const changes of [

@@ -12,11 +12,11 @@ export async function start(process: ProcessContext, config: TemplatesConfig): P
   process.logger.info({ event: 'catalogue_loaded', templates: catalogue.all.length });
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'templates', config });
   process.onStop('agents client', async () => agents.close());
-  const context = {
+  const deps = {
     catalogue,
     agents,
     cursors: createCursors(config.CURSOR_SECRET),
     costOf: (tier: keyof typeof tiers) => costEstimate(tiers[tier].price),
   };
-  return await serve(process, config, 'templates', implementation(context));
+  return await serve(process, config, 'templates', implementation(deps));
 }

@@ -4,7 +4,7 @@ import { createProducer, type DeliveriesJob, openRedis, type Producer } from '@a
 import type { ProcessContext } from '@agent-service/runtime';
 import { createCursors, migrate, openCipher, openStore, relayAudit, startSweep, sweepIdempotency } from '@agent-service/store';
 import type { WebhooksConfig } from './config.ts';
-import type { WebhooksContext } from './context.ts';
+import type { WebhooksDeps } from './deps.ts';
 import { createDispatch, createRecovery } from './dispatch.ts';
 import { createMailer, createNotifier } from './notifier.ts';
 import { implementation } from './rpc/index.ts';
@@ -27,7 +27,7 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
   const jobs = createProducer(process, await openRedis(process, config), 'deliveries');
   const allowed = config.WEBHOOK_ALLOWED_NETWORKS;
   const resolve = createResolve({ local: allowed.length > 0 });
-  const context: WebhooksContext = {
+  const deps: WebhooksDeps = {
     store,
     logger: process.logger,
     cipher: await openCipher(process, store, config, sealedColumns),
@@ -39,8 +39,8 @@ export async function start(process: ProcessContext, config: WebhooksConfig, now
     now,
   };
   const mailer = createMailer(process, config, now);
-  startSweeps(process, { context, jobs, notify: createNotifier({ store, identity, mailer, logger: process.logger, now }) });
-  return await serve(process, config, 'webhooks', implementation(context));
+  startSweeps(process, { deps, jobs, notify: createNotifier({ store, identity, mailer, logger: process.logger, now }) });
+  return await serve(process, config, 'webhooks', implementation(deps));
 }
 
 const everySecond = 1_000;
@@ -49,24 +49,24 @@ const everyTenMinutes = 600_000;
 const removedAtOnce = 1_000;
 
 interface SweepsOptions {
-  context: WebhooksContext;
+  deps: WebhooksDeps;
   jobs: Producer<DeliveriesJob>;
   /** Sends one notice; resolves to 0 if none is due. */
   notify: () => Promise<number>;
 }
 
 /** Every replica runs these sweeps; rows that one has claimed are skipped by the others. */
-function startSweeps(process: ProcessContext, { context, jobs, notify }: SweepsOptions): void {
-  const { store, now } = context;
-  startSweep(process, 'lost deliveries', everySecond, createRecovery({ ...context, jobs }));
+function startSweeps(process: ProcessContext, { deps, jobs, notify }: SweepsOptions): void {
+  const { store, now } = deps;
+  startSweep(process, 'lost deliveries', everySecond, createRecovery({ ...deps, jobs }));
   startSweep(process, 'void deliveries', everySecond, () => store.transaction(({ sql }) => dropVoid(sql, now(), removedAtOnce)));
   startSweep(process, 'notices', everySecond, notify);
-  startSweep(process, 'months', everyTenMinutes, () => turnMonths(process, context));
+  startSweep(process, 'months', everyTenMinutes, () => turnMonths(process, deps));
   startSweep(process, 'deleted webhooks', everyMinute, () => removeDeletedWebhooks(store.sql, now(), removedAtOnce));
   startSweep(process, 'idempotency', everyMinute, () => sweepIdempotency(store.sql));
 }
 
-async function turnMonths({ logger }: ProcessContext, { months, now }: WebhooksContext): Promise<number> {
+async function turnMonths({ logger }: ProcessContext, { months, now }: WebhooksDeps): Promise<number> {
   await months.ensure(now());
   const dropped = await months.drop(now());
   if (dropped.length > 0) logger.info({ event: 'months_dropped', partitions: dropped });

@@ -230,7 +230,7 @@ function columnsOfElement(argument: unknown, scalarName: string, binder: Binder)
   return binder.mayBeComposite() || binder.mayBeTsvector() ? unknownColumns : columnsNamed([scalarName]);
 }
 
-/** True for a cast to an array. The judge allows only built-in types. */
+/** True for a cast to an array. The grammar allows only built-in types. */
 function isArray(argument: unknown): boolean {
   const type = fieldsOf(argument, 'TypeCast')?.['typeName'];
   return isTree(type) && listOf(type['arrayBounds']).length > 0 && !namesOf(type['names'])?.includes('tsvector');

@@ -1,8 +1,8 @@
 import { Refusal } from '../failure.ts';
 import type { ResolvedScope, ScopedTable } from '../scope/scope.ts';
 import { bind } from './bind.ts';
+import { checkGrammar } from './check-grammar.ts';
 import { CompleteDeparser } from './deparser.ts';
-import { judge } from './judge.ts';
 import { parseStatement } from './parse.ts';
 import { rewrite } from './rewrite.ts';
 import { sameTree, type Tree } from './tree.ts';
@@ -19,14 +19,14 @@ export interface PassedStatement {
 /**
  * Passes a model's statement through the gates that need no database, and returns the statement that may run:
  * 1. parse (parse.ts): one statement of bounded length and nesting, by PostgreSQL's parser;
- * 2. judge (judge.ts): only the node kinds, functions, operators and types of grammar.ts and allowed-names.ts;
+ * 2. check the grammar (check-grammar.ts): only the node kinds, functions, operators and types of grammar.ts and allowed-names.ts;
  * 3. rewrite (rewrite.ts): each table becomes a subquery over its columns in scope;
  * 4. bind (bind.ts): every name means a column or table of the scope, and no value becomes too long (value-size.ts).
  * Throws a Refusal. Limits of time, rows and bytes apply when the statement runs (database/transaction.ts).
  */
 export function passGates(text: string, scope: ResolvedScope): PassedStatement {
   const statement = parseStatement(text);
-  judge(statement);
+  checkGrammar(statement);
   return confine(statement, scope);
 }
 

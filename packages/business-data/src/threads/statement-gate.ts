@@ -243,7 +243,7 @@ export function openStatementGate(
   { logger, metrics, health, onStop }: ProcessContext,
   options: Pick<GateOptions, 'threads'> = {},
 ): StatementGate {
-  const threads = metrics.gauge('statement_gate_threads', 'Threads that are ready to judge statements', []);
+  const threads = metrics.gauge('statement_gate_threads', 'Threads that are ready to check statements', []);
   const lost = metrics.counter('statement_gate_threads_lost_total', 'Threads that had to be replaced or could not be started', ['reason']);
   const seconds = metrics.seconds('statement_gate_seconds', 'One statement in its thread', ['outcome']);
   const gate = createStatementGate({

@@ -1,4 +1,4 @@
-import type { FailureKind } from '@agent-service/work';
+import type { BatchFailure } from '@agent-service/work';
 import { type ErrorCode, errorCodes } from './error-codes.ts';
 
 export interface FieldError {
@@ -60,7 +60,7 @@ export function required<Message>(message: Message | null | undefined): Message 
 const away: readonly unknown[] = ['unavailable', 'deadline_exceeded', 'cancelled'];
 
 /** Decides if a batch's failed call may succeed for single items: it was too large, or refused because of one, unless the service is away. */
-export const judgeCall = (cause: unknown): FailureKind => (away.includes(ServiceError.from(cause).code) ? 'all' : 'item');
+export const classifyCallFailure = (cause: unknown): BatchFailure => (away.includes(ServiceError.from(cause).code) ? 'all' : 'item');
 
 /** The most field errors that one error lists; how many more there are stands beside them. */
 const maxFieldErrors = 20;

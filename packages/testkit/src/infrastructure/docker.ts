@@ -31,7 +31,7 @@ function currentRun(): string {
   return [hostname(), mark?.pid, mark?.startTime].join('/');
 }
 
-/** An engine may serve several machines; only this one's processes can be judged here. */
+/** An engine may serve several machines; only this one's processes can be seen here. */
 function isDeadRun(run: string): boolean {
   const [host, pid, startTime] = run.split('/');
   return host === hostname() && !isAlive({ pid: Number(pid), startTime: startTime ?? '' });

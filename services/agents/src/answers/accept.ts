@@ -1,5 +1,5 @@
 import { newId } from '@agent-service/contracts';
-import { judgeStatement } from '@agent-service/store';
+import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, acceptanceLimitMs, byKey, keyRetentionMs, nameOf, timeOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
@@ -164,7 +164,7 @@ export class Acceptance {
     try {
       return await acceptMessages(store.sql, candidates, limits, now());
     } catch (cause) {
-      const kind = judgeStatement(cause);
+      const kind = classifyDatabaseFailure(cause);
       if (kind !== 'all' && (candidates.length > 1 || kind !== 'item')) throw cause;
       process.logger.warn({ event: 'accepting_failed', answers: candidates.length, answer_id: candidates[0]?.id, err: cause });
       return [];

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@agent-service/contracts';
-import { judgeStatement } from '@agent-service/store';
+import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import {
   type AnswerKey,
@@ -115,7 +115,7 @@ export function createLeases(deps: AnswersDeps, endAnswers: EndAnswers): Leases 
   return {
     async renew(attempts) {
       const outcomes = await Promise.allSettled(attempts.map((attempt) => renewals.add(attempt)));
-      const away = outcomes.find((outcome) => outcome.status === 'rejected' && judgeStatement(outcome.reason) === 'all');
+      const away = outcomes.find((outcome) => outcome.status === 'rejected' && classifyDatabaseFailure(outcome.reason) === 'all');
       if (away?.status === 'rejected') throw away.reason;
       // A lease whose row was locked is not lost: the worker renews it again.
       return attempts.filter((_, index) => outcomes[index]?.status === 'rejected' || outcomes[index]?.value);

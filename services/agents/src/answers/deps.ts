@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Client, type Tenant, withCall } from '@agent-service/contracts';
 import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
-import { judgeStatement } from '@agent-service/store';
+import { classifyDatabaseFailure } from '@agent-service/store';
 import type { SlowTenants, TenantLanes } from '@agent-service/work';
 import type { ServiceDeps } from '../shared/deps.ts';
 import type { JobKey } from './store/dispatch.ts';
@@ -46,7 +46,7 @@ const shards = 4;
 
 /** The options of every batcher of this module: they keep tenants apart. */
 export const batchOptions = <Item extends Tenant>({ slowTenants }: Pick<AnswersDeps, 'slowTenants'>) => ({
-  judge: judgeStatement,
+  classify: classifyDatabaseFailure,
   tenants: { of: (item: Item) => item, lanes: shards, slow: slowTenants } satisfies TenantLanes<Item>,
 });
 

@@ -1,5 +1,5 @@
 import { type AnswerMessage, type PublicErrorCode, publicErrorCodes, type Tenant } from '@agent-service/contracts';
-import { judgeStatement, type Sql } from '@agent-service/store';
+import { classifyDatabaseFailure, type Sql } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, byKey, firstOfEachKey, nameOf, timeOf } from '../shared/answer.ts';
 import { type AnswersDeps, batchOptions, type Outcome } from './deps.ts';
@@ -71,7 +71,7 @@ export class EndAnswers {
   /** Returns the answers that this call ended. Throws where the database is away. */
   async end(ends: readonly UnchargedEnd[]): Promise<UnchargedRow[]> {
     const outcomes = await Promise.allSettled(ends.map((end) => this.#batcher.add(end)));
-    const away = outcomes.find((outcome) => outcome.status === 'rejected' && judgeStatement(outcome.reason) === 'all');
+    const away = outcomes.find((outcome) => outcome.status === 'rejected' && classifyDatabaseFailure(outcome.reason) === 'all');
     if (away?.status === 'rejected') throw away.reason;
     return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value] : []));
   }

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import type { ProcessContext } from '@agent-service/runtime';
 import { sleep } from '@agent-service/work';
 import type { AnswerWorkerConfig } from '../config.ts';
-import type { WorkerContext } from '../context.ts';
+import type { WorkerDeps } from '../deps.ts';
 import { createAnswerHandler } from '../jobs/answer.ts';
-import { composeContext } from '../start.ts';
+import { composeDeps } from '../start.ts';
 import type { FromApart, ToApart } from './processes.ts';
 
 const returnMs = 2_000;
@@ -14,12 +14,12 @@ const send = (message: FromApart) => void process.send?.(message);
 /** Composes a child process that runs answers for its worker. It stops when the worker has ended. */
 export async function startApart(context: ProcessContext, config: AnswerWorkerConfig): Promise<void> {
   await preferForOutOfMemory(context);
-  const { workerContext } = await composeContext(context, config, { apart: true });
+  const { deps } = await composeDeps(context, config, { apart: true });
   const running = new Map<number, { readonly abort: AbortController; readonly done: Promise<void> }>();
 
   async function run({ run, job }: Extract<ToApart, { kind: 'run' }>, signal: AbortSignal): Promise<void> {
     try {
-      await createAnswerHandler(withReports(workerContext, run, job.shared ?? false))(job, signal);
+      await createAnswerHandler(withReports(deps, run, job.shared ?? false))(job, signal);
     } catch (cause) {
       context.logger.error({ event: 'job_failed', job, err: cause });
     }
@@ -47,10 +47,10 @@ export async function startApart(context: ProcessContext, config: AnswerWorkerCo
 }
 
 /** Reports the attempt of each run to the worker. */
-function withReports(context: WorkerContext, run: number, shared: boolean): WorkerContext {
-  const { answers } = context;
+function withReports(deps: WorkerDeps, run: number, shared: boolean): WorkerDeps {
+  const { answers } = deps;
   return {
-    ...context,
+    ...deps,
     answers: {
       ...answers,
       async begin(answer, claim) {

@@ -3,7 +3,7 @@ import { ServiceError } from '@agent-service/contracts';
 import type { AnswerJob } from '@agent-service/queues';
 import { inJobSpan } from '@agent-service/runtime';
 import { type BegunAnswer, isTemporary, retryCall } from '../answers-api.ts';
-import type { WorkerContext } from '../context.ts';
+import type { WorkerDeps } from '../deps.ts';
 import { askModel, type ModelReply } from './ask-model.ts';
 import { createStop, endAnswer, type Outcome, type Stop } from './end-answer.ts';
 
@@ -19,13 +19,13 @@ interface Run {
 }
 
 /** Runs answers: begins an attempt, asks the model, and reports the end until agents has accepted it. */
-export function createAnswerHandler(context: WorkerContext): AnswerHandler {
+export function createAnswerHandler(deps: WorkerDeps): AnswerHandler {
   return async (job, stopping) => {
-    const run: Run = { job, stop: createStop(stopping, context.now), startedAt: performance.now() };
+    const run: Run = { job, stop: createStop(stopping, deps.now), startedAt: performance.now() };
     try {
-      const attempt = await begin(context, run);
-      if (attempt instanceof ServiceError) observeRefusal(context, job, attempt, run.startedAt);
-      else await inJobSpan('answer', attempt.traceparent, () => runAttempt(context, run, attempt));
+      const attempt = await begin(deps, run);
+      if (attempt instanceof ServiceError) observeRefusal(deps, job, attempt, run.startedAt);
+      else await inJobSpan('answer', attempt.traceparent, () => runAttempt(deps, run, attempt));
     } finally {
       run.stop.dispose();
     }
@@ -33,7 +33,7 @@ export function createAnswerHandler(context: WorkerContext): AnswerHandler {
 }
 
 /** While agents is unavailable the job stays in this process, because it would fail in others as well. */
-async function begin({ answers, meters, now }: WorkerContext, { job, stop }: Run): Promise<BegunAnswer | ServiceError> {
+async function begin({ answers, meters, now }: WorkerDeps, { job, stop }: Run): Promise<BegunAnswer | ServiceError> {
   const { organizationId, environment, answerId } = job;
   const claim = randomUUID();
   const latest = now() + beginLimitMs;
@@ -48,8 +48,8 @@ async function begin({ answers, meters, now }: WorkerContext, { job, stop }: Run
   }
 }
 
-async function runAttempt(context: WorkerContext, { job, stop, startedAt }: Run, attempt: BegunAnswer): Promise<void> {
-  const { inFlight, replies, meters } = context;
+async function runAttempt(deps: WorkerDeps, { job, stop, startedAt }: Run, attempt: BegunAnswer): Promise<void> {
+  const { inFlight, replies, meters } = deps;
   const { organizationId, environment, answerId } = job;
   const deadlineMs = Number(attempt.deadlineMs);
   const begunAt = performance.now();
@@ -58,10 +58,10 @@ async function runAttempt(context: WorkerContext, { job, stop, startedAt }: Run,
   stop.onStop(() => answer.interrupt('stopping'));
   try {
     const writer = replies.writerTo(answerId, attempt.attempt, attempt.stream ? attempt.replyChannels : []);
-    const reply = await askModel(context, { environment, attempt, answer, writer });
+    const reply = await askModel(deps, { environment, attempt, answer, writer });
     const repliedAt = performance.now();
-    const outcome = await endAnswer(context, { key: answer.key, deadlineMs, reply, stop });
-    observeAnswer(context, { job, attempt, reply, outcome, times: { startedAt, begunAt, repliedAt } });
+    const outcome = await endAnswer(deps, { key: answer.key, deadlineMs, reply, stop });
+    observeAnswer(deps, { job, attempt, reply, outcome, times: { startedAt, begunAt, repliedAt } });
   } finally {
     meters.inFlight.dec();
     inFlight.remove(answer);
@@ -77,7 +77,7 @@ interface Observed {
 }
 
 /** Writes the log line and the metrics of an attempt, without any content. */
-function observeAnswer({ logger, meters }: WorkerContext, { job, attempt, reply, outcome, times }: Observed): void {
+function observeAnswer({ logger, meters }: WorkerDeps, { job, attempt, reply, outcome, times }: Observed): void {
   const endedAt = performance.now();
   const { startedAt, begunAt, repliedAt } = times;
   const { model: tier } = attempt;
@@ -106,7 +106,7 @@ function observeAnswer({ logger, meters }: WorkerContext, { job, attempt, reply,
 }
 
 /** Observes a job whose answer could not be begun; mostly it is a second job of the same answer. */
-function observeRefusal({ logger, meters }: WorkerContext, job: AnswerJob, error: ServiceError, startedAt: number): void {
+function observeRefusal({ logger, meters }: WorkerDeps, job: AnswerJob, error: ServiceError, startedAt: number): void {
   meters.notBegun.inc({ code: error.code });
   const level = isTemporary(error) ? 'warn' : 'info';
   logger[level]({

@@ -3,7 +3,7 @@ import { type ModelAnswer, type ModelRequest, type Output, type Tier, tiers } fr
 import type { ReplyWriter } from '@agent-service/queues';
 import { inStepSpan } from '@agent-service/runtime';
 import type { BegunAnswer } from '../answers-api.ts';
-import type { WorkerContext } from '../context.ts';
+import type { WorkerDeps } from '../deps.ts';
 import type { InFlightAnswer, Interruption } from '../in-flight-answers.ts';
 import type { QueryRecord } from '../tools/step-records.ts';
 
@@ -26,10 +26,7 @@ const oversizedError = () =>
   new ServiceError('provider_error', { message: 'The model gave an answer that is too long to keep. No credits were charged.' });
 
 /** Calls the model, and streams its reply to gateways. */
-export async function askModel(
-  { models, toolsOf }: WorkerContext,
-  { environment, attempt, answer, writer }: ModelCall,
-): Promise<ModelReply> {
+export async function askModel({ models, toolsOf }: WorkerDeps, { environment, attempt, answer, writer }: ModelCall): Promise<ModelReply> {
   let firstDeltaAt: number | undefined;
   const tools = toolsOf({ attempt, answer, writer });
   const common = () => ({ firstDeltaAt, queries: tools.queries });

@@ -1,6 +1,6 @@
 import { ServiceError } from '@agent-service/contracts';
 import { type AttemptKey, isTemporary, retryCall } from '../answers-api.ts';
-import type { WorkerContext } from '../context.ts';
+import type { WorkerDeps } from '../deps.ts';
 import { type ModelReply, toTokenCount } from './ask-model.ts';
 
 /** A result is reported until this long after its deadline, because agents may have been unavailable before. */
@@ -55,22 +55,22 @@ interface AttemptEnd {
 }
 
 /** Reports the end of an attempt to agents. */
-export async function endAnswer(context: WorkerContext, { key, deadlineMs, reply, stop }: AttemptEnd): Promise<Outcome> {
-  const report = reporterOf(context, deadlineMs, stop);
+export async function endAnswer(deps: WorkerDeps, { key, deadlineMs, reply, stop }: AttemptEnd): Promise<Outcome> {
+  const report = reporterOf(deps, deadlineMs, stop);
   switch (reply.kind) {
     case 'answer':
-      return complete(context, report, key, reply);
+      return complete(deps, report, key, reply);
     case 'failure':
-      return fail(context, report, key, reply.error);
+      return fail(deps, report, key, reply.error);
     case 'interrupted':
-      return reply.why === 'stopping' ? returnAttempt(context, key) : { kind: reply.why };
+      return reply.why === 'stopping' ? returnAttempt(deps, key) : { kind: reply.why };
   }
 }
 
 /** Returns the error of a report that agents has not accepted. */
 type Report = (call: 'complete' | 'fail', work: () => Promise<void>) => Promise<ServiceError | undefined>;
 
-function reporterOf({ meters, now }: WorkerContext, deadlineMs: number, stop: Stop): Report {
+function reporterOf({ meters, now }: WorkerDeps, deadlineMs: number, stop: Stop): Report {
   const endsAt = () => Math.min(deadlineMs + graceMs, stop.at + stopGraceMs);
   return async (call, work) => {
     try {
@@ -85,7 +85,7 @@ function reporterOf({ meters, now }: WorkerContext, deadlineMs: number, stop: St
 type Answered = Extract<ModelReply, { kind: 'answer' }>;
 
 async function complete(
-  context: WorkerContext,
+  deps: WorkerDeps,
   report: Report,
   key: AttemptKey,
   { answer: result, contentType, queries }: Answered,
@@ -98,22 +98,22 @@ async function complete(
     outputTokens: toTokenCount(result.outputTokens),
     queries: queries.map((query) => ({ ...query, tables: [...query.tables] })),
   };
-  const error = await report('complete', () => context.answers.complete(item));
+  const error = await report('complete', () => deps.answers.complete(item));
   if (error === undefined) return { kind: 'completed' };
   if (isOver(error)) return { kind: 'superseded', error };
   if (isTemporary(error)) return { kind: 'unheard', error };
   // Agents will never accept this result. Without a failure the answer would be repeated until its deadline.
-  return fail(context, report, key, new ServiceError('internal', { cause: error }));
+  return fail(deps, report, key, new ServiceError('internal', { cause: error }));
 }
 
-async function fail({ answers }: WorkerContext, report: Report, key: AttemptKey, failure: ServiceError): Promise<Outcome> {
+async function fail({ answers }: WorkerDeps, report: Report, key: AttemptKey, failure: ServiceError): Promise<Outcome> {
   const item = { answer: key, failure: { code: failure.code, message: failure.message } };
   const error = await report('fail', () => answers.fail(item));
   if (error === undefined) return { kind: 'failed', error: failure };
   return { kind: isOver(error) ? 'superseded' : 'unheard', error };
 }
 
-async function returnAttempt({ answers }: WorkerContext, key: AttemptKey): Promise<Outcome> {
+async function returnAttempt({ answers }: WorkerDeps, key: AttemptKey): Promise<Outcome> {
   try {
     await answers.returnAttempt(key);
     return { kind: 'returned' };

@@ -1,10 +1,5 @@
+import type { Tenant } from '@agent-service/contracts/callers/principal';
 import { type Month, monthOf } from './calendar.ts';
-
-/** One environment of one organization. */
-export interface Tenant {
-  readonly organizationId: string;
-  readonly environment: 'live' | 'test';
-}
 
 /** The tenant as a key of maps. */
 export const tenantKey = ({ organizationId, environment }: Tenant): string => `${organizationId} ${environment}`;

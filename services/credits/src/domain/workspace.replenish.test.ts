@@ -49,7 +49,7 @@ test('a tenant left empty by that limit is replenished before its next hold is d
   expect(ledger.one(JANUARY, op.hold('m3', 'u', 20))).toMatchObject({ ok: true });
 });
 
-test('a warning is judged on the balance after replenishment', () => {
+test('a warning depends on the balance after replenishment', () => {
   set('s', { autoReplenish: true, replenishThreshold: 20, replenishAmount: 1_000, lowBalanceThreshold: 20 });
   spend(ledger, JANUARY, 'm1', 'u', 200);
   expect([...ledger.events.values()].map((event) => event.type)).toEqual(['credits.replenished', 'credits.replenished']);

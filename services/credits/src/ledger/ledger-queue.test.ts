@@ -1,7 +1,6 @@
-import { ServiceError } from '@agent-service/contracts';
+import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { createSlowTenants } from '@agent-service/work';
 import { describe, expect, test } from '@jest/globals';
-import type { Tenant } from '../domain/accounts.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 import { createLedgerQueue, type LedgerQueueOptions } from './ledger-queue.ts';
 

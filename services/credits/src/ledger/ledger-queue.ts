@@ -1,7 +1,7 @@
-import { ServiceError } from '@agent-service/contracts';
-import { judgeStatement } from '@agent-service/store';
+import { ServiceError, type Tenant } from '@agent-service/contracts';
+import { classifyDatabaseFailure } from '@agent-service/store';
 import { createBatcher, type SlowTenants, withTimeout } from '@agent-service/work';
-import { type Tenant, tenantKey } from '../domain/accounts.ts';
+import { tenantKey } from '../domain/accounts.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 
 /** Runs concurrent operations of one tenant in one transaction. */
@@ -37,7 +37,7 @@ export function createLedgerQueue({ commit, maxItems, maxWaiting, tenantsAtOnce,
   const batcher = createBatcher<Entry, Result>({
     run,
     maxItems,
-    judge: judgeStatement,
+    classify: classifyDatabaseFailure,
     tenants: { of: ({ tenant }) => tenant, lanes: 'each', most: tenantsAtOnce, slow },
   });
 

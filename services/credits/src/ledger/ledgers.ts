@@ -1,7 +1,7 @@
-import { ServiceError } from '@agent-service/contracts';
+import { ServiceError, type Tenant } from '@agent-service/contracts';
 import { createMonthPartitions, type Partitions, type Sql, type Store, writeEvents } from '@agent-service/store';
 import { LRUCache } from 'lru-cache';
-import { type Ledger, OPENING_CREDITS, OPENING_GRANT, type Tenant, tenantKey, type UserAccount } from '../domain/accounts.ts';
+import { type Ledger, OPENING_CREDITS, OPENING_GRANT, tenantKey, type UserAccount } from '../domain/accounts.ts';
 import { runBatch } from '../domain/batch.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 import type { CreditEvent, Hold, LedgerState, Outcome } from '../domain/state.ts';

@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
-import type { Tenant } from '../domain/accounts.ts';
 import { type Month, monthOf } from '../domain/calendar.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { findLedger } from '../store/load.ts';

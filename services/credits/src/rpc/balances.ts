@@ -1,12 +1,12 @@
-import { type Call, callers, checkId, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { type Call, callers, checkId, newId, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
 import { once, writeAudit } from '@agent-service/store';
-import type { CreditsContext } from '../context.ts';
-import { type Ledger, organizationBalance, type Settings, type Tenant, type UserBalance } from '../domain/accounts.ts';
+import type { CreditsDeps } from '../deps.ts';
+import { type Ledger, organizationBalance, type Settings, type UserBalance } from '../domain/accounts.ts';
 import { runBatch } from '../domain/batch.ts';
 import type { Allocation, ReadOperation, Refusal, Result } from '../domain/operations.ts';
 import { findUsers } from '../store/load.ts';
 
-export const getBalance = ({ ledgers }: CreditsContext): RpcOf<'credits', 'getBalance'> => ({
+export const getBalance = ({ ledgers }: CreditsDeps): RpcOf<'credits', 'getBalance'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle(_request, call) {
     const { organizationId, environment } = call.tenant;
@@ -15,18 +15,18 @@ export const getBalance = ({ ledgers }: CreditsContext): RpcOf<'credits', 'getBa
   },
 });
 
-export const getUserBalance = (context: CreditsContext): RpcOf<'credits', 'getUserBalance'> => ({
+export const getUserBalance = (deps: CreditsDeps): RpcOf<'credits', 'getUserBalance'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle({ userId }, call) {
     const { organizationId, environment } = call.tenant;
     const read: ReadOperation = { kind: 'read', userId: checkId(userId, 'user_id') };
-    const result = await readUser(context, { organizationId, environment }, read, call);
+    const result = await readUser(deps, { organizationId, environment }, read, call);
     return { balance: toUserBalance(requireSuccess(result, 'read').user) };
   },
 });
 
 /** Reads the committed rows without a lock. Only the first read of a month, which starts it in the account, goes through the queue. */
-async function readUser({ store, ledgers, queue, now }: CreditsContext, tenant: Tenant, read: ReadOperation, call: Call): Promise<Result> {
+async function readUser({ store, ledgers, queue, now }: CreditsDeps, tenant: Tenant, read: ReadOperation, call: Call): Promise<Result> {
   const ledger = await ledgers.find(tenant);
   const users = await findUsers(store.sql, tenant, new Set([read.userId]));
   const { results, ledger: changed } = runBatch({ ledger, users, holds: new Map(), remembered: new Map() }, now(), [read]);
@@ -35,7 +35,7 @@ async function readUser({ store, ledgers, queue, now }: CreditsContext, tenant: 
 }
 
 /** Sets a user's monthly limit and moves the credits for it from the pool. */
-export const setAllocation = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'credits', 'setAllocation'> => ({
+export const setAllocation = ({ store, ledgers, auditRelay }: CreditsDeps): RpcOf<'credits', 'setAllocation'> => ({
   allow: callers({ scope: 'credits:write' }),
   async handle({ userId, monthlyLimit, rolloverEnabled }, call) {
     const { organizationId, environment } = call.tenant;
@@ -65,7 +65,7 @@ export const setAllocation = ({ store, ledgers, auditRelay }: CreditsContext): R
 
 type Request = Parameters<RpcOf<'credits', 'updateSettings'>['handle']>[0];
 
-export const updateSettings = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'credits', 'updateSettings'> => ({
+export const updateSettings = ({ store, ledgers, auditRelay }: CreditsDeps): RpcOf<'credits', 'updateSettings'> => ({
   allow: callers({ scope: 'credits:write', admin: true }),
   async handle(request, call) {
     const { organizationId, environment } = call.tenant;

@@ -1,6 +1,6 @@
 import { type Call, checkId, checkItems, checkTenant, type ErrorCode, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { lastOf } from '@agent-service/store';
-import type { CreditsContext } from '../context.ts';
+import type { CreditsDeps } from '../deps.ts';
 import { chargeOf, type PriceBook, priceOf, type TierPrice } from '../domain/holds.ts';
 import type { Operation, Refusal, Result, SettleOperation } from '../domain/operations.ts';
 import type { LedgerQueue } from '../ledger/ledger-queue.ts';
@@ -9,7 +9,7 @@ import { listOverdueHolds as selectOverdueHolds } from '../store/due.ts';
 /** A hold that is not decided within this is refused, so that no answer runs without a hold. */
 const holdLimitMs = 800;
 
-export const hold = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'hold'> => ({
+export const hold = ({ queue, prices }: CreditsDeps): RpcOf<'credits', 'hold'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
     const outcomes = await decideItems(call, {
@@ -37,7 +37,7 @@ const endLimitMs = 5_000;
 const longestText = 2_000;
 const longestSummary = 120;
 
-export const settle = ({ queue, prices }: CreditsContext): RpcOf<'credits', 'settle'> => ({
+export const settle = ({ queue, prices }: CreditsDeps): RpcOf<'credits', 'settle'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
     const outcomes = await decideItems(call, {
@@ -89,7 +89,7 @@ function checkText(text: string, param: string): string {
   throw new ServiceError('invalid_request', { message: `${param} must have at most ${longestText} characters and no NUL.`, param });
 }
 
-export const release = ({ queue }: CreditsContext): RpcOf<'credits', 'release'> => ({
+export const release = ({ queue }: CreditsDeps): RpcOf<'credits', 'release'> => ({
   allow: services('agents'),
   async handle({ items }, call) {
     const outcomes = await decideItems(call, {
@@ -110,7 +110,7 @@ const defaultOverdue = 100;
 const maxOverdue = 1_000;
 const binding = ['overdue holds'];
 
-export const listOverdueHolds = ({ store, cursors, now }: CreditsContext): RpcOf<'credits', 'listOverdueHolds'> => ({
+export const listOverdueHolds = ({ store, cursors, now }: CreditsDeps): RpcOf<'credits', 'listOverdueHolds'> => ({
   allow: services('agents'),
   async handle({ page }) {
     const limit = Math.min(page?.limit || defaultOverdue, maxOverdue);

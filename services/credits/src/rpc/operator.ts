@@ -1,13 +1,12 @@
-import { checkId, checkTenant, operators, type RpcOf } from '@agent-service/contracts';
+import { checkId, checkTenant, operators, type RpcOf, type Tenant } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
-import type { CreditsContext } from '../context.ts';
-import type { Tenant } from '../domain/accounts.ts';
+import type { CreditsDeps } from '../deps.ts';
 import type { Discrepancy } from '../domain/equations.ts';
 import { type Progress, verifyStep } from '../ledger/verify.ts';
 import { requireSuccess, toOrganizationBalance } from './balances.ts';
 
 /** Adds purchased credits to the pool, once for each id. */
-export const grant = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'credits', 'grant'> => ({
+export const grant = ({ store, ledgers, auditRelay }: CreditsDeps): RpcOf<'credits', 'grant'> => ({
   allow: operators,
   async handle({ tenant: message, grantId, amount }, call) {
     const tenant = checkTenant(message);
@@ -34,7 +33,7 @@ export const grant = ({ store, ledgers, auditRelay }: CreditsContext): RpcOf<'cr
 /** No further step begins after this time; the caller continues with the cursor. */
 const callLimitMs = 3_000;
 
-export const verifyLedger = ({ store, cursors }: CreditsContext): RpcOf<'credits', 'verifyLedger'> => ({
+export const verifyLedger = ({ store, cursors }: CreditsDeps): RpcOf<'credits', 'verifyLedger'> => ({
   allow: operators,
   async handle({ organizationId, cursor, full }) {
     const binding = ['verify', organizationId, String(full)];

@@ -1,6 +1,6 @@
 import { callers, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { isoTime, type Sql } from '@agent-service/store';
-import type { CreditsContext } from '../context.ts';
+import type { CreditsDeps } from '../deps.ts';
 import type { Grain } from '../domain/calendar.ts';
 import { dayRange, usageByPeriod } from '../domain/usage.ts';
 import { type RankedAfter, rankUsage, readAgentNames, readBreakdowns, readLastUses } from '../store/usage/groups.ts';
@@ -146,7 +146,7 @@ const aggregates: Readonly<Record<string, Aggregate>> = {
   agent: aggregateAgents,
 };
 
-export const aggregateUsage = ({ store, cursors, now }: CreditsContext): RpcOf<'credits', 'aggregateUsage'> => ({
+export const aggregateUsage = ({ store, cursors, now }: CreditsDeps): RpcOf<'credits', 'aggregateUsage'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle({ page, filter, groupBy }, call) {
     const aggregate = aggregates[groupBy];

@@ -1,6 +1,6 @@
 import { callers, type Principal, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { isoTime, lastOf, limitOf } from '@agent-service/store';
-import type { CreditsContext } from '../context.ts';
+import type { CreditsDeps } from '../deps.ts';
 import { billingPeriod, dayOf } from '../domain/calendar.ts';
 import { type Bounds, type RangeFault, recordRange } from '../domain/usage.ts';
 import { rankUsage, readAgentNames } from '../store/usage/groups.ts';
@@ -8,7 +8,7 @@ import { countUsage, listRecords, type RecordAfter, type UsageRow } from '../sto
 import { tierTotals, type UsageScope } from '../store/usage/totals.ts';
 import { countUniqueUsers } from '../store/usage/users.ts';
 
-export const listUsage = ({ store, cursors }: CreditsContext): RpcOf<'credits', 'listUsage'> => ({
+export const listUsage = ({ store, cursors }: CreditsDeps): RpcOf<'credits', 'listUsage'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle({ page, filter }, call) {
     const scope = scopeOf(call.tenant, filter);
@@ -31,7 +31,7 @@ const toRecord = ({ credits, tier, at, ...row }: UsageRow) => ({ ...row, credits
 const mostUsed = 10;
 
 /** The current billing period of the tenant. */
-export const summarizeUsage = ({ store: { sql }, now }: CreditsContext): RpcOf<'credits', 'summarizeUsage'> => ({
+export const summarizeUsage = ({ store: { sql }, now }: CreditsDeps): RpcOf<'credits', 'summarizeUsage'> => ({
   allow: callers({ scope: 'credits:read' }),
   async handle(_request, call) {
     const scope = scopeOf(call.tenant, null);

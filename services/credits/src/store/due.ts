@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Page, Sql } from '@agent-service/store';
-import type { Tenant } from '../domain/accounts.ts';
 import type { Month } from '../domain/calendar.ts';
 import { ENDED_HOLD_KEPT_MS, HOLD_GRACE_MS } from '../domain/holds.ts';
 

@@ -1,5 +1,6 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { DEFAULT_SETTINGS, type Ledger, type Tenant, type UserAccount } from '../domain/accounts.ts';
+import { DEFAULT_SETTINGS, type Ledger, type UserAccount } from '../domain/accounts.ts';
 import type { Operation, Result } from '../domain/operations.ts';
 import type { Hold, LedgerState } from '../domain/state.ts';
 import { touchedBy } from '../domain/workspace.ts';

@@ -1,4 +1,4 @@
-import { newId } from '@agent-service/contracts';
+import { newId, type Tenant } from '@agent-service/contracts';
 import {
   arrayRows,
   assign,
@@ -11,7 +11,7 @@ import {
   toJson,
   toValues,
 } from '@agent-service/store';
-import type { Ledger, Tenant, UserAccount } from '../domain/accounts.ts';
+import type { Ledger, UserAccount } from '../domain/accounts.ts';
 import { dayOf } from '../domain/calendar.ts';
 import type { Hold, Outcome, Remembered, Transfer, UsageRecord } from '../domain/state.ts';
 import type { LoadedState } from './load.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type CallContext, type Client, judgeCall, withCall } from '@agent-service/contracts';
+import { type CallContext, type Client, classifyCallFailure, withCall } from '@agent-service/contracts';
 import { openReplyChannel, type RedisConnections } from '@agent-service/queues';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
@@ -76,7 +76,7 @@ function createStateReader(agents: Client<'agents'>, logger: Logger): (key: Answ
   const batcher = createBatcher<AnswerKey, AnswerState>({
     maxItems,
     concurrency,
-    judge: judgeCall,
+    classify: classifyCallFailure,
     tenants: { of: (key) => key, lanes: 'each' },
     onFailure: (keys, cause) => logger.warn({ event: 'read_answers_failed', answers: keys.length, err: cause }),
     run: async (keys) => {

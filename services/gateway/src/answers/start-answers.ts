@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Client, isPublicErrorCode, judgeCall, ServiceError, withCall } from '@agent-service/contracts';
+import { type Client, classifyCallFailure, isPublicErrorCode, ServiceError, withCall } from '@agent-service/contracts';
 import { createBatcher } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
@@ -48,7 +48,7 @@ export function createStarts(agents: Agents): (start: Start) => Promise<StartedA
     },
     maxItems,
     concurrency,
-    judge: judgeCall,
+    classify: classifyCallFailure,
     sizeOf: ({ item: { message, contextJson } }) => message.length + contextJson.length,
     maxSize: maxCharacters,
     tenants: { of: tenantOf, lanes: 'each' },

@@ -4,7 +4,7 @@ import { clientAddress, countedAddress, parseTrustedProxies } from './client-add
 import { createFailedAuthentications } from './failed-authentications.ts';
 import { createLastingLimiter } from './fallback-limiter.ts';
 import { type Decision, type Limiter, limitHeaders, type Rule, retryAfterSeconds, windowMs } from './limiter.ts';
-import { type Counter, createLocalLimiter, judge } from './local-limiter.ts';
+import { applyLimits, type Counter, createLocalLimiter } from './local-limiter.ts';
 import { createRules } from './rules.ts';
 
 const rule = (key: string, limit: number): Rule => ({ key, policy: { name: key, limit } });
@@ -19,22 +19,22 @@ describe('fixed windows', () => {
         for (const pause of pauses) {
           nowMs += pause;
           const before = counters.map((counter) => (counter && counter.endsAtMs > nowMs ? counter.count : 0));
-          const judgement = judge(counters, [own, shared], nowMs);
-          expect(judgement.allowed).toBe((before[0] as number) < own && (before[1] as number) < shared);
-          const grown = judgement.allowed ? 1 : 0;
-          expect(judgement.counters.map(({ count }) => count)).toEqual(before.map((count) => count + grown));
-          for (const { endsAtMs } of judgement.counters) expect(endsAtMs).toBeGreaterThan(nowMs);
-          counters = [...judgement.counters];
+          const outcome = applyLimits(counters, [own, shared], nowMs);
+          expect(outcome.allowed).toBe((before[0] as number) < own && (before[1] as number) < shared);
+          const grown = outcome.allowed ? 1 : 0;
+          expect(outcome.counters.map(({ count }) => count)).toEqual(before.map((count) => count + grown));
+          for (const { endsAtMs } of outcome.counters) expect(endsAtMs).toBeGreaterThan(nowMs);
+          counters = [...outcome.counters];
         }
       }),
     );
   });
 
   test('the window begins with its first request and ends 60 seconds later', () => {
-    const first = judge([undefined], [1], 1_000);
+    const first = applyLimits([undefined], [1], 1_000);
     expect(first).toEqual({ allowed: true, counters: [{ count: 1, endsAtMs: 61_000 }] });
-    expect(judge(first.counters, [1], 60_999).allowed).toBe(false);
-    expect(judge(first.counters, [1], 61_000).counters).toEqual([{ count: 1, endsAtMs: 121_000 }]);
+    expect(applyLimits(first.counters, [1], 60_999).allowed).toBe(false);
+    expect(applyLimits(first.counters, [1], 61_000).counters).toEqual([{ count: 1, endsAtMs: 121_000 }]);
   });
 });
 

@@ -6,7 +6,7 @@ export interface Counter {
   readonly endsAtMs: number;
 }
 
-interface Judgement {
+interface LimitOutcome {
   readonly allowed: boolean;
   /** The counters after this request. */
   readonly counters: readonly Counter[];
@@ -16,12 +16,12 @@ interface Judgement {
  * Decides on one request by several fixed windows: all must have room. A refused request is not counted, so that a client that waits
  * as long as Retry-After says gets its whole allowance. `counted` says for each window whether the request counts there.
  */
-export function judge(
+export function applyLimits(
   known: readonly (Counter | undefined)[],
   limits: readonly number[],
   nowMs: number,
   counted: readonly boolean[] = [],
-): Judgement {
+): LimitOutcome {
   const current = known.map((counter) => (counter && counter.endsAtMs > nowMs ? counter : { count: 0, endsAtMs: nowMs + windowMs }));
   const allowed = current.every(({ count }, index) => count < (limits[index] ?? 0));
   if (!allowed) return { allowed, counters: current };
@@ -52,19 +52,19 @@ export function createLocalLimiter(now: () => number = () => performance.now()):
     async take(rules): Promise<Decision> {
       const nowMs = now();
       const limits = rules.map(({ policy }) => policy.limit);
-      const judgement = judge(
+      const outcome = applyLimits(
         rules.map(({ key }) => counters.get(key)),
         limits,
         nowMs,
         rules.map(({ onlyChecked }) => !onlyChecked),
       );
-      if (judgement.allowed) keep(rules, judgement.counters);
-      const states = judgement.counters.map(({ count, endsAtMs }, index) => ({
+      if (outcome.allowed) keep(rules, outcome.counters);
+      const states = outcome.counters.map(({ count, endsAtMs }, index) => ({
         policy: (rules[index] as Rule).policy,
         count,
         resetMs: endsAtMs - nowMs,
       }));
-      return { allowed: judgement.allowed, states };
+      return { allowed: outcome.allowed, states };
     },
     learn(rules, states) {
       const nowMs = now();

@@ -72,7 +72,7 @@ async function takeAll({ take }: LimiterRedis, requests: readonly (readonly Rule
 }
 
 /**
- * Does inside Redis what `judge` of local-limiter.ts does, for many requests in order.
+ * Does inside Redis what `applyLimits` of local-limiter.ts does, for many requests in order.
  * KEYS: the counters, each once. ARGV: the window in milliseconds, the limit of each counter, and then for each request how many
  * counters apply to it and their indexes in KEYS, negative where a counter is only checked.
  * Returns for each request 1 or 0, and count and milliseconds left of each of its counters.

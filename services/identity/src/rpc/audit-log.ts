@@ -1,13 +1,13 @@
 import { callers, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { boundChangesJson, isoTime, lastOf } from '@agent-service/store';
-import type { IdentityContext } from '../context.ts';
+import type { IdentityDeps } from '../deps.ts';
 import { type AuditRecord, appendAudit } from '../store/audit-append.ts';
 import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } from '../store/audit-list.ts';
 import { createOrganizationLimiter } from './organization-limiter.ts';
 
 const longestText = 1_000;
 
-export const appendAuditEntries = ({ store, auditKeys }: IdentityContext): RpcOf<'identity', 'appendAuditEntries'> => ({
+export const appendAuditEntries = ({ store, auditKeys }: IdentityDeps): RpcOf<'identity', 'appendAuditEntries'> => ({
   allow: services('agents', 'templates', 'credits', 'webhooks'),
   async handle({ entries }) {
     await appendAudit(store, auditKeys, entries.map(toRecord));
@@ -65,7 +65,7 @@ function isObject(json: string): boolean {
 /** A read with filters may look at every entry of an organization: at most two of the connections are busy with such reads. */
 const filteredLimits = { permits: 2, maxWaiting: 20 };
 
-export const listAuditEntries = ({ store, cursors }: IdentityContext): RpcOf<'identity', 'listAuditEntries'> => {
+export const listAuditEntries = ({ store, cursors }: IdentityDeps): RpcOf<'identity', 'listAuditEntries'> => {
   const filteredReads = createOrganizationLimiter(filteredLimits);
   return {
     allow: callers({ scope: 'audit:read' }),

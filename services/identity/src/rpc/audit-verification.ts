@@ -1,5 +1,5 @@
 import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
-import type { IdentityContext } from '../context.ts';
+import type { IdentityDeps } from '../deps.ts';
 import {
   beginWalk,
   type ChainFault,
@@ -21,15 +21,15 @@ interface Position {
   readonly walk?: ChainWalk | undefined;
 }
 
-export const verifyAuditChain = (context: IdentityContext): RpcOf<'identity', 'verifyAuditChain'> => ({
+export const verifyAuditChain = (deps: IdentityDeps): RpcOf<'identity', 'verifyAuditChain'> => ({
   allow: operators,
   async handle({ organizationId, cursor, maxMs }) {
-    const { store, cursors } = context;
+    const { store, cursors } = deps;
     const end = performance.now() + (maxMs > 0 ? Math.min(maxMs, longestMs) : longestMs);
     const steps: Step[] = [];
     let position: Position | undefined = fromCursor(cursors.decode(binding, cursor)?.after);
     while (position !== undefined && performance.now() < end) {
-      const step: Step = await (position.walk ? continueWalk(context, position.walk) : beginNext(context, organizationId, position));
+      const step: Step = await (position.walk ? continueWalk(deps, position.walk) : beginNext(deps, organizationId, position));
       steps.push(step);
       position = step.next;
     }
@@ -51,7 +51,7 @@ interface Step {
   readonly fault?: ChainFault | undefined;
 }
 
-async function beginNext({ store, auditKeys }: IdentityContext, requestedId: string, { organizationId }: Position): Promise<Step> {
+async function beginNext({ store, auditKeys }: IdentityDeps, requestedId: string, { organizationId }: Position): Promise<Step> {
   const requested = organizationId === '' ? requestedId : undefined;
   const following = requestedId ? requested : await nextOrganization(store.sql, organizationId);
   if (following === undefined) return { next: undefined, entries: 0, isBeginning: false };
@@ -59,7 +59,7 @@ async function beginNext({ store, auditKeys }: IdentityContext, requestedId: str
   return { next: { organizationId: following, walk }, entries: 0, isBeginning: walk !== undefined };
 }
 
-async function continueWalk({ store, auditKeys }: IdentityContext, previous: ChainWalk): Promise<Step> {
+async function continueWalk({ store, auditKeys }: IdentityDeps, previous: ChainWalk): Promise<Step> {
   const { walk, isDone, fault } = await stepWalk(store.sql, auditKeys, previous);
   const next = { organizationId: walk.organizationId, walk: isDone ? undefined : walk };
   return { next, entries: walk.sequence - previous.sequence, isBeginning: false, fault };
@@ -85,7 +85,7 @@ function fromCursor(after: readonly (string | number)[] = ['']): Position {
   return { organizationId, walk: { organizationId, sequence, previous, version, length, head, headFault, headFaultAt } };
 }
 
-export const listAuditAnchors = ({ store, auditKeys }: IdentityContext): RpcOf<'identity', 'listAuditAnchors'> => ({
+export const listAuditAnchors = ({ store, auditKeys }: IdentityDeps): RpcOf<'identity', 'listAuditAnchors'> => ({
   allow: operators,
   async handle({ organizationId, after }) {
     const { after: nextAfter, ...page } = await listAnchors(store.sql, auditKeys, organizationId, after);
@@ -95,7 +95,7 @@ export const listAuditAnchors = ({ store, auditKeys }: IdentityContext): RpcOf<'
 
 const mostAnchors = 200;
 
-export const checkAuditAnchors = ({ store, auditKeys }: IdentityContext): RpcOf<'identity', 'checkAuditAnchors'> => ({
+export const checkAuditAnchors = ({ store, auditKeys }: IdentityDeps): RpcOf<'identity', 'checkAuditAnchors'> => ({
   allow: operators,
   async handle({ anchors }) {
     if (anchors.length > mostAnchors)

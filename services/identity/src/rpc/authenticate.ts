@@ -1,6 +1,6 @@
 import { type Principal, type RpcOf, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
-import type { IdentityContext } from '../context.ts';
+import type { IdentityDeps } from '../deps.ts';
 import type { Claims } from '../domain/tokens.ts';
 import { type Credential, credentialsById, keysByHash } from '../store/credentials.ts';
 
@@ -15,7 +15,7 @@ type Verdict = Authenticated | { refusal: 'invalid_token' | 'token_expired' | 't
 const isApiKey = (token: string) => token.startsWith('sa_');
 
 /** Authenticates a batch of tokens with one look-up of keys by hash and one of the credentials of access tokens. */
-export const authenticate = ({ store, keyedHash, signingKeys }: IdentityContext): RpcOf<'identity', 'authenticate'> => {
+export const authenticate = ({ store, keyedHash, signingKeys }: IdentityDeps): RpcOf<'identity', 'authenticate'> => {
   async function authenticateKeys(tokens: readonly string[], verdicts: Map<string, Verdict>): Promise<void> {
     const hashes = new Map(tokens.map((token) => [keyedHash(token), token]));
     for (const key of await keysByHash(store.sql, [...hashes.keys()])) {

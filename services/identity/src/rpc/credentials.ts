@@ -13,7 +13,7 @@ import {
 } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { isViolation, type Transaction, writeAudit } from '@agent-service/store';
-import type { IdentityContext } from '../context.ts';
+import type { IdentityDeps } from '../deps.ts';
 import { type KeyedHash, makeClientSecret, makeRandomText } from '../domain/secrets.ts';
 import { ApiKey, OauthClient } from '../store/entities.ts';
 import { lockActiveUser } from '../store/users.ts';
@@ -22,7 +22,7 @@ import { addUser } from './users.ts';
 
 const keyCharacters = 32;
 
-export const createKey = ({ store, keyedHash, auditRelay }: IdentityContext): RpcOf<'identity', 'createKey'> => ({
+export const createKey = ({ store, keyedHash, auditRelay }: IdentityDeps): RpcOf<'identity', 'createKey'> => ({
   allow: operators,
   async handle({ organizationId, userId, admin, ...request }, call) {
     const environment = checkEnvironment(request.environment);
@@ -74,7 +74,7 @@ export async function addKey(
 }
 
 /** Registers an application. Without a user it gets a service user of its own, who is charged for its answers. */
-export const createOauthClient = ({ store, keyedHash, auditRelay }: IdentityContext): RpcOf<'identity', 'createOauthClient'> => ({
+export const createOauthClient = ({ store, keyedHash, auditRelay }: IdentityDeps): RpcOf<'identity', 'createOauthClient'> => ({
   allow: operators,
   async handle({ organizationId, userId: ownerId, ...request }, call) {
     const environment = checkEnvironment(request.environment);

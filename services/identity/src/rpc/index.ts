@@ -1,6 +1,6 @@
 import type { Implementation } from '@agent-service/contracts';
 import { outboxMethods } from '@agent-service/store';
-import type { IdentityContext } from '../context.ts';
+import type { IdentityDeps } from '../deps.ts';
 import { appendAuditEntries, listAuditEntries } from './audit-log.ts';
 import { checkAuditAnchors, listAuditAnchors, verifyAuditChain } from './audit-verification.ts';
 import { authenticate } from './authenticate.ts';
@@ -11,28 +11,28 @@ import { issueClientToken, issueToken, listSigningKeys, revokeSigningKey, rotate
 import { createUser, getUser, listAdministrators, listUsers, updateUser } from './users.ts';
 
 /** Every method of the contract. */
-export const implementation = (context: IdentityContext): Implementation<'identity'> => ({
-  appendAuditEntries: appendAuditEntries(context),
-  authenticate: authenticate(context),
-  checkAuditAnchors: checkAuditAnchors(context),
-  createKey: createKey(context),
-  createOauthClient: createOauthClient(context),
-  createOrganization: createOrganization(context),
-  createUser: createUser(context),
-  getOrganization: getOrganization(context),
-  getUser: getUser(context),
-  issueClientToken: issueClientToken(context),
-  issueToken: issueToken(context),
-  listAdministrators: listAdministrators(context),
-  listAuditAnchors: listAuditAnchors(context),
-  listAuditEntries: listAuditEntries(context),
-  listSigningKeys: listSigningKeys(context),
-  listUsers: listUsers(context),
-  revokeKey: revokeKey(context),
-  revokeOauthClient: revokeOauthClient(context),
-  revokeSigningKey: revokeSigningKey(context),
-  rotateSigningKey: rotateSigningKey(context),
-  updateUser: updateUser(context),
-  verifyAuditChain: verifyAuditChain(context),
-  ...outboxMethods(context.store, () => context.auditRelay.nudge()),
+export const implementation = (deps: IdentityDeps): Implementation<'identity'> => ({
+  appendAuditEntries: appendAuditEntries(deps),
+  authenticate: authenticate(deps),
+  checkAuditAnchors: checkAuditAnchors(deps),
+  createKey: createKey(deps),
+  createOauthClient: createOauthClient(deps),
+  createOrganization: createOrganization(deps),
+  createUser: createUser(deps),
+  getOrganization: getOrganization(deps),
+  getUser: getUser(deps),
+  issueClientToken: issueClientToken(deps),
+  issueToken: issueToken(deps),
+  listAdministrators: listAdministrators(deps),
+  listAuditAnchors: listAuditAnchors(deps),
+  listAuditEntries: listAuditEntries(deps),
+  listSigningKeys: listSigningKeys(deps),
+  listUsers: listUsers(deps),
+  revokeKey: revokeKey(deps),
+  revokeOauthClient: revokeOauthClient(deps),
+  revokeSigningKey: revokeSigningKey(deps),
+  rotateSigningKey: rotateSigningKey(deps),
+  updateUser: updateUser(deps),
+  verifyAuditChain: verifyAuditChain(deps),
+  ...outboxMethods(deps.store, () => deps.auditRelay.nudge()),
 });

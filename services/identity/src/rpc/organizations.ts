@@ -1,14 +1,14 @@
 import { newId, operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
-import type { IdentityContext } from '../context.ts';
+import type { IdentityDeps } from '../deps.ts';
 import { Organization } from '../store/entities.ts';
 import { addKey } from './credentials.ts';
 import { checkEmail, checkName } from './input.ts';
 import { addUser } from './users.ts';
 
 /** Makes an organization with one administrator, who has a key with every scope in each environment. */
-export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityContext): RpcOf<'identity', 'createOrganization'> => ({
+export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityDeps): RpcOf<'identity', 'createOrganization'> => ({
   allow: operators,
   async handle({ name, email }, call) {
     const organizationId = newId('org');
@@ -34,7 +34,7 @@ export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityCon
   },
 });
 
-export const getOrganization = ({ store }: IdentityContext): RpcOf<'identity', 'getOrganization'> => ({
+export const getOrganization = ({ store }: IdentityDeps): RpcOf<'identity', 'getOrganization'> => ({
   allow: operators,
   async handle({ organizationId }) {
     const organization = await store.transaction(({ em }) => em.findOne(Organization, { id: organizationId }));

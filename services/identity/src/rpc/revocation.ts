@@ -1,21 +1,21 @@
 import { type Call, callersAndOperators, operatorService, operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import { sleep } from '@agent-service/work';
-import type { IdentityContext } from '../context.ts';
+import type { IdentityDeps } from '../deps.ts';
 import { type CredentialTable, revokeCredential } from '../store/credentials.ts';
 
-export const revokeKey = (context: IdentityContext): RpcOf<'identity', 'revokeKey'> => ({
+export const revokeKey = (deps: IdentityDeps): RpcOf<'identity', 'revokeKey'> => ({
   allow: callersAndOperators({ admin: true }),
   async handle({ keyId }, call) {
-    await revoke(context, call, { table: 'api_keys', action: 'key.revoked', target: { type: 'key', id: keyId } });
+    await revoke(deps, call, { table: 'api_keys', action: 'key.revoked', target: { type: 'key', id: keyId } });
     return {};
   },
 });
 
-export const revokeOauthClient = (context: IdentityContext): RpcOf<'identity', 'revokeOauthClient'> => ({
+export const revokeOauthClient = (deps: IdentityDeps): RpcOf<'identity', 'revokeOauthClient'> => ({
   allow: operators,
   async handle({ clientId }, call) {
-    await revoke(context, call, { table: 'oauth_clients', action: 'oauth_client.revoked', target: { type: 'oauth_client', id: clientId } });
+    await revoke(deps, call, { table: 'oauth_clients', action: 'oauth_client.revoked', target: { type: 'oauth_client', id: clientId } });
     return {};
   },
 });
@@ -27,7 +27,7 @@ interface Revocation {
 }
 
 /** Revokes a credential and answers when no gateway accepts it any more. A second revocation changes nothing and succeeds. */
-async function revoke({ store, auditRelay }: IdentityContext, call: Call, { table, action, target }: Revocation): Promise<void> {
+async function revoke({ store, auditRelay }: IdentityDeps, call: Call, { table, action, target }: Revocation): Promise<void> {
   // Operators may revoke credentials of every tenant.
   const tenant = call.caller.service === operatorService ? undefined : call.tenant;
   const revoked = await store.transaction(async ({ sql }) => {

@@ -2,34 +2,34 @@ import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { type Call, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
-import type { IdentityContext } from '../context.ts';
+import type { IdentityDeps } from '../deps.ts';
 import { grantScopes } from '../domain/tokens.ts';
 import { applicationById, keysByHash } from '../store/credentials.ts';
 import { revokeSigningKeyRow } from '../store/signing-keys.ts';
 import { waitForRevocation } from './revocation.ts';
 
-export const issueToken = (context: IdentityContext): RpcOf<'identity', 'issueToken'> => ({
+export const issueToken = (deps: IdentityDeps): RpcOf<'identity', 'issueToken'> => ({
   allow: services('gateway'),
   async handle({ apiKey }, call) {
-    const [key] = await keysByHash(context.store.sql, [context.keyedHash(apiKey)]);
+    const [key] = await keysByHash(deps.store.sql, [deps.keyedHash(apiKey)]);
     if (!key) throw new ServiceError('invalid_token', { message: 'The API key is not valid.', param: 'api_key' });
     if (key.revoked) throw new ServiceError('token_revoked', { message: 'The API key has been revoked.', param: 'api_key' });
-    return await issueAccessToken(context, call, { ...key, ttlSeconds: key.tokenTtlSeconds });
+    return await issueAccessToken(deps, call, { ...key, ttlSeconds: key.tokenTtlSeconds });
   },
 });
 
 /** Checks the client before the scope. An unknown client, a wrong secret and a revoked client get the same answer. */
-export const issueClientToken = (context: IdentityContext): RpcOf<'identity', 'issueClientToken'> => ({
+export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueClientToken'> => ({
   allow: services('gateway'),
   async handle({ clientId, clientSecret, scope }, call) {
-    const client = await applicationById(context.store.sql, clientId);
-    const hash = Buffer.from(context.keyedHash(clientSecret));
+    const client = await applicationById(deps.store.sql, clientId);
+    const hash = Buffer.from(deps.keyedHash(clientSecret));
     const isGenuine = client !== undefined && timingSafeEqual(hash, Buffer.from(client.hash));
     if (!isGenuine || client.revoked) throw new ServiceError('invalid_client');
     const grant = grantScopes(client.scopes, scope);
     if ('refused' in grant)
       throw new ServiceError('invalid_scope', { message: `This client may not request: ${grant.refused.join(' ')}`, param: 'scope' });
-    const token = await issueAccessToken(context, call, { ...client, scopes: grant.granted, admin: false, ttlSeconds: null });
+    const token = await issueAccessToken(deps, call, { ...client, scopes: grant.granted, admin: false, ttlSeconds: null });
     return { accessToken: token.accessToken, expiresIn: token.expiresIn, scope: grant.granted.join(' ') };
   },
 });
@@ -52,11 +52,11 @@ interface IssuedToken {
 }
 
 /** Signs a token for a credential and records that it was issued. An organization that requests many delays only itself. */
-const issueAccessToken = (context: IdentityContext, call: Call, bearer: Bearer): Promise<IssuedToken> =>
-  context.tokenLimiter.run(bearer.organizationId, () => signAndRecord(context, call, bearer), call.signal);
+const issueAccessToken = (deps: IdentityDeps, call: Call, bearer: Bearer): Promise<IssuedToken> =>
+  deps.tokenLimiter.run(bearer.organizationId, () => signAndRecord(deps, call, bearer), call.signal);
 
 async function signAndRecord(
-  { store, signingKeys, auditRelay, tokenTtlSeconds }: IdentityContext,
+  { store, signingKeys, auditRelay, tokenTtlSeconds }: IdentityDeps,
   call: Call,
   { id, organizationId, environment, userId, scopes, admin, ttlSeconds }: Bearer,
 ): Promise<IssuedToken> {
@@ -92,14 +92,14 @@ async function signAndRecord(
 /** The audit chain of entries that belong to no organization. */
 const serviceChain = 'service';
 
-export const listSigningKeys = ({ signingKeys }: IdentityContext): RpcOf<'identity', 'listSigningKeys'> => ({
+export const listSigningKeys = ({ signingKeys }: IdentityDeps): RpcOf<'identity', 'listSigningKeys'> => ({
   allow: services('gateway'),
   async handle() {
     return { keys: await signingKeys.publicKeys() };
   },
 });
 
-export const rotateSigningKey = ({ signingKeys }: IdentityContext): RpcOf<'identity', 'rotateSigningKey'> => ({
+export const rotateSigningKey = ({ signingKeys }: IdentityDeps): RpcOf<'identity', 'rotateSigningKey'> => ({
   allow: operators,
   async handle() {
     return { kid: await signingKeys.rotate() };
@@ -107,7 +107,7 @@ export const rotateSigningKey = ({ signingKeys }: IdentityContext): RpcOf<'ident
 });
 
 /** Revokes a signing key and answers when its tokens are refused everywhere. A second revocation changes nothing and succeeds. */
-export const revokeSigningKey = ({ store, signingKeys, auditRelay }: IdentityContext): RpcOf<'identity', 'revokeSigningKey'> => ({
+export const revokeSigningKey = ({ store, signingKeys, auditRelay }: IdentityDeps): RpcOf<'identity', 'revokeSigningKey'> => ({
   allow: operators,
   async handle({ kid }, call) {
     if (!(await signingKeys.exists(kid))) throw new ServiceError('not_found', { message: 'There is no such signing key.', param: 'kid' });

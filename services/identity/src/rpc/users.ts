@@ -12,7 +12,7 @@ import {
 import { processClock } from '@agent-service/runtime';
 import { isViolation, lastOf, limitOf, once, type Transaction, writeAudit } from '@agent-service/store';
 import { createBatcher } from '@agent-service/work';
-import type { IdentityContext } from '../context.ts';
+import type { IdentityDeps } from '../deps.ts';
 import {
   endsCredentials,
   grantsAdmin,
@@ -39,7 +39,7 @@ import { waitForRevocation } from './revocation.ts';
 
 const lookUpsABatch = 100;
 const lookUpBatches = 2;
-export const createUser = ({ store, auditRelay, events }: IdentityContext): RpcOf<'identity', 'createUser'> => ({
+export const createUser = ({ store, auditRelay, events }: IdentityDeps): RpcOf<'identity', 'createUser'> => ({
   allow: callersAndOperators({ scope: 'users:write' }),
   async handle({ name, email, role }, call) {
     const { organizationId } = call.tenant;
@@ -63,7 +63,7 @@ function requireAdministrator({ caller }: Call): void {
 }
 
 /** Concurrent look-ups share a statement, because most of the cost of a look-up is its round trip. */
-export const getUser = ({ store }: IdentityContext): RpcOf<'identity', 'getUser'> => {
+export const getUser = ({ store }: IdentityDeps): RpcOf<'identity', 'getUser'> => {
   const lookUps = createBatcher<UserKey, UserRow | undefined>({
     maxItems: lookUpsABatch,
     concurrency: lookUpBatches,
@@ -80,7 +80,7 @@ export const getUser = ({ store }: IdentityContext): RpcOf<'identity', 'getUser'
   };
 };
 
-export const listUsers = ({ store, cursors }: IdentityContext): RpcOf<'identity', 'listUsers'> => ({
+export const listUsers = ({ store, cursors }: IdentityDeps): RpcOf<'identity', 'listUsers'> => ({
   allow: callers({ scope: 'users:read' }),
   async handle({ page, role, status }, call) {
     const { organizationId } = call.tenant;
@@ -98,7 +98,7 @@ export const listUsers = ({ store, cursors }: IdentityContext): RpcOf<'identity'
   },
 });
 
-export const listAdministrators = ({ store }: IdentityContext): RpcOf<'identity', 'listAdministrators'> => ({
+export const listAdministrators = ({ store }: IdentityDeps): RpcOf<'identity', 'listAdministrators'> => ({
   allow: services('webhooks'),
   async handle({ organizationId }) {
     return { users: (await store.transaction(({ em }) => selectAdministrators(em, organizationId))).map(toUser) };
@@ -157,7 +157,7 @@ const serviceUserRole = 'The user of an application has no role: the scopes of t
 const needsAdministrator = 'Only an administrator may make another user an administrator.';
 
 /** Changes a user. A deactivation revokes the user's credentials; it and a demotion answer when they are effective everywhere. */
-export const updateUser = ({ store, auditRelay, events }: IdentityContext): RpcOf<'identity', 'updateUser'> => ({
+export const updateUser = ({ store, auditRelay, events }: IdentityDeps): RpcOf<'identity', 'updateUser'> => ({
   allow: callers({ scope: 'users:write' }),
   async handle({ userId, name, email, role, status }, call) {
     const fields = Object.entries({ name, email, role, status }).filter(([, value]) => value !== undefined);

@@ -1,4 +1,4 @@
-import { cutToRole, type Role } from '@agent-service/contracts';
+import { cutToRole, type Role, type Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 
 /** A key or an OAuth application, with the scopes and the administrator flag that its user's role allows. */
@@ -59,11 +59,6 @@ interface RevokedCredential {
   readonly revokedForMs: number;
   /** False if it was revoked before. */
   readonly isNew: boolean;
-}
-
-interface Tenant {
-  readonly organizationId: string;
-  readonly environment: string;
 }
 
 /** Revokes a credential of the tenant, or of any tenant for undefined; resolves to undefined if there is none. */

@@ -14,10 +14,10 @@ import {
   updatedAt,
 } from '../domain/template.ts';
 
-export const activateTemplate = (context: TemplatesContext): RpcOf<'templates', 'activateTemplate'> => ({
+export const activateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'activateTemplate'> => ({
   allow: callers({ scope: 'templates:write' }),
   async handle({ templateId, nameOverride, modelOverride }, call) {
-    const template = requireTemplate(context, templateId);
+    const template = requireTemplate(deps, templateId);
     checkPermissions(template, call);
     const request = {
       templateId,
@@ -26,29 +26,29 @@ export const activateTemplate = (context: TemplatesContext): RpcOf<'templates', 
       ...(nameOverride !== '' && { name: nameOverride }),
       ...(modelOverride !== '' && { model: modelOverride }),
     };
-    const { agent } = await forwardIdempotencyKey(call, () => context.agents.activateTemplateAgent(request));
+    const { agent } = await forwardIdempotencyKey(call, () => deps.agents.activateTemplateAgent(request));
     const { id: agentId, name, status, updatedAt: activatedAt } = requireAgent(agent);
     return { templateId, agentId, name, status, activatedAt };
   },
 });
 
-const deactivateTemplate = (context: TemplatesContext): RpcOf<'templates', 'deactivateTemplate'> => ({
+const deactivateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'deactivateTemplate'> => ({
   allow: callers({ scope: 'templates:write' }),
   async handle({ templateId }, call) {
-    requireTemplate(context, templateId);
-    const { agent } = await forwardIdempotencyKey(call, () => context.agents.deactivateTemplateAgent({ templateId }));
+    requireTemplate(deps, templateId);
+    const { agent } = await forwardIdempotencyKey(call, () => deps.agents.deactivateTemplateAgent({ templateId }));
     const { id: agentId, status, updatedAt: deactivatedAt } = requireAgent(agent);
     return { templateId, agentId, status, deactivatedAt };
   },
 });
 
 /** Creates an agent with the template's definition. Later changes of one do not affect the other. */
-const duplicateTemplate = (context: TemplatesContext): RpcOf<'templates', 'duplicateTemplate'> => ({
+const duplicateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'duplicateTemplate'> => ({
   allow: callers({ scope: 'agents:write' }),
   async handle({ templateId, name, description }, call) {
-    const definition = definitionToMessage(requireTemplate(context, templateId));
+    const definition = definitionToMessage(requireTemplate(deps, templateId));
     const request = { ...definition, name, description: description ?? definition.description, sourceTemplateId: templateId };
-    const { agent } = await forwardIdempotencyKey(call, () => context.agents.createAgent(request));
+    const { agent } = await forwardIdempotencyKey(call, () => deps.agents.createAgent(request));
     const { id, name: agentName, description: agentDescription, status, sourceTemplateId, createdAt } = requireAgent(agent);
     return { id, name: agentName, description: agentDescription, status, sourceTemplateId, createdAt };
   },
@@ -81,32 +81,32 @@ function requireAgent<Agent>(agent: Agent | null): Agent {
   return agent;
 }
 
-const listTemplates = (context: TemplatesContext): RpcOf<'templates', 'listTemplates'> => ({
+const listTemplates = (deps: TemplatesDeps): RpcOf<'templates', 'listTemplates'> => ({
   allow: callers({ scope: 'templates:read' }),
   async handle({ page, category, status, search }, { tenant: { organizationId, environment } }) {
     const filter: TemplateFilter = { category, status, search };
     const binding = ['templates', organizationId, environment, category, status, search];
-    const start = context.cursors.decode(binding, page?.cursor ?? '');
-    const statusOf = await readStatuses(context);
-    const matching = filterTemplates(context.catalogue.all, filter, statusOf);
+    const start = deps.cursors.decode(binding, page?.cursor ?? '');
+    const statusOf = await readStatuses(deps);
+    const matching = filterTemplates(deps.catalogue.all, filter, statusOf);
     const limit = limitOf(page);
     // Only this method makes cursors with this binding, so they hold a sort key.
     const { templates, last } = paginate(matching, start?.after as SortKey | undefined, limit);
     return {
-      templates: templates.map((template) => toSummary(context, template, statusOf(template.id))),
-      page: { total: matching.length, nextCursor: last ? context.cursors.encode(binding, { after: last }) : '' },
+      templates: templates.map((template) => toSummary(deps, template, statusOf(template.id))),
+      page: { total: matching.length, nextCursor: last ? deps.cursors.encode(binding, { after: last }) : '' },
     };
   },
 });
 
-const getTemplate = (context: TemplatesContext): RpcOf<'templates', 'getTemplate'> => ({
+const getTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'getTemplate'> => ({
   allow: callers({ scope: 'templates:read' }),
   async handle({ templateId }) {
-    const template = requireTemplate(context, templateId);
-    const statusOf = await readStatuses(context);
+    const template = requireTemplate(deps, templateId);
+    const statusOf = await readStatuses(deps);
     return {
       template: {
-        summary: toSummary(context, template, statusOf(templateId)),
+        summary: toSummary(deps, template, statusOf(templateId)),
         longDescription: template.longDescription,
         requiredPermissions: [...template.requiredPermissions],
         suggestedPrompts: [...template.suggestedPrompts],
@@ -117,13 +117,13 @@ const getTemplate = (context: TemplatesContext): RpcOf<'templates', 'getTemplate
 });
 
 /** A template is activated in an organization while its agent is active there. */
-async function readStatuses({ agents }: TemplatesContext): Promise<(id: string) => TemplateStatus> {
+async function readStatuses({ agents }: TemplatesDeps): Promise<(id: string) => TemplateStatus> {
   const { agents: templateAgents } = await agents.listTemplateAgents({});
   const active = new Set(templateAgents.flatMap(({ templateId, status }) => (status === 'active' ? [templateId] : [])));
   return (id) => (active.has(id) ? 'activated' : 'available');
 }
 
-const toSummary = ({ costOf }: TemplatesContext, template: Template, status: TemplateStatus) => ({
+const toSummary = ({ costOf }: TemplatesDeps, template: Template, status: TemplateStatus) => ({
   id: template.id,
   name: template.name,
   description: template.description,
@@ -138,7 +138,7 @@ const toSummary = ({ costOf }: TemplatesContext, template: Template, status: Tem
 });
 
 /** Dependencies of the methods of this service. */
-export interface TemplatesContext {
+export interface TemplatesDeps {
   readonly catalogue: Catalogue;
   readonly agents: Client<'agents'>;
   readonly cursors: Cursors;
@@ -147,17 +147,17 @@ export interface TemplatesContext {
 }
 
 /** The template with this id; an unknown id is a 404. */
-function requireTemplate({ catalogue }: TemplatesContext, id: string): Template {
+function requireTemplate({ catalogue }: TemplatesDeps, id: string): Template {
   const template = catalogue.find(id);
   if (!template) throw new ServiceError('not_found');
   return template;
 }
 
 /** Every method of the contract. */
-export const implementation = (context: TemplatesContext): Implementation<'templates'> => ({
-  activateTemplate: activateTemplate(context),
-  deactivateTemplate: deactivateTemplate(context),
-  duplicateTemplate: duplicateTemplate(context),
-  getTemplate: getTemplate(context),
-  listTemplates: listTemplates(context),
+export const implementation = (deps: TemplatesDeps): Implementation<'templates'> => ({
+  activateTemplate: activateTemplate(deps),
+  deactivateTemplate: deactivateTemplate(deps),
+  duplicateTemplate: duplicateTemplate(deps),
+  getTemplate: getTemplate(deps),
+  listTemplates: listTemplates(deps),
 });

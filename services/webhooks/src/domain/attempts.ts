@@ -11,7 +11,7 @@ export type Outcome =
 type Verdict = 'delivered' | 'failed' | 'gone';
 
 /** Only 2xx is a success, and 410 says that the receiver is gone for good. */
-export function judge(outcome: Exclude<Outcome, { kind: 'returned' }>): Verdict {
+export function classifyOutcome(outcome: Exclude<Outcome, { kind: 'returned' }>): Verdict {
   if (outcome.kind === 'unanswered') return 'failed';
   if (outcome.status === 410) return 'gone';
   return outcome.status >= 200 && outcome.status < 300 ? 'delivered' : 'failed';
@@ -39,7 +39,7 @@ function endAttempt(delivery: InFlightDelivery, health: Health, outcome: Outcome
     return { delivery: { state: 'waiting', dueAt: at, attemptsMade: delivery.attemptsMade, failedAt: delivery.lastFailureAt }, health };
   }
   const attempt = delivery.attemptsMade + 1;
-  const verdict = judge(outcome);
+  const verdict = classifyOutcome(outcome);
   if (verdict === 'delivered') {
     const end = { state: 'delivered', attemptsMade: attempt, failedAt: delivery.lastFailureAt } as const;
     return { delivery: end, health: healthAfter(delivery, health, { kind: 'succeeded' }) };

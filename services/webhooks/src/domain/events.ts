@@ -1,7 +1,4 @@
-export interface Tenant {
-  readonly organizationId: string;
-  readonly environment: 'live' | 'test';
-}
+import type { Tenant } from '@agent-service/contracts/callers/principal';
 
 /** The event that a caller sends to test a webhook. It has no other cause, and webhooks cannot subscribe to it. */
 export const testEventType = 'webhook.test';

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Call, checkId, checkItems, checkTenant, type RpcOf, ServiceError, services } from '@agent-service/contracts';
-import { judgeStatement, type Sql, writeAudit } from '@agent-service/store';
+import { type Call, checkId, checkItems, checkTenant, type RpcOf, ServiceError, services, type Tenant } from '@agent-service/contracts';
+import { classifyDatabaseFailure, type Sql, writeAudit } from '@agent-service/store';
 import { createSemaphore } from '@agent-service/work';
-import type { WebhooksContext } from '../context.ts';
+import type { WebhooksDeps } from '../deps.ts';
 import type { ScheduledRetry } from '../dispatch.ts';
-import { endAttempts, judge, type Outcome, type WebhookChange } from '../domain/attempts.ts';
-import type { Tenant } from '../domain/events.ts';
+import { classifyOutcome, endAttempts, type Outcome, type WebhookChange } from '../domain/attempts.ts';
 import {
   type AttemptRow,
   type DeliveredJob,
@@ -24,7 +23,7 @@ import { addNotice } from '../store/notices.ts';
 import { type DispatchedKey, distinctWebhooks, toMs, toTimestamp, type WebhookKey, webhookKeyText } from '../store/queue.ts';
 import { createSecretOpener, type SecretOpener } from './secrets.ts';
 
-export function beginDelivery({ store, cipher, dispatch, logger, now }: WebhooksContext): RpcOf<'webhooks', 'beginDelivery'> {
+export function beginDelivery({ store, cipher, dispatch, logger, now }: WebhooksDeps): RpcOf<'webhooks', 'beginDelivery'> {
   const openSecret = createSecretOpener(cipher);
   /** Deliveries of a webhook whose secret cannot be opened wait until it can; other webhooks are not affected. */
   const open = (tenant: Tenant, webhookId: string, sealed: string): string | undefined => {
@@ -89,7 +88,7 @@ interface EndedBatch {
 const sharedLockLimitMs = 200;
 const tenantsAtOnce = 3;
 
-export const endDelivery = ({ store, dispatch, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'endDelivery'> => {
+export const endDelivery = ({ store, dispatch, auditRelay, now }: WebhooksDeps): RpcOf<'webhooks', 'endDelivery'> => {
   const tenantRuns = createSemaphore(tenantsAtOnce);
 
   async function endBatch(jobs: readonly EndingJob[], call: Call, at: number, lockLimitMs?: number): Promise<void> {
@@ -111,7 +110,7 @@ export const endDelivery = ({ store, dispatch, auditRelay, now }: WebhooksContex
     try {
       await endBatch(jobs, call, at, sharedLockLimitMs);
     } catch (cause) {
-      if (!['slow', 'retry'].includes(judgeStatement(cause))) throw cause;
+      if (!['slow', 'retry'].includes(classifyDatabaseFailure(cause))) throw cause;
       const runs = await Promise.allSettled(tenants.map((tenant) => tenantRuns.run(() => endBatch(tenant, call, at))));
       const failed = runs.find((run) => run.status === 'rejected');
       if (failed) throw failed.reason;
@@ -143,7 +142,8 @@ interface EndingJob extends DispatchedKey {
   outcome: Outcome;
 }
 
-const isDelivered = (job: EndingJob): job is DeliveredJob => job.outcome.kind === 'answered' && judge(job.outcome) === 'delivered';
+const isDelivered = (job: EndingJob): job is DeliveredJob =>
+  job.outcome.kind === 'answered' && classifyOutcome(job.outcome) === 'delivered';
 
 async function endInFlight(
   sql: Sql,

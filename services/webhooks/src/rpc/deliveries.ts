@@ -1,6 +1,6 @@
 import { callers, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
-import type { WebhooksContext } from '../context.ts';
+import type { WebhooksDeps } from '../deps.ts';
 import { serializeEvent, testEventType } from '../domain/events.ts';
 import {
   addDelivery,
@@ -15,7 +15,7 @@ import { toTimestamp } from '../store/queue.ts';
 import { countDeliveries } from '../store/receive.ts';
 import { lockWebhook } from '../store/webhooks.ts';
 
-export const listDeliveries = ({ store, cursors, now }: WebhooksContext): RpcOf<'webhooks', 'listDeliveries'> => ({
+export const listDeliveries = ({ store, cursors, now }: WebhooksDeps): RpcOf<'webhooks', 'listDeliveries'> => ({
   allow: callers({ scope: 'webhooks:read' }),
   async handle({ endpointId, page }, call) {
     const { organizationId, environment } = call.tenant;
@@ -35,7 +35,7 @@ export const listDeliveries = ({ store, cursors, now }: WebhooksContext): RpcOf<
   },
 });
 
-export const redeliver = ({ store, months, dispatch, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'redeliver'> => ({
+export const redeliver = ({ store, months, dispatch, auditRelay, now }: WebhooksDeps): RpcOf<'webhooks', 'redeliver'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: webhookId, deliveryId }, call) {
     const { organizationId, environment } = call.tenant;
@@ -61,7 +61,7 @@ export const redeliver = ({ store, months, dispatch, auditRelay, now }: Webhooks
   },
 });
 
-export const testEndpoint = ({ store, months, dispatch, now }: WebhooksContext): RpcOf<'webhooks', 'testEndpoint'> => ({
+export const testEndpoint = ({ store, months, dispatch, now }: WebhooksDeps): RpcOf<'webhooks', 'testEndpoint'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: webhookId }, call) {
     const { organizationId, environment } = call.tenant;

@@ -1,13 +1,13 @@
 import { checkEnvironment, checkId, checkItems, isEventType, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import type { Logger } from '@agent-service/runtime';
-import type { WebhooksContext } from '../context.ts';
+import type { WebhooksDeps } from '../deps.ts';
 import { serializeEvent, type WebhookEvent } from '../domain/events.ts';
 import { monthOfEvent } from '../store/months.ts';
 import { receiveEvents as storeEvents } from '../store/receive.ts';
 
 type Event = Parameters<RpcOf<'webhooks', 'receiveEvents'>['handle']>[0]['events'][number];
 
-export const receiveEvents = ({ store, months, dispatch, logger, now }: WebhooksContext): RpcOf<'webhooks', 'receiveEvents'> => ({
+export const receiveEvents = ({ store, months, dispatch, logger, now }: WebhooksDeps): RpcOf<'webhooks', 'receiveEvents'> => ({
   allow: services('agents', 'credits', 'identity'),
   async handle({ events }) {
     checkItems(events, 'events');

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { ServiceError } from '@agent-service/contracts';
+import { ServiceError, type Tenant } from '@agent-service/contracts';
 import type { Cipher } from '@agent-service/store';
-import type { Tenant } from '../domain/events.ts';
 import { secretContext } from '../store/sealed-columns.ts';
 
 const secretBytes = 32;

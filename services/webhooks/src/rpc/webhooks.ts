@@ -1,6 +1,6 @@
 import { callers, eventTypes, isEventType, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { lastOf, limitOf, once, writeAudit } from '@agent-service/store';
-import type { WebhooksContext } from '../context.ts';
+import type { WebhooksDeps } from '../deps.ts';
 import type { WebhookRow } from '../store/entities.ts';
 import { toTimestamp } from '../store/queue.ts';
 import {
@@ -21,15 +21,15 @@ const longestDescription = 2_000;
 /** After a rotation the previous secret signs for this long as well. */
 const previousSecretMs = 24 * 3_600_000;
 
-export const createEndpoint = (context: WebhooksContext): RpcOf<'webhooks', 'createEndpoint'> => ({
+export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEndpoint'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle(request, call) {
-    const { store, cipher, auditRelay, now } = context;
+    const { store, cipher, auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     const id = newId('whk');
     const fields = {
-      url: await checkUrl(context, request.url),
+      url: await checkUrl(deps, request.url),
       events: checkEvents(request.events),
       description: checkDescription(request.description),
       active: request.active,
@@ -47,14 +47,14 @@ export const createEndpoint = (context: WebhooksContext): RpcOf<'webhooks', 'cre
   },
 });
 
-export const updateEndpoint = (context: WebhooksContext): RpcOf<'webhooks', 'updateEndpoint'> => ({
+export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEndpoint'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: id, url, events, description, active }, call) {
-    const { store, auditRelay, now } = context;
+    const { store, auditRelay, now } = deps;
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     const changes: WebhookChanges = {
-      ...(url !== undefined && { url: await checkUrl(context, url) }),
+      ...(url !== undefined && { url: await checkUrl(deps, url) }),
       ...(events && { events: checkEvents(events.values) }),
       ...(description !== undefined && { description: checkDescription(description) }),
       ...(active !== undefined && { active }),
@@ -71,7 +71,7 @@ export const updateEndpoint = (context: WebhooksContext): RpcOf<'webhooks', 'upd
   },
 });
 
-export const deleteEndpoint = ({ store, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'deleteEndpoint'> => ({
+export const deleteEndpoint = ({ store, auditRelay, now }: WebhooksDeps): RpcOf<'webhooks', 'deleteEndpoint'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: id }, call) {
     const { organizationId, environment } = call.tenant;
@@ -88,7 +88,7 @@ export const deleteEndpoint = ({ store, auditRelay, now }: WebhooksContext): Rpc
   },
 });
 
-export const listEndpoints = ({ store, cursors }: WebhooksContext): RpcOf<'webhooks', 'listEndpoints'> => ({
+export const listEndpoints = ({ store, cursors }: WebhooksDeps): RpcOf<'webhooks', 'listEndpoints'> => ({
   allow: callers({ scope: 'webhooks:read' }),
   async handle({ page }, call) {
     const { organizationId, environment } = call.tenant;
@@ -106,7 +106,7 @@ export const listEndpoints = ({ store, cursors }: WebhooksContext): RpcOf<'webho
   },
 });
 
-export const rotateSecret = ({ store, cipher, auditRelay, now }: WebhooksContext): RpcOf<'webhooks', 'rotateSecret'> => ({
+export const rotateSecret = ({ store, cipher, auditRelay, now }: WebhooksDeps): RpcOf<'webhooks', 'rotateSecret'> => ({
   allow: callers({ scope: 'webhooks:write' }),
   async handle({ endpointId: id, secret }, call) {
     const { organizationId, environment } = call.tenant;
@@ -144,7 +144,7 @@ const toEndpoint = (webhook: WebhookRow) => ({
 
 const invalid = (param: string, message: string) => new ServiceError('invalid_request', { param, message: `${param} ${message}.` });
 
-async function checkUrl({ refusalOfUrl }: WebhooksContext, url: string): Promise<string> {
+async function checkUrl({ refusalOfUrl }: WebhooksDeps, url: string): Promise<string> {
   const refusal = await refusalOfUrl(url);
   if (refusal !== undefined) throw invalid('url', refusal);
   return url;

@@ -1,6 +1,6 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import type { DeliveryEnd, InFlightDelivery, Outcome } from '../domain/attempts.ts';
-import type { Tenant } from '../domain/events.ts';
 import type { Health, HealthStatus } from '../domain/health.ts';
 import { atRowOf, type DispatchedKey, distinctWebhooks, toMs, toMsOrNull, toTimestamp, type WebhookKey, webhookColumns } from './queue.ts';
 

@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Page, Sql } from '@agent-service/store';
-import type { Tenant } from '../domain/events.ts';
 import type { AttemptRecord } from './attempts.ts';
 import { firstListedMonth, nameOfMonth } from './months.ts';
 import { toTimestamp } from './queue.ts';

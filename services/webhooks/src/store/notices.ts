@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import type { Tenant } from '../domain/events.ts';
 import { toTimestamp } from './queue.ts';
 
 /** A notice to the administrators that the service disabled a webhook. */

@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import type { Tenant } from '../domain/events.ts';
 import { laneWidth, narrowLaneWidth, organizationWidth } from '../domain/schedule.ts';
 
 /** Times are milliseconds in the code and timestamps in the database; statements take them as text. */

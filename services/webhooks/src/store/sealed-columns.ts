@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import { type SealedField, sealedColumn } from '@agent-service/store';
-import type { Tenant } from '../domain/events.ts';
 
 /** The context that a webhook's secrets are sealed with, so that they cannot be opened for another webhook. */
 export const secretContext = ({ organizationId, environment }: Tenant, webhookId: string): string =>

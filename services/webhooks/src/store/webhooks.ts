@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import { LockMode, type Page, type Sql, type Transaction } from '@agent-service/store';
-import type { Tenant } from '../domain/events.ts';
 import { healthy } from '../domain/health.ts';
 import { Webhook, type WebhookRow } from './entities.ts';
 import { deliveriesRetainedMs } from './months.ts';

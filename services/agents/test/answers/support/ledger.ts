@@ -1,6 +1,6 @@
 import { type Client, ServiceError } from '@agent-service/contracts';
 
-type Tenant = { organizationId?: string | undefined; environment?: string | undefined } | null | undefined;
+type TenantMessage = { organizationId?: string | undefined; environment?: string | undefined } | null | undefined;
 type Request<Method extends keyof Client<'credits'>> = Parameters<Client<'credits'>[Method]>[0];
 
 export interface LedgerHold {
@@ -45,7 +45,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
     return result;
   }
 
-  const open = (tenant: Tenant, deadline: number): LedgerHold => ({
+  const open = (tenant: TenantMessage, deadline: number): LedgerHold => ({
     organizationId: tenant?.organizationId ?? '',
     state: 'open',
     deadline,
@@ -53,7 +53,7 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
     charged: 0,
   });
 
-  async function silence(items: readonly { tenant?: Tenant }[]): Promise<void> {
+  async function silence(items: readonly { tenant?: TenantMessage }[]): Promise<void> {
     const { silent } = ledger;
     if (!silent || !items.some(({ tenant }) => silent.of(tenant?.organizationId ?? ''))) return;
     await silent.until;

@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import { type Parameters, parameters, type Sql } from '@agent-service/store';
-import type { Tenant } from '../../domain/accounts.ts';
 import type { TierDay } from '../../domain/usage.ts';
 
 /** The usage of a tenant, or of one of its users or agents. An empty id stands for all. */

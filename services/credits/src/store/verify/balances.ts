@@ -1,5 +1,6 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import type { Ledger, Tenant } from '../../domain/accounts.ts';
+import type { Ledger } from '../../domain/accounts.ts';
 import type { Month } from '../../domain/calendar.ts';
 import { allocatedTo, checkLedger, checkUser, type Discrepancy, type LedgerFigures, type UserFigures } from '../../domain/equations.ts';
 import { findLedger, toUser, type UserRow, userColumns } from '../load.ts';

@@ -1,5 +1,5 @@
+import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import type { Tenant } from '../../domain/accounts.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 
 const maxDiscrepancies = 100;

@@ -7,7 +7,7 @@ import type { Meters } from './meters.ts';
 import type { AnswerTools, ToolsOptions } from './tools/answer-tools.ts';
 
 /** Dependencies of the jobs that run answers. */
-export interface WorkerContext {
+export interface WorkerDeps {
   readonly answers: AnswersApi;
   readonly inFlight: InFlightAnswers;
   readonly models: Models;

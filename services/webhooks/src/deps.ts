@@ -4,7 +4,7 @@ import type { Dispatch } from './dispatch.ts';
 import type { Months } from './store/months.ts';
 
 /** Dependencies of the methods of this service. */
-export interface WebhooksContext {
+export interface WebhooksDeps {
   readonly store: Store;
   readonly logger: Logger;
   readonly cipher: Cipher;

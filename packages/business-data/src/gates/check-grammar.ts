@@ -12,7 +12,7 @@ const maxRelations = 60;
  * Refuses everything but an allowed SELECT: each node kind with its fields, and each function, operator and type must be on its list.
  * Their names mean those of pg_catalog.
  */
-export function judge(statement: unknown): void {
+export function checkGrammar(statement: unknown): void {
   if (!isTree(statement) || Object.keys(statement).join() !== 'SelectStmt') throw new Refusal('Only a SELECT statement can run.');
   const visitor = createVisitor();
   visitor.node(statement, 0);

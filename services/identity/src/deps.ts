@@ -6,7 +6,7 @@ import type { UserEvents } from './store/users.ts';
 import type { SigningKeys } from './tokens/signing-keys.ts';
 
 /** Dependencies of the methods of this service. */
-export interface IdentityContext {
+export interface IdentityDeps {
   readonly store: Store;
   readonly cursors: Cursors;
   readonly keyedHash: KeyedHash;

@@ -4,7 +4,7 @@ import type { LedgerQueue } from './ledger/ledger-queue.ts';
 import type { Ledgers } from './ledger/ledgers.ts';
 
 /** Dependencies of the methods and sweeps of this service. */
-export interface CreditsContext {
+export interface CreditsDeps {
   readonly store: Store;
   readonly ledgers: Ledgers;
   readonly queue: LedgerQueue;
