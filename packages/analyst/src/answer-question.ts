@@ -1,5 +1,5 @@
 import { examplesOf } from './answer/examples.ts';
-import { fenced, messageReply, type Output, present, type Reply } from './answer/presentation.ts';
+import { fenced, messageReply, type Outcome, type Output, present, type Reply, type Result } from './answer/presentation.ts';
 import { describeIntent, statementOf } from './answer/statement.ts';
 import { type Doubts, doubtsOf } from './question/coverage.ts';
 import { combine, continuesPrevious, foretells, latest, longestFollowUp } from './question/follow-ups.ts';
@@ -23,13 +23,23 @@ export interface Question {
   readonly tools: readonly Tool[];
 }
 
+/** The text of an answer, and what it is to a program. */
+export interface AnalystAnswer {
+  readonly content: string;
+  /** `refused`: it asks back or explains itself, and has no figures; `unreadable`: the data could not be read. */
+  readonly outcome: Outcome;
+  /** The rows of an answered question. */
+  readonly result?: Result;
+}
+
 /** Answers a question about the tables that the tools give access to, without a language model, and says so. */
-export async function answerQuestion({ message, earlier, output, tools }: Question, signal: AbortSignal): Promise<string> {
+export async function answerQuestion({ message, earlier, output, tools }: Question, signal: AbortSignal): Promise<AnalystAnswer> {
   const data = toolData(tools, signal);
   const reply = data
     ? await analyse({ message: cut(message), earlier: earlier.map(cut), output }, data)
     : messageReply('No business data is connected to this agent, so there is nothing to look up.');
-  return signed(reply, output.format);
+  const { outcome, result } = reply;
+  return { content: signed(reply, output.format), outcome, ...(result && { result }) };
 }
 
 const cut = (message: string): string => message.slice(0, longestMessage);
@@ -67,7 +77,7 @@ async function analyse(request: Request, data: Data): Promise<Reply> {
   return await answer(reading, doubts.others, { schema, data, output: request.output });
 }
 
-const unreadable = ({ error }: Unreadable): Reply => messageReply(`The data could not be read: ${error}`);
+const unreadable = ({ error }: Unreadable): Reply => ({ ...messageReply(`The data could not be read: ${error}`), outcome: 'unreadable' });
 
 /** Why an answer would mislead; undefined where there is one to give. */
 function refusalOf({ unplaced }: Reading, { names, negations, groups, others }: Doubts, schema: Schema): string | undefined {
@@ -136,5 +146,9 @@ async function hitsOf(words: readonly Word[], schema: Schema, data: Data): Promi
 function explained(reason: string, schema: Schema, words: readonly Word[]): Reply {
   const questions = examplesOf(schema, words);
   const listed = questions.map((question) => `- ${question}`).join('\n');
-  return { text: `${reason}. I understand questions such as:\n\n${listed}`, members: { message: `${reason}.`, questions } };
+  return {
+    outcome: 'refused',
+    text: `${reason}. I understand questions such as:\n\n${listed}`,
+    members: { message: `${reason}.`, questions },
+  };
 }

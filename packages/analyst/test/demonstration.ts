@@ -56,7 +56,7 @@ export async function askBuiltIn(
   message: string,
   { tools = [], earlier = [], output = { format: 'markdown', charts: false } }: Options,
 ): Promise<string> {
-  return await answerQuestion({ message, earlier, output, tools }, AbortSignal.timeout(20_000));
+  return (await answerQuestion({ message, earlier, output, tools }, AbortSignal.timeout(20_000))).content;
 }
 
 async function oneOff(connectionString: string, sql: string): Promise<(string | null)[][]> {

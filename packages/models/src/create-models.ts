@@ -103,10 +103,12 @@ const builtInProvider: Provider = {
     signal.throwIfAborted();
     const { message, history, output, tools } = request;
     const earlier = history.filter(({ role }) => role === 'user').map(({ content }) => content);
-    const content = cleanText(await answerQuestion({ message, earlier, output, tools }, signal));
+    const answer = await answerQuestion({ message, earlier, output, tools }, signal);
+    const content = cleanText(answer.content);
     signal.throwIfAborted();
     if (request.stream) for (const piece of piecesOf(content)) onDelta(piece);
-    return { content, inputTokens: inputTokens(request), outputTokens: estimateTokens(content), endpoint: 'built-in' };
+    const refused = answer.outcome !== 'answered' && { refused: true };
+    return { content, inputTokens: inputTokens(request), outputTokens: estimateTokens(content), endpoint: 'built-in', ...refused };
   },
 };
 

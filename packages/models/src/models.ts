@@ -45,6 +45,8 @@ export interface ModelAnswer {
   readonly outputTokens: number;
   /** The endpoint that answered: `api.example.com/model-name` or `built-in`. */
   readonly endpoint: string;
+  /** The analyst asked back or could not read the data: there is nothing to pay for. */
+  readonly refused?: boolean;
 }
 
 export interface AnswerOptions {

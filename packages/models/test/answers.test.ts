@@ -114,7 +114,7 @@ test('the test environment and a tier without a provider never reach a model; th
   for (const fields of [{ environment: 'test' }, { tier: 'Premium' }] as const)
     for (const stream of [false, true]) {
       const answer = await ask(models, { ...fields, stream });
-      expect(answer).toMatchObject({ endpoint: 'built-in', read: stream ? answer.content : '' });
+      expect(answer).toMatchObject({ endpoint: 'built-in', refused: true, read: stream ? answer.content : '' });
       expect(answer.content).toMatch(/No business data is connected.*\n\n.*built-in model; no language model is configured/);
       expect(answer.inputTokens * answer.outputTokens).toBeGreaterThan(0);
     }

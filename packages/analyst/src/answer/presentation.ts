@@ -12,14 +12,18 @@ export interface Result {
   readonly truncated: boolean;
 }
 
+export type Outcome = 'answered' | 'refused' | 'unreadable';
+
 /** An answer for people, and the same for programs. */
 export interface Reply {
+  readonly outcome: Outcome;
   readonly text: string;
+  readonly result?: Result;
   readonly members: Readonly<Record<string, unknown>>;
 }
 
 /** A reply without rows. */
-export const messageReply = (message: string): Reply => ({ text: message, members: { message } });
+export const messageReply = (message: string): Reply => ({ outcome: 'refused', text: message, members: { message } });
 
 export const fenced = (language: 'json' | 'vega-lite', value: unknown): string =>
   `\`\`\`${language}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
@@ -47,7 +51,7 @@ export function present({ titles, rows, truncated }: Result, { counted, unplaced
     counted,
     ...(unplaced.length > 0 ? { unplaced } : {}),
   };
-  return { text: text.filter(Boolean).join('\n\n'), members };
+  return { outcome: 'answered', text: text.filter(Boolean).join('\n\n'), members, result: { titles, rows, truncated } };
 }
 
 function bodyOf({ titles, rows }: Result, format: Output['format']): string {
