@@ -1,11 +1,11 @@
 export type FailureKind =
   /** The statement or change is not allowed, or cannot be understood. */
   | 'refused'
-  /** The database did not accept it. */
+  /** The database did not accept it, or its result is too large. */
   | 'failed'
   /** It ran into its time limit. */
   | 'timeout'
-  /** The database cannot be reached, or refuses the connection. */
+  /** The database cannot be reached, refuses the connection, or is busy with other statements. */
   | 'unavailable'
   /** The caller has cancelled it. */
   | 'cancelled'

@@ -67,7 +67,7 @@ test('results beyond the budget of the process are refused, other tenants contin
   const large = 'select repeat(body, 30) from events limit 40';
   const parallel = budget.of('a').open();
   expect(parallel.take(45_000)).toBe(true);
-  expect(await failureOf(of('a').query(large))).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('memory') });
+  expect(await failureOf(of('a').query(large))).toMatchObject({ kind: 'failed', message: expect.stringContaining('memory') });
   expect((await of('b').query('select repeat(body, 30) from events limit 10')).rows).toHaveLength(10);
   parallel.release();
   for (let count = 0; count < 10; count += 1) expect((await of('a').query(large)).rows).toHaveLength(40);

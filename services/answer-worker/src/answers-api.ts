@@ -114,8 +114,9 @@ function refused(refusal: { code: string } | null | undefined): ServiceError {
 const serverFault = 500;
 const tooManyRequests = 429;
 
-/** True when the call may succeed later, because agents or its database is unavailable, slow or overloaded. */
-export const isTemporary = ({ definition: { http } }: ServiceError): boolean => http >= serverFault || http === tooManyRequests;
+/** True when the call may succeed later, because agents or its database is unavailable, slow or overloaded; not for an outcome of the answer. */
+export const isTemporary = ({ definition: { http, type } }: ServiceError): boolean =>
+  (http >= serverFault && type !== 'provider') || http === tooManyRequests;
 
 /** Pauses that grow to between half a second and a second. */
 const pauseAfter = createBackoff({ firstMs: 25, longestMs: 500, jitter: 1 });

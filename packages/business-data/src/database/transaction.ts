@@ -94,8 +94,9 @@ async function runLimited(client: PoolClient, text: string, values: readonly (st
   }
 }
 
+/** Not `unavailable`, because a model that reads fewer rows gets them. */
 const overBudget = () =>
-  new DataFailure('unavailable', 'The results of queries use too much memory at the moment. Read fewer rows, or try again.');
+  new DataFailure('failed', 'The results of queries use too much memory at the moment. Read fewer rows, or try again.');
 
 /**
  * Begins a transaction with every setting that could change a statement's meaning or waiting time: one text, one round trip, and `local`,

@@ -80,7 +80,6 @@ export const publicErrorCodes = define({
   answer_cancelled: conflict('The answer was cancelled.'),
   agent_deleted: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'The agent was deleted.' },
   change_unfinished: conflict('A change of business data was begun and its outcome is not known: it may have been written.'),
-  data_source_unavailable: conflict('The data source cannot be used. See the message.'),
   precondition_failed: conflict('The resource has changed since it was read. Read it again and repeat with its new ETag.', 412),
 
   template_already_activated: conflict('The template is activated already. See details.'),
@@ -95,6 +94,18 @@ export const publicErrorCodes = define({
     http: 502,
     grpc: status.UNAVAILABLE,
     message: 'The model provider did not give an answer. No credits were charged.',
+  },
+  data_source_unavailable: {
+    type: 'provider',
+    http: 503,
+    grpc: status.FAILED_PRECONDITION,
+    message: 'The data source cannot be used. See the message.',
+  },
+  data_scope_empty: {
+    type: 'provider',
+    http: 503,
+    grpc: status.FAILED_PRECONDITION,
+    message: "The data source has none of the tables in the agent's data_scope. No credits were charged.",
   },
   answer_abandoned: {
     type: 'provider',

@@ -143,6 +143,8 @@ export const sendMessage = route({
     'user_limit_reached',
     'too_many_waiting',
     'provider_error',
+    'data_source_unavailable',
+    'data_scope_empty',
     'answer_abandoned',
     'answer_timeout',
   ],
