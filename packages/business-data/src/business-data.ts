@@ -57,7 +57,7 @@ export interface BusinessDataOptions {
 }
 
 /** Limits of one query or change. Its length and cost are limited before it runs: gates/parse.ts, threads/thread.ts. */
-const defaults = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_000 };
+export const queryLimits = { maxRows: 100, maxBytes: 1024 * 1024, timeoutMs: 10_000 };
 
 export function createBusinessData({ source, gate, budget, scope, timeZone = 'UTC' }: BusinessDataOptions): BusinessData {
   const readScope = async (): Promise<{ catalog: Catalog; resolved: ResolvedScope }> => {
@@ -70,7 +70,7 @@ export function createBusinessData({ source, gate, budget, scope, timeZone = 'UT
   const withLimits = async <T>(options: QueryOptions, work: (limits: Limits) => Promise<T>): Promise<T> => {
     const use = budget?.open();
     try {
-      return await work({ ...defaults, ...options, timeZone, use });
+      return await work({ ...queryLimits, ...options, timeZone, use });
     } finally {
       use?.release();
     }

@@ -13,6 +13,7 @@ export {
 } from './data-source.ts';
 export type { ConnectionSettings, TlsSettings } from './database/connection.ts';
 export { acquirePermit } from './database/connection-pool.ts';
+export { describeData } from './describe-data.ts';
 export { DataFailure, type FailureKind } from './failure.ts';
 export { createResultBudget, type ResultBudget } from './result-budget.ts';
 export type { Value, ValueType } from './results.ts';

@@ -63,13 +63,26 @@ const maxRemarkLength = 300;
 const remark = (comment: string | null): string =>
   comment === null || comment.trim() === '' ? '' : ` -- ${comment.replace(/\s+/g, ' ').slice(0, maxRemarkLength)}`;
 
-export function describeTable(table: ScopedTable): string {
-  const keys = table.foreignKeys.map(
-    ({ columns, schema, table: target, references }) =>
-      `(${columns.map(quoteIfNeeded).join(', ')}) refers to ${quoteIfNeeded(schema)}.${quoteIfNeeded(target)} (${references.map(quoteIfNeeded).join(', ')})`,
-  );
-  const key = table.primaryKey.length > 0 ? [`primary key (${table.primaryKey.map(quoteIfNeeded).join(', ')})`] : [];
-  return [`${table.kind} ${table.written}${size(table)}${remark(table.comment)}`, ...table.columns.map(line), ...key, ...keys].join('\n');
+export const describeTable = (table: ScopedTable): string => [...descriptionLines(table)].join('\n');
+
+/** The description of a table; undefined where it has more bytes than this. */
+export function describeTableWithin(table: ScopedTable, maxBytes: number): string | undefined {
+  const lines: string[] = [];
+  let bytes = -1;
+  for (const line of descriptionLines(table)) {
+    bytes += Buffer.byteLength(line) + 1;
+    if (bytes > maxBytes) return undefined;
+    lines.push(line);
+  }
+  return lines.join('\n');
+}
+
+function* descriptionLines(table: ScopedTable): Generator<string> {
+  yield `${table.kind} ${table.written}${size(table)}${remark(table.comment)}`;
+  for (const column of table.columns) yield line(column);
+  if (table.primaryKey.length > 0) yield `primary key (${table.primaryKey.map(quoteIfNeeded).join(', ')})`;
+  for (const { columns, schema, table: target, references } of table.foreignKeys)
+    yield `(${columns.map(quoteIfNeeded).join(', ')}) refers to ${quoteIfNeeded(schema)}.${quoteIfNeeded(target)} (${references.map(quoteIfNeeded).join(', ')})`;
 }
 
 const maxLabels = 50;

@@ -10,6 +10,8 @@ export interface ModelRequest {
   readonly environment: 'live' | 'test';
   /** The agent's system prompt. */
   readonly instructions: string;
+  /** The rest of the instructions but the format of the answer, in at most this many bytes: the date, the data. */
+  readonly facts?: (maxBytes: number) => string;
   /** JSON from the caller, given to the model as data and never as instructions; '' for none. */
   readonly context: string;
   /** Oldest first. */

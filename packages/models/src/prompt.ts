@@ -1,7 +1,7 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { ModelRequest, Output, Turn } from './models.ts';
 
-type PromptInput = Pick<ModelRequest, 'instructions' | 'context' | 'history' | 'message' | 'output'>;
+type PromptInput = Pick<ModelRequest, 'instructions' | 'facts' | 'context' | 'history' | 'message' | 'output'>;
 
 interface Prompt {
   readonly messages: LanguageModelV4Prompt;
@@ -9,13 +9,18 @@ interface Prompt {
   readonly tokens: number;
 }
 
+const maxFactsBytes = 16 * 1024;
+/** The part of the room for the prompt that facts may use. */
+const factsShare = 1 / 4;
+
 /**
- * Builds the prompt: instructions and output format as the system prompt, the conversation, the caller's context, the newest message. The oldest
+ * Builds the prompt: instructions, facts and output format as the system prompt, the conversation, the caller's context, the newest message. The oldest
  * exchanges are left out when there is too little room. Roles alternate, because servers whose templates know only turns refuse
  * anything else.
  */
-export function buildPrompt({ instructions, context, history, message, output }: PromptInput, tokens: number): Prompt {
-  const system = systemPrompt(instructions, outputInstructions(output));
+export function buildPrompt({ instructions, facts, context, history, message, output }: PromptInput, tokens: number): Prompt {
+  const factsBytes = Math.min(maxFactsBytes, bytesOfTokens(Math.max(0, tokens) * factsShare));
+  const system = systemPrompt(instructions, facts?.(factsBytes) ?? '', outputInstructions(output));
   const newest = [...contextMessage(context), message];
   const fixed = sum([...system, ...newest]);
   const included = fitHistory(history, tokens - fixed);

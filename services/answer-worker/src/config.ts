@@ -6,6 +6,8 @@ import { z } from 'zod';
 /** A process has ten seconds to stop; the rest of them is for returning its attempts. */
 const maxDrainMs = 6_000;
 
+const timeZones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
+
 const schema = z.object({
   ...processSettings,
   ...clientSettings,
@@ -20,6 +22,11 @@ const schema = z.object({
   ANSWER_APART_SHARED: setting.integer(25, 1, 500),
   /** How long running answers go on after SIGTERM before they are returned. */
   ANSWER_DRAIN_MS: setting.integer(5_000, 0, maxDrainMs),
+  /** Of "today" in business data: for models, and for the sessions of statements. */
+  DATA_TIME_ZONE: z
+    .string()
+    .refine((name) => timeZones.has(name), 'must be the name of a time zone, such as Europe/Berlin')
+    .default('UTC'),
   /** `auto` runs statements over business data under a database role of their scope, where the data source allows it. */
   DATA_SOURCE_ROLES: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
 });

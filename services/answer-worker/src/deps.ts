@@ -17,4 +17,6 @@ export interface WorkerDeps {
   readonly meters: Meters;
   readonly logger: Logger;
   readonly now: () => number;
+  /** The sentence that tells a model today's date. */
+  readonly today: () => string;
 }

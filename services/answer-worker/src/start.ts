@@ -18,6 +18,7 @@ import type { AnswerWorkerConfig } from './config.ts';
 import type { WorkerDeps } from './deps.ts';
 import { createInFlightAnswers, startLeases } from './in-flight-answers.ts';
 import { createAnswerHandler } from './jobs/answer.ts';
+import { createToday } from './jobs/ask-model.ts';
 import { createMeters } from './meters.ts';
 import { createAnswerTools } from './tools/answer-tools.ts';
 import { createTenantSources } from './tools/sources.ts';
@@ -79,7 +80,8 @@ export async function composeDeps(
   const answers = createAnswersApi(agents, { workerChannel: channel.name });
   const sources = createTenantSources(process, { roles: config.DATA_SOURCE_ROLES });
   const gate = openStatementGate(process, apart ? { threads: apartThreads } : {});
-  const toolDeps = { agents, sources, gate, budget: createResultBudget(maxResultBytes), meters, now };
+  const timeZone = config.DATA_TIME_ZONE;
+  const toolDeps = { agents, sources, gate, budget: createResultBudget(maxResultBytes), meters, now, timeZone };
   const publisher = createReplyPublisher(process, redis);
   const deps: WorkerDeps = {
     answers,
@@ -90,6 +92,7 @@ export async function composeDeps(
     meters,
     logger: process.logger,
     now,
+    today: createToday(now, timeZone),
   };
   startLeases(process, deps, renewEveryMs);
   return { deps, redis };

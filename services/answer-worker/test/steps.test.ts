@@ -67,6 +67,62 @@ test('each step is authorized, and the queries are reported with the result', as
   expect(scene.agents.completed[0]?.queries).toEqual([query, query]);
 });
 
+const systemText = () => String(scene.model.calls.at(-1)?.messages.find(({ role }) => role === 'system')?.content);
+
+test('the model is told the date, the dialect, the tables in scope and the limits after the agent’s own instructions', async () => {
+  await dispatched([], {}, { dataScope: { tables: ['notes(id)'], readOnly: true }, outputPreferences: { defaultFormat: 'text' } });
+  await completed();
+  const [own, today, rules, tables, format, ...rest] = systemText().split('\n\n');
+  expect([own, today]).toEqual([
+    'You answer shortly.',
+    expect.stringMatching(/^Today is \w+day, \d{4}-\d\d-\d\d, in the time zone UTC\.$/),
+  ]);
+  expect(rules).toMatch(/PostgreSQL.*100 rows/);
+  expect(tables).toBe('table notes\n- id: integer, never empty\nprimary key (id)');
+  expect([format, rest]).toEqual([expect.stringContaining('plain text'), []]);
+});
+
+test('tables are described without a trip to the database for each answer', async () => {
+  await dispatched([]);
+  await completed();
+  const latestStatement = async () => {
+    const { rows } = await sql(
+      `select max(query_start)::text from pg_catalog.pg_stat_activity
+        where application_name = 'agent-service answers' and datname = pg_catalog.current_database()`,
+    );
+    return rows[0]?.[0];
+  };
+  const before = await latestStatement();
+  expect(before).toEqual(expect.any(String));
+  for (let more = 0; more < 5; more += 1) {
+    scene.agents.completed.length = 0;
+    await dispatched([]);
+    await completed();
+    expect(systemText()).toContain('table notes');
+  }
+  expect(await latestStatement()).toBe(before);
+});
+
+test('a data source that cannot be read, and a scope without any table of it, fail the answer before the model is called', async () => {
+  const callsBefore = scene.model.calls.length;
+  const url = 'postgres://nobody:secret@127.0.0.1:1/none?sslmode=disable';
+  await dispatched([], { source: () => ({ ...connected.source(), url, version: 7 }) }, { sourceVersion: 7 });
+  await failed();
+  expect(failure()).toEqual({
+    code: 'data_source_unavailable',
+    message: 'The data source cannot be reached at the moment. No credits were charged.',
+  });
+  scene.reset();
+  await dispatched(
+    [],
+    { source: () => ({ ...connected.source(), version: 8 }) },
+    { sourceVersion: 8, dataScope: { tables: ['gone'], readOnly: true } },
+  );
+  await failed();
+  expect(failure()?.code).toBe('data_scope_empty');
+  expect(scene.model.calls).toHaveLength(callsBefore);
+});
+
 test('a change is claimed before it runs and finished after; an invalid change claims nothing', async () => {
   await dispatched([{ kind: 'tools', calls: [{ name: 'change', arguments: { table: 'notes', rows: [] } }] }, edit(1), edit(77)]);
   await completed();

@@ -108,6 +108,7 @@ export const catalogue: readonly CatalogueEntry[] = [
       'ANSWER_APART_SHARED',
       'ANSWER_DRAIN_MS',
       'DATA_SOURCE_ROLES',
+      'DATA_TIME_ZONE',
     ],
     models: true,
     outbound: true,

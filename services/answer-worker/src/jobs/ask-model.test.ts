@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { contentTypeOf, outputOf, toTokenCount } from './ask-model.ts';
+import { contentTypeOf, createToday, outputOf, toTokenCount } from './ask-model.ts';
 
 test('every count of tokens is a whole number that fits', () => {
   fc.assert(
@@ -24,4 +24,10 @@ test('the output is what the agent prefers, with charts where the format has the
 test('clients render every format but plain text', () => {
   const typeOf = (defaultFormat: string) => contentTypeOf(outputOf({ defaultFormat, chartEnabled: true }));
   expect(['markdown', 'table', 'json', '', 'text'].map(typeOf)).toEqual(['markdown', 'markdown', 'markdown', 'markdown', 'text']);
+});
+
+test('today is the date in the time zone of the data', () => {
+  const lateOnSunday = () => Date.UTC(2026, 10, 22, 23, 30);
+  expect(createToday(lateOnSunday, 'UTC')()).toBe('Today is Sunday, 2026-11-22, in the time zone UTC.');
+  expect(createToday(lateOnSunday, 'Asia/Tokyo')()).toBe('Today is Monday, 2026-11-23, in the time zone Asia/Tokyo.');
 });

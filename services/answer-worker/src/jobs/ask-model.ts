@@ -26,7 +26,10 @@ const oversizedError = () =>
   new ServiceError('provider_error', { message: 'The model gave an answer that is too long to keep. No credits were charged.' });
 
 /** Calls the model, and streams its reply to gateways. */
-export async function askModel({ models, toolsOf }: WorkerDeps, { environment, attempt, answer, writer }: ModelCall): Promise<ModelReply> {
+export async function askModel(
+  { models, toolsOf, today }: WorkerDeps,
+  { environment, attempt, answer, writer }: ModelCall,
+): Promise<ModelReply> {
   let firstDeltaAt: number | undefined;
   const tools = toolsOf({ attempt, answer, writer });
   const common = () => ({ firstDeltaAt, queries: tools.queries });
@@ -41,7 +44,9 @@ export async function askModel({ models, toolsOf }: WorkerDeps, { environment, a
   try {
     // This attempt would repeat the changes of an earlier one.
     if (attempt.changedBefore) throw new ServiceError('change_unfinished');
-    const request = requestOf(environment, attempt, tools.tools);
+    const describeData = await tools.describeData();
+    const facts = (maxBytes: number) => factsOf(today(), describeData, maxBytes);
+    const request = requestOf(environment, attempt, { tools: tools.tools, facts });
     const result = await inStepSpan('model', () => models.answer(request, { signal: answer.signal, onDelta, onRestart: writer.restart }));
     // A process that stops still stores a finished result.
     if (answer.interruption !== undefined && answer.interruption !== 'stopping')
@@ -57,8 +62,26 @@ export async function askModel({ models, toolsOf }: WorkerDeps, { environment, a
   }
 }
 
-function requestOf(environment: ModelRequest['environment'], attempt: BegunAnswer, tools: ModelRequest['tools']): ModelRequest {
+/** Returns "Today is Sunday, 2026-11-22, in the time zone Europe/Berlin." */
+export function createToday(now: () => number, timeZone: string): () => string {
+  const weekday = new Intl.DateTimeFormat('en', { timeZone, weekday: 'long' });
+  // This locale writes dates as ISO 8601 does.
+  const date = new Intl.DateTimeFormat('sv', { timeZone, dateStyle: 'short' });
+  return () => `Today is ${weekday.format(now())}, ${date.format(now())}, in the time zone ${timeZone}.`;
+}
+
+function factsOf(today: string, describeData: (maxBytes: number) => string, maxBytes: number): string {
+  const data = describeData(maxBytes - Buffer.byteLength(today) - 2);
+  return data === '' ? today : `${today}\n\n${data}`;
+}
+
+function requestOf(
+  environment: ModelRequest['environment'],
+  attempt: BegunAnswer,
+  data: Pick<ModelRequest, 'tools' | 'facts'>,
+): ModelRequest {
   return {
+    ...data,
     tier: tierOf(attempt.model),
     environment,
     instructions: attempt.systemPrompt,
@@ -66,7 +89,6 @@ function requestOf(environment: ModelRequest['environment'], attempt: BegunAnswe
     history: attempt.history.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content })),
     message: attempt.message,
     stream: attempt.stream,
-    tools,
     output: outputOf(attempt.outputPreferences),
   };
 }

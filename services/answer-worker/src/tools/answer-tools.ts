@@ -1,18 +1,23 @@
 import {
   acquirePermit,
+  type Catalog,
   createBusinessData,
   createTools,
   DataFailure,
+  type DataScope,
+  type DataSource,
+  describeData,
   type ResultBudget,
+  resolveScope,
   type StatementGate,
   type ToolAnswer,
   type ToolDefinition,
   toolDefinitions,
 } from '@agent-service/business-data';
-import type { Client, ServiceError } from '@agent-service/contracts';
+import { type Client, ServiceError } from '@agent-service/contracts';
 import type { JsonSchema, Tool } from '@agent-service/models';
 import type { ReplyWriter } from '@agent-service/queues';
-import { abortable, createSemaphore, tenantName } from '@agent-service/work';
+import { abortable, createBackoff, createSemaphore, retry, tenantName } from '@agent-service/work';
 import { z } from 'zod';
 import type { BegunAnswer } from '../answers-api.ts';
 import type { InFlightAnswer } from '../in-flight-answers.ts';
@@ -27,6 +32,11 @@ export interface AnswerTools {
   /** Empty without a data source or scope. */
   readonly tools: readonly Tool[];
   readonly queries: readonly QueryRecord[];
+  /**
+   * Reads the tables in scope, and returns their description in at most so many bytes. Rejects with the failure of the answer where the
+   * data source cannot be read, or has none of the tables.
+   */
+  describeData(): Promise<(maxBytes: number) => string>;
   /** The failure of the answer, with a note about changes that were made before it. */
   failure(error: ServiceError): ServiceError;
 }
@@ -38,6 +48,8 @@ interface ToolDeps {
   readonly budget: ResultBudget;
   readonly meters: Meters;
   readonly now: () => number;
+  /** Of "today" in the data. */
+  readonly timeZone: string;
 }
 
 export interface ToolsOptions {
@@ -54,14 +66,11 @@ const schemas = new Map(
 );
 
 const refused = (text: string): ToolAnswer => ({ text, failure: new DataFailure('refused', text) });
-const unconnected = () => {
-  const text = 'No data source is connected at the moment.';
-  return { text, failure: new DataFailure('unavailable', text) };
-};
+const unconnectedText = 'No data source is connected at the moment.';
 
 /** Creates the tools of an attempt. Each step first asks agents for the agent's scope, so that a change of it takes effect at once. */
 export function createAnswerTools(
-  { agents, sources, gate, budget, meters, now }: ToolDeps,
+  { agents, sources, gate, budget, meters, now, timeZone }: ToolDeps,
   { attempt, answer, writer }: ToolsOptions,
 ): AnswerTools {
   const onRetry = () => meters.callsRepeated.inc({ call: 'step' });
@@ -72,9 +81,10 @@ export function createAnswerTools(
 
   async function runOver({ scope, sourceVersion }: StepPermission, call: Call): Promise<ToolAnswer> {
     const source = await sources.of(answer.key.answer, sourceVersion, steps);
-    if (!source) return unconnected();
+    if (!source) return refused(unconnectedText);
+    await readCatalog(source);
     const tenant = tenantName(answer.key.answer);
-    const data = createBusinessData({ source, gate: gate.of(tenant), budget: budget.of(tenant), scope });
+    const data = createBusinessData({ source, gate: gate.of(tenant), budget: budget.of(tenant), scope, timeZone });
     const tools = createTools(data, scope);
     const tool = tools.find(({ name }) => name === call.definition.name);
     return tool ? await tool.run(call.input, { signal: call.signal }) : refused('Nothing can be changed here: the data is read-only.');
@@ -82,7 +92,7 @@ export function createAnswerTools(
 
   async function runStep(call: Call): Promise<ToolAnswer> {
     const { definition, input } = call;
-    if (!definition.writes) return runOver(await steps.mayRead(), call);
+    if (!definition.writes) return retryUnavailable(async () => requireAvailable(await runOver(await steps.mayRead(), call)), call.signal);
     const { error } = definition.input.safeParse(input);
     // An invalid input claims no step.
     if (error) return refused(`The input of ${definition.name} is not valid: ${z.prettifyError(error)}`);
@@ -93,6 +103,9 @@ export function createAnswerTools(
     const release = await acquirePermit(semaphore, { signal: call.signal });
     try {
       return await runStep(call);
+    } catch (cause) {
+      if (isUnavailable(cause)) return { text: cause.message, failure: cause };
+      throw cause;
     } finally {
       release();
     }
@@ -106,7 +119,19 @@ export function createAnswerTools(
     meters.toolSeconds.observe({ tool: call.definition.name, outcome: failure?.kind ?? 'done' }, durationMs / 1000);
     if (result) queries = withQuery(queries, { ...result, statement: statementOf(call) ?? result.statement, rows: result.rows.length });
     if (answer.interruption === undefined) writer.tool(streamedStep(call, toolAnswer, durationMs));
+    if (failure?.kind === 'unavailable') throw unavailableError(failure);
     return toolAnswer.text;
+  }
+
+  async function readScope(): Promise<(maxBytes: number) => string> {
+    const scope = scopeOf(attempt);
+    if (scope.tables.length === 0) return () => '';
+    const source = attempt.sourceVersion === 0 ? undefined : await sources.of(answer.key.answer, attempt.sourceVersion, steps);
+    if (!source) return () => `${unconnectedText} No business data can be read.`;
+    const catalog = await retryUnavailable(() => readCatalog(source), answer.signal);
+    const { scope: resolved } = resolveScope(catalog, scope);
+    if (resolved.tables.length === 0) throw new ServiceError('data_scope_empty');
+    return (maxBytes) => describeData(resolved, { maxBytes, timeZone });
   }
 
   const definitions = offered(attempt);
@@ -122,8 +147,49 @@ export function createAnswerTools(
     get queries() {
       return queries;
     },
+    async describeData() {
+      try {
+        return await abortable(readScope(), answer.signal);
+      } catch (cause) {
+        throw isUnavailable(cause) ? unavailableError(cause) : cause;
+      }
+    },
     failure: changes.failure,
   };
+}
+
+/** The tables of the data source, cached for half a minute. Any failure means that the data source cannot be read. */
+async function readCatalog(source: DataSource): Promise<Catalog> {
+  try {
+    return await source.catalog();
+  } catch (cause) {
+    const message = cause instanceof DataFailure ? cause.message : 'The data source cannot be read.';
+    throw new DataFailure('unavailable', message, cause);
+  }
+}
+
+const isUnavailable = (cause: unknown): cause is DataFailure => cause instanceof DataFailure && cause.kind === 'unavailable';
+
+const unavailableError = (failure: DataFailure): ServiceError =>
+  new ServiceError('data_source_unavailable', { message: `${failure.message} No credits were charged.`, cause: failure });
+
+const maxRetries = 2;
+/** A failure that took longer is not repeated. */
+const retryWithinMs = 5_000;
+const pauseAfter = createBackoff({ firstMs: 250, longestMs: 1_000, jitter: 1 });
+
+/** Repeats what reads while the data source is unavailable: a database that was restarted has closed the connections in the pool. */
+function retryUnavailable<Result>(read: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const begin = performance.now();
+  const isRepeated = (failures: number, cause: unknown) =>
+    isUnavailable(cause) && failures <= maxRetries && performance.now() - begin < retryWithinMs;
+  return retry(read, { pauseAfter: (failures, cause) => (isRepeated(failures, cause) ? pauseAfter(failures) : undefined), signal });
+}
+
+/** Throws the failure of an unavailable data source, which is no answer for a model. */
+function requireAvailable(answer: ToolAnswer): ToolAnswer {
+  if (answer.failure?.kind === 'unavailable') throw answer.failure;
+  return answer;
 }
 
 type StreamedStep = Parameters<ReplyWriter['tool']>[0];
@@ -143,9 +209,12 @@ interface Call {
   readonly signal: AbortSignal;
 }
 
-function offered({ sourceVersion, dataScope }: BegunAnswer): readonly ToolDefinition[] {
-  if (sourceVersion === 0 || !dataScope || dataScope.tables.length === 0) return [];
-  return dataScope.readOnly ? toolDefinitions.filter(({ writes }) => !writes) : toolDefinitions;
+const scopeOf = ({ dataScope }: BegunAnswer): DataScope => ({ tables: dataScope?.tables ?? [], readOnly: dataScope?.readOnly ?? true });
+
+function offered(attempt: BegunAnswer): readonly ToolDefinition[] {
+  const { tables, readOnly } = scopeOf(attempt);
+  if (attempt.sourceVersion === 0 || tables.length === 0) return [];
+  return readOnly ? toolDefinitions.filter(({ writes }) => !writes) : toolDefinitions;
 }
 
 /** The statement as the model wrote it. The one that runs names every column in scope. */

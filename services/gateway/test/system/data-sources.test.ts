@@ -172,26 +172,35 @@ async function startProxy(target: string): Promise<Proxy> {
   });
 }
 
-test('while the database is unavailable or silent the tools report it in time and the answer ends; afterwards queries succeed again', async () => {
+test('while the database is unavailable or silent answers fail with 503 and cost nothing; afterwards queries succeed again', async () => {
   const link = await startProxy(urlOf('second'));
   await world.operator.connectDataSource({ ...tenant(), url: link.url });
   await world.operator.connectDataSource({ ...tenant('test'), url: link.url });
   const [agentId, builtIn] = [await world.agent(['stock']), await world.agent(['stock'], { key: world.keys.test })];
+  const balance = async () => dataOf<{ balance: number }>(await world.call(world.keys.live, 'GET', '/v1/credits/balance')).balance;
+  const before = await balance();
   script(2, () => {
     link.state = 'closed';
     link.cut();
   });
-  dataOf(await world.ask(agentId, 'How many pieces?'));
-  expect(toolTexts()).toEqual([summed, expect.stringContaining('cannot be reached')]);
-  const plain = dataOf<Message>(await world.ask(builtIn, 'How many stock rows are there?', world.keys.test));
-  expect(plain.content).toContain('cannot be reached');
+  expect(await failureOf(agentId)).toMatchObject({
+    status: 503,
+    retryAfter: expect.any(String),
+    message: expect.stringContaining('cannot be reached'),
+  });
+  // Neither tools nor the text of the answer reach the model any more, and the built-in model fails alike.
+  expect(toolTexts()).toEqual([summed]);
+  expect(await failureOf(builtIn, world.keys.test)).toMatchObject({ status: 503, message: expect.stringContaining('cannot be reached') });
 
   link.state = 'open';
   script(2, () => {
     link.state = 'silent';
   });
-  dataOf(await world.ask(agentId, 'How many pieces?'));
-  expect(toolTexts()).toEqual([summed, expect.stringMatching(/did not answer in time|cannot be reached/)]);
+  expect(await failureOf(agentId)).toMatchObject({
+    status: 503,
+    message: expect.stringMatching(/did not answer in time|cannot be reached/),
+  });
+  expect(await balance()).toBe(before);
 
   link.state = 'open';
   script(1);
@@ -199,6 +208,31 @@ test('while the database is unavailable or silent the tools report it in time an
   expect(toolTexts()).toEqual([summed]);
   link.stop();
 }, 60_000);
+
+/** A failed answer as its waiting caller gets it, which is the same when it is read later. */
+async function failureOf(agentId: string, key = world.keys.live) {
+  const answer = await world.ask(agentId, 'How many pieces?', key);
+  const { error } = answer.json<{ error: { code: string; type: string; message: string; details: { message_id: string } } }>();
+  const path = `/v1/agents/${agentId}/messages/${error.details.message_id}`;
+  const read = dataOf<Message>(await world.call(key, 'GET', path));
+  expect([error.code, error.type, read]).toEqual([
+    'data_source_unavailable',
+    'provider',
+    expect.objectContaining({ status: 'failed', credits_consumed: 0, content: expect.stringContaining(error.message) }),
+  ]);
+  return { status: answer.status, retryAfter: answer.headers['retry-after'], message: error.message };
+}
+
+test('an agent whose tables are all gone from the database fails with 503 and its own code', async () => {
+  await world.sql('create table brief (id integer); grant select on brief to second', business);
+  await world.operator.connectDataSource({ ...tenant(), url: urlOf('second') });
+  const agentId = await world.agent(['brief']);
+  await world.sql('drop table brief', business);
+  // Connecting again makes every worker survey the tables at once.
+  await world.operator.connectDataSource({ ...tenant(), url: urlOf('second') });
+  const answer = await world.ask(agentId, 'How many?');
+  expect([answer.status, answer.json<{ error: { code: string } }>().error.code]).toEqual([503, 'data_scope_empty']);
+});
 
 test('no password of a data source stands in clear in a row or in a log', async () => {
   await world.operator.connectDataSource({ ...tenant(), url: urlOf('second') });
