@@ -7,7 +7,7 @@ import { type Breaker, createBreaker } from './remote/breaker.ts';
 import { createMeters, type Meters, remoteEndpoint } from './remote/endpoint.ts';
 import { remoteProvider } from './remote/provider.ts';
 import { type Conditions, realConditions } from './remote/route.ts';
-import { createTransport, languageModel } from './remote/transport.ts';
+import { createTransport } from './remote/transport.ts';
 
 export interface ModelsOptions {
   /** The environment from which the keys named by `api_key_env` are read, once. */
@@ -36,7 +36,7 @@ export function createModels(
   const endpointOf = (tier: Tier, endpoint: Endpoint) =>
     remoteEndpoint({
       name: nameOf(endpoint),
-      model: languageModel(endpoint, keyOf(tier, endpoint, { env, logger: process.logger }), transport.send),
+      model: transport.modelOf(endpoint, keyOf(tier, endpoint, { env, logger: process.logger })),
       breaker: breakerOf(endpoint),
       timeoutMs: endpoint.timeoutMs,
       meters,

@@ -1,5 +1,4 @@
 import type { Output } from '@agent-service/analyst';
-import type { JSONSchema7 } from '@ai-sdk/provider';
 import type { Tier } from './models-file.ts';
 
 export type { Output } from '@agent-service/analyst';
@@ -27,7 +26,7 @@ export interface Turn {
   readonly content: string;
 }
 
-export type JsonSchema = JSONSchema7;
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface Tool {
   readonly name: string;

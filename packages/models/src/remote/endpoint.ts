@@ -1,15 +1,8 @@
-import { type ProcessContext, processClock } from '@agent-service/runtime';
-import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { ProcessContext } from '@agent-service/runtime';
 import type { Breaker } from './breaker.ts';
-import { classify, ModelFailure } from './failure.ts';
-import { generateStep, type Step, streamStep } from './step.ts';
-
-export interface StepRequest {
-  readonly options: Omit<LanguageModelV4CallOptions, 'abortSignal'>;
-  readonly stream: boolean;
-  /** The model has to answer with a text now. */
-  readonly mustAnswer: boolean;
-}
+import type { ChatRequest, Step } from './chat.ts';
+import { ModelFailure } from './failure.ts';
+import type { RemoteModel } from './transport.ts';
 
 interface CallListener {
   readonly signal: AbortSignal;
@@ -21,12 +14,12 @@ export interface RemoteEndpoint {
   readonly name: string;
   readonly breaker: Breaker;
   /** One attempt. Rejects with a ModelFailure, or with the signal's reason if that ended it. */
-  call(request: StepRequest, listener: CallListener): Promise<Step>;
+  call(request: ChatRequest, listener: CallListener): Promise<Step>;
 }
 
 interface EndpointOptions {
   readonly name: string;
-  readonly model: LanguageModelV4;
+  readonly model: RemoteModel;
   readonly breaker: Breaker;
   readonly timeoutMs: number;
   readonly meters: Meters;
@@ -36,14 +29,14 @@ interface EndpointOptions {
 const streamLimitFactor = 5;
 
 export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: EndpointOptions): RemoteEndpoint {
-  async function call({ options, stream, mustAnswer }: StepRequest, { signal, onText }: CallListener): Promise<Step> {
-    const limit = limitCall(signal, { pieceMs: timeoutMs, totalMs: stream ? streamLimitFactor * timeoutMs : timeoutMs });
-    const limited = { ...options, abortSignal: limit.signal };
+  async function call(request: ChatRequest, { signal, onText }: CallListener): Promise<Step> {
     const began = performance.now();
     const duration = () => performance.now() - began;
+    const { step: answered, abort } = model.call(request, { onText, onProgress: () => limit.progress() });
+    const limit = limitCall(signal, { pieceMs: timeoutMs, totalMs: request.stream ? streamLimitFactor * timeoutMs : timeoutMs }, abort);
     try {
-      const step = await (stream ? streamStep(model, limited, { onText, onProgress: limit.progress }) : generateStep(model, limited));
-      requireAnswer(step, mustAnswer);
+      const step = await answered;
+      requireAnswer(step, request.mustAnswer);
       meters.succeeded(name, duration());
       return step;
     } catch (cause) {
@@ -51,9 +44,9 @@ export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: Endp
         meters.aborted(name, duration());
         throw signal.reason;
       }
-      const failure = limit.expired ? new ModelFailure('timeout') : classify(cause, processClock.now());
-      meters.failed(name, duration(), failure);
-      throw failure;
+      if (!(cause instanceof ModelFailure)) throw cause;
+      meters.failed(name, duration(), cause);
+      throw cause;
     } finally {
       limit.end();
     }
@@ -61,18 +54,13 @@ export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: Endp
   return { name, breaker, call };
 }
 
-/** Refuses a text that the provider filtered, but not a refusal that the model wrote. */
 function requireAnswer({ text, calls, finish }: Step, mustAnswer: boolean): void {
-  const isRefusal = finish.raw === 'stop' && text.trim() !== '';
-  if (finish.unified === 'content-filter' && !isRefusal) throw new ModelFailure('filtered');
+  if (finish === 'filtered') throw new ModelFailure('filtered');
   if (text.trim() !== '' || (calls.length > 0 && !mustAnswer)) return;
-  throw new ModelFailure(finish.unified === 'length' ? 'exhausted' : 'empty');
+  throw new ModelFailure(finish === 'length' ? 'exhausted' : 'empty');
 }
 
 interface CallLimit {
-  /** Ends the call when its caller does or its time is up. */
-  readonly signal: AbortSignal;
-  readonly expired: boolean;
   /** Restarts the time limit of the next piece. */
   progress(): void;
   end(): void;
@@ -84,32 +72,25 @@ interface LimitOptions {
   readonly totalMs: number;
 }
 
-/** One signal for the caller's abort and the time limit. */
-function limitCall(caller: AbortSignal, { pieceMs, totalMs }: LimitOptions): CallLimit {
-  const controller = new AbortController();
-  let expired = false;
-  const expire = () => {
-    expired = true;
-    controller.abort();
-  };
+/** Aborts the call when its caller does or its time is up. */
+function limitCall(caller: AbortSignal, { pieceMs, totalMs }: LimitOptions, abort: (cause: Error) => void): CallLimit {
+  const expire = () => abort(new ModelFailure('timeout'));
   const piece = setTimeout(expire, pieceMs);
   const total = totalMs > pieceMs ? setTimeout(expire, totalMs) : undefined;
-  const abort = () => controller.abort(caller.reason);
-  if (caller.aborted) abort();
-  else caller.addEventListener('abort', abort, { once: true });
+  const onAbort = () => abort(abortedError());
+  if (caller.aborted) onAbort();
+  else caller.addEventListener('abort', onAbort, { once: true });
   return {
-    signal: controller.signal,
-    get expired() {
-      return expired;
-    },
     progress: () => void piece.refresh(),
     end() {
       clearTimeout(piece);
       clearTimeout(total);
-      caller.removeEventListener('abort', abort);
+      caller.removeEventListener('abort', onAbort);
     },
   };
 }
+
+const abortedError = () => new Error('the caller aborted the call');
 
 /** Metrics and logs of the calls to providers. */
 export interface Meters {

@@ -1,4 +1,4 @@
-import { APICallError } from '@ai-sdk/provider';
+import type { IncomingHttpHeaders } from 'node:http';
 
 /** Why a call of a model gave no answer. */
 type FailureKind =
@@ -71,26 +71,35 @@ export class ModelFailure extends Error {
   }
 }
 
-/** Classifies an error of a provider's client. */
-export function classify(cause: unknown, now: number): ModelFailure {
-  const chain = causesOf(cause);
-  const known = chain.find((one) => one instanceof ModelFailure);
-  if (known) return known;
-  const call = chain.find((one) => APICallError.isInstance(one));
-  if (call?.statusCode !== undefined && !isGood(call.statusCode))
-    return new ModelFailure(kindOfStatus(call.statusCode), {
-      status: call.statusCode,
-      code: codeIn(call.data),
-      retryAfterMs: retryAfterMs(call.responseHeaders ?? {}, now),
-    });
-  const code = chain.map(systemCode).find((one) => one !== undefined);
-  if (code !== undefined) return new ModelFailure(call?.statusCode === undefined ? 'connection' : 'cut', { code });
-  return new ModelFailure('malformed', { status: call?.statusCode, code: chain[0]?.name });
+interface ErrorResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
 }
 
-/** An error that a provider sent inside the stream of an answer. */
-export function classifyStreamed(error: unknown, now: number): ModelFailure {
-  if (Error.isError(error)) return classify(error, now);
+/** A response that is no answer, by its status. */
+export function statusFailure({ status, headers, body }: ErrorResponse, now: number): ModelFailure {
+  return new ModelFailure(kindOfStatus(status), { status, code: codeIn(parse(body)), retryAfterMs: retryAfterMs(headers, now) });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A connection that could not be made, or ended before or within a response. */
+export function connectionFailure(cause: unknown, isWithinResponse: boolean): ModelFailure {
+  const code = causesOf(cause)
+    .map(systemCode)
+    .find((one) => one !== undefined);
+  return new ModelFailure(isWithinResponse ? 'cut' : 'connection', { code });
+}
+
+/** An error that a provider reports instead of an answer, or within a stream. */
+export function reportedFailure(error: unknown): ModelFailure {
   const fields = isRecord(error) ? error : {};
   const status = [fields['statusCode'], fields['status'], fields['code']].map(Number).find((one) => one >= 400 && one <= 599);
   const code = codeIn(error);
@@ -103,17 +112,19 @@ const kindOfCode: Readonly<Record<string, FailureKind>> = {
   authentication_error: 'denied',
   permission_error: 'denied',
   not_found_error: 'denied',
+  billing_error: 'denied',
+  request_too_large: 'refused',
+  timeout_error: 'timeout',
   rate_limit_error: 'rate_limited',
   rate_limit_exceeded: 'rate_limited',
   content_filter: 'filtered',
 };
 
-const isGood = (status: number) => status >= 200 && status < 300;
-
 function kindOfStatus(status: number): FailureKind {
   if (status === 429) return 'rate_limited';
   if (status === 408) return 'timeout';
   if (status >= 500) return 'server_error';
+  if (status < 300) return 'malformed';
   return [401, 402, 403, 404, 405, 410].includes(status) || status < 400 ? 'denied' : 'refused';
 }
 
@@ -140,7 +151,7 @@ function codeIn(data: unknown): string | undefined {
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** The pause of a provider's Retry-After, given as seconds or as a date; undefined if it is neither. */
-export function retryAfterMs(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+export function retryAfterMs(headers: IncomingHttpHeaders, now: number): number | undefined {
   const inMs = Number(headers['retry-after-ms'] || Number.NaN);
   if (Number.isFinite(inMs)) return Math.max(0, inMs);
   const retryAfter = headers['retry-after']?.trim() ?? '';

@@ -1,10 +1,10 @@
 import type { AnswerOptions, ModelAnswer, ModelRequest, Provider } from '../models.ts';
 import type { TierModels } from '../models-file.ts';
 import { buildPrompt, bytesOfTokens, estimateTokens, messageTokens } from '../prompt.ts';
-import type { RemoteEndpoint, StepRequest } from './endpoint.ts';
+import type { ChatMessage, Step } from './chat.ts';
+import type { RemoteEndpoint } from './endpoint.ts';
 import { type Conditions, createRoute } from './route.ts';
-import { addUsage, type Usage } from './step.ts';
-import { runTools, toolDefinitions } from './tools.ts';
+import { runTools } from './tools.ts';
 
 interface RemoteProviderOptions {
   readonly tier: Pick<TierModels, 'contextTokens' | 'maxOutputTokens'>;
@@ -38,12 +38,12 @@ async function answer(
   { signal, onDelta, onRestart }: AnswerOptions,
 ): Promise<ModelAnswer> {
   const { tier, endpoints, maxSteps, conditions } = options;
-  const tools = toolDefinitions(request.tools);
+  const { tools, stream } = request;
   const toolTokens = tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0;
   const room = tier.contextTokens - tier.maxOutputTokens - toolTokens;
   const resultBytes = bytesOfTokens(Math.max(0, room) * resultShare);
   const prompt = buildPrompt(request, room);
-  const messages = [...prompt.messages];
+  const messages: ChatMessage[] = [...prompt.messages];
   const route = createRoute(endpoints, conditions);
   const transcript = createTranscript({ onDelta, onRestart });
   const listener = { signal, onText: transcript.add, onTry: transcript.begin };
@@ -52,21 +52,36 @@ async function answer(
 
   for (let number = 1; ; number += 1) {
     const mustAnswer = number >= maxSteps || promptTokens > room;
-    const step = await route.call(stepRequest(), listener);
+    const step = await route.call({ messages, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer }, listener);
     usage = addUsage(usage, step, promptTokens + toolTokens);
     transcript.finish(step.text);
     if (step.calls.length === 0 || mustAnswer) return { content: transcript.text, ...usage, endpoint: route.endpoint };
-    const exchange = await runTools(request.tools, step, { signal, resultBytes });
+    const exchange = await runTools(tools, step, { signal, resultBytes });
     messages.push(...exchange.messages);
     promptTokens +=
       messageTokens(step.text + JSON.stringify(step.calls)) + exchange.results.reduce((sum, one) => sum + messageTokens(one), 0);
-
-    function stepRequest(): StepRequest {
-      const toolChoice = { type: mustAnswer ? 'none' : 'auto' } as const;
-      const offered = tools.length > 0 ? { tools, toolChoice } : {};
-      return { options: { prompt: messages, maxOutputTokens: tier.maxOutputTokens, ...offered }, stream: request.stream, mustAnswer };
-    }
   }
+}
+
+interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+const mostTokens = 1_000_000_000;
+
+/** Adds the tokens of a step: the provider's count where it is plausible, an estimate otherwise. */
+function addUsage(sum: Usage, { inputTokens, outputTokens, text, reasoning, calls }: Step, promptTokens: number): Usage {
+  const output = [text, reasoning, ...calls.map((call) => call.name + call.arguments)].join('');
+  return {
+    inputTokens: sum.inputTokens + plausible(inputTokens, () => promptTokens),
+    outputTokens: sum.outputTokens + plausible(outputTokens, () => estimateTokens(output)),
+  };
+}
+
+/** A prompt or an answer always has tokens, so 0 means that the provider did not count. */
+function plausible(count: unknown, estimate: () => number): number {
+  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 && count <= mostTokens ? count : estimate();
 }
 
 const betweenSteps = '\n\n';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@agent-service/contracts';
 import type { Breaker } from './breaker.ts';
-import type { RemoteEndpoint, StepRequest } from './endpoint.ts';
+import type { ChatRequest, Step } from './chat.ts';
+import type { RemoteEndpoint } from './endpoint.ts';
 import { ModelFailure } from './failure.ts';
-import type { Step } from './step.ts';
 
 interface RouteListener {
   readonly signal: AbortSignal;
@@ -17,7 +17,7 @@ interface Route {
   /** The endpoint of the last success. */
   readonly endpoint: string;
   /** One call of a model, with retries and fallbacks; rejects with `provider_error`. Begins at the endpoint of the last success. */
-  call(request: StepRequest, listener: RouteListener): Promise<Step>;
+  call(request: ChatRequest, listener: RouteListener): Promise<Step>;
 }
 
 type Outcome = { step: Step } | { failure: ModelFailure | undefined };
@@ -25,7 +25,7 @@ type Outcome = { step: Step } | { failure: ModelFailure | undefined };
 export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Conditions): Route {
   let at = 0;
 
-  async function call(request: StepRequest, listener: RouteListener): Promise<Step> {
+  async function call(request: ChatRequest, listener: RouteListener): Promise<Step> {
     const began = at;
     const breakers = endpoints.slice(began).map(({ breaker }) => breaker);
     for (const wait of [untilProbe, untilProbed]) {
@@ -41,7 +41,7 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
   }
 
   /** Without a failure and a step, all breakers are open. */
-  async function tryAll(request: StepRequest, listener: RouteListener): Promise<Outcome> {
+  async function tryAll(request: ChatRequest, listener: RouteListener): Promise<Outcome> {
     let failure: ModelFailure | undefined;
     for (; at < endpoints.length; at += 1) {
       const outcome = await tryEndpoint(request, listener);
@@ -51,7 +51,7 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
     return { failure };
   }
 
-  async function tryEndpoint(request: StepRequest, listener: RouteListener): Promise<Outcome> {
+  async function tryEndpoint(request: ChatRequest, listener: RouteListener): Promise<Outcome> {
     const isLast = at === endpoints.length - 1;
     let failure: ModelFailure | undefined;
     for (let tries = 1; ; tries += 1) {
@@ -65,7 +65,7 @@ export function createRoute(endpoints: readonly RemoteEndpoint[], conditions: Co
   }
 
   /** Without a failure and a step, the endpoint's breaker is open. */
-  async function tryOnce(request: StepRequest, listener: RouteListener, continues: boolean): Promise<Outcome> {
+  async function tryOnce(request: ChatRequest, listener: RouteListener, continues: boolean): Promise<Outcome> {
     const endpoint = endpoints[at];
     const permit = endpoint?.breaker.enter({ continues });
     if (!endpoint || !permit) return { failure: undefined };

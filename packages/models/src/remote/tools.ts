@@ -1,17 +1,9 @@
 import { abortable } from '@agent-service/work';
-import type {
-  LanguageModelV4FunctionTool,
-  LanguageModelV4Message,
-  LanguageModelV4ToolCall,
-  LanguageModelV4ToolResultPart,
-} from '@ai-sdk/provider';
 import type { Tool } from '../models.ts';
+import type { ChatMessage, Step, ToolCall } from './chat.ts';
 
 /** Calls of one step, each of which may be a query; models rarely send more. */
 const maxCalls = 16;
-
-export const toolDefinitions = (tools: readonly Tool[]): LanguageModelV4FunctionTool[] =>
-  tools.map(({ name, description, parameters }) => ({ type: 'function', name, description, inputSchema: parameters }));
 
 interface RunOptions {
   readonly signal: AbortSignal;
@@ -21,40 +13,35 @@ interface RunOptions {
 
 /** A call, and the text for the model if it cannot be run. */
 interface CheckedCall {
-  readonly call: LanguageModelV4ToolCall;
+  readonly call: ToolCall;
   readonly input: Record<string, unknown>;
   readonly tool: Tool | undefined;
   readonly fault: string;
 }
 
 interface ToolExchange {
-  readonly messages: readonly LanguageModelV4Message[];
+  readonly messages: readonly ChatMessage[];
   readonly results: readonly string[];
 }
 
 /** Runs the calls of one step at the same time. The first that throws ends the others and the answer. */
-export async function runTools(
-  tools: readonly Tool[],
-  step: { text: string; reasoning: string; calls: readonly LanguageModelV4ToolCall[] },
-  { signal, resultBytes }: RunOptions,
-): Promise<ToolExchange> {
+export async function runTools(tools: readonly Tool[], step: Step, { signal, resultBytes }: RunOptions): Promise<ToolExchange> {
   const checked = step.calls.map((call, index) => check(tools, call, index));
   const abort = new AbortController();
   const both = AbortSignal.any([signal, abort.signal]);
   try {
     const outputs = await abortable(Promise.all(checked.map((one) => run(one, both))), signal);
     const results = outputs.map((output) => clip(output, resultBytes));
-    const content = checked.map((one, index) => resultPart(one, results[index] ?? ''));
-    return { messages: [callMessage(step, checked), { role: 'tool', content }], results };
+    return { messages: [callsMessage(step, checked), resultsMessage(checked, results)], results };
   } catch (cause) {
     abort.abort(cause);
     throw cause;
   }
 }
 
-function check(tools: readonly Tool[], call: LanguageModelV4ToolCall, index: number): CheckedCall {
-  const tool = tools.find(({ name }) => name === call.toolName);
-  const input = parseInput(call.input);
+function check(tools: readonly Tool[], call: ToolCall, index: number): CheckedCall {
+  const tool = tools.find(({ name }) => name === call.name);
+  const input = parseInput(call.arguments);
   return { call, input: input ?? {}, tool, fault: faultOf() };
 
   function faultOf(): string {
@@ -80,28 +67,16 @@ async function run({ tool, input, fault }: CheckedCall, signal: AbortSignal): Pr
 }
 
 /** The model's message; invalid arguments are replaced by an empty object, because providers refuse them. */
-function callMessage({ text, reasoning }: { text: string; reasoning: string }, checked: readonly CheckedCall[]): LanguageModelV4Message {
-  return {
-    role: 'assistant',
-    content: [
-      ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
-      ...(text === '' ? [] : [{ type: 'text' as const, text }]),
-      ...checked.map(({ call, input }) => ({
-        type: 'tool-call' as const,
-        toolCallId: call.toolCallId,
-        toolName: call.toolName,
-        input,
-        ...(call.providerMetadata ? { providerOptions: call.providerMetadata } : {}),
-      })),
-    ],
-  };
-}
+const callsMessage = ({ text, reasoning }: Step, checked: readonly CheckedCall[]): ChatMessage => ({
+  role: 'calls',
+  content: text,
+  reasoning,
+  calls: checked.map(({ call: { id, name, signature }, input }) => ({ id, name, input, signature })),
+});
 
-const resultPart = ({ call, fault }: CheckedCall, value: string): LanguageModelV4ToolResultPart => ({
-  type: 'tool-result',
-  toolCallId: call.toolCallId,
-  toolName: call.toolName,
-  output: { type: fault === '' ? 'text' : 'error-text', value },
+const resultsMessage = (checked: readonly CheckedCall[], results: readonly string[]): ChatMessage => ({
+  role: 'results',
+  results: checked.map(({ call, fault }, index) => ({ callId: call.id, content: results[index] ?? '', isError: fault !== '' })),
 });
 
 /** Cuts a long text between two characters, with a note. */

@@ -1,16 +1,30 @@
-import type { Readable } from 'node:stream';
-import { createAnthropic } from '@ai-sdk/anthropic';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { IncomingHttpHeaders } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
+import { processClock } from '@agent-service/runtime';
+import { createParser } from 'eventsource-parser';
 import { Agent, type Dispatcher } from 'undici';
 import type { Endpoint } from '../models-file.ts';
-import { ModelFailure } from './failure.ts';
+import { anthropicInterface } from './anthropic.ts';
+import { type ChatRequest, isJsonObject, type JsonObject, type ModelInterface, type Step, StepDraft, type StepListener } from './chat.ts';
+import { connectionFailure, ModelFailure, statusFailure } from './failure.ts';
+import { openaiInterface } from './openai.ts';
 
-/** `fetch` as the AI SDK calls it: always a POST with a text as its body. */
-type Send = typeof globalThis.fetch;
+/** A call of a model that is under way. */
+interface ModelCall {
+  /** Rejects with a ModelFailure, or with the cause of the abort. */
+  readonly step: Promise<Step>;
+  /** Ends the call and its connection. */
+  abort(cause: Error): void;
+}
+
+/** A model behind its provider's interface. */
+export interface RemoteModel {
+  call(request: ChatRequest, listener: StepListener): ModelCall;
+}
 
 interface Transport {
-  readonly send: Send;
+  /** Without a key the model is called without one. */
+  modelOf(endpoint: Endpoint, apiKey: string | undefined): RemoteModel;
   close(): Promise<void>;
 }
 
@@ -20,12 +34,11 @@ const maxErrorBytes = 64 * 1024;
 const connectTimeoutMs = 5_000;
 /** Shorter than providers keep idle connections; a limit that a provider announces is used instead. */
 const idleConnectionMs = 10_000;
-const usedHeaders = ['content-type', 'retry-after', 'retry-after-ms'];
 
 /**
  * HTTP to the models' providers: connections are kept open, one for each answer under way. Redirects are not followed, so that keys reach
- * only the configured address, and no compression is requested, so that a small reply cannot fill the memory. Callers set time limits by the
- * signal.
+ * only the configured address, and no compression is requested, so that a small reply cannot fill the memory. Callers set time limits by
+ * aborting calls.
  */
 export function createTransport(): Transport {
   const agent = new Agent({
@@ -39,104 +52,131 @@ export function createTransport(): Transport {
   });
   let closed: Promise<void> | undefined;
   return {
-    send: (url, init = {}) => send(agent, new URL(String(url)), init),
+    modelOf: (endpoint, apiKey) => remoteModel(agent, endpoint, apiKey),
     close: () => (closed ??= agent.destroy()),
   };
 }
 
-async function send(agent: Agent, { origin, pathname, search }: URL, init: RequestInit): Promise<Response> {
-  const response = await agent.request({
-    origin,
-    path: `${pathname}${search}`,
-    method: 'POST',
-    headers: sentHeaders(init.headers),
-    body: String(init.body),
-    signal: init.signal ?? null,
-  });
-  return answerOf(response);
-}
+const interfaces = { 'openai-compatible': openaiInterface, anthropic: anthropicInterface };
 
-/** An empty value means that there is no key. */
-const sentHeaders = (headers: RequestInit['headers']) =>
-  Object.fromEntries([...new Headers(headers)].filter(([name, value]) => value !== '' && name !== 'accept-encoding'));
-
-async function answerOf({ statusCode: status, headers, body }: Dispatcher.ResponseData): Promise<Response> {
-  const init = { status, headers: pickHeaders(headers) };
-  if (status >= 400 && status <= 599) return new Response(await readStart(body, maxErrorBytes), init);
-  if (status !== 200) {
-    await readStart(body, 0);
-    throw new ModelFailure(status >= 300 && status < 400 ? 'denied' : 'malformed', { status });
-  }
-  const isStream = String(headers['content-type']).startsWith('text/event-stream');
-  return new Response(isStream ? streamAll(body, maxAnswerBytes) : await readAll(body, maxAnswerBytes), init);
-}
-
-const pickHeaders = (headers: Dispatcher.ResponseData['headers']) =>
-  Object.fromEntries(usedHeaders.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])));
-
-type Chunks = AsyncIterator<Uint8Array>;
-
-/** The whole body; one that is larger ends the connection. */
-async function readAll(body: Readable, limit: number): Promise<Buffer<ArrayBuffer>> {
-  const { chunks, size } = await readChunks(body, limit);
-  if (size > limit) throw new ModelFailure('too_large');
-  return Buffer.concat(chunks);
-}
-
-/** The start of the body; a longer body ends the connection. */
-async function readStart(body: Readable, limit: number): Promise<Buffer<ArrayBuffer>> {
-  const { chunks } = await readChunks(body, limit);
-  return Buffer.concat(chunks).subarray(0, limit);
-}
-
-async function readChunks(body: Readable, limit: number): Promise<{ chunks: Uint8Array[]; size: number }> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > limit) break;
-  }
-  return { chunks, size };
-}
-
-/** The body as a stream. A body above the limit fails and ends the connection; so does a reader that cancels. */
-function streamAll(body: Readable, limit: number): ReadableStream<Uint8Array> {
-  const chunks: Chunks = body[Symbol.asyncIterator]();
-  let size = 0;
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) return controller.close();
-      size += value.length;
-      if (size > limit) {
-        await chunks.return?.();
-        throw new ModelFailure('too_large');
-      }
-      controller.enqueue(value);
+function remoteModel(agent: Agent, endpoint: Endpoint, apiKey: string | undefined): RemoteModel {
+  const model = interfaces[endpoint.provider](endpoint);
+  const { origin, pathname } = new URL(endpoint.baseUrl + model.path);
+  const headers = { 'content-type': 'application/json', 'user-agent': 'agent-service', ...model.headers(apiKey) };
+  return {
+    call(request, listener) {
+      const draft = new StepDraft(request.stream ? listener.onText : () => undefined);
+      const reader = request.stream ? eventReader(model, draft, listener.onProgress) : answerReader(model, draft);
+      return send(agent, { origin, path: pathname, method: 'POST', headers, body: JSON.stringify(model.body(request)) }, reader);
     },
-    async cancel() {
-      await chunks.return?.();
+  };
+}
+
+/** Reads the body of an answer. Throws a ModelFailure for a body that is no answer. */
+interface BodyReader {
+  take(bytes: Buffer): void;
+  end(): Step;
+}
+
+function answerReader(model: ModelInterface, draft: StepDraft): BodyReader {
+  const chunks: Buffer[] = [];
+  return {
+    take: (bytes) => void chunks.push(bytes),
+    end() {
+      model.readAnswer(parseObject(Buffer.concat(chunks).toString()), draft);
+      return draft.step();
+    },
+  };
+}
+
+function eventReader(model: ModelInterface, draft: StepDraft, onProgress: () => void): BodyReader {
+  const decoder = new StringDecoder('utf8');
+  const parser = createParser({
+    onEvent({ data }) {
+      if (data === '[DONE]') return;
+      onProgress();
+      model.readEvent(parseObject(data), draft);
     },
   });
+  return {
+    take: (bytes) => parser.feed(decoder.write(bytes)),
+    end: () => draft.step(),
+  };
 }
 
-/** The AI SDK's client of an endpoint. Without a key it sends none, and reads none from the environment. */
-export function languageModel(endpoint: Endpoint, apiKey: string | undefined, send: Send): LanguageModelV4 {
-  const { provider, baseUrl: baseURL, model } = endpoint;
-  switch (provider) {
-    case 'anthropic':
-      return createAnthropic({ baseURL, apiKey: apiKey ?? '', fetch: send })(model);
-    case 'openai-compatible':
-      return createOpenAICompatible({
-        name: 'model',
-        baseURL,
-        includeUsage: true,
-        fetch: send,
-        ...(apiKey === undefined ? {} : { apiKey }),
-        ...(endpoint.outputLimitParameter === 'max_tokens' ? {} : { transformRequestBody: renameLimit }),
-      }).chatModel(model);
+function parseObject(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
   }
+  if (isJsonObject(value)) return value;
+  throw new ModelFailure('malformed', { code: 'no_json_object' });
 }
 
-const renameLimit = ({ max_tokens, ...body }: Record<string, unknown>) => ({ ...body, max_completion_tokens: max_tokens });
+/** Sends a request by undici's dispatch, because a stream and an abort signal for each call cost as much as the call. */
+function send(agent: Agent, options: Dispatcher.DispatchOptions, reader: BodyReader): ModelCall {
+  const { promise: step, resolve, reject } = Promise.withResolvers<Step>();
+  const failed: Buffer[] = [];
+  let response: { status: number; headers: IncomingHttpHeaders } | undefined;
+  let size = 0;
+  let running: Dispatcher.DispatchController | undefined;
+  let aborted: Error | undefined;
+
+  function abort(cause: Error): void {
+    aborted ??= cause;
+    reject(cause);
+    running?.abort(cause);
+  }
+
+  /** Ends the call with the error of a work that failed. */
+  function attempt(work: () => void): void {
+    try {
+      work();
+    } catch (cause) {
+      abort(cause as Error);
+    }
+  }
+
+  function take(status: number, bytes: Buffer): void {
+    size += bytes.length;
+    if (status !== 200) {
+      failed.push(bytes);
+      if (size > maxErrorBytes) throw failureOf(status);
+    } else {
+      if (size > maxAnswerBytes) throw new ModelFailure('too_large');
+      reader.take(bytes);
+    }
+  }
+
+  const failureOf = (status: number) =>
+    statusFailure({ status, headers: response?.headers ?? {}, body: Buffer.concat(failed).toString() }, processClock.now());
+
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(controller) {
+      running = controller;
+      if (aborted) controller.abort(aborted);
+    },
+    onResponseStart(_controller, status, headers) {
+      if (status < 200) return;
+      response = { status, headers };
+      // Redirects and answers of other kinds end the connection without being read.
+      if (status !== 200 && status < 400) abort(failureOf(status));
+    },
+    onResponseData(_controller, bytes) {
+      if (!aborted) attempt(() => take(response?.status ?? 0, bytes));
+    },
+    onResponseEnd() {
+      const { status } = response ?? { status: 0 };
+      attempt(() => (status === 200 ? resolve(reader.end()) : reject(failureOf(status))));
+    },
+    onResponseError: (_controller, cause) => reject(connectionFailure(cause, response !== undefined)),
+  };
+  try {
+    agent.dispatch(options, handler);
+  } catch (cause) {
+    reject(connectionFailure(cause, false));
+  }
+  return { step, abort };
+}

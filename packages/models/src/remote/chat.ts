@@ -1,0 +1,139 @@
+import type { Tool } from '../models.ts';
+import { cleanText, type PromptMessage, textCleaner } from '../prompt.ts';
+import { ModelFailure } from './failure.ts';
+
+/** A call of a tool as the model wrote it. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text, valid or not. */
+  readonly arguments: string;
+  /** Google's models expect the signature of a call together with its result. */
+  readonly signature?: string | undefined;
+}
+
+export type ChatMessage =
+  | PromptMessage
+  | { readonly role: 'calls'; readonly content: string; readonly reasoning: string; readonly calls: readonly SentCall[] }
+  | { readonly role: 'results'; readonly results: readonly ToolResult[] };
+
+export type SentCall = Omit<ToolCall, 'arguments'> & { readonly input: Readonly<Record<string, unknown>> };
+
+export interface ToolResult {
+  readonly callId: string;
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+/** One call of a model, in the terms that all interfaces have. */
+export interface ChatRequest {
+  readonly messages: readonly ChatMessage[];
+  readonly maxOutputTokens: number;
+  readonly tools: readonly Tool[];
+  readonly stream: boolean;
+  /** The model has to answer with a text now. */
+  readonly mustAnswer: boolean;
+}
+
+type Finish = 'length' | 'filtered' | 'other';
+
+/** The result of one call of a model. */
+export interface Step {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly finish: Finish;
+  /** The counts of the provider, which may be implausible. */
+  readonly inputTokens: unknown;
+  readonly outputTokens: unknown;
+}
+
+export interface StepListener {
+  /** A piece of text of a streamed answer. */
+  onText(text: string): void;
+  /** Any event of a stream. */
+  onProgress(): void;
+}
+
+/** A provider's HTTP interface: the request for a chat, and the readers of its answers. */
+export interface ModelInterface {
+  readonly path: string;
+  headers(apiKey: string | undefined): Record<string, string>;
+  body(request: ChatRequest): Record<string, unknown>;
+  /** Reads a whole answer. Throws a ModelFailure for anything else. */
+  readAnswer(answer: JsonObject, draft: StepDraft): void;
+  /** Reads one event of a stream. */
+  readEvent(event: JsonObject, draft: StepDraft): void;
+}
+
+/** The longest answer in characters, above any length that models are asked for. */
+const longestText = 1_000_000;
+
+interface CallDraft {
+  readonly index: number | undefined;
+  id: string;
+  name: string;
+  arguments: string;
+  signature: string | undefined;
+}
+
+/** What has been read of an answer so far. */
+export class StepDraft {
+  inputTokens: unknown;
+  outputTokens: unknown;
+  finish: Finish = 'other';
+  /** False for a stream that was cut off. */
+  isComplete = false;
+  reasoning = '';
+  readonly calls: CallDraft[] = [];
+  readonly #cleaner = textCleaner();
+  readonly #onText: (text: string) => void;
+  #text = '';
+
+  constructor(onText: (text: string) => void) {
+    this.#onText = onText;
+  }
+
+  addText(piece: string): void {
+    this.#pass(this.#cleaner.push(piece));
+  }
+
+  addCall(call: Partial<CallDraft>): CallDraft {
+    const draft = { index: undefined, id: '', name: '', arguments: '', signature: undefined, ...call };
+    this.calls.push(draft);
+    return draft;
+  }
+
+  #pass(piece: string): void {
+    if (piece === '') return;
+    this.#text += piece;
+    if (this.#text.length > longestText) throw new ModelFailure('too_large');
+    this.#onText(piece);
+  }
+
+  step(): Step {
+    if (!this.isComplete) throw new ModelFailure('cut');
+    this.#pass(this.#cleaner.flush());
+    const { reasoning, finish, inputTokens, outputTokens } = this;
+    return { text: this.#text, reasoning, calls: finishCalls(this.calls), finish, inputTokens, outputTokens };
+  }
+}
+
+/** Every call gets an id of its own, which its result refers to. */
+function finishCalls(drafts: readonly CallDraft[]): ToolCall[] {
+  const ids = new Set<string>();
+  return drafts.map(({ id, name, arguments: text, signature }, position) => {
+    if (name.trim() === '') throw new ModelFailure('malformed', { code: 'unnamed_call' });
+    const ownId = id.trim() === '' || ids.has(id) ? `call_${position}_${crypto.randomUUID()}` : id;
+    ids.add(ownId);
+    return { id: ownId, name, arguments: cleanText(text), signature };
+  });
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isJsonObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const objectsIn = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+
+export const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
