@@ -84,7 +84,7 @@ test('an account that cannot make roles is used itself, which is reported once',
 test('an account that cannot grant its rights leaves no role behind, and is checked again later', async () => {
   const source = open(urlOf('maker'));
   for (const _ of [1, 2]) expect(await userOf(source, 'tasks')).toBe(accountOf('maker'));
-  expect(reasons()).toEqual([['warn', 'the account cannot grant its own rights to others']]);
+  expect(reasons()).toEqual([['warn', 'the account may not grant its privileges: it must own the tables, or have them with grant option']]);
   const { role } = notices[0] as RoleNotice;
   expect((await administrator.query('select from pg_roles where rolname = $1', [role])).rows).toEqual([]);
   await administrator.query(`grant select on tasks to ${accountOf('maker')} with grant option`);
@@ -234,7 +234,7 @@ test('the account is used where PUBLIC may not execute functions that statements
   const source = open();
   expect(await userOf(source, 'tasks')).toBe('postgres');
   await administrator.query('grant execute on function pg_catalog.lower(text) to public');
-  expect(reasons()).toEqual([['warn', 'the data source withholds functions from other accounts']]);
+  expect(reasons()).toEqual([['warn', 'EXECUTE on a function that statements may use is revoked from PUBLIC']]);
 });
 
 test('a role that could not be made because of a lock is tried again after 30 seconds', async () => {
@@ -245,7 +245,7 @@ test('a role that could not be made because of a lock is tried again after 30 se
   expect(await userOf(source, 'tasks')).toBe('postgres');
   await other.query('rollback');
   await other.end();
-  expect(reasons()).toEqual([['warn', 'the data source did not make it (55P03)']]);
+  expect(reasons()).toEqual([['warn', 'the role could not be created (55P03)']]);
   clock += 30_000;
   expect(await userOf(source, 'tasks')).toMatch(isRole);
 });

@@ -98,7 +98,9 @@ test('where only the account may log in it is used, and the role is tried again 
   await until(async () => !(await isAllowed(role)));
   const from = open();
   for (const _ of [1, 2]) expect(await userOf(from)).toBe('postgres');
-  expect(notices.map(({ reason }) => reason)).toEqual(['the data source refuses the login of its roles']);
+  expect(notices.map(({ reason }) => reason)).toEqual([
+    'the data source refused the login of the role: pg_hba.conf must allow password logins of agent_scope_… roles',
+  ]);
   await requirePasswords();
   await until(() => isAllowed(role));
   clock += 600_000;
@@ -177,7 +179,9 @@ test.each(['08P01', 'XX000', '28P01', '3D000', '42501'])(
     proxy.answer = refusing(code);
     const from = open(proxy.url);
     for (const _ of [1, 2]) expect(await userOf(from)).toBe('postgres');
-    expect(notices.map(({ reason }) => reason)).toEqual(['the data source refuses the login of its roles']);
+    expect(notices.map(({ reason }) => reason)).toEqual([
+      'the data source refused the login of the role: pg_hba.conf must allow password logins of agent_scope_… roles',
+    ]);
     await from.close();
     proxy.close();
   },
@@ -195,7 +199,9 @@ test('behind a pooler that logs in every user as the same one, the role is not u
   proxy.user = 'postgres';
   const from = open(proxy.url);
   for (const _ of [1, 2]) expect(await userOf(from)).toBe('postgres');
-  expect(notices.map(({ reason }) => reason)).toEqual(['a proxy or pooler logs its roles in as another account']);
+  expect(notices.map(({ reason }) => reason)).toEqual([
+    'a proxy or connection pooler logged in as another account: connect to PostgreSQL directly',
+  ]);
   await from.close();
   proxy.close();
 });

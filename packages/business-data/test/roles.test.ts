@@ -304,7 +304,9 @@ test('a tenant has at most 100 roles; roles that were not used today are dropped
   const others = Array.from({ length: 99 }, (_, index) => `"${family}${index}"`);
   await administrator.query(others.map((role) => `create role ${role}; comment on role ${role} is '${text}'`).join('; '));
   expect(await userOf(source, ['tasks'])).toBe('postgres');
-  expect(notices.map(({ reason }) => reason)).toEqual(['there are 100 roles of this tenant']);
+  expect(notices.map(({ reason }) => reason)).toEqual([
+    'this tenant has 100 roles already; a role is created when an unused one has been dropped',
+  ]);
   await until(
     async () => (await administrator.query(`select from pg_roles where starts_with(rolname::text, $1)`, [family])).rowCount === 80,
   );

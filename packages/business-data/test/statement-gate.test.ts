@@ -151,14 +151,14 @@ test(
 );
 
 test('the gate is unready while no thread can be started, and recovers by itself', async () => {
-  const file = join(await testFolder(), 'gate-thread.mjs');
+  const file = join(await testFolder(), 'thread-entry.mjs');
   await writeFile(file, 'throw new Error("there is no memory left")');
   const { gate, lost, ready } = gateOf({ threads: 2, waitMs: 60_000, entry: pathToFileURL(file) });
   gate.prepare();
   expect(await until(() => lost.length >= 4, 30_000, 10)).toBe(true);
   await expect(gate.check()).rejects.toThrow('no thread');
   const waiting = gate.of('honest').pass(honest, scope);
-  await writeFile(file, `import ${JSON.stringify(new URL('../src/threads/gate-thread.ts', import.meta.url).href)};`);
+  await writeFile(file, `import ${JSON.stringify(new URL('../src/threads/thread-entry.ts', import.meta.url).href)};`);
   expect(await waiting).toEqual(passed);
   await gate.check();
   expect([new Set(lost), ready() > 0]).toEqual([new Set(['start']), true]);

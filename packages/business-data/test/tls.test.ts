@@ -97,7 +97,7 @@ describe('a certificate', () => {
       for (const sslmode of ['require', 'verify-full'])
         expect(await refusal(verified(host, authority.cert, sslmode))).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
     }
-    await server.present(authority.issue({ names: ['db.example.com'], until: new Date(Date.now() - 60_000) }));
+    await server.present(authority.issue({ names: ['db.example.com'], notAfter: new Date(Date.now() - 60_000) }));
     expect(await refusal(verified('localhost', authority.cert, 'verify-ca'))).toBe('CERT_HAS_EXPIRED');
   });
 
@@ -111,7 +111,7 @@ describe('a certificate', () => {
   });
 
   test('that has expired is refused', async () => {
-    await server.present(authority.issue({ until: new Date(Date.now() - 60_000) }));
+    await server.present(authority.issue({ notAfter: new Date(Date.now() - 60_000) }));
     expect(await refusal(verified('localhost'))).toBe('CERT_HAS_EXPIRED');
   });
 

@@ -28,6 +28,7 @@ export {
   errorCodes,
   isErrorCode,
   isPublicErrorCode,
+  overdueAnswerMessage,
   type PublicErrorCode,
   publicErrorCodes,
 } from './errors/error-codes.ts';

@@ -124,7 +124,7 @@ describe('what travels with a call', () => {
     });
   });
 
-  test('the caller going away cancels the work', async () => {
+  test('a caller that disconnects cancels the work', async () => {
     const abort = new AbortController();
     const call = inCall(() => client.getUser({ userId: 'slow' }), { signal: abort.signal });
     setImmediate(() => abort.abort());
@@ -132,7 +132,7 @@ describe('what travels with a call', () => {
     await cancelled;
   });
 
-  test('an idempotency key reaches effects, and a replay is told', async () => {
+  test('an idempotency key reaches the service, and the reply says that it is a replay', async () => {
     let replayed = 0;
     const more = { idempotency: { scope: 'org_a/k', fingerprint: 'f' }, onReplayed: () => (replayed += 1) };
     const { user } = await inCall(() => client.updateUser({ userId: 'x' }), more);
@@ -277,7 +277,7 @@ describe('failures', () => {
     });
   });
 
-  test('a bug arrives as a bare internal error', async () => {
+  test('an unexpected exception becomes an internal error without details', async () => {
     const failure: ServiceError = await inCall(() => client.getUser({ userId: 'broken' })).then(
       () => Promise.reject(new Error('no failure')),
       (cause) => cause,
@@ -285,7 +285,7 @@ describe('failures', () => {
     expect(failure).toMatchObject({ code: 'internal', message: 'Something went wrong on our side.', details: {} });
   });
 
-  test('an idempotent call is sent again when the service is away; another never', async () => {
+  test('an idempotent call is repeated when the service is unavailable, and a call that is not idempotent never', async () => {
     attempts = 0;
     await inCall(() => client.listUsers({}));
     expect(attempts).toBe(3);
@@ -319,7 +319,7 @@ describe('failures', () => {
     lonely.close();
   });
 
-  test('a peer that serves says so', async () => {
+  test('a service that accepts calls is healthy', async () => {
     await expect(peer.health.report()).resolves.toEqual({ ready: true, faults: {} });
     while (
       await client.checkHealth().then(

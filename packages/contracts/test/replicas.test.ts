@@ -141,7 +141,7 @@ test('what a silent replica reads after its deadline does not happen there', asy
   expect(first.calls.length - before).toBeLessThan(5);
 });
 
-test('a replica that is gone is left at once', async () => {
+test('a stopped replica gets no further calls', async () => {
   await first.stop();
   for (let call = 0; call < 20; call += 1) await client.hold({ items: [] });
   for (let call = 0; call < 20; call += 1) await client.setAllocation({});

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { asCaller, type Booted, body, boot, createAgent } from './booted.ts';
+import { asCaller, type BootedService, body, boot, createAgent } from './boot.ts';
 
-let agents: Booted;
+let agents: BootedService;
 const clock = { now: Date.UTC(2026, 0, 15, 12) };
 
 beforeAll(async () => {

@@ -2,10 +2,10 @@ import type { AuditPayload } from '@agent-service/store/outbox/audit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { reportOrphanedClaims } from '../src/data-sources/store/step-audit.ts';
 import { removeOldClaims } from '../src/data-sources/store/steps.ts';
-import { asCaller, type Booted, boot, createAgent } from './booted.ts';
-import { Talk } from './talk.ts';
+import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
+import { StoredConversations } from './stored-conversations.ts';
 
-let service: Booted;
+let service: BootedService;
 let serial = 0;
 let clock = Date.parse('2026-11-20T10:00:00.000Z');
 
@@ -32,7 +32,7 @@ async function runningAnswer(environment: 'live' | 'test' = 'live') {
   const mine = { organizationId: `org_${serial}`, environment };
   const agentId = await createAgent(service.gateway, { dataScope: { tables: ['orders'], readOnly: false } }, mine);
   await asCaller(mine, () => service.gateway.updateAgent({ agentId, status: 'active' }));
-  const talk = new Talk(service.database, { ...mine, agentId, userId: `usr_of_${serial}` });
+  const talk = new StoredConversations(service.database, { ...mine, agentId, userId: `usr_of_${serial}` });
   const conversationId = await talk.begin(clock);
   const answerId = await talk.ask(conversationId, clock);
   const set = (column: string, value: unknown) => sql(`update answers set ${column} = $1 where id = $2`, [value, answerId]);

@@ -1,12 +1,12 @@
 import { type TlsPostgres, testAuthority, tlsPostgres } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Booted, boot } from './booted.ts';
+import { type BootedService, boot } from './boot.ts';
 
 const password = 'a-word-that-nobody-may-see';
 const authority = testAuthority();
 const mine = { organizationId: 'org_tls', environment: 'live' };
 
-let service: Booted;
+let service: BootedService;
 let server: TlsPostgres;
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ test('a server with an untrusted certificate is refused with the reason, and the
   expect(await refusal(connect(urlWith(), testAuthority().cert))).toMatch(untrusted);
   await server.present(authority.issue({ names: ['db.example.com'], addresses: [] }));
   expect(await refusal(connect(urlWith(), authority.cert))).toMatch(/for another host/);
-  await server.present(authority.issue({ until: new Date(Date.now() - 60_000) }));
+  await server.present(authority.issue({ notAfter: new Date(Date.now() - 60_000) }));
   expect(await refusal(connect(urlWith(), authority.cert))).toMatch(/has expired/);
   // The connected one as well.
   expect(await refusal(service.operator.testDataSource(mine))).toMatch(/has expired/);

@@ -6,10 +6,10 @@ import { createCipher } from '@agent-service/store';
 import { freePort, type TestDatabase, testCertificate, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { asCaller, type Booted, body, boot, createAgent, encryptionKeys } from './booted.ts';
-import { Talk } from './talk.ts';
+import { asCaller, type BootedService, body, boot, createAgent, encryptionKeys } from './boot.ts';
+import { StoredConversations } from './stored-conversations.ts';
 
-let service: Booted;
+let service: BootedService;
 let business: TestDatabase;
 let serial = 0;
 
@@ -263,7 +263,7 @@ async function runningAnswer(readOnly: boolean) {
   const mine = { organizationId: `org_${++serial}`, environment: 'live' as const };
   const agentId = await createAgent(service.gateway, { dataScope: { tables: ['orders(id)'], readOnly } }, mine);
   await asCaller(mine, () => service.gateway.updateAgent({ agentId, status: 'active' }));
-  const talk = new Talk(service.database, { ...mine, agentId, userId: 'usr_1' });
+  const talk = new StoredConversations(service.database, { ...mine, agentId, userId: 'usr_1' });
   const answerId = await talk.ask(await talk.begin(Date.now()), Date.now());
   await service.database.query('update answers set attempt = 2 where id = $1', [answerId]);
   const attempt = (number = 2) => ({ answer: { ...mine, answerId }, attempt: number });

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeDeletedAgents } from '../src/agents/store/deleted-agents.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
-import { asCaller, type Booted, boot, createAgent } from './booted.ts';
-import { Talk } from './talk.ts';
-import { wired } from './wired.ts';
+import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
+import { compose } from './compose.ts';
+import { StoredConversations } from './stored-conversations.ts';
 
 const start = Date.UTC(2026, 0, 31, 23, 59, 0);
-let agents: Booted;
+let agents: BootedService;
 
 beforeAll(async () => {
   agents = await boot({ now: () => start });
@@ -38,7 +38,7 @@ test('conversations and messages of a deleted agent go, those of others stay', a
   const [gone, kept] = [await createAgent(agents.gateway), await createAgent(agents.gateway)];
   for (const agentId of [gone, kept]) {
     for (const user of ['usr_1', 'usr_2']) {
-      const talk = new Talk(agents.database, ownerOf(agentId, user));
+      const talk = new StoredConversations(agents.database, ownerOf(agentId, user));
       for (let n = 0; n < 3; n += 1) await talk.exchange(await talk.begin(start + n), start + n + 1);
     }
   }
@@ -50,11 +50,11 @@ test('conversations and messages of a deleted agent go, those of others stay', a
 }, 30_000);
 
 test('an agent that leaves much goes in bounded steps, a long conversation bit by bit', async () => {
-  const { store, database, stop } = await wired();
+  const { store, database, stop } = await compose();
   try {
     await createMessagePartitions(store).ensure(start);
     const owner = ownerOf('agt_1', 'usr_1');
-    const long = await new Talk(database, owner).begin(start);
+    const long = await new StoredConversations(database, owner).begin(start);
     await database.query(
       `insert into messages (organization_id, environment, id, created_at, conversation_id, agent_id, user_id, role, content, status)
        select 'org_a', 'live', $1 || '_' || n, $2::timestamptz + n * interval '20 ms', $1, 'agt_1', 'usr_1', 'user', 'words', 'completed'
@@ -62,7 +62,7 @@ test('an agent that leaves much goes in bounded steps, a long conversation bit b
       [long, new Date(start).toISOString()],
     );
     await database.query('update conversations set message_count = 4500');
-    const short = new Talk(database, ownerOf('agt_1', 'usr_2'));
+    const short = new StoredConversations(database, ownerOf('agt_1', 'usr_2'));
     for (let n = 0; n < 250; n += 1) await short.begin(start + n);
     await database.query(
       `insert into conversation_counts (organization_id, environment, agent_id, user_id, count)
@@ -90,7 +90,7 @@ test('an agent that leaves much goes in bounded steps, a long conversation bit b
 
 test('what is still being answered is waited for, and leaves nothing behind', async () => {
   const agentId = await createAgent(agents.gateway);
-  const talk = new Talk(agents.database, ownerOf(agentId, 'usr_1'));
+  const talk = new StoredConversations(agents.database, ownerOf(agentId, 'usr_1'));
   const conversationId = await talk.begin(start);
   // A result that is being paid for is not ended by the deletion.
   const answer = await talk.ask(conversationId, start + 10, 'settling');
@@ -105,10 +105,13 @@ test('what is still being answered is waited for, and leaves nothing behind', as
 }, 30_000);
 
 test('an agent whose answers are unfinished delays no other agent, and its finished conversations are removed', async () => {
-  const { store, database, stop } = await wired();
+  const { store, database, stop } = await compose();
   try {
     await createMessagePartitions(store).ensure(start);
-    const [busy, other] = [new Talk(database, ownerOf('agt_busy', 'usr_1')), new Talk(database, ownerOf('agt_other', 'usr_1'))];
+    const [busy, other] = [
+      new StoredConversations(database, ownerOf('agt_busy', 'usr_1')),
+      new StoredConversations(database, ownerOf('agt_other', 'usr_1')),
+    ];
     const unfinished = await busy.begin(start);
     const answer = await busy.ask(unfinished, start + 10, 'settling');
     await busy.exchange(await busy.begin(start + 1), start + 20);

@@ -3,7 +3,7 @@ import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Pool } from 'pg';
 import { urlContext } from '../src/data-sources/store/data-sources.ts';
-import { type Booted, boot } from './booted.ts';
+import { type BootedService, boot } from './boot.ts';
 
 const key = (version: number) => `${version}:${Buffer.alloc(32, version).toString('base64')}`;
 const keysOf = (...versions: number[]) => versions.map(key).join(',');
@@ -12,7 +12,7 @@ const cipherOf = (version: number) => createCipher(new Map([[version, Buffer.all
 let business: TestDatabase;
 let own: TestDatabase;
 let database: Pool;
-let service: Booted | undefined;
+let service: BootedService | undefined;
 
 beforeAll(async () => {
   [business, own] = await Promise.all([testDatabase(), testDatabase()]);
@@ -33,7 +33,7 @@ async function stop(): Promise<void> {
 }
 
 /** The service on the same database with these keys. */
-async function startWith(...versions: number[]): Promise<Booted> {
+async function startWith(...versions: number[]): Promise<BootedService> {
   await stop();
   service = await boot({
     settings: { DATABASE_URL: own.url, ENCRYPTION_KEYS: keysOf(...versions), ENCRYPTION_KEY_AHEAD_SECONDS: '0' },

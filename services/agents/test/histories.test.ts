@@ -1,10 +1,10 @@
 import { randomOf, runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { asCaller, type Booted, boot, createAgent } from './booted.ts';
+import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 
 const rounds = Number(process.env['AGENT_HISTORIES'] ?? 3);
 const tenants = [{ organizationId: 'org_a' }, { organizationId: 'org_b' }, { organizationId: 'org_a', environment: 'test' as const }];
-let agents: Booted;
+let agents: BootedService;
 
 beforeAll(async () => {
   agents = await boot();

@@ -1,6 +1,6 @@
 import { randomOf, runSeed } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { asCaller, type Booted, boot, createAgent } from './booted.ts';
+import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
 
 interface CreatedAgent {
   id: string;
@@ -20,7 +20,7 @@ const words = ['Sales', 'sales report', 'Umsatz 100 %', 'under_score', 'back\\sl
 const categories = ['', 'sales', 'finance', 'Sales'];
 const clock = { now: Date.UTC(2026, 0, 15, 12) };
 const created: CreatedAgent[] = [];
-let agents: Booted;
+let agents: BootedService;
 
 beforeAll(async () => {
   agents = await boot({ now: () => clock.now });

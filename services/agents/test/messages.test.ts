@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { asCaller, type Booted, boot, createAgent } from './booted.ts';
-import { messageId, Talk } from './talk.ts';
+import { asCaller, type BootedService, boot, createAgent } from './boot.ts';
+import { messageId, StoredConversations } from './stored-conversations.ts';
 
 // The last minute of a month, so that conversations reach over two partitions.
 const start = Date.UTC(2026, 0, 31, 23, 59, 0);
 const clock = { now: start };
-let agents: Booted;
+let agents: BootedService;
 let agentId: string;
 
 beforeAll(async () => {
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => agents.stop());
 
 const talkOf = (userId: string, more: object = {}) =>
-  new Talk(agents.database, { organizationId: 'org_a', environment: 'live', agentId, userId, ...more });
+  new StoredConversations(agents.database, { organizationId: 'org_a', environment: 'live', agentId, userId, ...more });
 
 const conversations = (userId: string, page: { limit?: number; cursor?: string } = {}, caller = {}) =>
   asCaller({ userId, ...caller }, () => agents.gateway.listConversations({ agentId, page }));

@@ -9,7 +9,7 @@ import { endCharged, endUncharged, loadStatuses, removeReleased, storeResults } 
 import { readAnswers } from '../src/answers/store/read.ts';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { findMessage, selectMessages } from '../src/conversations/store/messages.ts';
-import { type Wired, wired } from './wired.ts';
+import { type Composition, compose } from './compose.ts';
 
 const now = Date.UTC(2026, 0, 15, 12);
 const tenant = { organizationId: 'org_a', environment: 'live' } as const;
@@ -84,7 +84,7 @@ const grow = [
   `insert into answer_keys select 'org_a', 'live', 'scope' || n, '', '', now() from generate_series(1, 20000) n`,
 ];
 
-let agents: Wired;
+let agents: Composition;
 let client: PoolClient;
 const plans = new Map<string, string>();
 
@@ -108,7 +108,7 @@ async function prepare(name: string, ask: (sql: Sql) => Promise<unknown>): Promi
 }
 
 beforeAll(async () => {
-  agents = await wired();
+  agents = await compose();
   await createMessagePartitions(agents.store).ensure(now);
   for (const table of grown) await agents.database.query(`alter table ${table} set (autovacuum_enabled = false)`);
   client = await agents.database.connect();

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { selectAgents } from '../src/agents/store/list-agents.ts';
 import { loadAgents } from './bulk-agents.ts';
-import { type Wired, wired } from './wired.ts';
+import { type Composition, compose } from './compose.ts';
 
 const tenant = { organizationId: 'org_a', environment: 'live' } as const;
 const count = 600;
-let agents: Wired;
+let agents: Composition;
 
 beforeAll(async () => {
-  agents = await wired();
+  agents = await compose();
   const created = Array.from({ length: count }, (_, n) => ({
     name: `Agent ${n}`,
     description: n % 2 === 0 ? 'even' : 'odd',

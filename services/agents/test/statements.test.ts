@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createMessagePartitions } from '../src/answers/sweeps.ts';
 import { statements } from '../src/start.ts';
-import { type Wired, wired } from './wired.ts';
+import { type Composition, compose } from './compose.ts';
 
-let agents: Wired;
+let agents: Composition;
 beforeAll(async () => {
-  agents = await wired();
+  agents = await compose();
   await createMessagePartitions(agents.store).ensure(Date.now());
 }, 60_000);
 afterAll(() => agents.stop());

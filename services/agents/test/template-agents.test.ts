@@ -1,14 +1,14 @@
 import { createClient, type Principal } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { asCaller, type Booted, body, boot } from './booted.ts';
+import { asCaller, type BootedService, body, boot } from './boot.ts';
 
 const secret = 'a-service-secret-that-is-long-enough';
 const scopes = ['templates:read', 'templates:write', 'agents:write', 'agents:read'];
 const templateId = 'tpl_sales';
 
-let agents: Booted;
+let agents: BootedService;
 /** As the service templates calls. */
-let templates: Booted['gateway'];
+let templates: BootedService['gateway'];
 const clock = { now: Date.UTC(2026, 0, 15, 12) };
 let organizations = 0;
 

@@ -2,9 +2,9 @@ import { createClient } from '@agent-service/contracts';
 import { clockShifts, type TestDatabase, testDatabase, testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { until } from './answers/support/compose.ts';
 import { type ServiceProcess, secret, serviceProcess } from './answers/support/processes.ts';
-import { until } from './answers/support/wired.ts';
-import { asCaller, body } from './booted.ts';
+import { asCaller, body } from './boot.ts';
 
 const day = 86_400_000;
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { tenantOf } from './booted.ts';
+import { tenantOf } from './boot.ts';
 import type { CreditsProcess } from './processes.ts';
 
 export const tenant = tenantOf('org_faults');

@@ -1,13 +1,13 @@
 import { type OwnPostgres, ownPostgres } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Booted, boot, tenantOf } from './booted.ts';
+import { type BootedService, boot, tenantOf } from './boot.ts';
 import { silentProxy } from './silent-proxy.ts';
 import { faultsOf } from './verification.ts';
 
 const tenant = tenantOf('org_a');
 const deadlineMs = Date.now() + 300_000;
 let postgres: OwnPostgres;
-let credits: Booted;
+let credits: BootedService;
 
 beforeAll(async () => {
   postgres = await ownPostgres();
@@ -23,13 +23,13 @@ afterAll(async () => {
 /** Longer than the time limit of the service, so that a refusal is the service's own and not a timeout of the client. */
 const longTimeout = { timeoutMs: 20_000 };
 
-async function hold({ agents }: Booted, holdId: string): Promise<string | number | undefined> {
+async function hold({ agents }: BootedService, holdId: string): Promise<string | number | undefined> {
   const { results } = await agents.hold({ items: [{ tenant, holdId, userId: 'usr_1', amount: 4, deadlineMs }] }, longTimeout);
   return results[0]?.refusal?.code ?? results[0]?.held;
 }
 
 /** The outcomes of many callers at once. */
-async function holdMany(service: Booted, prefix: string): Promise<Set<string | number | undefined>> {
+async function holdMany(service: BootedService, prefix: string): Promise<Set<string | number | undefined>> {
   return new Set(await Promise.all(Array.from({ length: 50 }, (_, index) => hold(service, `${prefix}_${index}`))));
 }
 

@@ -1,6 +1,6 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { tenantOf } from './booted.ts';
+import { tenantOf } from './boot.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
 
 const tenant = tenantOf('org_frozen');

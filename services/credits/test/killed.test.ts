@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { randomOf, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Answer, type Caller, end, holdAmount, pay, tenant } from './answers.ts';
-import { asCaller } from './booted.ts';
+import { asCaller } from './boot.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
 import { faultsOf, query } from './verification.ts';
 

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Operation, Usage } from '../src/domain/operations.ts';
 import { removeEndedHolds, removeOldOperations } from '../src/store/due.ts';
 import { createMonthStarter } from '../src/sweeps.ts';
+import { type Composition, compose } from './compose.ts';
 import { verifyAll } from './verification.ts';
-import { type Wired, wired } from './wired.ts';
 
 const january = Date.UTC(2026, 0, 31, 23, 50);
 const february = Date.UTC(2026, 1, 1, 0, 10);
@@ -21,10 +21,10 @@ const usage: Usage = {
   querySummary: '',
 };
 
-let credits: Wired;
+let credits: Composition;
 
 beforeAll(async () => {
-  credits = await wired(january);
+  credits = await compose(january);
   await grantCredits(large, users);
   await grantCredits(small, 1);
 }, 60_000);
@@ -50,7 +50,7 @@ async function grantCredits(tenant: Tenant, count: number): Promise<void> {
 
 test('the sweep starts the month of every account in bounded steps, also if it fails for one tenant', async () => {
   const commits: number[] = [];
-  const ledgers: Wired['ledgers'] = {
+  const ledgers: Composition['ledgers'] = {
     ...credits.ledgers,
     commit(tenant, operations) {
       commits.push(operations.length);

@@ -1,6 +1,6 @@
 import { randomOf, runSeed, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { asCaller, tenantOf } from './booted.ts';
+import { asCaller, tenantOf } from './boot.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
 import { faultsOf } from './verification.ts';
 

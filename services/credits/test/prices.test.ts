@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { DEFAULT_PRICES } from '@agent-service/models/models-file';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readPrices } from '../src/start.ts';
-import { type Booted, boot, tenantOf } from './booted.ts';
+import { type BootedService, boot, tenantOf } from './boot.ts';
 import { query } from './verification.ts';
 
 const tenant = tenantOf('org_prices');
 const fast = { base: 2, per_1k_input: 0, per_1k_output: 3, ceiling: 9 };
 
 let folder: string;
-let credits: Booted;
+let credits: BootedService;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'prices-'));
   const file = await fileOf(

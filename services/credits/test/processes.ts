@@ -1,5 +1,5 @@
 import { type ServiceProcess, serviceProcess } from '@agent-service/testkit';
-import { type Clients, connectTo, settingsFor } from './booted.ts';
+import { type Clients, connectTo, settingsFor } from './boot.ts';
 
 /** A credits process, with new clients after each start. */
 export type CreditsProcess = Clients & ServiceProcess;

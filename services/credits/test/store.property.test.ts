@@ -5,18 +5,18 @@ import type { Operation, Usage } from '../src/domain/operations.ts';
 import { anyHistory, type Round, START, topHistory } from '../src/domain/testing/histories.ts';
 import { LedgerInMemory } from '../src/domain/testing/ledger-in-memory.ts';
 import type { Ledgers } from '../src/ledger/ledgers.ts';
+import { type Composition, compose } from './compose.ts';
 import { verifyAll } from './verification.ts';
-import { type Wired, wired } from './wired.ts';
 
 const runs = Number(process.env['STORE_RUNS'] ?? 25);
 const seed = Number(process.env['FC_SEED'] ?? 20_260_115);
 const limitMs = 20_000 + runs * 2_000;
 
-let credits: Wired;
+let credits: Composition;
 let tenants = 0;
 
 beforeAll(async () => {
-  credits = await wired(START);
+  credits = await compose(START);
 });
 afterAll(() => credits.stop());
 

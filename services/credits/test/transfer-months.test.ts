@@ -7,9 +7,9 @@ import { readCreditsConfig } from '../src/config.ts';
 import type { Usage } from '../src/domain/operations.ts';
 import { createLedgers } from '../src/ledger/ledgers.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { settingsFor } from './booted.ts';
+import { settingsFor } from './boot.ts';
+import { compose } from './compose.ts';
 import { verifyAll } from './verification.ts';
-import { wired } from './wired.ts';
 
 test('a table of transfers with rows becomes a partition, and the next month gets its own', async () => {
   const database = await testDatabase();
@@ -81,7 +81,7 @@ const usage: Usage = {
 test(
   'past months are verified once, and a full verification finds later changes in them',
   async () => {
-    const credits = await wired(january);
+    const credits = await compose(january);
     const { ledgers, store, clock } = credits;
     const tenant = { organizationId: 'org_long', environment: 'live' } as const;
     await ledgers.commit(tenant, [{ kind: 'grant', id: 'g', amount: 1_000_000_000 }]);

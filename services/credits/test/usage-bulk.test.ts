@@ -5,11 +5,11 @@ import { Pool } from 'pg';
 import type { Outcome, UsageRecord } from '../src/domain/state.ts';
 import { addLedger, loadState } from '../src/store/load.ts';
 import { saveOutcome } from '../src/store/save.ts';
-import { type Booted, boot } from './booted.ts';
+import { type BootedService, boot } from './boot.ts';
 import { type BulkUsage, loadBulk } from './usage-bulk.ts';
 import { query } from './verification.ts';
 
-let credits: Booted;
+let credits: BootedService;
 let pool: Pool;
 beforeAll(async () => {
   credits = await boot();

@@ -30,11 +30,11 @@ const isoTime = (at: number | null) => (at === null ? null : new Date(at).toISOS
 const valuesOf = (
   tenant: Tenant,
   { userId, agentId }: Pick<UsageRequest, 'userId' | 'agentId'>,
-  { from, until }: Pick<RecordRange, 'from' | 'until'>,
-) => [tenant.organizationId, tenant.environment, userId, agentId, isoTime(from), isoTime(until)];
+  { from, before }: Pick<RecordRange, 'from' | 'before'>,
+) => [tenant.organizationId, tenant.environment, userId, agentId, isoTime(from), isoTime(before)];
 
 /** The expected groups, by plain SQL over the records, in the order that callers see. */
-export function groupRecords(url: string, tenant: Tenant, request: UsageRequest, range: Pick<RecordRange, 'from' | 'until'>) {
+export function groupRecords(url: string, tenant: Tenant, request: UsageRequest, range: Pick<RecordRange, 'from' | 'before'>) {
   const order = request.groupBy === 'user' || request.groupBy === 'agent' ? 'credits desc, key' : 'key';
   return query<Counted>(
     url,
@@ -49,7 +49,7 @@ export function groupRecords(url: string, tenant: Tenant, request: UsageRequest,
 }
 
 /** The expected records, newest first. */
-export function selectRecords(url: string, tenant: Tenant, request: UsageRequest, range: Pick<RecordRange, 'from' | 'until'>) {
+export function selectRecords(url: string, tenant: Tenant, request: UsageRequest, range: Pick<RecordRange, 'from' | 'before'>) {
   return query<Record<string, string>>(
     url,
     `select id, user_id as "userId", agent_id as "agentId", conversation_id as "conversationId", credits as "creditsConsumed",

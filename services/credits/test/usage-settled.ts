@@ -1,5 +1,5 @@
 import type { Tenant } from '@agent-service/contracts';
-import { asCaller, type Booted } from './booted.ts';
+import { asCaller, type BootedService } from './boot.ts';
 import type { Moment } from './usage-histories.ts';
 
 /** A clock that the test sets. */
@@ -8,13 +8,13 @@ export interface Clock {
 }
 
 /** Opens the tenant's ledger with enough credits for all users. */
-export async function grantCredits(credits: Booted, tenant: Tenant): Promise<void> {
+export async function grantCredits(credits: BootedService, tenant: Tenant): Promise<void> {
   await credits.operator.grant({ tenant, grantId: 'g1', amount: 1_000_000_000 });
   await asCaller(tenant, () => credits.gateway.updateSettings({ defaultMonthlyLimit: 1_000_000 }));
 }
 
 /** Holds and settles the uses of each moment, at its time. */
-export async function useCredits(credits: Booted, clock: Clock, tenant: Tenant, history: readonly Moment[]): Promise<void> {
+export async function useCredits(credits: BootedService, clock: Clock, tenant: Tenant, history: readonly Moment[]): Promise<void> {
   for (const { at, uses } of history) {
     clock.at = at;
     const items = uses.map(({ credits: amount, ...use }, index) => ({ ...use, tenant, amount, holdId: `msg_${at}_${unique()}_${index}` }));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type Day, periodOf, startOfDay } from '../src/domain/calendar.ts';
 import { dayRange, recordRange } from '../src/domain/usage.ts';
-import { asCaller, type Booted, boot } from './booted.ts';
+import { asCaller, type BootedService, boot } from './boot.ts';
 import { type Counted, groupRecords, namesByRecords, selectRecords } from './usage-by-records.ts';
 import { histories, type UsageRequest, usageRequests } from './usage-histories.ts';
 import { type Clock, grantCredits, useCredits } from './usage-settled.ts';
@@ -16,7 +16,7 @@ const dayMs = 86_400_000;
 const limitMs = 120_000;
 
 const clock: Clock = { at: Date.UTC(2026, 0, 1) };
-let credits: Booted;
+let credits: BootedService;
 beforeAll(async () => {
   credits = await boot({ now: () => clock.at });
 });
@@ -64,7 +64,7 @@ async function checkGroups(tenant: Tenant, request: UsageRequest): Promise<void>
     asCaller(tenant, () => credits.gateway.aggregateUsage({ groupBy, filter: filterOf(request), page: { limit, cursor } }));
   const days = dayRange({ dateFrom: request.dateFrom || undefined, dateTo: request.dateTo || undefined }, clock.at);
   if (!days.ok) return await expect(list('')).rejects.toMatchObject({ code: 'invalid_request', param: days.param });
-  const range = { from: startOfDay(days.from), until: startOfDay(days.to) + dayMs };
+  const range = { from: startOfDay(days.from), before: startOfDay(days.to) + dayMs };
   const counted = await groupRecords(credits.url, tenant, request, range);
   const names = await namesByRecords(credits.url, tenant);
   const pages = await readPages(list);
@@ -80,7 +80,7 @@ async function checkGroups(tenant: Tenant, request: UsageRequest): Promise<void>
 async function checkSummary(tenant: Tenant): Promise<void> {
   const days = dayRange({}, clock.at);
   if (!days.ok) throw new Error(days.message);
-  const range = { from: startOfDay(days.from), until: startOfDay(days.to) + dayMs };
+  const range = { from: startOfDay(days.from), before: startOfDay(days.to) + dayMs };
   const everyone = { userId: '', agentId: '', dateFrom: '', dateTo: '', limit: 10 };
   const agents = await groupRecords(credits.url, tenant, { ...everyone, groupBy: 'agent' }, range);
   const [month] = await groupRecords(credits.url, tenant, { ...everyone, groupBy: 'month' }, range);
@@ -88,7 +88,7 @@ async function checkSummary(tenant: Tenant): Promise<void> {
   const { summary } = await asCaller(tenant, () => credits.gateway.summarizeUsage({}));
   expect(summary).toMatchObject({
     periodStart: new Date(range.from).toISOString(),
-    periodEnd: new Date(range.until).toISOString(),
+    periodEnd: new Date(range.before).toISOString(),
     totalCreditsUsed: String(month?.credits ?? 0),
     totalQueries: String(month?.queries ?? 0),
     activeUsers: String(month?.users ?? 0),

@@ -2,7 +2,7 @@ import type { Store } from '@agent-service/store';
 import { Client as Database } from 'pg';
 import type { Discrepancy } from '../src/domain/equations.ts';
 import { type Progress, verifyStep } from '../src/ledger/verify.ts';
-import type { Clients } from './booted.ts';
+import type { Clients } from './boot.ts';
 
 export interface Fault {
   account: string;

@@ -1,13 +1,13 @@
 import type { Sql, Store } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type Composition, compose } from './compose.ts';
 import { verifyAll } from './verification.ts';
-import { type Wired, wired } from './wired.ts';
 
 const now = Date.UTC(2026, 0, 15);
-let credits: Wired;
+let credits: Composition;
 
 beforeAll(async () => {
-  credits = await wired(now);
+  credits = await compose(now);
   const tenant = { organizationId: 'org_a', environment: 'live' } as const;
   const usage = {
     agentId: 'agt_1',

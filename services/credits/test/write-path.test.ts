@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { asCaller, type Booted, boot, tenantOf } from './booted.ts';
+import { asCaller, type BootedService, boot, tenantOf } from './boot.ts';
 import { faultsOf, query } from './verification.ts';
 
-let credits: Booted;
+let credits: BootedService;
 beforeAll(async () => {
   credits = await boot();
 });

@@ -1,7 +1,7 @@
 import { clockShifts, type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { tenant } from './answers.ts';
-import { asCaller } from './booted.ts';
+import { asCaller } from './boot.ts';
 import { type CreditsProcess, creditsProcess } from './processes.ts';
 import { faultsOf, query } from './verification.ts';
 

@@ -277,7 +277,7 @@ test('a caller that disconnects does not cancel the answer and leaves no wait be
   expect(cancelled).toEqual([]);
 });
 
-test('of a thousand callers that wait at the same time, each receives its own answer', async () => {
+test('a thousand callers wait at the same time, and each receives its own answer', async () => {
   const items = new Map<string, StartItem>();
   world.peer.agents.start = (item) => {
     items.set(item.answerId, item);

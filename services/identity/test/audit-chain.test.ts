@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client as Database } from 'pg';
 import { chainStart } from '../src/domain/audit-chain.ts';
 import { type AuditWorld, connectToIdentity, headUpdate, startAuditWorld } from './audit-world.ts';
-import { boot } from './booted.ts';
+import { boot } from './boot.ts';
 
 let world: AuditWorld;
 let database: AuditWorld['database'];

@@ -1,11 +1,11 @@
 import { type Client, createClient } from '@agent-service/contracts';
 import { Client as Database } from 'pg';
 import { chainStart, entryHash } from '../src/domain/audit-chain.ts';
-import { type Booted, boot } from './booted.ts';
+import { type BootedService, boot } from './boot.ts';
 
 /** An identity service with direct access to the database, as its administrator has it, who does not have the key. */
 export interface AuditWorld {
-  readonly identity: Booted;
+  readonly identity: BootedService;
   readonly agents: Client<'identity'>;
   readonly database: Database;
   /** Appends entries as the relay of agents does. */

@@ -1,9 +1,9 @@
 import { type Client, createClient, type Principal } from '@agent-service/contracts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client as Database } from 'pg';
-import { type Booted, boot } from './booted.ts';
+import { type BootedService, boot } from './boot.ts';
 
-let identity: Booted;
+let identity: BootedService;
 let agents: Client<'identity'>;
 let database: Database;
 

@@ -2,13 +2,13 @@ import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
 import { Client } from 'pg';
-import { type Booted, boot } from './booted.ts';
+import { type BootedService, boot } from './boot.ts';
 
 const key = (version: number, filling = version) => `${version}:${Buffer.alloc(32, filling).toString('base64')}`;
 
 let own: TestDatabase;
 let database: Client;
-let identity: Booted | undefined;
+let identity: BootedService | undefined;
 
 beforeEach(async () => {
   own = await testDatabase();
@@ -28,7 +28,7 @@ async function stop(): Promise<void> {
 }
 
 /** The service on the same database with these keys. */
-async function startWith(...keys: string[]): Promise<Booted> {
+async function startWith(...keys: string[]): Promise<BootedService> {
   await stop();
   identity = await boot({ DATABASE_URL: own.url, ENCRYPTION_KEYS: keys.join(','), ENCRYPTION_KEY_AHEAD_SECONDS: '0' });
   return identity;
@@ -39,7 +39,8 @@ const sealed = async () =>
     row.private_key.slice(0, 2),
   );
 const kidOf = (token: string) => jwt.decode(token, { complete: true })?.header.kid;
-const refusalOf = async (service: Booted, token: string) => (await service.gateway.authenticate({ tokens: [token] })).results[0]?.refusal;
+const refusalOf = async (service: BootedService, token: string) =>
+  (await service.gateway.authenticate({ tokens: [token] })).results[0]?.refusal;
 
 test('signing keys are encrypted again under a rotated key, earlier ones too, and sign without the old key', async () => {
   const before = await startWith(key(1));

@@ -3,10 +3,10 @@ import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
 import { Client as Database } from 'pg';
-import { type Booted, boot } from './booted.ts';
+import { type BootedService, boot } from './boot.ts';
 
-let identity: Booted;
-let organization: Awaited<ReturnType<Booted['operator']['createOrganization']>>;
+let identity: BootedService;
+let organization: Awaited<ReturnType<BootedService['operator']['createOrganization']>>;
 let admin: Principal;
 
 const principalOf = async (token: string): Promise<Principal> => {

@@ -3,10 +3,10 @@ import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client as Database } from 'pg';
 import { connectToIdentity } from './audit-world.ts';
-import { type Booted, boot } from './booted.ts';
+import { type BootedService, boot } from './boot.ts';
 
 // One organization asks for too much, and the other authenticates, gets tokens and reads meanwhile.
-let identity: Booted;
+let identity: BootedService;
 let database: Database;
 /** A transaction sees the activity of the moment at which it first asked. */
 let observer: Database;

@@ -2,7 +2,7 @@ import { createCipher } from '@agent-service/store';
 import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { secretContext } from '../src/store/sealed-columns.ts';
-import { type Booted, boot, query } from './booted.ts';
+import { type BootedService, boot, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 
 const key = (version: number) => `${version}:${Buffer.alloc(32, version).toString('base64')}`;
@@ -10,7 +10,7 @@ const organizationId = 'org_mine';
 const as = <T>(work: () => T, scope?: string) => asCaller({ organizationId }, work, scope ? { scope, fingerprint: 'f' } : undefined);
 
 let own: TestDatabase;
-let webhooks: Booted | undefined;
+let webhooks: BootedService | undefined;
 
 beforeEach(async () => {
   own = await testDatabase();
@@ -27,7 +27,7 @@ async function stop(): Promise<void> {
 }
 
 /** The service on the same database with these keys; only the test begins its deliveries. */
-async function startWith(...versions: number[]): Promise<Booted> {
+async function startWith(...versions: number[]): Promise<BootedService> {
   await stop();
   webhooks = await boot({
     settings: {
@@ -48,11 +48,11 @@ interface EndpointRow {
 }
 
 const stored = () => query<EndpointRow>(own.url, 'select id, secret, previous_secret, updated_at from endpoints order by id');
-const create = (service: Booted, scope?: string) =>
+const create = (service: BootedService, scope?: string) =>
   as(() => service.gateway.createEndpoint({ url: 'https://hooks.example.com/in', events: ['agent.created'], active: true }), scope);
 
 /** Sends an event to all webhooks, and begins each delivery as a dispatcher does, all in one call. */
-async function begin(service: Booted) {
+async function begin(service: BootedService) {
   const event = {
     id: `evt_${Date.now()}`,
     type: 'agent.created',

@@ -1,13 +1,13 @@
 import type { ServiceError } from '@agent-service/contracts';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { type Booted, boot, query } from './booted.ts';
+import { type BootedService, boot, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 import { until } from './until.ts';
 
 const url = 'https://hooks.example.com/in';
 const events = ['agent.created', 'user.registered'];
 
-let webhooks: Booted;
+let webhooks: BootedService;
 let clock: number;
 let organizationId: string;
 let organizations = 0;
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterAll(() => webhooks.stop());
 
-type Create = Parameters<Booted['gateway']['createEndpoint']>[0];
+type Create = Parameters<BootedService['gateway']['createEndpoint']>[0];
 const as = <T>(work: () => T, idempotency?: { scope: string; fingerprint: string }) => asCaller({ organizationId }, work, idempotency);
 const create = (more: Create = {}) => as(() => webhooks.gateway.createEndpoint({ url, events, active: true, ...more }));
 const created = async (more?: Create) => (await create(more)).endpoint?.id ?? '';

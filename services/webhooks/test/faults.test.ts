@@ -13,7 +13,7 @@ import {
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { query } from './booted.ts';
+import { query } from './boot.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
 import { trustedReceiver } from './receivers.ts';
 import { dispatcherSettings, webhooksSettings } from './settings.ts';

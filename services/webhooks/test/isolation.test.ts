@@ -2,13 +2,13 @@ import { until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client as Database } from 'pg';
 import { laneWidth, organizationWidth } from '../src/domain/schedule.ts';
-import { type Booted, boot, query } from './booted.ts';
+import { type BootedService, boot, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 
 const endpointsOfBusy = 500;
 const eventsOfBusy = 6;
 
-let webhooks: Booted;
+let webhooks: BootedService;
 beforeAll(async () => {
   webhooks = await boot();
 });

@@ -8,7 +8,7 @@ import {
   testDatabase,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Booted, boot, query } from './booted.ts';
+import { type BootedService, boot, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 import { type MailServer, mailServer } from './mail-server.ts';
 import { trustedReceiver } from './receivers.ts';
@@ -25,7 +25,7 @@ let mails: MailServer;
 let identity: ServiceProcess;
 let identityDatabase: TestDatabase;
 let dispatcher: ServiceProcess;
-let webhooks: Booted;
+let webhooks: BootedService;
 let organizationId: string;
 
 /** Everything real but the time that the webhooks service goes by. */

@@ -7,7 +7,7 @@ import { readWebhooksConfig, type WebhooksConfig } from '../src/config.ts';
 import { start } from '../src/start.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { createMonths, type Months } from '../src/store/months.ts';
-import { query } from './booted.ts';
+import { query } from './boot.ts';
 import { asCaller, type Clients, connectTo } from './clients.ts';
 import { webhooksSettings } from './settings.ts';
 import { until } from './until.ts';

@@ -36,12 +36,15 @@ export function bindExpression(node: unknown, context: Context, binder: Binder):
 const isKind = (field: string): boolean => field.charCodeAt(0) < 91;
 
 function bindKind(kind: string, fields: unknown, context: Context, binder: Binder): number {
-  if (!isTree(fields)) throw new Refusal('This statement has a form that is not supported.');
+  if (!isTree(fields)) throw notAnExpression(kind);
   const special = kinds.get(kind);
   if (special) return special(fields, context, binder);
-  if (outsideExpressions.has(kind) || !grammar.has(kind)) throw new Refusal('This statement has a form that is not supported.');
+  if (outsideExpressions.has(kind) || !grammar.has(kind)) throw notAnExpression(kind);
   return bindExpression(fields, context, binder);
 }
+
+const notAnExpression = (kind: string) =>
+  new Refusal(`${kind} cannot be used in an expression. Use columns, constants, functions, operators, CASE or a subquery in parentheses.`);
 
 /** Kinds that are bound by their parents and not allowed in expressions. */
 const outsideExpressions = new Set([

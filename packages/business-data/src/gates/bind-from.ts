@@ -49,7 +49,7 @@ function createItemBinder(context: Context, binder: Binder): ItemBinder {
     const [kind = ''] = isTree(item) ? Object.keys(item) : [];
     const fields = fieldsOf(item, kind);
     const part = fields && kinds.get(kind)?.(fields, before);
-    if (part === undefined) throw new Refusal('This FROM clause has a form that is not supported.');
+    if (part === undefined) throw new Refusal('FROM can only list tables, subqueries in parentheses, functions and joins of these.');
     return part;
   };
 

@@ -112,7 +112,7 @@ function bindValues(select: Tree, context: Context, binder: Binder): Columns {
 
 function bindSetOperation(select: Tree, context: Context, binder: Binder, onLeft: OnLeft): Columns {
   const [larg, rarg] = [select['larg'], select['rarg']];
-  if (!isTree(larg) || !isTree(rarg)) throw new Refusal('This statement has a form that is not supported.');
+  if (!isTree(larg) || !isTree(rarg)) throw new Refusal('UNION, INTERSECT and EXCEPT need a SELECT on both sides.');
   const left = visibleColumns(binder.select(larg, context));
   onLeft?.(left);
   const right = visibleColumns(binder.select(rarg, context));

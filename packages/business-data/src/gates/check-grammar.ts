@@ -32,7 +32,8 @@ function createVisitor(): Visitor {
 
   function node(wrapped: unknown, depth: number): void {
     const [kind, ...more] = isTree(wrapped) ? Object.keys(wrapped) : [];
-    if (kind === undefined || more.length > 0) throw new Refusal('This statement has a form that is not supported.');
+    if (kind === undefined || more.length > 0)
+      throw new Refusal('A part of this statement is empty or unknown. Write one SELECT over tables, columns, functions and operators.');
     fieldsIn(kind, (wrapped as Tree)[kind], depth);
   }
 

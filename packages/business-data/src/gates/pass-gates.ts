@@ -36,10 +36,13 @@ export function confine(statement: unknown, scope: ResolvedScope): PassedStateme
   return { text: writeStatement(bind(confined, tables)), tables };
 }
 
+const notRewritable =
+  'This statement could not be limited to the columns in scope. Write it shorter: with simpler expressions, or as several statements.';
+
 /** The text of a tree; refused unless PostgreSQL's parser reads the same tree from it. */
 function writeStatement(statement: Tree): string {
   const text = deparse(statement);
-  if (!sameTree(parseAgain(text), statement)) throw new Refusal('This statement has a form that is not supported.');
+  if (!sameTree(parseAgain(text), statement)) throw new Refusal(notRewritable);
   return text;
 }
 
@@ -48,7 +51,7 @@ function deparse(statement: Tree): string {
     return new CompleteDeparser(statement as ConstructorParameters<typeof CompleteDeparser>[0], { pretty: false }).deparseQuery();
   } catch (cause) {
     if (cause instanceof RangeError) throw cause;
-    throw new Refusal('This statement has a form that is not supported.', { cause });
+    throw new Refusal(notRewritable, { cause });
   }
 }
 
@@ -57,6 +60,6 @@ function parseAgain(text: string): unknown {
     return parseStatement(text, maxRewrittenLength);
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause;
-    throw new Refusal('This statement has a form that is not supported.', { cause });
+    throw new Refusal(notRewritable, { cause });
   }
 }

@@ -53,7 +53,9 @@ function createRewrite(scope: ResolvedScope, resolve: (range: Tree) => ScopedTab
 /** Refuses a table named outside FROM (such as the target of INTO or of a data-modifying statement), and any other statement. */
 function requireNoTable(node: Tree, kind: string): void {
   if (kind.endsWith('Stmt') || 'relname' in node || 'ctequery' in node)
-    throw new Refusal('This statement has a form that is not supported.');
+    throw new Refusal(
+      'A table can only be named in FROM. Write a SELECT that only reads, without INTO and without changes in a WITH clause.',
+    );
 }
 
 function mapFields(node: Tree, map: (value: unknown) => unknown): Tree {

@@ -19,7 +19,7 @@ export async function dropRole(client: ClientBase, name: string): Promise<void> 
     `select from pg_shdepend d join pg_roles r on r.oid = d.refobjid where d.refclassid = 'pg_authid'::regclass and d.deptype = 'o' and r.rolname = $1`,
     [name],
   );
-  if (rowCount !== 0) throw new DataFailure('failed', 'The role owns something.');
+  if (rowCount !== 0) throw new DataFailure('failed', 'The role owns objects in the database, so it cannot be dropped.');
   await client.query(`grant ${role} to current_user; drop owned by ${role}; drop role ${role}`);
 }
 

@@ -23,7 +23,8 @@ const maxRolesOfTenant = 100;
 export function ensureRole(client: ClientBase, plan: RolePlan, password: string, { resetPassword = false } = {}): Promise<EnsureResult> {
   return accountTransaction(client, async () => {
     const obstacle = await obstacleTo(client, plan);
-    if (obstacle !== undefined) return notReady(`agents could get other rows or effects under a role: there is ${obstacle} in scope`);
+    if (obstacle !== undefined)
+      return notReady(`a role could read other rows or have other effects than the account: ${obstacle} is in scope`);
     const rights = plan.writes ? [...plan.rights, ...(await sequenceRights(client, plan.tables))] : plan.rights;
     if (!resetPassword && (await isUnchanged(client, plan.name, rights)))
       return { isReady: true, changed: false, created: false, keep: false };
@@ -55,14 +56,14 @@ async function make(
   if (hasExcess) await dropRole(client, plan.name);
   const created = !state.exists || hasExcess;
   if (created && (await countRoles(client, plan.family)) >= maxRolesOfTenant)
-    return notReady(`there are ${maxRolesOfTenant} roles of this tenant`, true);
+    return notReady(`this tenant has ${maxRolesOfTenant} roles already; a role is created when an unused one has been dropped`, true);
   if (created || resetPassword) await client.query(await roleText(client, plan.name, { state, password, created }));
   const { missing, withheld } = await compareRights(client, plan.name, rights);
-  if (withheld) return notReady('the data source withholds functions from other accounts');
+  if (withheld) return notReady('EXECUTE on a function that statements may use is revoked from PUBLIC');
   if (missing.length > 0) await client.query(grantText(plan.name, state.database, missing));
   // For an account that may not grant, PostgreSQL only warns.
   const isIncomplete = missing.length > 0 && (await compareRights(client, plan.name, rights)).missing.length > 0;
-  if (isIncomplete) return notReady('the account cannot grant its own rights to others');
+  if (isIncomplete) return notReady('the account may not grant its privileges: it must own the tables, or have them with grant option');
   await client.query(`comment on role ${quote(plan.name)} is ${escapeLiteral(roleComment(plan.family, state.today))}`);
   return { isReady: true, changed: true, created, keep: true };
 }

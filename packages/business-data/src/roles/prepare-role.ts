@@ -52,7 +52,10 @@ export function createPreparation({ account, pool, onLeft }: PreparationOptions)
         if (!(cause instanceof LoginRefused)) throw cause;
       }
     }
-    return { reason: 'the data source refuses the login of its roles', isTemporary: false };
+    return {
+      reason: 'the data source refused the login of the role: pg_hba.conf must allow password logins of agent_scope_… roles',
+      isTemporary: false,
+    };
   }
 
   async function ensure(login: RoleLogin, resetPassword: boolean): Promise<EnsureResult> {
@@ -84,7 +87,7 @@ export function createPreparation({ account, pool, onLeft }: PreparationOptions)
       } catch (cause) {
         if (!(cause instanceof DataFailure) || cause.kind === 'unavailable') throw cause;
         const isTemporary = temporaryCodes.test(cause.sqlState ?? '');
-        return { reason: `the data source did not make it (${cause.sqlState ?? cause.kind})`, isTemporary };
+        return { reason: `the role could not be created (${cause.sqlState ?? cause.kind})`, isTemporary };
       }
     },
     waitForChores: async () => void (await Promise.all(chores)),
@@ -100,9 +103,9 @@ async function refusalOf(client: ClientBase, { name, tables, writes }: RolePlan)
     'select current_user operator(pg_catalog.=) $1 and session_user operator(pg_catalog.=) $1 as is',
     [name],
   );
-  if (!rows[0]?.is) return 'a proxy or pooler logs its roles in as another account';
+  if (!rows[0]?.is) return 'a proxy or connection pooler logged in as another account: connect to PostgreSQL directly';
   const views = writes ? [] : tables.filter(({ kind }) => kind === 'view');
-  return views.length > 0 && (await isDenied(client, views)) ? 'a view in scope uses what only the account may use' : undefined;
+  return views.length > 0 && (await isDenied(client, views)) ? 'a view in scope needs privileges that the role does not have' : undefined;
 }
 
 /** Opening a view checks the rights on everything that it calls, without reading a row. */

@@ -57,7 +57,7 @@ const pauseMs = 500;
 
 interface Entry {
   readonly login: Promise<RoleLogin>;
-  checked: { readonly result: ScopeLogin; readonly at: number; readonly until: number } | undefined;
+  checked: { readonly result: ScopeLogin; readonly at: number; readonly expiresAt: number } | undefined;
   check: Promise<ScopeLogin> | undefined;
   denialReportedAt: number;
 }
@@ -102,7 +102,7 @@ export function createRoles({ tenant, url, account, pool, survey, now, onNotice 
     const { plan } = login;
     if (reason === undefined) notices.used(plan.name);
     const result = reason === undefined ? { login, plan } : useAccount('warn', plan.name, reason);
-    entry.checked = { result, at: now(), until: now() + (isTemporary ? maxAgeAfterTemporaryFailureMs : maxAgeMs) };
+    entry.checked = { result, at: now(), expiresAt: now() + (isTemporary ? maxAgeAfterTemporaryFailureMs : maxAgeMs) };
     return result;
   }
 
@@ -115,7 +115,7 @@ export function createRoles({ tenant, url, account, pool, survey, now, onNotice 
       if (plan.tables.some(current.dependsOnAccount))
         return useAccount('warn', plan.name, 'a table in scope shows each account different rows');
       const entry = entryOf(plan);
-      return entry.checked && now() < entry.checked.until ? entry.checked.result : await untilCancelled(check(entry, false), signal);
+      return entry.checked && now() < entry.checked.expiresAt ? entry.checked.result : await untilCancelled(check(entry, false), signal);
     },
     async checkAgain(before, failure, signal) {
       const entry = entries.get(before.plan?.name ?? '');

@@ -79,11 +79,11 @@ interface Scheduler {
   close(): Promise<void>;
 }
 
-const gateThread = new URL('./gate-thread.ts', import.meta.url);
+const threadEntry = new URL('./thread-entry.ts', import.meta.url);
 const noListener: GateListener = { onThreads: () => undefined, onLost: () => undefined, onDone: () => undefined };
 
 function createScheduler(options: GateOptions, limitMs: number): Scheduler {
-  const { entry = gateThread, threads = defaultThreads, listener = noListener, now = () => performance.now() } = options;
+  const { entry = threadEntry, threads = defaultThreads, listener = noListener, now = () => performance.now() } = options;
   const queue = createFairQueue<Task>(maxWaitingOfTenant);
   const costly = createCostlyTenants(now);
   const holdings = new Set<Holding>();

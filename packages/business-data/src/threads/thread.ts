@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { ResolvedScope } from '../scope/scope.ts';
-import type { GateReply, GateRequest } from './serve-gate.ts';
+import type { GateReply, GateRequest } from './thread-server.ts';
 
 /** Why a thread cannot be used again. */
 export type LossReason = 'timeout' | 'memory' | 'crash';

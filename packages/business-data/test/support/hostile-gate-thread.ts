@@ -1,5 +1,5 @@
 import { passGates } from '../../src/gates/pass-gates.ts';
-import { serveGate } from '../../src/threads/serve-gate.ts';
+import { serveStatements } from '../../src/threads/thread-server.ts';
 
 /** Effects that a fault of the parser or of the gates could have on a thread. */
 const faults: Readonly<Record<string, () => void>> = {
@@ -28,7 +28,7 @@ const faults: Readonly<Record<string, () => void>> = {
 };
 
 /** The thread of the gate; the text `slow 50` takes 50 ms of processor time, and the name of a fault causes it. */
-serveGate((text, scope) => {
+serveStatements((text, scope) => {
   faults[text]?.();
   const [, slowMs] = /^slow (\d+)$/.exec(text) ?? [];
   if (slowMs === undefined) return passGates(text, scope);

@@ -68,7 +68,7 @@ test.each([
   expect(parseTableScope(text)).toBeUndefined();
 });
 
-test('anything at all is read or refused, never an error, and what is read has a spelling of its own', () => {
+test('every text is parsed or refused without an exception, and each parsed entry has exactly one spelling', () => {
   const pieces = fc.array(fc.constantFrom('orders', 'ID', '"', '""', '.', ',', '(', ')', ' ', '"a b"', '$', '1', 'é', "'", ';'), {
     maxLength: 12,
   });

@@ -34,6 +34,10 @@ const conflict = (message: string, http = 409): CodeDefinition => ({ type: 'conf
 const short = (message: string, http = 402): CodeDefinition => ({ type: 'credits', http, grpc: status.FAILED_PRECONDITION, message });
 const limited = (message: string): CodeDefinition => ({ type: 'rate_limit', http: 429, grpc: status.RESOURCE_EXHAUSTED, message });
 
+/** The message of an answer that has failed at its deadline. The message of `answer_timeout` itself is for an answer that is still running. */
+export const overdueAnswerMessage =
+  'The answer was not complete at its deadline. No credits were charged. Send the message again, or ask for less at once.';
+
 /** Every code that an HTTP answer can have. docs/errors.md lists the same codes for callers; a test compares the two. */
 export const publicErrorCodes = define({
   invalid_request: invalid('The request is not valid.'),

@@ -10,7 +10,7 @@ export interface TestCertificateOptions {
   /** The hosts that it certifies: DNS names, and IPv4 or (as `::1`) IPv6 addresses. */
   readonly names?: readonly string[];
   readonly addresses?: readonly string[];
-  readonly until?: Date;
+  readonly notAfter?: Date;
   /** Who signs it. Without one it signs itself, and is its own authority. */
   readonly authority?: TestCertificate & { readonly subject: string };
   /** Two authorities of one name differ by their keys only. */
@@ -43,8 +43,8 @@ const local = { names: ['localhost', '*.localhost'], addresses: ['127.0.0.1', ':
 export function testCertificate(options: TestCertificateOptions = {}): TestCertificate {
   const { names = local.names, addresses = local.addresses, authority, subject = 'test receivers' } = options;
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const until = options.until ?? new Date(Date.now() + 10 * day);
-  const from = new Date(Math.min(Date.now(), until.getTime()) - day);
+  const notAfter = options.notAfter ?? new Date(Date.now() + 10 * day);
+  const from = new Date(Math.min(Date.now(), notAfter.getTime()) - day);
   const hosts = sequence(
     ...names.map((name) => tagged(0x82, Buffer.from(name))),
     ...addresses.map((address) => tagged(0x87, addressBytes(address))),
@@ -55,7 +55,7 @@ export function testCertificate(options: TestCertificateOptions = {}): TestCerti
     tagged(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ecdsaWithSha256,
     commonName(authority?.subject ?? subject),
-    sequence(time(from), time(until)),
+    sequence(time(from), time(notAfter)),
     commonName(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
     tagged(0xa3, sequence(extension('551d13', true, basic), extension('551d11', false, hosts))),

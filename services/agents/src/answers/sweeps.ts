@@ -1,4 +1,4 @@
-import { checkEnvironment } from '@agent-service/contracts';
+import { checkEnvironment, overdueAnswerMessage } from '@agent-service/contracts';
 import { createMonthPartitions, type Partitions, type Store, startSweep } from '@agent-service/store';
 import { type HealthyFor, type RetryQueue, redispatchUnbegunWork, retryDue } from '@agent-service/work';
 import { type AnswerKey, doubtfulMs, healthyMs, keyRetentionMs, maxLostLeases } from '../shared/answer.ts';
@@ -17,8 +17,7 @@ const pageSettlements = 50;
 const pageHolds = 500;
 const listLimitMs = 5_000;
 
-/** The code's default message says that the answer continues; here it has ended. */
-const overdueFailure = { code: 'answer_timeout', message: 'The answer took longer than it may. No credits were charged.' };
+const overdueFailure = { code: 'answer_timeout', message: overdueAnswerMessage };
 
 export interface SweepDeps extends AnswersDeps {
   readonly dispatcher: Dispatcher;

@@ -6,15 +6,15 @@ import { z } from 'zod';
 import { createAnswerJobs } from '../../src/answers/deps.ts';
 import { processDue, removeStaleJobs, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { leaseMs, unbegunMs } from '../../src/shared/answer.ts';
-import { environment, until, type Wired, wired } from './support/wired.ts';
+import { type Composition, compose, environment, until } from './support/compose.ts';
 
 const backlog = Number(process.env['BACKLOG_ANSWERS'] ?? 50_000);
 const settlements = Number(process.env['BACKLOG_SETTLEMENTS'] ?? 10_000);
 const staleJobs = 10_000;
 
-let rig: Wired;
+let rig: Composition;
 beforeAll(async () => {
-  rig = await wired({ limits: { inFlight: 200_000, waiting: 200_000 } });
+  rig = await compose({ limits: { inFlight: 200_000, waiting: 200_000 } });
   Object.assign(rig.deps, { healthyFor: { success: () => undefined, failure: () => undefined, isAtLeast: () => true } });
 }, 30_000);
 afterAll(() => rig.stop());
@@ -140,7 +140,7 @@ test('while credits is silent for all, a sweep holds few results in memory', asy
 }, 30_000);
 
 /** Runs a sweep as the process does, until a condition holds or no row is left. */
-async function sweep(step: (parts: Wired['deps']) => Promise<number>, isOver: () => boolean | Promise<boolean>): Promise<void> {
+async function sweep(step: (parts: Composition['deps']) => Promise<number>, isOver: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isOver()) && (await countOf('true')) > 0) {
     if ((await step(rig.deps)) === 0) await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { processDue, releaseOverdueHolds, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
+import { addAgent, type Composition, compose, environment, newMessage, organizationId } from './support/compose.ts';
 import { charge } from './support/ledger.ts';
-import { addAgent, environment, newMessage, organizationId, type Wired, wired } from './support/wired.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 12);
 const seed = Number(process.env['PROPERTY_SEED'] ?? Date.now() % 1_000_000);
 
-let rig: Wired;
+let rig: Composition;
 beforeAll(async () => {
-  rig = await wired({ limits: { inFlight: 4, waiting: 6 } });
+  rig = await compose({ limits: { inFlight: 4, waiting: 6 } });
 }, 30_000);
 afterAll(() => rig.stop());
 

@@ -3,9 +3,9 @@ import { type OwnRedis, ownRedis, type TestDatabase, testDatabase } from '@agent
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { until } from './support/compose.ts';
 import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
 import { tenantOf } from './support/tenant.ts';
-import { until } from './support/wired.ts';
 import { type ScriptedWorker, scriptedWorker } from './support/worker.ts';
 
 const seconds = Number(process.env['FAULT_SECONDS'] ?? 8);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { addAgent, agentId, type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
 import { charge } from './support/ledger.ts';
-import { addAgent, agentId, environment, newMessage, organizationId, until, type Wired, wired } from './support/wired.ts';
 
-let rig: Wired;
+let rig: Composition;
 beforeAll(async () => {
-  rig = await wired({ events: true });
+  rig = await compose({ events: true });
 }, 30_000);
 afterAll(() => rig.stop());
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { processDue, retryReleases } from '../../src/answers/sweeps.ts';
 import { leaseMs, maxLostLeases, unbegunMs } from '../../src/shared/answer.ts';
-import { environment, newMessage, organizationId, until, type Wired, wired } from './support/wired.ts';
+import { type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
 
-let rig: Wired;
+let rig: Composition;
 beforeAll(async () => {
-  rig = await wired();
+  rig = await compose();
   Object.assign(rig.deps, { healthyFor: { success: () => undefined, failure: () => undefined, isAtLeast: () => true } });
 }, 30_000);
 afterAll(() => rig.stop());
@@ -22,7 +22,8 @@ const begin = (id: string, company: 'any' | 'shared' | 'alone') =>
     shared: company === 'shared',
     workerChannel: 'worker:1',
   });
-const dispatchesIn = (jobs: Wired['jobs'], id: string) => jobs.filter(({ answerId }) => answerId === id).map(({ dispatch }) => dispatch);
+const dispatchesIn = (jobs: Composition['jobs'], id: string) =>
+  jobs.filter(({ answerId }) => answerId === id).map(({ dispatch }) => dispatch);
 const failureOf = (id: string) =>
   rig.replies.flatMap(({ reply }) => (reply.kind === 'ended' && reply.id === id ? [reply.message.failure?.code] : []));
 

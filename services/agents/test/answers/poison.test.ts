@@ -11,9 +11,9 @@ import {
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { until } from './support/compose.ts';
 import { type ServiceProcess, secret, serviceProcess } from './support/processes.ts';
 import { tenantOf } from './support/tenant.ts';
-import { until } from './support/wired.ts';
 
 const innocents = 50;
 const inFlight = 100;

@@ -5,12 +5,12 @@ import { dispatchNext } from '../../src/answers/store/dispatch.ts';
 import { readInSteps } from '../../src/answers/store/read.ts';
 import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
 import { doubtfulMs, keyRetentionMs, leaseMs, timeOf, unbegunMs } from '../../src/shared/answer.ts';
-import { agentId, environment, newMessage, organizationId, until, type Wired, wired } from './support/wired.ts';
+import { agentId, type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
 
-let rig: Wired;
+let rig: Composition;
 let steady = true;
 beforeAll(async () => {
-  rig = await wired({ limits: { inFlight: 2, waiting: 3 } });
+  rig = await compose({ limits: { inFlight: 2, waiting: 3 } });
   Object.assign(rig.deps, { healthyFor: { success: () => undefined, failure: () => undefined, isAtLeast: () => steady } });
 }, 30_000);
 afterAll(() => rig.stop());

@@ -1,4 +1,4 @@
-import { ServiceError } from '@agent-service/contracts';
+import { overdueAnswerMessage, ServiceError } from '@agent-service/contracts';
 import { type ModelAnswer, type ModelRequest, type Output, type Tier, tiers } from '@agent-service/models';
 import type { ReplyWriter } from '@agent-service/queues';
 import { inStepSpan } from '@agent-service/runtime';
@@ -21,7 +21,7 @@ export type ModelReply = { readonly firstDeltaAt: number | undefined; readonly q
   | { readonly kind: 'interrupted'; readonly why: Exclude<Interruption, 'deadline'> }
 );
 
-const overdueError = () => new ServiceError('answer_timeout', { message: 'The answer took longer than it may. No credits were charged.' });
+const overdueError = () => new ServiceError('answer_timeout', { message: overdueAnswerMessage });
 const oversizedError = () =>
   new ServiceError('provider_error', { message: 'The model gave an answer that is too long to keep. No credits were charged.' });
 

@@ -168,11 +168,6 @@ function voidHold(id: string, now: number): Hold {
   };
 }
 
-/** True for an open hold that `agents` should have settled or released. */
-export function isOverdue(hold: Hold, now: number): boolean {
-  return hold.state === 'open' && now >= hold.deadline + HOLD_GRACE_MS;
-}
-
 /** True if the ended hold may be removed. From then on it counts as removed. */
 function isForgotten(hold: Hold, now: number): boolean {
   return hold.endedAt !== null && now - hold.endedAt > ENDED_HOLD_KEPT_MS;

@@ -5,17 +5,17 @@ const NOW = Date.UTC(2026, 1, 15, 10);
 const at = (text: string): number => Date.parse(text);
 
 test('records without bounds are all records', () => {
-  expect(recordRange({})).toEqual({ ok: true, from: null, until: null });
+  expect(recordRange({})).toEqual({ ok: true, from: null, before: null });
 });
 
 test('a date as date_to includes that day', () => {
   const range = recordRange({ dateFrom: '2026-01-05', dateTo: '2026-01-05' });
-  expect(range).toEqual({ ok: true, from: at('2026-01-05T00:00:00Z'), until: at('2026-01-06T00:00:00Z') });
+  expect(range).toEqual({ ok: true, from: at('2026-01-05T00:00:00Z'), before: at('2026-01-06T00:00:00Z') });
 });
 
 test('a time as date_to includes its millisecond', () => {
   const instant = '2026-01-05T10:00:00.123Z';
-  expect(recordRange({ dateFrom: instant, dateTo: instant })).toEqual({ ok: true, from: at(instant), until: at(instant) + 1 });
+  expect(recordRange({ dateFrom: instant, dateTo: instant })).toEqual({ ok: true, from: at(instant), before: at(instant) + 1 });
 });
 
 test('times are read in their zone, and in UTC where they name none', () => {
@@ -51,7 +51,7 @@ test('groups without bounds are those of the current month', () => {
   expect(dayRange({}, NOW)).toEqual({ ok: true, from: '2026-02-01', to: '2026-02-28' });
 });
 
-test('only date_from means until today', () => {
+test('only date_from means before today', () => {
   expect(dayRange({ dateFrom: '2026-01-20' }, NOW)).toEqual({ ok: true, from: '2026-01-20', to: '2026-02-15' });
   expect(dayRange({ dateFrom: '2026-02-16' }, NOW)).toMatchObject({ ok: false, param: 'date_from' });
 });
@@ -94,7 +94,7 @@ const split = (dateFrom?: string, dateTo?: string) => {
   const range = recordRange({ dateFrom, dateTo });
   if (!range.ok) throw new Error(range.message);
   const { days, edges } = splitRange(range);
-  return { days, edges: edges.map(({ from, until }) => [new Date(from).toISOString(), new Date(until).toISOString()]) };
+  return { days, edges: edges.map(({ from, before }) => [new Date(from).toISOString(), new Date(before).toISOString()]) };
 };
 
 describe('a range is split into whole days and what is left', () => {

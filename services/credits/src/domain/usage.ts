@@ -7,11 +7,11 @@ export interface RangeFault {
   message: string;
 }
 
-/** Times in milliseconds, `until` excluded; null is unbounded. */
+/** Times in milliseconds, `before` excluded; null is unbounded. */
 export interface RecordRange {
   ok: true;
   from: number | null;
-  until: number | null;
+  before: number | null;
 }
 
 /** Whole days, both included. */
@@ -38,7 +38,7 @@ export function recordRange({ dateFrom, dateTo }: Bounds): RecordRange | RangeFa
   if (from === undefined) return malformed('date_from');
   if (to === undefined) return malformed('date_to');
   if (from !== null && to !== null && from.start >= to.end) return fault('date_from', 'date_from is after date_to');
-  return { ok: true, from: from?.start ?? null, until: to?.end ?? null };
+  return { ok: true, from: from?.start ?? null, before: to?.end ?? null };
 }
 
 /** The days of an aggregate: by default the current month, and at most a year. */
@@ -52,8 +52,8 @@ export function dayRange(bounds: Bounds, now: number): DayRange | RangeFault {
 }
 
 function days(exact: RecordRange, today: Day): { from: Day; to: Day } {
-  if (exact.until !== null) {
-    const to = dayOf(exact.until - 1);
+  if (exact.before !== null) {
+    const to = dayOf(exact.before - 1);
     return { from: exact.from === null ? firstOfMonth(to) : dayOf(exact.from), to };
   }
   return exact.from === null ? { from: firstOfMonth(today), to: lastOfMonth(today) } : { from: dayOf(exact.from), to: today };
@@ -87,10 +87,10 @@ function fault(param: RangeFault['param'], message: string): RangeFault {
 
 const DAY_MS = 86_400_000;
 
-/** Times in milliseconds, `until` excluded. */
+/** Times in milliseconds, `before` excluded. */
 export interface Span {
   from: number;
-  until: number;
+  before: number;
 }
 
 export interface SplitRange {
@@ -101,13 +101,13 @@ export interface SplitRange {
 }
 
 /** Splits a range into whole days, which rollups count, and the rest, whose records have to be counted. */
-export function splitRange({ from, until }: Pick<RecordRange, 'from' | 'until'>): SplitRange {
+export function splitRange({ from, before }: Pick<RecordRange, 'from' | 'before'>): SplitRange {
   const begin = from === null ? null : Math.ceil(from / DAY_MS) * DAY_MS;
-  const end = until === null ? null : Math.floor(until / DAY_MS) * DAY_MS;
-  if (from !== null && until !== null && (begin as number) >= (end as number)) return { edges: [{ from, until }] };
+  const end = before === null ? null : Math.floor(before / DAY_MS) * DAY_MS;
+  if (from !== null && before !== null && (begin as number) >= (end as number)) return { edges: [{ from, before }] };
   const edges: Span[] = [];
-  if (from !== null && begin !== null && from < begin) edges.push({ from, until: begin });
-  if (until !== null && end !== null && end < until) edges.push({ from: end, until });
+  if (from !== null && begin !== null && from < begin) edges.push({ from, before: begin });
+  if (before !== null && end !== null && end < before) edges.push({ from: end, before });
   return { days: { from: begin === null ? null : dayOf(begin), to: end === null ? null : dayOf(end - 1) }, edges };
 }
 

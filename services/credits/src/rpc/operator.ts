@@ -37,7 +37,7 @@ export const verifyLedger = ({ store, cursors }: CreditsDeps): RpcOf<'credits', 
   allow: operators,
   async handle({ organizationId, cursor, full }) {
     const binding = ['verify', organizationId, String(full)];
-    const until = performance.now() + callLimitMs;
+    const deadline = performance.now() + callLimitMs;
     const faults: ReturnType<typeof toFault>[] = [];
     let progress = progressOf(cursors.decode(binding, cursor)?.after);
     let tenants = 0;
@@ -47,7 +47,7 @@ export const verifyLedger = ({ store, cursors }: CreditsDeps): RpcOf<'credits', 
       progress = step.progress;
       if (progress.month === null) tenants += 1;
       faults.push(...step.faults.map((fault) => toFault(step.progress.tenant, fault)));
-      if (performance.now() > until) return { tenants, faults, nextCursor: cursors.encode(binding, { after: keyOf(progress) }) };
+      if (performance.now() > deadline) return { tenants, faults, nextCursor: cursors.encode(binding, { after: keyOf(progress) }) };
     }
   },
 });

@@ -66,13 +66,13 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
     item: StartItem,
     call: CallContext,
     waiter: Waiter,
-    until: (started: StartedAnswer) => number,
+    deadlineOf: (started: StartedAnswer) => number,
   ) {
     const wait = waits.open(keyOf(principalOf(call), item.answerId as string), waiter);
     try {
       const started = await startFor(disconnected, item, call);
       if (started.attached) call.onReplayed?.();
-      wait.accepted(started.answerId, until(started), started.attached);
+      wait.accepted(started.answerId, deadlineOf(started), started.attached);
       return { started, wait };
     } catch (cause) {
       wait.close();
@@ -108,8 +108,8 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
     async stream(question, call, disconnected) {
       const stream = new AnswerStream({ requestId: call.requestId, now });
       const item = itemOf(question, call, replyChannel, true);
-      const until = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
-      const { started, wait } = await begin(disconnected, item, call, stream, until);
+      const deadlineOf = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
+      const { started, wait } = await begin(disconnected, item, call, stream, deadlineOf);
       const close = () => wait.close();
       disconnected.addEventListener('abort', close, { once: true });
       stream.onClose(close);

@@ -1,4 +1,4 @@
-import { type AnswerMessage, isPublicErrorCode, publicErrorCodes, ServiceError } from '@agent-service/contracts';
+import { type AnswerMessage, isPublicErrorCode, overdueAnswerMessage, publicErrorCodes, ServiceError } from '@agent-service/contracts';
 import type { PublicError } from '../http/error-reply.ts';
 
 /** An answer that a caller can come back to. */
@@ -27,11 +27,9 @@ export const waitLimitError = (accepted: AcceptedAnswer) => new ServiceError('an
 
 /** The code's own message promises an answer, which does not come any more after the deadline. */
 function deadlineError(message: string, details: object): PublicError {
-  const text = message === '' || message === publicErrorCodes.answer_timeout.message ? deadlineMessage : message;
+  const text = message === '' || message === publicErrorCodes.answer_timeout.message ? overdueAnswerMessage : message;
   return new ServiceError('answer_timeout', { message: text, details: { ...details, status: 'failed' } });
 }
-
-const deadlineMessage = 'The answer took longer than it may. No credits were charged.';
 
 /** The answer was deleted, which only happens together with its agent. */
 export const answerDeletedError = (accepted: AcceptedAnswer) => new ServiceError('agent_deleted', { details: detailsOf(accepted) });

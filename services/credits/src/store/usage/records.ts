@@ -25,14 +25,14 @@ const isoTime = (at: number) => new Date(at).toISOString();
 export function listRecords(
   sql: Sql,
   scope: UsageScope,
-  { from, until }: Pick<RecordRange, 'from' | 'until'>,
+  { from, before }: Pick<RecordRange, 'from' | 'before'>,
   limit: number,
   after?: RecordAfter,
 ): Promise<UsageRow[]> {
   const params = parameters();
   const where = [inScope(scope, params)('record')];
   if (from !== null) where.push(`record.at >= ${params.add(isoTime(from))}::timestamptz`);
-  if (until !== null) where.push(`record.at < ${params.add(isoTime(until))}::timestamptz`);
+  if (before !== null) where.push(`record.at < ${params.add(isoTime(before))}::timestamptz`);
   if (after) {
     const at = `${params.add(after[0])}::timestamptz`;
     // The second condition follows from the first, but lets the planner skip later partitions.
@@ -41,7 +41,7 @@ export function listRecords(
   const records = (more: string) => `select ${columns} from usage_records as record where ${where.join(' and ')} ${more}`;
   const page = `order by at desc, id desc limit ${params.add(limit + 1)}::integer`;
   if (scope.userId === '' || scope.agentId === '') return sql<UsageRow>(records(page), params.values);
-  const latest = after ? after[0] : until === null ? 'infinity' : isoTime(until);
+  const latest = after ? after[0] : before === null ? 'infinity' : isoTime(before);
   return sql<UsageRow>(recordsOfUserAndAgent(scope, params, records, page, latest, limit), params.values);
 }
 
@@ -70,7 +70,7 @@ function recordsOfUserAndAgent(
 }
 
 /** The number of records in the range: whole days come from the rollups, and only the rest is counted. */
-export async function countUsage(sql: Sql, scope: UsageScope, range: Pick<RecordRange, 'from' | 'until'>): Promise<number> {
+export async function countUsage(sql: Sql, scope: UsageScope, range: Pick<RecordRange, 'from' | 'before'>): Promise<number> {
   const { days, edges } = splitRange(range);
   const counts = edges.map((edge) => countRecords(sql, scope, edge));
   if (days) counts.push(countDays(sql, scope, days.from ?? '-infinity', days.to ?? 'infinity'));
@@ -82,12 +82,12 @@ async function countDays(sql: Sql, scope: UsageScope, from: string, to: string):
   return totals.reduce((sum, { queries }) => sum + queries, 0);
 }
 
-async function countRecords(sql: Sql, scope: UsageScope, { from, until }: Span): Promise<number> {
+async function countRecords(sql: Sql, scope: UsageScope, { from, before }: Span): Promise<number> {
   const params = parameters();
   const [row] = await sql<{ records: string }>(
     `select count(*) as records from usage_records as record
      where ${inScope(scope, params)('record')} and record.at >= ${params.add(isoTime(from))}::timestamptz
-       and record.at < ${params.add(isoTime(until))}::timestamptz`,
+       and record.at < ${params.add(isoTime(before))}::timestamptz`,
     params.values,
   );
   return Number(row?.records);

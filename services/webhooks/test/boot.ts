@@ -6,7 +6,7 @@ import { start } from '../src/start.ts';
 import { type Clients, connectTo } from './clients.ts';
 import { webhooksSettings } from './settings.ts';
 
-export interface Booted extends Clients {
+export interface BootedService extends Clients {
   /** The address at which it serves. */
   address: string;
   databaseUrl: string;
@@ -20,7 +20,7 @@ export interface BootOptions {
 }
 
 /** The service as its main file starts it, on a database and a key space of its own. */
-export async function boot({ now, settings }: BootOptions = {}): Promise<Booted> {
+export async function boot({ now, settings }: BootOptions = {}): Promise<BootedService> {
   const [database, { url: redisUrl }] = await Promise.all([testDatabase(), testRedis()]);
   const config = readWebhooksConfig(webhooksSettings({ databaseUrl: database.url, redisUrl }, settings));
   const running = await createProcess('webhooks', config, (process, settings: WebhooksConfig) => start(process, settings, now));

@@ -31,7 +31,7 @@ interface StatementCost {
 const maxExternalBytes = 256 * 1024 * 1024;
 
 /** Replies to the requests of the main thread, in their order. */
-export function serveGate(pass: (text: string, scope: ResolvedScope) => PassedStatement): void {
+export function serveStatements(pass: (text: string, scope: ResolvedScope) => PassedStatement): void {
   const port = parentPort;
   if (port === null) throw new Error('a gate is served in a worker thread only');
   const scopes = new Map<number, ResolvedScope>();
@@ -42,7 +42,7 @@ export function serveGate(pass: (text: string, scope: ResolvedScope) => PassedSt
   port.postMessage({ kind: 'ready' } satisfies GateReply);
 }
 
-function replyTo(request: GateRequest, scopes: Map<number, ResolvedScope>, pass: Parameters<typeof serveGate>[0]): GateReply {
+function replyTo(request: GateRequest, scopes: Map<number, ResolvedScope>, pass: Parameters<typeof serveStatements>[0]): GateReply {
   const begin = cpuMs();
   try {
     const scope = scopeOf(request, scopes);

@@ -4,9 +4,9 @@ import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { readCreditsConfig } from '../src/config.ts';
 import { createLedgers, type Ledgers } from '../src/ledger/ledgers.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { settingsFor } from './booted.ts';
+import { settingsFor } from './boot.ts';
 
-export interface Wired {
+export interface Composition {
   store: Store;
   ledgers: Ledgers;
   /** The same ledgers as another process has them. */
@@ -19,7 +19,7 @@ export interface Wired {
 }
 
 /** The ledgers with a database of their own, without the service, at a time that the test sets. */
-export async function wired(now: number): Promise<Wired> {
+export async function compose(now: number): Promise<Composition> {
   const database = await testDatabase();
   const config = readCreditsConfig(settingsFor(database.url));
   const clock = { now };

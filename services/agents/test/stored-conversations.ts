@@ -20,7 +20,7 @@ const iso = (at: number) => new Date(at).toISOString();
 const keyOf = ({ organizationId, environment }: Owner) => [organizationId, environment];
 
 /** Conversations as acceptance and the ends of answers leave them, written past the service. */
-export class Talk {
+export class StoredConversations {
   readonly #database: Pool;
   readonly #owner: Owner;
 

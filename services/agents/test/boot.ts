@@ -8,7 +8,7 @@ import { start } from '../src/start.ts';
 const secret = 'a-service-secret-that-is-long-enough';
 export const encryptionKeys = `1:${Buffer.alloc(32, 1).toString('base64')}`;
 
-export interface Booted {
+export interface BootedService {
   /** For further clients, as other services. */
   readonly address: string;
   /** As the gateway calls. */
@@ -27,7 +27,7 @@ export interface BootOptions {
 }
 
 /** The service as its main file starts it, on a database of its own; the services that it calls are away. */
-export async function boot({ now, settings }: BootOptions = {}): Promise<Booted> {
+export async function boot({ now, settings }: BootOptions = {}): Promise<BootedService> {
   const [{ url, drop }, redis] = await Promise.all([testDatabase(), testRedis()]);
   const config = readAgentsConfig({
     HOST: '127.0.0.1',

@@ -17,7 +17,7 @@ export const organizationId = 'org_1';
 export const environment = 'live';
 export const agentId = 'agt_1';
 
-export interface Wired {
+export interface Composition {
   readonly answers: Answers;
   /** Dependencies of the sweeps; none runs by itself. */
   readonly deps: SweepDeps;
@@ -40,7 +40,7 @@ export interface Wired {
   stop(): Promise<void>;
 }
 
-export interface WiredOptions {
+export interface ComposeOptions {
   limits?: Partial<AnswersServiceDeps['limits']>;
   events?: boolean;
 }
@@ -48,7 +48,7 @@ export interface WiredOptions {
 const schema = z.object({ ...processSettings, ...databaseSettings });
 
 /** The life of answers on a database of its own, with peers that the test scripts and a clock that it sets. */
-export async function wired({ limits, events = false }: WiredOptions = {}): Promise<Wired> {
+export async function compose({ limits, events = false }: ComposeOptions = {}): Promise<Composition> {
   const database = await testDatabase();
   const config = readConfig(schema, {
     HOST: '127.0.0.1',
@@ -63,18 +63,18 @@ export async function wired({ limits, events = false }: WiredOptions = {}): Prom
     jobs: [] as AnswerJob[],
     apartJobs: [] as AnswerJob[],
     removed: [] as AnswerJob[],
-    prioritized: [] as Wired['prioritized'],
-    replies: [] as Wired['replies'],
-    notices: [] as Wired['notices'],
+    prioritized: [] as Composition['prioritized'],
+    replies: [] as Composition['replies'],
+    notices: [] as Composition['notices'],
   };
-  const rig: { known: Wired['known'] } = { known: undefined };
+  const rig: { known: Composition['known'] } = { known: undefined };
   const queue = (apart: boolean) => ({
     add: async (jobs: { payload: AnswerJob }[]) => {
       records.jobs.push(...jobs.map(({ payload }) => payload));
       if (apart) records.apartJobs.push(...jobs.map(({ payload }) => payload));
     },
     known: async (jobs: AnswerJob[]) => jobs.map((job) => rig.known?.(job) ?? true),
-    prioritize: async (jobs: Wired['prioritized']) => void records.prioritized.push(...jobs),
+    prioritize: async (jobs: Composition['prioritized']) => void records.prioritized.push(...jobs),
     remove: async (jobs: AnswerJob[]) => void records.removed.push(...jobs),
     list: async () => ({ payloads: [], next: undefined }),
     counts: async () => ({ waiting: 0, active: 0, delayed: 0 }),

@@ -1,6 +1,6 @@
 import { passGates } from '../gates/pass-gates.ts';
 import { createScope } from '../scope/scope.ts';
-import { serveGate } from './serve-gate.ts';
+import { serveStatements } from './thread-server.ts';
 
 /** The module that a gate thread runs. */
 
@@ -9,4 +9,4 @@ passGates(
   'with q as (select 1 as a) select a, count(*) from q group by a',
   createScope({ tables: [], readOnly: true, defaultSchema: 'public' }),
 );
-serveGate(passGates);
+serveStatements(passGates);

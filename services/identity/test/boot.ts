@@ -6,7 +6,7 @@ import { start } from '../src/start.ts';
 
 const secret = 'a-service-secret-that-is-long-enough';
 
-export interface Booted {
+export interface BootedService {
   /** The URL of the database. */
   url: string;
   /** The gRPC address of the service. */
@@ -20,7 +20,7 @@ export interface Booted {
 }
 
 /** The service as its main file starts it, on a database of its own. */
-export async function boot(settings: Readonly<Record<string, string>> = {}): Promise<Booted> {
+export async function boot(settings: Readonly<Record<string, string>> = {}): Promise<BootedService> {
   const database = await testDatabase();
   const config = readIdentityConfig({
     HOST: '127.0.0.1',

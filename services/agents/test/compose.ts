@@ -8,7 +8,7 @@ import { migrations } from '../src/store/migrations/index.ts';
 const schema = 'agents';
 const settings = z.object({ ...processSettings, ...databaseSettings });
 
-export interface Wired {
+export interface Composition {
   readonly store: Store;
   /** The same schema, past the store. */
   readonly database: Pool;
@@ -16,7 +16,7 @@ export interface Wired {
 }
 
 /** The schema alone on a database of its own: nothing happens in it that the test does not do. */
-export async function wired(): Promise<Wired> {
+export async function compose(): Promise<Composition> {
   const { url, drop } = await testDatabase();
   const config = readConfig(settings, { HOST: '127.0.0.1', OPS_PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: url });
   await migrate({ url, schema, migrations });

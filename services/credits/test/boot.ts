@@ -37,7 +37,7 @@ export function connectTo(address: string): Clients {
   return { agents, gateway, operator, close };
 }
 
-export interface Booted extends Clients {
+export interface BootedService extends Clients {
   config: CreditsConfig;
   url: string;
   /** Host and port of the gRPC server. */
@@ -53,7 +53,7 @@ export interface BootOptions {
 }
 
 /** Starts the service in this process, as main.ts does. */
-export async function boot({ databaseUrl, now, settings }: BootOptions = {}): Promise<Booted> {
+export async function boot({ databaseUrl, now, settings }: BootOptions = {}): Promise<BootedService> {
   const own = databaseUrl === undefined ? await testDatabase() : undefined;
   const url = databaseUrl ?? (own?.url as string);
   const config = readCreditsConfig(settingsFor(url, settings));
