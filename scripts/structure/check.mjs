@@ -4,12 +4,24 @@ import { bounds } from './measure.mjs';
 import { workspaceOf } from './symbols.mjs';
 
 const mostDuplicates = 40;
+const mostTinyFiles = 29;
+const mostHelpers = 12;
 const allowed = JSON.parse(readFileSync(new URL('allowed.json', import.meta.url), 'utf8'));
 const isBelow = (path, folders) => folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 const pathOf = (finding) => finding.split(/[: ]/)[0];
 
 /** The findings that break a bound and are not in allowed.json. */
-export function brokenBounds({ longFunctions, longFiles, longTests, folderCycles, duplicates, testDuplicates }) {
+export function brokenBounds({
+  longFunctions,
+  longFiles,
+  longTests,
+  fullFolders,
+  folderCycles,
+  tinyFiles,
+  helpers,
+  duplicates,
+  testDuplicates,
+}) {
   const foldersOf = (cycle) => cycle.split(' <-> ');
   const repeated = [...duplicates, ...testDuplicates];
   return [
@@ -22,6 +34,11 @@ export function brokenBounds({ longFunctions, longFiles, longTests, folderCycles
     ...folderCycles
       .filter((cycle) => !foldersOf(cycle).every((folder) => isBelow(folder, allowed.folderCycles)))
       .map((cycle) => `folders import each other: ${cycle}`),
+    ...fullFolders.map((finding) => `more than ${bounds.folderFiles} files in a folder: ${finding}`),
+    ...tooMany(tinyFiles, mostTinyFiles, `files under ${bounds.tinyFile} lines`),
+    ...tooMany(helpers, mostHelpers, `helpers under ${bounds.helperFile} lines with one importer`),
     ...(repeated.length < mostDuplicates ? [] : [`${repeated.length} duplicated blocks, not below ${mostDuplicates}:`, ...repeated]),
   ];
 }
+
+const tooMany = (findings, most, name) => (findings.length > most ? [`${findings.length} ${name}, at most ${most}:`, ...findings] : []);

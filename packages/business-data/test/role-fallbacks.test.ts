@@ -202,7 +202,7 @@ const obstacles: readonly (readonly [string, string, string, string])[] = [
   [
     'a view with a function that PUBLIC may not execute',
     'shown',
-    'what only the account may use',
+    'privileges that the role does not have',
     `create extension fuzzystrmatch; revoke execute on function soundex(text) from public;
      create view shown as select soundex(title) as id from tasks`,
   ],

@@ -1,8 +1,8 @@
 import { migrate } from '@agent-service/store';
 import { schemaDifference } from '@agent-service/store/entities';
 import { testDatabase } from '@agent-service/testkit';
+import { openMigratedSchema } from '@agent-service/testkit/schema';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Client } from 'pg';
 import { entities } from '../src/start.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 
@@ -23,21 +23,10 @@ test('entities describe the schema that the migrations make', async () => {
 });
 
 test('every table has an entity or a reason', async () => {
-  const client = new Client({ connectionString: database.url });
-  await client.connect();
+  const migrated = await openMigratedSchema(database.url, schema);
   try {
-    const { rows } = await client.query<{ name: string }>(
-      `select relname as name from pg_class where relnamespace = $1::regnamespace and relkind in ('r', 'p') and not relispartition`,
-      [schema],
-    );
-    const described = entities.map(({ meta }) => meta.tableName);
-    expect(
-      rows
-        .map(({ name }) => name)
-        .filter((name) => !described.includes(name))
-        .sort(),
-    ).toEqual(withoutEntity);
+    expect(await migrated.tablesWithout(entities.map(({ meta }) => meta.tableName))).toEqual(withoutEntity);
   } finally {
-    await client.end();
+    await migrated.end();
   }
 });

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { creditStatements } from '../src/statements.ts';
 import { entities } from '../src/store/entities.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { query } from './verification.ts';
 
 const schema = 'credits';
 /** Tables that packages/store creates in every service. */
@@ -24,14 +23,12 @@ test('entities describe the schema that the migrations make', async () => {
 });
 
 test('every table has an entity or a reason', async () => {
-  const rows = await query<{ name: string }>(
-    database.url,
-    `select relname as name from pg_class where relnamespace = $1::regnamespace and relkind in ('r', 'p') and not relispartition`,
-    [schema],
-  );
-  const described = entities.map(({ meta }) => meta.tableName);
-  const others = rows.map(({ name }) => name).filter((name) => !described.includes(name));
-  expect(others.sort()).toEqual(withoutEntity);
+  const migrated = await openMigratedSchema(database.url, schema);
+  try {
+    expect(await migrated.tablesWithout(entities.map(({ meta }) => meta.tableName))).toEqual(withoutEntity);
+  } finally {
+    await migrated.end();
+  }
 });
 
 test('every listed statement prepares against the migrated schema', async () => {

@@ -1,7 +1,5 @@
 import { ledger } from './0001-ledger.ts';
-import { ledgerStamp } from './0002-ledger-stamp.ts';
-import { deadLetters } from './0003-dead-letters.ts';
-import { wideBalanceCheck } from './0004-wide-balance-check.ts';
+import { deadLetters, ledgerStamp, wideBalanceCheck } from './0002-0004-ledgers.ts';
 import { transferMonths } from './0005-transfer-months.ts';
 
 /** The history of the schema, oldest first. */
