@@ -31,6 +31,20 @@ test.each(['README.md', 'CONTRIBUTING.md', 'docs/architecture.md', 'docs/errors.
   expect(paths.map(([, name]) => name).filter((name) => !createdFolders.includes(name) && !existsSync(name))).toEqual([]);
 });
 
+const files = globSync('{packages,services,scripts,docs,proto,bench,test,deploy,.ci}/**/*', {
+  exclude: (name) => /node_modules|\bgen$/.test(String(name)),
+}).map((path) => `/${path}`);
+
+// A document may leave out the beginning of a path, as in `rpc/index.ts` or `gates/parse.ts`; <name> and * stand for any name.
+test.each(['README.md', 'CONTRIBUTING.md', 'docs/architecture.md', 'docs/errors.md', 'docs/glossary.md', 'docs/performance.md'])(
+  'every file that %s names by a part of its path exists',
+  (path) => {
+    const named = [...(textOf.get(path) ?? '').matchAll(/`([\w<>*./-]+\.(?:ts|mjs|proto))`/g)].map(([, name]) => name);
+    const pattern = (name) => new RegExp(`/${name.replaceAll('.', '\\.').replaceAll(/<\w+>|\*/g, '[^/]+')}$`);
+    expect(named.filter((name) => !files.some((file) => pattern(name).test(file)))).toEqual([]);
+  },
+);
+
 test('each file in "Where things are" contains the name in parentheses behind it', () => {
   const section = (textOf.get('docs/architecture.md') ?? '').split('## Where things are')[1]?.split('\n## ')[0] ?? '';
   const named = [...section.matchAll(/`([\w./-]+)` \(`(\w+)`\)/g)];

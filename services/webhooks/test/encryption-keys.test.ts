@@ -40,14 +40,14 @@ async function startWith(...versions: number[]): Promise<BootedService> {
   return webhooks;
 }
 
-interface EndpointRow {
+interface StoredSecrets {
   id: string;
   secret: string;
   previous_secret: string | null;
   updated_at: Date;
 }
 
-const stored = () => query<EndpointRow>(own.url, 'select id, secret, previous_secret, updated_at from endpoints order by id');
+const stored = () => query<StoredSecrets>(own.url, 'select id, secret, previous_secret, updated_at from endpoints order by id');
 const create = (service: BootedService, scope?: string) =>
   as(() => service.gateway.createEndpoint({ url: 'https://hooks.example.com/in', events: ['agent.created'], active: true }), scope);
 
@@ -104,7 +104,7 @@ test('what a repeat is answered with is left to go by itself, and opens until th
   expect(await create(both, 'again')).toEqual(created);
 });
 
-test('a secret whose key is removed stops its own endpoint only, and no delivery of it is lost', async () => {
+test('a secret whose key is removed stops its own webhook only, and no delivery of it is lost', async () => {
   const before = await startWith(2);
   const [well, lost, alone] = [await create(before), await create(before), await create(before)].map(({ endpoint, secret }) => ({
     id: endpoint?.id ?? '',

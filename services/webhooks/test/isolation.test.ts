@@ -5,7 +5,7 @@ import { laneWidth, organizationWidth } from '../src/domain/schedule.ts';
 import { type BootedService, boot, query } from './boot.ts';
 import { asCaller } from './clients.ts';
 
-const endpointsOfBusy = 500;
+const webhooksOfBusy = 500;
 const eventsOfBusy = 6;
 
 let webhooks: BootedService;
@@ -50,7 +50,7 @@ const endOf = (organizationId: string, { id, dispatch }: ArmedRow, status: numbe
 });
 
 /** Endpoints beyond the limit of an organization, as many as it could make over time. */
-async function addEndpoints(organizationId: string, count: number): Promise<void> {
+async function addWebhooks(organizationId: string, count: number): Promise<void> {
   await createEndpoint(organizationId);
   await query(
     webhooks.databaseUrl,
@@ -61,17 +61,17 @@ async function addEndpoints(organizationId: string, count: number): Promise<void
   );
 }
 
-test('500 endpoints of one organization, half of them failing, share its width, each keeps one delivery in flight, and other organizations have theirs', async () => {
-  await addEndpoints('org_busy', endpointsOfBusy);
+test('500 webhooks of one organization, half of them failing, share its width, each keeps one delivery in flight, and other organizations have theirs', async () => {
+  await addWebhooks('org_busy', webhooksOfBusy);
   const honest = await createEndpoint('org_honest');
   for (let n = 0; n < eventsOfBusy; n += 1) await webhooks.credits.receiveEvents({ events: [eventOf(`evt_${n}`, 'org_busy')] });
   await webhooks.credits.receiveEvents({ events: Array.from({ length: 50 }, (_, n) => eventOf(`evt_h${n}`, 'org_honest')) });
-  const endpointsArmed = async () => new Set((await armedOf('org_busy')).map(({ endpoint_id }) => endpoint_id)).size;
-  await until('each endpoint has its turn', async () => (await endpointsArmed()) === endpointsOfBusy);
+  const webhooksArmed = async () => new Set((await armedOf('org_busy')).map(({ endpoint_id }) => endpoint_id)).size;
+  await until('each endpoint has its turn', async () => (await webhooksArmed()) === webhooksOfBusy);
   await until('the lane of the honest endpoint is full', async () => (await armedOf('org_honest')).length >= 16);
   expect((await armedOf('org_honest')).every(({ endpoint_id }) => endpoint_id === honest)).toBe(true);
   // Besides the one of each endpoint there are only those that were armed while the organization had room.
-  expect((await armedOf('org_busy')).length).toBeLessThanOrEqual(endpointsOfBusy + organizationWidth);
+  expect((await armedOf('org_busy')).length).toBeLessThanOrEqual(webhooksOfBusy + organizationWidth);
 
   // All fail or succeed, over and over: the organization never has more.
   for (let round = 0; round < 3; round += 1) {
@@ -81,8 +81,8 @@ test('500 endpoints of one organization, half of them failing, share its width, 
     await until('each endpoint has another turn', async () => {
       const ended = new Set(armed.map(({ id, dispatch }) => `${id} ${dispatch}`));
       const now = await armedOf('org_busy');
-      expect(now.length).toBeLessThanOrEqual(endpointsOfBusy + organizationWidth);
-      return now.length >= endpointsOfBusy && now.every(({ id, dispatch }) => !ended.has(`${id} ${dispatch}`));
+      expect(now.length).toBeLessThanOrEqual(webhooksOfBusy + organizationWidth);
+      return now.length >= webhooksOfBusy && now.every(({ id, dispatch }) => !ended.has(`${id} ${dispatch}`));
     });
   }
 }, 60_000);
@@ -94,7 +94,7 @@ test('one organization alone uses its whole width', async () => {
   expect((await armedOf('org_wide')).length).toBeLessThanOrEqual(organizationWidth);
 });
 
-test('an organization that floods redeliver fills the lane of its own endpoint only', async () => {
+test('an organization that floods redeliver fills the lane of its own webhook only', async () => {
   const endpointId = await createEndpoint('org_flood');
   await webhooks.credits.receiveEvents({ events: [eventOf('evt_flood', 'org_flood')] });
   await until('the event is dispatched', async () => (await armedOf('org_flood')).length === 1);
@@ -115,7 +115,7 @@ test('an organization that floods redeliver fills the lane of its own endpoint o
   expect((await armedOf('org_flood')).length).toBe(laneWidth);
 }, 60_000);
 
-test('a locked endpoint of one tenant delays no outcome of another', async () => {
+test('a locked webhook of one tenant delays no outcome of another', async () => {
   const locked = await createEndpoint('org_locked');
   const free = await createEndpoint('org_free');
   const events = ['org_locked', 'org_free'].flatMap((organization) => [1, 2].map((n) => eventOf(`evt_${organization}_${n}`, organization)));

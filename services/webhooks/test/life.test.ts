@@ -63,7 +63,7 @@ async function create(path: string): Promise<string> {
 }
 
 const remove = (endpointId: string) => as(() => webhooks.gateway.deleteEndpoint({ endpointId }));
-const endpointOf = async (id: string) => (await as(() => webhooks.gateway.listEndpoints({}))).endpoints.find((each) => each.id === id);
+const webhookOf = async (id: string) => (await as(() => webhooks.gateway.listEndpoints({}))).endpoints.find((each) => each.id === id);
 const deliveriesOf = async (endpointId: string) => (await as(() => webhooks.gateway.listDeliveries({ endpointId }))).deliveries;
 
 async function emit(id: string): Promise<void> {
@@ -87,7 +87,7 @@ test('first attempt, five retries at the stated times, failing; the event keeps 
   for (const [index, delay] of [minute, 5 * minute, 30 * minute, 2 * hour, 12 * hour].entries()) {
     const delivery = await attempted(id, index + 1);
     expect(delivery).toMatchObject({ status: 'pending', responseStatus: 503, responseBody: 'not now' });
-    expect((await endpointOf(id))?.status).toBe('healthy');
+    expect((await webhookOf(id))?.status).toBe('healthy');
     const due = Date.parse(delivery?.nextAttemptAt ?? '');
     expect(due - retriedAt).toBeGreaterThanOrEqual(delay);
     expect(due - retriedAt).toBeLessThanOrEqual(delay * 1.1 + 1);
@@ -99,7 +99,7 @@ test('first attempt, five retries at the stated times, failing; the event keeps 
     retriedAt = clock;
   }
   expect(await attempted(id, 6)).toMatchObject({ status: 'failed', nextAttemptAt: '' });
-  expect(await endpointOf(id)).toMatchObject({ status: 'failing', active: true, failingSince: new Date(clock).toISOString() });
+  expect(await webhookOf(id)).toMatchObject({ status: 'failing', active: true, failingSince: new Date(clock).toISOString() });
   expect(target.requests.map(({ headers }) => headers['webhook-id'])).toEqual(Array(6).fill('evt_schedule'));
   expect(new Set(target.requests.map(({ body }) => body)).size).toBe(1);
   expect(JSON.parse(target.requests[0]?.body ?? '')).toEqual({
@@ -119,7 +119,7 @@ async function untilLooked(): Promise<void> {
   await until('the reconciler has looked', async () => !(await marker())?.startsWith('1970'));
 }
 
-test('a success makes a failing endpoint healthy; seven days of failures disable it, audited and told by one mail; a person enables it', async () => {
+test('a success makes a failing webhook healthy; seven days of failures disable it, audited and told by one mail; a person enables it', async () => {
   const id = await create('/week');
   answer = { status: 500 };
   for (const event of ['evt_w1', 'evt_w2', 'evt_w3']) {
@@ -130,11 +130,11 @@ test('a success makes a failing endpoint healthy; seven days of failures disable
   clock = firstFailure + 7 * day - hour;
   await emit('evt_w4');
   await until('all of them are tried again', async () => (await deliveriesOf(id)).every(({ attempts }) => attempts.length >= 1));
-  expect((await endpointOf(id))?.active).toBe(true);
+  expect((await webhookOf(id))?.active).toBe(true);
   clock = firstFailure + 7 * day + 1;
   await emit('evt_w5');
-  await until('it is disabled', async () => (await endpointOf(id))?.status === 'disabled');
-  expect(await endpointOf(id)).toMatchObject({ active: false });
+  await until('it is disabled', async () => (await webhookOf(id))?.status === 'disabled');
+  expect(await webhookOf(id)).toMatchObject({ active: false });
   await until('what was pending is dropped', async () => (await deliveriesOf(id)).every(({ status }) => status !== 'pending'));
 
   await until('the mail has come', () => mails.received.length > 0);
@@ -160,7 +160,7 @@ test('a success makes a failing endpoint healthy; seven days of failures disable
   answer = { status: 200 };
   clock += 1_000;
   await as(() => webhooks.gateway.updateEndpoint({ endpointId: id, active: true }));
-  expect(await endpointOf(id)).toMatchObject({ active: true, status: 'healthy', failingSince: '' });
+  expect(await webhookOf(id)).toMatchObject({ active: true, status: 'healthy', failingSince: '' });
   await emit('evt_heard');
   await until('it hears again', () => target.requests.length > before);
   expect(target.requests.slice(before).map(({ headers }) => headers['webhook-id'])).toEqual(['evt_heard']);
@@ -174,7 +174,7 @@ test('410 disables at once', async () => {
   const id = await create('/gone');
   answer = { status: 410 };
   await emit('evt_gone');
-  await until('it is disabled', async () => (await endpointOf(id))?.status === 'disabled');
+  await until('it is disabled', async () => (await webhookOf(id))?.status === 'disabled');
   expect((await deliveriesOf(id))[0]).toMatchObject({ status: 'failed', responseStatus: 410 });
   await remove(id);
 }, 30_000);
@@ -216,7 +216,7 @@ test('a test is sent once, and a delivery can be sent again under its old event 
   await as(() => webhooks.gateway.testEndpoint({ endpointId: id }));
   const tested = await attempted(id, 1);
   expect(tested).toMatchObject({ eventType: 'webhook.test', status: 'failed' });
-  expect((await endpointOf(id))?.status).toBe('healthy');
+  expect((await webhookOf(id))?.status).toBe('healthy');
   answer = { status: 200 };
   await emit('evt_again');
   const first = await attempted(id, 1)

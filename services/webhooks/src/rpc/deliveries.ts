@@ -17,16 +17,16 @@ import { lockWebhook } from '../store/webhooks.ts';
 
 export const listDeliveries = ({ store, cursors, now }: WebhooksDeps): RpcOf<'webhooks', 'listDeliveries'> => ({
   allow: callers({ scope: 'webhooks:read' }),
-  async handle({ endpointId, page }, call) {
+  async handle({ endpointId: webhookId, page }, call) {
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
     const limit = limitOf(page);
-    const binding = ['webhook deliveries', organizationId, environment, endpointId];
+    const binding = ['webhook deliveries', organizationId, environment, webhookId];
     const start = cursors.decode(binding, page?.cursor ?? '');
     const at = now();
     const [rows, total] = await Promise.all([
-      selectDeliveries(store.sql, tenant, endpointId, { after: start?.after, limit, now: at }),
-      countDeliveriesOf(store.sql, tenant, endpointId, at),
+      selectDeliveries(store.sql, tenant, webhookId, { after: start?.after, limit, now: at }),
+      countDeliveriesOf(store.sql, tenant, webhookId, at),
     ]);
     if (total === undefined) throw new ServiceError('not_found');
     const last = lastOf(rows, limit);

@@ -40,7 +40,7 @@ export const createEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'createEnd
       if ((await lockAndCountWebhooks(transaction, tenant)) >= webhooksAtMost) throw new ServiceError('webhook_limit_reached');
       const webhook = await addWebhook(transaction.em, { ...tenant, id, ...fields, sealedSecret, at: now() });
       await writeAudit(transaction.sql, call, { action: 'webhook.created', ...tenant, target: { type: 'webhook', id }, changes: fields });
-      return { endpoint: toEndpoint(webhook), sealedSecret };
+      return { endpoint: toEndpointMessage(webhook), sealedSecret };
     });
     auditRelay.nudge();
     return { endpoint: stored.endpoint, secret: openSecret(cipher, tenant, stored.endpoint.id, stored.sealedSecret) };
@@ -64,7 +64,7 @@ export const updateEndpoint = (deps: WebhooksDeps): RpcOf<'webhooks', 'updateEnd
       if (!webhook) throw new ServiceError('not_found');
       await changeWebhook(em, webhook, changes, now());
       await writeAudit(sql, call, { action: 'webhook.updated', ...tenant, target: { type: 'webhook', id }, changes });
-      return { endpoint: toEndpoint(webhook) };
+      return { endpoint: toEndpointMessage(webhook) };
     });
     auditRelay.nudge();
     return response;
@@ -102,7 +102,7 @@ export const listEndpoints = ({ store, cursors }: WebhooksDeps): RpcOf<'webhooks
     }));
     const last = lastOf(webhooks, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [last.createdAt.toISOString(), last.id] }) : '';
-    return { endpoints: webhooks.slice(0, limit).map(toEndpoint), page: { total, nextCursor } };
+    return { endpoints: webhooks.slice(0, limit).map(toEndpointMessage), page: { total, nextCursor } };
   },
 });
 
@@ -120,7 +120,7 @@ export const rotateSecret = ({ store, cipher, auditRelay, now }: WebhooksDeps): 
       const previousUntil = at + previousSecretMs;
       await replaceSecret(em, webhook, sealed, at, previousUntil);
       await writeAudit(sql, call, { action: 'webhook.secret_rotated', ...tenant, target: { type: 'webhook', id } });
-      return { endpoint: toEndpoint(webhook), sealed, previousSecretUntil: toTimestamp(previousUntil) };
+      return { endpoint: toEndpointMessage(webhook), sealed, previousSecretUntil: toTimestamp(previousUntil) };
     });
     auditRelay.nudge();
     const { endpoint, previousSecretUntil } = stored;
@@ -129,7 +129,7 @@ export const rotateSecret = ({ store, cipher, auditRelay, now }: WebhooksDeps): 
 });
 
 /** A webhook as the contract carries it, without its secret. */
-const toEndpoint = (webhook: WebhookRow) => ({
+const toEndpointMessage = (webhook: WebhookRow) => ({
   id: webhook.id,
   url: webhook.url,
   events: webhook.events,
