@@ -58,14 +58,20 @@ export interface WebhookJobs extends WebhookKey {
 export const atRowOf = (relation: string): string =>
   `delivery.tableoid = ${relation}.part and delivery.ctid = ${relation}.place and (${relation}.part, ${relation}.place) is not distinct from (${relation}.part, ${relation}.place)`;
 
+/**
+ * The armed deliveries of a webhook are counted in the order of an index. Otherwise the planner may choose the primary key, which reads all
+ * deliveries of the tenant, those included that have ended.
+ */
 const dispatchDueStatement = `
   with wanted as materialized (
     select * from unnest($1::text[], $2::text[], $3::text[], $6::text[], $7::text[]) as wanted (organization_id, environment, id, shared, own)
   ), lanes as materialized (
     select endpoint.*, (
-      select count(*)::integer from deliveries as delivery
-      where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
-        and delivery.endpoint_id = endpoint.id and delivery.state = 'armed' and delivery.ended_at is null) as armed
+      select count(*)::integer from (
+        select from deliveries as delivery
+        where delivery.organization_id = endpoint.organization_id and delivery.environment = endpoint.environment
+          and delivery.endpoint_id = endpoint.id and delivery.state = 'armed' and delivery.ended_at is null
+        order by delivery.due_at limit ${organizationWidth}) as delivery) as armed
     from (select distinct organization_id from wanted) as organization
     cross join lateral (
       select organization_id, environment, id, active, first_failure_at, coalesce(void_before, '-infinity') as void_before from endpoints
