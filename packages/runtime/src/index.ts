@@ -5,5 +5,5 @@ export { createLogger, type Logger } from './log.ts';
 export { createMetrics, type Metrics } from './metrics.ts';
 export type { ProcessContext } from './process.ts';
 export { createProcess, type RunningProcess } from './process.ts';
-export { runProcess } from './run-process.ts';
+export { runProcess, runTask } from './run-process.ts';
 export { inJobSpan, inRequestSpan, inSpan, inStepSpan, traceHeaders } from './tracing.ts';

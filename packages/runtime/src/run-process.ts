@@ -38,6 +38,16 @@ export async function runProcess<Config extends ProcessConfig>(
   }
 }
 
+/** Runs a program that ends by itself, such as a migration. A failure is one message and the exit code 1. */
+export async function runTask(name: string, work: (env: NodeJS.ProcessEnv) => Promise<void>): Promise<void> {
+  try {
+    await work(process.env);
+  } catch (cause) {
+    process.stderr.write(`${name} failed. ${reasonOf(cause)}\n`);
+    process.exit(1);
+  }
+}
+
 function reasonOf(cause: unknown): string {
   if (cause instanceof ConfigurationError) return cause.message;
   return (cause instanceof Error && cause.stack) || String(cause);

@@ -1,17 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 import { serve } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
-import {
-  createCursors,
-  grantRuntimeRole,
-  migrate,
-  openCipher,
-  openEventRelay,
-  openStore,
-  startRelay,
-  startSweep,
-  sweepIdempotency,
-} from '@agent-service/store';
+import { createCursors, openCipher, openEventRelay, openStore, startRelay, startSweep, sweepIdempotency } from '@agent-service/store';
 import type { IdentityConfig } from './config.ts';
 import type { IdentityDeps } from './deps.ts';
 import type { AuditKeys } from './domain/audit-chain.ts';
@@ -21,11 +11,10 @@ import { createOrganizationLimiter } from './rpc/organization-limiter.ts';
 import { type AuditRecord, appendAudit, signOldChains } from './store/audit-append.ts';
 import { isAppendOnly } from './store/audit-verify.ts';
 import { entities } from './store/entities.ts';
-import { migrations } from './store/migrations/index.ts';
+import { prepareSchema, schema } from './store/prepare-schema.ts';
 import { createUserEvents } from './store/users.ts';
 import { openSigningKeys, sealedPrivateKeys } from './tokens/signing-keys.ts';
 
-const schema = 'identity';
 const sweepEveryMs = 60_000;
 /** A token takes about 3 ms. Two at once leave threads and connections to authentication. */
 const tokenLimits = { permits: 2, maxWaiting: 100 };
@@ -64,19 +53,6 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     tokenLimiter: createOrganizationLimiter(tokenLimits),
   };
   return serve(process, config, 'identity', implementation(deps));
-}
-
-/** With a separate role that owns the schema, the service's own role can add audit entries and change none. */
-async function prepareSchema({ DATABASE_URL, DATABASE_OWNER_URL }: IdentityConfig): Promise<void> {
-  await migrate({ url: DATABASE_OWNER_URL ?? DATABASE_URL, schema, migrations });
-  if (DATABASE_OWNER_URL === undefined) return;
-  const restricted = {
-    audit_entries: ['select', 'insert'],
-    audit_unsigned_chains: ['select', 'delete'],
-    audit_key_start: ['select', 'insert'],
-    migrations: ['select'],
-  } as const;
-  await grantRuntimeRole({ ownerUrl: DATABASE_OWNER_URL, runtimeUrl: DATABASE_URL, schema, restricted });
 }
 
 /** Derives a key for the audit log, because one key must not serve two purposes. */

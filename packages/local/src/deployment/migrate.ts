@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { readConfig, setting } from '@agent-service/runtime/config';
+import { runTask } from '@agent-service/runtime/run-process';
+import { z } from 'zod';
+import { environment, ownBuild, repositoryRoot } from '../host/environment.ts';
+import { LocalError } from '../host/local-error.ts';
+import { provisionGivenDatabase, runtimeRoleName } from '../system/provision.ts';
+import { settingName } from '../system/secrets.ts';
+import { databaseOwners, runtimeRoles, waitForDatabase } from './databases.ts';
+
+const databaseUrl = setting.url('postgres:', 'postgresql:').optional();
+
+/** Either the administrator's URL with a password for each role, from which roles and schemas are made, or a URL for each service. */
+const settings = z.object({
+  DATABASE_ADMIN_URL: databaseUrl,
+  ...Object.fromEntries(
+    databaseOwners.flatMap((service) => [
+      [`${settingName(service)}_DATABASE_URL`, databaseUrl],
+      [`${settingName(service)}_DATABASE_OWNER_URL`, databaseUrl],
+    ]),
+  ),
+  ...Object.fromEntries(
+    [...databaseOwners, ...runtimeRoles.map(runtimeRoleName)].map((role) => [passwordName(role), setting.text().optional()]),
+  ),
+});
+
+interface MigrationUrls {
+  readonly urls: Readonly<Record<string, string>>;
+  readonly ownerUrls: Readonly<Record<string, string>>;
+}
+
+/** Migrates the schemas of all services, before the processes of a new version start. */
+await runTask('migrate', async (env) => {
+  const config = readConfig(settings, env) as Readonly<Record<string, string | undefined>>;
+  const { urls, ownerUrls } = config['DATABASE_ADMIN_URL'] ? await provision(config['DATABASE_ADMIN_URL'], config) : await readUrls(config);
+  const outcomes = await Promise.allSettled(databaseOwners.map((service) => migrate(service, urls[service], ownerUrls[service])));
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
+  if (failures.length > 0) throw new LocalError(failures.map(({ message }) => message).join('; '));
+});
+
+async function provision(adminUrl: string, config: Readonly<Record<string, string | undefined>>): Promise<MigrationUrls> {
+  await waitForDatabase(adminUrl);
+  const password = (role: string) => required(config, passwordName(role));
+  return await provisionGivenDatabase(adminUrl, { services: databaseOwners, runtimeRoles, password });
+}
+
+async function readUrls(config: Readonly<Record<string, string | undefined>>): Promise<MigrationUrls> {
+  const urls = Object.fromEntries(databaseOwners.map((service) => [service, required(config, `${settingName(service)}_DATABASE_URL`)]));
+  const owners = runtimeRoles.map((service) => [service, config[`${settingName(service)}_DATABASE_OWNER_URL`]] as const);
+  const ownerUrls = Object.fromEntries(owners.flatMap(([service, url]) => (url === undefined ? [] : [[service, url]])));
+  await Promise.all(Object.entries({ ...urls, ...ownerUrls }).map(([, url]) => waitForDatabase(url)));
+  return { urls, ownerUrls };
+}
+
+function passwordName(role: string): string {
+  return `DATABASE_PASSWORD_${settingName(role)}`;
+}
+
+function required(config: Readonly<Record<string, string | undefined>>, name: string): string {
+  const value = config[name];
+  if (value === undefined) throw new LocalError(`Set ${name}, or DATABASE_ADMIN_URL with a password for each role.`);
+  return value;
+}
+
+/** Each schema is migrated by the program of its service, with the URLs of that service and nothing else. */
+async function migrate(service: string, url: string | undefined, ownerUrl: string | undefined): Promise<void> {
+  const entry =
+    ownBuild === undefined ? resolve(repositoryRoot, 'services', service, 'src', 'migrate.ts') : join(ownBuild, `${service}-migrate.js`);
+  const { PATH, NODE_COMPILE_CACHE, NODE_EXTRA_CA_CERTS } = environment;
+  const inherited = { PATH, NODE_COMPILE_CACHE, NODE_EXTRA_CA_CERTS };
+  const child = spawn(process.execPath, [entry], {
+    env: { ...inherited, DATABASE_URL: url, ...(ownerUrl !== undefined && { DATABASE_OWNER_URL: ownerUrl }) },
+    stdio: 'inherit',
+  });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new LocalError(`${service} was not migrated`);
+}

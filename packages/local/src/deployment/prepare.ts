@@ -1,0 +1,54 @@
+import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
+import { readConfig, setting } from '@agent-service/runtime/config';
+import { runTask } from '@agent-service/runtime/run-process';
+import { z } from 'zod';
+import { writeFileAtomically } from '../host/files.ts';
+import { LocalError, reasonOf } from '../host/local-error.ts';
+import { until } from '../host/waiting.ts';
+import { withDatabase } from '../postgres/with-database.ts';
+import { catalogue } from '../system/catalogue.ts';
+
+const names = catalogue.map(({ name }) => name) as [string, ...string[]];
+
+const settings = z.object({
+  SERVICE: z.enum(names, `must be one of ${names.join(', ')}`),
+  /** The operator's secrets, which the service itself does not get. */
+  SERVICE_SECRET: setting.list(),
+  /** Where the service's keys are written to; its SETTINGS_FILE. */
+  KEYS_FILE: setting.text(),
+  /** Set for a service that has a schema, which is waited for. */
+  DATABASE_URL: setting.url('postgres:', 'postgresql:').optional(),
+});
+
+const migratedLimitMs = 600_000;
+const retryEveryMs = 500;
+const connectLimitMs = 5_000;
+
+/**
+ * The init container of a service: derives the keys that the service signs its calls with, and waits until its schema was migrated. A service that
+ * started before would end, and wait longer each time.
+ */
+await runTask('prepare', async (env) => {
+  const { SERVICE, SERVICE_SECRET, KEYS_FILE, DATABASE_URL } = readConfig(settings, env);
+  const entry = catalogue.find(({ name }) => name === SERVICE);
+  if (!entry) throw new LocalError(`There is no service ${SERVICE}.`);
+  const keys = serviceKeysOf(SERVICE_SECRET, entry.name, entry.needs, entry.kind === 'grpc');
+  writeFileAtomically(KEYS_FILE, `SERVICE_KEYS='${keys}'\n`);
+  if (DATABASE_URL !== undefined) await waitForSchema(DATABASE_URL, entry.name);
+});
+
+async function waitForSchema(url: string, schema: string): Promise<void> {
+  let failure: unknown;
+  const isMigrated = () =>
+    withDatabase(url, connectLimitMs, (client) => client.query(`select 1 from ${client.escapeIdentifier(schema)}.migrations limit 1`)).then(
+      () => true,
+      (cause: unknown) => {
+        failure = cause;
+        return false;
+      },
+    );
+  if (await until(isMigrated, migratedLimitMs, retryEveryMs)) return;
+  throw new LocalError(`The schema ${schema} was not migrated within ${migratedLimitMs / 60_000} minutes: ${reasonOf(failure)}`, {
+    cause: failure,
+  });
+}

@@ -1,0 +1,4 @@
+import { runMigrations } from '@agent-service/store/run-migrations';
+import { migrations } from './store/migrations/index.ts';
+
+await runMigrations({ schema: 'webhooks', migrations });
