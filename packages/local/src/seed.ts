@@ -4,18 +4,21 @@ import { bringUpDemonstration } from './demonstration/database.ts';
 import { writeJson } from './host/files.ts';
 import { LocalError } from './host/local-error.ts';
 import { type Credentials, readCredentials } from './system/secrets.ts';
-import { clientOf, type LocalSystem } from './system/system.ts';
+import { type CallableSystem, clientOf, type LocalSystem } from './system/system.ts';
 
 const organizationName = 'Demonstration';
 const administrator = 'admin@demonstration.example';
 /** The opening credits of the live environment; every organization's test environment has as many by default. */
 const openingGrant = { grantId: 'demonstration', amount: '100000' };
 
+/** A system whose gateway is about to start. `endpoints.postgres` is the URL of an administrator of its database. */
+export type SeedableSystem = CallableSystem & Pick<LocalSystem, 'url' | 'dataDir' | 'demonstrationPassword'>;
+
 /**
  * Makes the demonstration organization with its business data and leaves its credentials in DATA_DIR, before the gateway starts, so that
  * they exist once it is ready. The credentials of an earlier start stay while identity accepts them.
  */
-export async function seed(system: LocalSystem, report: (line: string) => void = () => undefined): Promise<void> {
+export async function seed(system: SeedableSystem, report: (line: string) => void = () => undefined): Promise<void> {
   const file = join(system.dataDir, 'credentials.json');
   const known = readCredentials(file);
   const credentials = known && (await stillValid(system, known)) ? known : await makeCredentials(system);
@@ -24,7 +27,7 @@ export async function seed(system: LocalSystem, report: (line: string) => void =
   writeJson(file, { ...credentials, base_url: system.url });
 }
 
-async function makeCredentials(system: LocalSystem): Promise<Credentials> {
+async function makeCredentials(system: SeedableSystem): Promise<Credentials> {
   const identity = clientOf(system, 'identity', operatorService);
   try {
     const organization = await identity.createOrganization({ name: organizationName, email: administrator });
@@ -41,7 +44,7 @@ async function makeCredentials(system: LocalSystem): Promise<Credentials> {
 }
 
 /** Authenticates like a gateway, because only identity knows which keys are valid. */
-async function stillValid(system: LocalSystem, { api_keys: keys }: Credentials): Promise<boolean> {
+async function stillValid(system: SeedableSystem, { api_keys: keys }: Credentials): Promise<boolean> {
   const identity = clientOf(system, 'identity', 'gateway');
   try {
     const { results } = await identity.authenticate({ tokens: [keys.live, keys.test] });
@@ -52,7 +55,7 @@ async function stillValid(system: LocalSystem, { api_keys: keys }: Credentials):
 }
 
 /** Each start grants under the same id, so a second grant changes nothing. */
-async function grantCredits(system: LocalSystem, organizationId: string): Promise<void> {
+async function grantCredits(system: SeedableSystem, organizationId: string): Promise<void> {
   const credits = clientOf(system, 'credits', operatorService);
   try {
     await credits.grant({ ...openingGrant, tenant: { organizationId, environment: 'live' } });
@@ -68,7 +71,7 @@ const connectLimitMs = 20_000;
  * Connects the demonstration company to the demonstration organization in both environments, with data up to today. A database that
  * an operator has connected in its place stays.
  */
-async function connectDemonstration(system: LocalSystem, organizationId: string, report: (line: string) => void): Promise<void> {
+async function connectDemonstration(system: SeedableSystem, organizationId: string, report: (line: string) => void): Promise<void> {
   const url = await bringUp(system, report);
   if (url === undefined) return;
   const agents = clientOf(system, 'agents', operatorService);
@@ -85,7 +88,7 @@ async function connectDemonstration(system: LocalSystem, organizationId: string,
   }
 }
 
-async function bringUp({ endpoints, demonstrationPassword }: LocalSystem, report: (line: string) => void): Promise<string | undefined> {
+async function bringUp({ endpoints, demonstrationPassword }: SeedableSystem, report: (line: string) => void): Promise<string | undefined> {
   try {
     const options = { adminUrl: endpoints['postgres'] ?? '', readerPassword: demonstrationPassword };
     return sourceUrl(await bringUpDemonstration(options));

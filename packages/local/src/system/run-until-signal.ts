@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { releaseMemoryWhenIdle } from '@agent-service/runtime/idle-memory';
 import { LocalError } from '../host/local-error.ts';
-import { readCredentials } from './secrets.ts';
+import { banner } from './banner.ts';
 import { type LocalOptions, type LocalSystem, startLocalSystem } from './system.ts';
 
 /** Runs a system in the foreground until a signal. After it, and after a failed start, no process is left. */
@@ -14,7 +14,7 @@ export async function runUntilSignal(options: LocalOptions): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
   try {
     const system = await startLocalSystem({ ...options, report: say, signal: stop.signal });
-    say(banner(system));
+    say(banner({ ...system, stop: 'Ctrl-C', rows: foldersOf(system) }));
     releaseMemoryWhenIdle();
     await aborted(stop.signal);
     say('Stopping …');
@@ -40,20 +40,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The addresses, keys and folders, and a first call to copy. */
-function banner(system: LocalSystem): string {
-  const keys = readCredentials(join(system.dataDir, 'credentials.json'))?.api_keys;
-  const rows: [string, string | undefined][] = [
-    ['API', system.url],
-    ['Reference', `${system.url}/docs`],
-    ['Key (live)', keys?.live],
-    ['Key (test)', keys?.test],
-    ['Logs', join(system.dataDir, 'logs')],
-    ['Data', `${system.dataDir}   (npm run reset removes it)`],
-  ];
-  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
-  const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(width)}${value}`]));
-  const call =
-    keys?.live === undefined ? [] : ['', '  Try it:', `  curl -s ${system.url}/v1/users -H "Authorization: Bearer ${keys.live}"`];
-  return ['', '  Agent Service is ready. Ctrl-C stops it.', '', ...lines, ...call, ''].join('\n');
-}
+const foldersOf = ({ dataDir }: LocalSystem): [string, string][] => [
+  ['Logs', join(dataDir, 'logs')],
+  ['Data', `${dataDir}   (npm run reset removes it)`],
+];

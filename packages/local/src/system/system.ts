@@ -1,4 +1,4 @@
-import { type Client, createClient, type ServiceName } from '@agent-service/contracts';
+import { type Client, type ClientConfig, createClient, type ServiceName } from '@agent-service/contracts';
 import { repositoryRoot } from '../host/environment.ts';
 import { LocalError } from '../host/local-error.ts';
 import { isFree } from '../host/ports.ts';
@@ -119,12 +119,16 @@ async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: 
 }
 
 /** A client of a service of this system that signs its calls as `as`. */
-export function clientOf<Name extends ServiceName>(
-  system: Pick<LocalSystem, 'endpoints' | 'secrets'>,
-  service: Name,
-  as: string,
-): Client<Name> {
+export function clientOf<Name extends ServiceName>(system: CallableSystem, service: Name, as: string): Client<Name> {
   const address = system.endpoints[service];
   if (!address) throw new Error(`the system runs without ${service}`);
-  return createClient(service, { address, as, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } });
+  const secrets = system.secrets.SERVICE_SECRET.split(/[\s,]+/).filter(Boolean);
+  return createClient(service, { address, as, config: { ...system.grpc, SERVICE_SECRET: secrets } });
+}
+
+/** A system whose services can be called; of one that runs on several machines, with the settings of its gRPC. */
+export interface CallableSystem {
+  readonly endpoints: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Pick<LocalSystem['secrets'], 'SERVICE_SECRET'>>;
+  readonly grpc?: ClientConfig;
 }

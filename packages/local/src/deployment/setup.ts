@@ -1,0 +1,64 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
+import { readConfig, setting } from '@agent-service/runtime/config';
+import { runTask } from '@agent-service/runtime/run-process';
+import { z } from 'zod';
+import { writeFileAtomically } from '../host/files.ts';
+import { type CatalogueEntry, catalogue } from '../system/catalogue.ts';
+import { provisionGivenDatabase, runtimeRoleName } from '../system/provision.ts';
+import { loadSecrets, type Secrets, settingName } from '../system/secrets.ts';
+import { databaseOwners, runtimeRoles, waitForDatabase } from './databases.ts';
+
+const settings = z.object({
+  DATA_DIR: setting.text().default('/data'),
+  /** Has a folder for each process, of which a container mounts its own only. */
+  CONFIG_DIR: setting.text().default('/config'),
+  DATABASE_URL: setting.url('postgres:', 'postgresql:'),
+});
+
+/**
+ * The first step of a deployment with Docker Compose: makes its secrets once, the database roles and schemas, and for each process a file with
+ * the secrets that it may read. A repeated run changes nothing that exists.
+ */
+await runTask('setup', async (env) => {
+  const { DATA_DIR, CONFIG_DIR, DATABASE_URL } = readConfig(settings, env);
+  await waitForDatabase(DATABASE_URL);
+  const secrets = loadSecrets(DATA_DIR, [...databaseOwners, ...runtimeRoles.map(runtimeRoleName)], env);
+  const { urls, ownerUrls, note } = await provisionGivenDatabase(DATABASE_URL, {
+    services: databaseOwners,
+    runtimeRoles,
+    password: secrets.databasePassword,
+  });
+  if (note) process.stdout.write(`${note}\n`);
+  const write = (name: string, values: Readonly<Record<string, string | undefined>>) => writeSettings(join(CONFIG_DIR, name), values);
+  for (const entry of catalogue) write(entry.name, settingsOf(entry, secrets, urls[entry.name]));
+  write('migrate', {
+    ...named(urls, 'DATABASE_URL'),
+    ...named(ownerUrls, 'DATABASE_OWNER_URL'),
+  });
+  const operator = { SERVICE_SECRET: secrets.settings.SERVICE_SECRET };
+  write('operator', operator);
+  write('demonstration', { ...operator, DATABASE_URL, DEMONSTRATION_PASSWORD: secrets.demonstrationPassword });
+  process.stdout.write(`The settings of ${catalogue.length} processes are in ${CONFIG_DIR}.\n`);
+});
+
+function settingsOf(entry: CatalogueEntry, { settings }: Secrets, databaseUrl: string | undefined): Record<string, string | undefined> {
+  const operatorSecrets = settings.SERVICE_SECRET.split(/[\s,]+/).filter(Boolean);
+  return {
+    DATABASE_URL: databaseUrl,
+    SERVICE_KEYS: serviceKeysOf(operatorSecrets, entry.name, entry.needs, entry.kind === 'grpc'),
+    ...Object.fromEntries(entry.secrets.map((name) => [name, settings[name]])),
+  };
+}
+
+/** `IDENTITY_DATABASE_URL` and so on. */
+function named(urls: Readonly<Record<string, string>>, setting: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(urls).map(([service, url]) => [`${settingName(service)}_${setting}`, url]));
+}
+
+function writeSettings(folder: string, values: Readonly<Record<string, string | undefined>>): void {
+  const lines = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`${name}='${value}'\n`]));
+  mkdirSync(folder, { recursive: true });
+  writeFileAtomically(join(folder, 'settings.env'), lines.join(''));
+}

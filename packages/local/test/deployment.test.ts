@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv, promisify } from 'node:util';
+import { type TestDatabase, testDatabase, testFolder } from '@agent-service/testkit';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { repositoryRoot } from '../src/host/environment.ts';
+import { catalogue } from '../src/system/catalogue.ts';
+import { settingName } from '../src/system/secrets.ts';
+
+const run = promisify(execFile);
+const program = (name: string) => join(repositoryRoot, 'packages/local/src/deployment', `${name}.ts`);
+
+interface ComposeService {
+  command?: string[];
+  environment: Record<string, string>;
+  volumes: string[];
+  profiles?: string[];
+  read_only?: boolean;
+  cap_drop?: string[];
+}
+
+describe('docker-compose.yml', () => {
+  const { services } = parse(readFileSync(join(repositoryRoot, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+    services: Record<string, ComposeService>;
+  };
+
+  test.each(catalogue.map((entry) => [entry.name, entry] as const))('runs %s with its settings and its own secrets only', (name, entry) => {
+    const service = services[name];
+    expect(service?.command).toEqual([name]);
+    expect(service?.volumes).toContain(`${name}-settings:/config:ro`);
+    expect(service?.volumes.filter((volume) => volume.includes('-settings:'))).toHaveLength(1);
+    expect([service?.read_only, service?.cap_drop]).toEqual([true, ['ALL']]);
+    expect(service?.profiles).toEqual(entry.enabledBy ? ['webhooks'] : undefined);
+    const names = Object.keys(service?.environment ?? {});
+    // Its database, kind of Redis and TLS are those of this file.
+    const expected = [
+      ...entry.settings.filter((each) => !each.startsWith('REDIS_')),
+      ...entry.needs.map((each) => `${settingName(each)}_ADDRESS`),
+    ];
+    expect(expected.filter((each) => !names.includes(each))).toEqual([]);
+  });
+
+  test('setup writes the settings of every process into a volume of its own', () => {
+    for (const { name } of catalogue) expect(services['setup']?.volumes).toContain(`${name}-settings:/config/${name}`);
+  });
+});
+
+describe('setup and migrate', () => {
+  let database: TestDatabase;
+  let folder: string;
+  const settingsOf = (name: string) => parseEnv(readFileSync(join(folder, 'config', name, 'settings.env'), 'utf8'));
+  const setup = () =>
+    run(process.execPath, [program('setup')], {
+      env: { DATA_DIR: join(folder, 'data'), CONFIG_DIR: join(folder, 'config'), DATABASE_URL: database.url },
+    });
+
+  beforeAll(async () => {
+    [database, folder] = await Promise.all([testDatabase(), testFolder()]);
+    mkdirSync(join(folder, 'data'));
+    await setup();
+  });
+
+  afterAll(() => database.drop());
+
+  test('each process gets its own secrets only, in a file for its user', () => {
+    for (const { name, secrets, database: owns } of catalogue) {
+      const expected = ['SERVICE_KEYS', ...secrets, ...(owns ? ['DATABASE_URL'] : [])];
+      expect([name, Object.keys(settingsOf(name)).sort()]).toEqual([name, expected.sort()]);
+      expect(statSync(join(folder, 'config', name, 'settings.env')).mode & 0o777).toBe(0o600);
+    }
+    expect(settingsOf('identity')['DATABASE_URL']).not.toBe(settingsOf('migrate')['IDENTITY_DATABASE_OWNER_URL']);
+  });
+
+  test('schemas are migrated once, and a repeated setup keeps every secret', async () => {
+    const env = { ...settingsOf('migrate'), PATH: process.env['PATH'] } as NodeJS.ProcessEnv;
+    const first = await run(process.execPath, [program('migrate')], { env });
+    for (const schema of ['identity', 'credits', 'agents', 'webhooks'])
+      expect(first.stdout).toMatch(new RegExp(`^${schema}: applied 0001`, 'm'));
+    const before = catalogue.map(({ name }) => settingsOf(name));
+    await setup();
+    expect(catalogue.map(({ name }) => settingsOf(name))).toEqual(before);
+    const second = await run(process.execPath, [program('migrate')], { env });
+    expect(second.stdout.trim().split('\n').sort()).toEqual(
+      ['agents', 'credits', 'identity', 'webhooks'].map((schema) => `${schema}: up to date`),
+    );
+  });
+
+  test('migrate makes roles from an administrator’s URL and passwords, and says which setting is missing', async () => {
+    const failure = await run(process.execPath, [program('migrate')], { env: { DATABASE_ADMIN_URL: database.url } }).catch(
+      (cause) => cause,
+    );
+    expect(failure.stderr).toContain('Set DATABASE_PASSWORD_IDENTITY');
+    const passwords = ['IDENTITY', 'IDENTITY_RUNTIME', 'CREDITS', 'AGENTS', 'WEBHOOKS'].map((role) => [
+      `DATABASE_PASSWORD_${role}`,
+      'p'.repeat(32),
+    ]);
+    const { stdout } = await run(process.execPath, [program('migrate')], {
+      env: { DATABASE_ADMIN_URL: database.url, ...Object.fromEntries(passwords) },
+    });
+    expect(stdout).toContain('identity: up to date');
+  });
+});
