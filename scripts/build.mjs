@@ -18,9 +18,15 @@ const external = ['libpg-query', 'swagger-ui-dist', 'pg-native'];
 /** How a source names a file that it starts as a thread or a child process. */
 const startedFile = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g;
 
+/** Programs that prepare or check a deployment, and end. */
+const deploymentPrograms = ['setup', 'prepare', 'migrate', 'demonstration', 'smoke-test'];
+
 /** The files that Node runs, by the name of their bundle. */
 function entryPoints() {
-  const services = readdirSync(join(root, 'services')).map((name) => [name, join(root, 'services', name, 'src', 'main.ts')]);
+  const services = readdirSync(join(root, 'services')).flatMap((name) => [
+    [name, join(root, 'services', name, 'src', 'main.ts')],
+    [`${name}-migrate`, join(root, 'services', name, 'src', 'migrate.ts')],
+  ]);
   const started = sourceFiles().flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(startedFile)].map(([, target]) => resolve(dirname(file), target)),
   );
@@ -28,6 +34,7 @@ function entryPoints() {
     ...services.filter(([, file]) => existsSync(file)),
     ['local', join(root, 'packages/local/src/start.ts')],
     ['admin', join(root, 'packages/cli/src/main.ts')],
+    ...deploymentPrograms.map((name) => [name, join(root, 'packages/local/src/deployment', `${name}.ts`)]),
     ...started.map((file) => [startedName(file), file]),
   ]);
 }
@@ -105,7 +112,7 @@ function removeOldBuilds(newest) {
   for (const { path } of builds.slice(keptBuilds - 1)) rmSync(path, { recursive: true, force: true });
 }
 
-/** Writes the bundles into the folder. They find the repository's other files, such as the protos, relative to it. */
+/** Writes the bundles into the folder, and returns the files in them. They find the repository's other files, such as the protos, relative to it. */
 export async function build(folder) {
   const esbuild = await import('esbuild');
   mkdirSync(folder, { recursive: true });
@@ -129,8 +136,11 @@ export async function build(folder) {
     plugins: [plugin(entries)],
     banner: { js: banner(folder) },
     logLevel: 'warning',
+    metafile: true,
   };
-  await Promise.all(groupsOf(entries).map((group) => esbuild.build({ ...options, entryPoints: group, chunkNames: 'part-[hash]' })));
+  const builds = groupsOf(entries).map((group) => esbuild.build({ ...options, entryPoints: group, chunkNames: 'part-[hash]' }));
+  const outputs = (await Promise.all(builds)).flatMap(({ metafile }) => Object.values(metafile.outputs));
+  return new Set(outputs.flatMap(({ inputs }) => Object.keys(inputs)));
 }
 
 /**
@@ -139,7 +149,8 @@ export async function build(folder) {
  */
 function groupsOf(entries) {
   const queues = ['agents', 'answer-worker', 'webhooks', 'webhook-dispatcher'];
-  const databases = ['identity', 'credits'];
+  const migrations = Object.keys(entries).filter((name) => name.endsWith('-migrate'));
+  const databases = ['identity', 'credits', ...migrations];
   const isOther = (name) => !queues.includes(name) && !databases.includes(name);
   const isMember = [(name) => queues.includes(name), (name) => databases.includes(name), isOther];
   return isMember.map((belongs) => Object.fromEntries(Object.entries(entries).filter(([name]) => belongs(name))));
