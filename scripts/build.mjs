@@ -32,6 +32,9 @@ function entryPoints() {
   );
   return Object.fromEntries([
     ...services.filter(([, file]) => existsSync(file)),
+    ...services
+      .map(([name]) => [`${name}-config`, join(root, 'services', name, 'src', 'config.ts')])
+      .filter(([, file]) => existsSync(file)),
     ['local', join(root, 'packages/local/src/start.ts')],
     ['admin', join(root, 'packages/cli/src/main.ts')],
     ...deploymentPrograms.map((name) => [name, join(root, 'packages/local/src/deployment', `${name}.ts`)]),
@@ -151,8 +154,10 @@ function groupsOf(entries) {
   const queues = ['agents', 'answer-worker', 'webhooks', 'webhook-dispatcher'];
   const migrations = Object.keys(entries).filter((name) => name.endsWith('-migrate'));
   const databases = ['identity', 'credits', ...migrations];
-  const isOther = (name) => !queues.includes(name) && !databases.includes(name);
-  const isMember = [(name) => queues.includes(name), (name) => databases.includes(name), isOther];
+  // `npm start` reads the settings of every process with these, and needs nothing else of a process for that.
+  const isConfig = (name) => name.endsWith('-config');
+  const isOther = (name) => !queues.includes(name) && !databases.includes(name) && !isConfig(name);
+  const isMember = [(name) => queues.includes(name), (name) => databases.includes(name), isConfig, isOther];
   return isMember.map((belongs) => Object.fromEntries(Object.entries(entries).filter(([name]) => belongs(name))));
 }
 

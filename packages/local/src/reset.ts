@@ -1,5 +1,5 @@
 import { environment, repositoryRoot } from './host/environment.ts';
-import { LocalError } from './host/local-error.ts';
+import { failureText } from './host/local-error.ts';
 import { removeData } from './system/remove-data.ts';
 import { readLocalSettings } from './system/settings.ts';
 
@@ -14,6 +14,6 @@ try {
   );
   if (DATABASE_URL) process.stdout.write('The database of DATABASE_URL was not touched.\n');
 } catch (cause) {
-  process.stderr.write(`${cause instanceof LocalError ? cause.message : ((cause as Error).stack ?? String(cause))}\n`);
+  process.stderr.write(`${failureText(cause)}\n`);
   process.exitCode = 1;
 }

@@ -4,8 +4,8 @@ import { ConfigurationError } from '@agent-service/runtime/config';
 import { expect, test } from '@jest/globals';
 import { repositoryRoot } from '../src/host/environment.ts';
 import { catalogue } from '../src/system/catalogue.ts';
+import { namesFor } from '../src/system/environment.ts';
 import { settingName } from '../src/system/secrets.ts';
-import { namesFor } from '../src/system/services.ts';
 
 type Reader = (env: NodeJS.ProcessEnv) => unknown;
 
@@ -35,7 +35,7 @@ test.each(catalogue.map((entry) => [entry.name, entry] as const))('%s gets every
     ...entry.secrets,
   ];
   const addresses = entry.needs.map((service) => `${settingName(service)}_ADDRESS`);
-  const known = new Set([...namesFor(entry, {}), ...planned, ...addresses]);
+  const known = new Set([...namesFor(entry, []), ...planned, ...addresses]);
   const requested = await settingsOf(entry.entry);
   expect(requested.filter((name) => !known.has(name))).toEqual([]);
   expect(entry.settings.filter((name) => !requested.includes(name))).toEqual([]);

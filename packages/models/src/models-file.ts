@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Tier, tiers } from '@agent-service/contracts/agents/fields';
-import { ConfigurationError } from '@agent-service/runtime';
+import { ConfigurationError } from '@agent-service/runtime/config';
+import JSON5 from 'json5';
 import { z } from 'zod';
 
 export { type Tier, tiers };
@@ -61,16 +62,22 @@ export async function readModelsFile(path: string | undefined): Promise<ModelsFi
   throw malformed(path, parsed.error.issues.map(({ path: field, message }) => `\n    ${field.join('.') || '(file)'}: ${message}`).join(''));
 }
 
+/** JSON with comments and trailing commas; a fault of the form has its line and column. */
 async function readJson(path: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(path, 'utf8'));
+    return JSON5.parse(await readFile(path, 'utf8'));
   } catch (cause) {
     throw malformed(path, cause instanceof Error ? cause.message : String(cause));
   }
 }
 
+/** The environment variables that the endpoints of a models file take their keys from. */
+export const keyVariablesOf = ({ tiers: byTier }: ModelsFile): string[] => [
+  ...new Set(Object.values(byTier).flatMap(({ endpoints }) => endpoints.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []))),
+];
+
 const malformed = (path: string | undefined, reason: string) =>
-  new ConfigurationError(`These settings need attention:\n  MODELS_FILE: ${path} does not describe models: ${reason}`);
+  new ConfigurationError([`MODELS_FILE: ${path} does not describe models: ${reason}`]);
 
 const largestPrice = 2_000_000_000;
 const anthropicUrl = 'https://api.anthropic.com/v1';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { testFolder } from '@agent-service/testkit';
 import { expect, test } from '@jest/globals';
-import { DEFAULT_PRICES, readModelsFile } from '../src/models-file.ts';
+import { DEFAULT_PRICES, keyVariablesOf, readModelsFile } from '../src/models-file.ts';
 
 const folder = await testFolder();
 const write = async (content: unknown) => {
@@ -62,7 +62,8 @@ test('the example of the README is read, with defaults for absent fields', async
 });
 
 test.each<[unknown, RegExp]>([
-  ['{"tiers":', /JSON/],
+  ['{"tiers":', /JSON5: invalid end of input at 1:10/],
+  ['{"tiers": {\n  "Fast": oops }}', /at 2:11/],
   [{}, /tiers: /],
   [{ tiers: { Quick: server } }, /tiers: .*Quick/],
   [{ tiers: { fast: server } }, /tiers: .*fast/],
@@ -84,6 +85,15 @@ test.each<[unknown, RegExp]>([
   const failure = read(content);
   await expect(failure).rejects.toThrow(/^These settings need attention:\n {2}MODELS_FILE: /);
   await expect(failure).rejects.toThrow(field);
+});
+
+test('comments and trailing commas are accepted, as in the example of the README', async () => {
+  const text = `{ "tiers": { // by tier
+    "Fast": { "provider": "anthropic", "model": "m", /* or another */ "api_key_env": "KEY_OF_FAST", },
+  } }`;
+  const file = await read(text);
+  expect(file.tiers.Fast.endpoints[0]?.model).toBe('m');
+  expect(keyVariablesOf(file)).toEqual(['KEY_OF_FAST']);
 });
 
 test('credentials in an address are refused and not repeated', async () => {

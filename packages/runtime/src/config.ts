@@ -1,8 +1,14 @@
 import { z } from 'zod';
 
-/** The settings do not describe a working process; the message lists every fault with the setting's name. */
+/** The settings do not describe a working process. Each fault begins with the setting's name and says what is needed; the message lists all. */
 export class ConfigurationError extends Error {
   override name = 'ConfigurationError';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`These settings need attention:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.faults = faults;
+  }
 }
 
 /**
@@ -15,9 +21,9 @@ export function readConfig<Schema extends z.ZodObject>(schema: Schema, env: Node
   const result = schema.safeParse(present);
   if (result.success) return result.data;
   const faults = result.error.issues.map(
-    ({ path: [name = '(settings)'], message }) => `  ${String(name)}: ${name in present ? message : 'is required and not set'}`,
+    ({ path: [name = '(settings)'], message }) => `${String(name)}: ${name in present ? message : 'is required and not set'}`,
   );
-  throw new ConfigurationError(`These settings need attention:\n${faults.join('\n')}`);
+  throw new ConfigurationError(faults);
 }
 
 const integer = (min: number, max: number) =>

@@ -84,9 +84,7 @@ function duplicateIds(files: readonly CatalogueFile[]): string[] {
 }
 
 const invalidTemplates = (faults: readonly string[]) =>
-  new ConfigurationError(
-    `These settings need attention:\n  TEMPLATES_DIR: these templates are not valid:${faults.map((fault) => `\n    ${fault}`).join('')}`,
-  );
+  new ConfigurationError([`TEMPLATES_DIR: these templates are not valid:${faults.map((fault) => `\n    ${fault}`).join('')}`]);
 
 /** Three numbers with dots between them. */
 export const versionPattern = /^(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$/;

@@ -41,9 +41,7 @@ export interface ServiceKeys {
 /** The keys of the process that goes by this name. */
 export function openServiceKeys({ SERVICE_SECRET: secrets = [], SERVICE_KEYS: ring }: ServiceKeysConfig, name: string): ServiceKeys {
   if (secrets.length === 0 && !ring)
-    throw new ConfigurationError(
-      'These settings need attention:\n  SERVICE_KEYS: is required and not set ("admin service-keys print" shows it)',
-    );
+    throw new ConfigurationError(['SERVICE_KEYS: is required and not set ("admin service-keys print" shows it)']);
   const receiving = (callee: string): readonly string[] => {
     if (secrets.length > 0) return secrets.map((secret) => receivingKey(secret, callee));
     return callee === name ? (ring?.get(callee) ?? []) : [];

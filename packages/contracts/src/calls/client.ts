@@ -191,7 +191,7 @@ export interface WebhooksClientConfig extends ClientConfig {
 export function openWebhooksClient(process: ProcessContext, config: WebhooksClientConfig, as: string): Client<'webhooks'> | undefined {
   if (!config.WEBHOOKS_ENABLED) return undefined;
   const address = config.WEBHOOKS_ADDRESS;
-  if (!address) throw new ConfigurationError('These settings need attention:\n  WEBHOOKS_ADDRESS: is required with WEBHOOKS_ENABLED=true');
+  if (!address) throw new ConfigurationError(['WEBHOOKS_ADDRESS: is required with WEBHOOKS_ENABLED=true']);
   const webhooks = createClient('webhooks', { address, as, config });
   process.onStop('webhooks client', async () => webhooks.close());
   return webhooks;

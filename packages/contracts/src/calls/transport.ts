@@ -54,9 +54,7 @@ export function serverCredentials(config: ClientConfig & { HOST: string }): Serv
 
 function refusePlaintext({ GRPC_ALLOW_PLAINTEXT: isAllowed }: ClientConfig, hosts: readonly string[], why: string): void {
   if (isAllowed || hosts.every(isThisMachine)) return;
-  throw new ConfigurationError(
-    `These settings need attention:\n  GRPC_ALLOW_PLAINTEXT: ${why}, or GRPC_ALLOW_PLAINTEXT=true in a private network`,
-  );
+  throw new ConfigurationError([`GRPC_ALLOW_PLAINTEXT: ${why}, or GRPC_ALLOW_PLAINTEXT=true in a private network`]);
 }
 
 const isThisMachine = (host: string) => host === 'localhost' || host === '::1' || host === 'unix' || /^127(\.\d{1,3}){3}$/.test(host);

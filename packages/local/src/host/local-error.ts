@@ -1,6 +1,14 @@
+import { ConfigurationError } from '@agent-service/runtime/config';
+
 /** A fault of this machine or its settings; the message says how to correct it. */
 export class LocalError extends Error {
   override name = 'LocalError';
+}
+
+/** What a command prints before it ends: the message of a fault that the operator can correct, the stack of any other. */
+export function failureText(cause: unknown): string {
+  if (cause instanceof LocalError || cause instanceof ConfigurationError) return cause.message;
+  return (cause instanceof Error && cause.stack) || String(cause);
 }
 
 /** The message of a thrown value. */

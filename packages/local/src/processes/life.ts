@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { closeSync, fstatSync, openSync, readSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isMissing } from '../host/files.ts';
 import { LocalError, reasonOf } from '../host/local-error.ts';
@@ -64,9 +64,22 @@ export async function waitUntilReady(spec: ProcessSpec, life: Life, logFile: str
 const shownBytes = 16 * 1024;
 const shownLines = 15;
 
-/** The end of a log, indented, for the report of a process's death. */
-export function lastLines(path: string, count = shownLines): string {
-  const lines = (readEnd(path, shownBytes)?.toString() ?? '').trimEnd().split('\n').slice(-count);
+/** The bytes of a log; 0 if there is none. */
+export function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch (cause) {
+    if (isMissing(cause)) return 0;
+    throw cause;
+  }
+}
+
+/** The end of a log from a position on, indented, for the report of a process's death. */
+export function lastLines(path: string, { count = shownLines, start = 0 } = {}): string {
+  // A log that has become shorter was moved away.
+  const written = sizeOf(path) - start;
+  const bytes = written > 0 ? Math.min(written, shownBytes) : shownBytes;
+  const lines = (readEnd(path, bytes)?.toString() ?? '').trimEnd().split('\n').slice(-count);
   return lines.map((line) => `    ${line}`).join('\n');
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LocalError, reasonOf } from '../host/local-error.ts';
-import { beginLife, type Life, lastLines, rotateLog } from './life.ts';
+import { beginLife, type Life, lastLines, rotateLog, sizeOf } from './life.ts';
 import { signalGroup } from './process-mark.ts';
 import type { ProcessSpec } from './spec.ts';
 
@@ -42,6 +42,8 @@ interface Running {
   life: Life | undefined;
   deaths: number;
   lastDeath: string;
+  /** The size of the log before the first run, whose lines are of earlier systems. */
+  readonly logStart: number;
   readonly stopping: AbortController;
   readonly finished: Promise<void>;
 }
@@ -84,7 +86,13 @@ export function manage(spec: ProcessSpec, supervision: Supervision): ManagedProc
 const timingOf = ({ timing }: Supervision): Timing => ({ ...defaultTiming, ...timing });
 
 function keepRunning(spec: ProcessSpec, supervision: Supervision, logFile: string): Running {
-  const running: Omit<Running, 'finished'> = { life: undefined, deaths: 0, lastDeath: '', stopping: new AbortController() };
+  const running: Omit<Running, 'finished'> = {
+    life: undefined,
+    deaths: 0,
+    lastDeath: '',
+    logStart: sizeOf(logFile),
+    stopping: new AbortController(),
+  };
   return Object.assign(running, { finished: restartUntilStopped(spec, supervision, logFile, running) });
 }
 
@@ -107,7 +115,8 @@ async function restartUntilStopped(
     pauseMs = timingOf(supervision).nextPause(pauseMs, uptimeMs);
     running.lastDeath = death;
     running.deaths++;
-    if (isPowerOfTwo(deathsInARow)) supervision.report(describeDeath({ name: spec.name, death, deathsInARow, pauseMs, logFile }));
+    if (isPowerOfTwo(deathsInARow))
+      supervision.report(describeDeath({ name: spec.name, death, deathsInARow, pauseMs, logFile, logStart: running.logStart }));
     await pause(pauseMs, undefined, { signal }).catch(() => undefined);
   }
   clearInterval(rotation);
@@ -137,11 +146,12 @@ interface Death {
   readonly deathsInARow: number;
   readonly pauseMs: number;
   readonly logFile: string;
+  readonly logStart: number;
 }
 
-function describeDeath({ name, death, deathsInARow, pauseMs, logFile }: Death): string {
+function describeDeath({ name, death, deathsInARow, pauseMs, logFile, logStart }: Death): string {
   const times = deathsInARow > 1 ? ` (${deathsInARow} deaths in a row)` : '';
-  return `${name} ${death}${times}; starting it again in ${pauseMs / 1000} s. The end of ${logFile}:\n${lastLines(logFile)}`;
+  return `${name} ${death}${times}; starting it again in ${pauseMs / 1000} s. The end of ${logFile}:\n${lastLines(logFile, { start: logStart })}`;
 }
 
 /** Runs the process to its end and returns how it ended. */
@@ -164,7 +174,7 @@ async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: stri
     if (running.stopping.signal.aborted) throw new LocalError(`${spec.name} was stopped before it was ready`);
     if (running.deaths >= deathsBeforeReady)
       throw new LocalError(
-        `${spec.name} does not start: it ${running.lastDeath}, ${running.deaths} times. The end of ${logFile}:\n${lastLines(logFile)}`,
+        `${spec.name} does not start: it ${running.lastDeath}, ${running.deaths} times. The end of ${logFile}:\n${lastLines(logFile, { start: running.logStart })}`,
       );
     if (running.life && (await spec.isReady())) return;
     await pause(25);
@@ -172,7 +182,7 @@ async function waitUntilReady(spec: ProcessSpec, running: Running, logFile: stri
   const reason = await spec.unreadyReason?.();
   const reasonText = reason === undefined ? '' : ` It says: ${reason}.`;
   throw new LocalError(
-    `${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.${reasonText} The end of ${logFile}:\n${lastLines(logFile)}`,
+    `${spec.name} was not ready after ${Math.round(limitMs / 1000)} s.${reasonText} The end of ${logFile}:\n${lastLines(logFile, { start: running.logStart })}`,
   );
 }
 

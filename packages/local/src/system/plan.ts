@@ -1,4 +1,4 @@
-import { LocalError } from '../host/local-error.ts';
+import { ConfigurationError } from '@agent-service/runtime/config';
 import { freePort, reservePort } from '../host/ports.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 
@@ -53,8 +53,10 @@ export function parseReplicas(text: string | undefined, services: readonly strin
   const counts = new Map(services.map((name) => [name, 1]));
   for (const part of (text ?? '').split(/[\s,]+/).filter(Boolean)) {
     const [, name = '', count = ''] = /^([a-z-]+)=(\d+)$/.exec(part) ?? [];
-    if (!counts.has(name)) throw new LocalError(`REPLICAS: "${part}" should be name=number, with a name out of: ${services.join(', ')}`);
-    if (Number(count) < 1 || Number(count) > most) throw new LocalError(`REPLICAS: "${part}" asks for a number outside of 1 to ${most}`);
+    if (!counts.has(name))
+      throw new ConfigurationError([`REPLICAS: "${part}" should be name=number, with a name out of: ${services.join(', ')}`]);
+    if (Number(count) < 1 || Number(count) > most)
+      throw new ConfigurationError([`REPLICAS: "${part}" asks for a number outside of 1 to ${most}`]);
     counts.set(name, Number(count));
   }
   return counts;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { releaseMemoryWhenIdle } from '@agent-service/runtime/idle-memory';
-import { LocalError } from '../host/local-error.ts';
+import { failureText } from '../host/local-error.ts';
 import { banner } from './banner.ts';
 import { type LocalOptions, type LocalSystem, startLocalSystem } from './system.ts';
 
@@ -22,7 +22,7 @@ export async function runUntilSignal(options: LocalOptions): Promise<void> {
     say('Stopped.');
   } catch (cause) {
     if (stop.signal.aborted) return say('Stopped.');
-    process.stderr.write(`\n${cause instanceof LocalError ? cause.message : ((cause as Error).stack ?? String(cause))}\n`);
+    process.stderr.write(`\n${failureText(cause)}\n`);
     process.exitCode = 1;
   }
 }

@@ -47,6 +47,11 @@ export function loadSecrets(dataDir: string, services: readonly string[], env: R
   };
 }
 
+/** Secrets of the right form, for checks of settings. They are neither kept nor used. */
+export const placeholderSecrets = (env: Readonly<NodeJS.ProcessEnv>): Pick<Secrets, 'settings'> => ({
+  settings: Object.fromEntries(secretNames.map((name) => [name, env[name] || makers[name]()])) as Record<SecretName, string>,
+});
+
 function allMakers(services: readonly string[]): Record<string, () => string> {
   const passwords = [...serverSecrets, ...services.map(databasePasswordName)];
   return { ...makers, ...Object.fromEntries(passwords.map((name) => [name, randomText])) };

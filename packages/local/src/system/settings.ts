@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { redisSettings } from '@agent-service/queues/redis/settings';
-import { ConfigurationError, readConfig, setting } from '@agent-service/runtime/config';
+import { readConfig, setting } from '@agent-service/runtime/config';
 import { z } from 'zod';
-import { LocalError } from '../host/local-error.ts';
 
 const schema = z.object({
   DATA_DIR: setting.text().default('.data'),
@@ -16,13 +15,8 @@ const schema = z.object({
 
 export type LocalSettings = z.output<typeof schema>;
 
-/** The settings of a local system; DATA_DIR counts from the repository's root, wherever the command was called. */
+/** The settings of the supervisor; DATA_DIR counts from the repository's root, wherever the command was called. */
 export function readLocalSettings(env: Readonly<NodeJS.ProcessEnv>, root: string): LocalSettings {
-  try {
-    const settings = readConfig(schema, env);
-    return { ...settings, DATA_DIR: resolve(root, settings.DATA_DIR) };
-  } catch (cause) {
-    if (cause instanceof ConfigurationError) throw new LocalError(cause.message, { cause });
-    throw cause;
-  }
+  const settings = readConfig(schema, env);
+  return { ...settings, DATA_DIR: resolve(root, settings.DATA_DIR) };
 }

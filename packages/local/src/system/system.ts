@@ -1,16 +1,16 @@
 import { type Client, type ClientConfig, createClient, type ServiceName } from '@agent-service/contracts';
-import { repositoryRoot } from '../host/environment.ts';
 import { LocalError } from '../host/local-error.ts';
 import { isFree } from '../host/ports.ts';
 import type { PostgresProfile } from '../postgres/cluster.ts';
 import type { ManagedProcess } from '../processes/managed.ts';
 import { type CatalogueEntry, catalogue as wholeCatalogue } from './catalogue.ts';
-import { enabledEntries, endpointsOf, type Instance, parseReplicas, planInstances } from './plan.ts';
+import { checkSettings } from './check-settings.ts';
+import { enabledEntries, endpointsOf, type Instance, planInstances } from './plan.ts';
 import { runtimeRoleName } from './provision.ts';
 import { loadSecrets, type SecretName } from './secrets.ts';
 import { bringUpDatabase, bringUpRedis } from './servers.ts';
 import { startServices } from './services.ts';
-import { type LocalSettings, readLocalSettings } from './settings.ts';
+import type { LocalSettings } from './settings.ts';
 import { createStack, openRegistry } from './stack.ts';
 
 export interface LocalOptions {
@@ -49,11 +49,7 @@ export interface LocalSystem {
 export async function startLocalSystem(options: LocalOptions): Promise<LocalSystem> {
   const { env, signal, report = () => undefined } = options;
   const catalogue = enabledEntries(options.catalogue ?? wholeCatalogue, env);
-  const settings = readLocalSettings(env, repositoryRoot);
-  const replicas = parseReplicas(
-    env['REPLICAS'],
-    catalogue.map(({ name }) => name),
-  );
+  const { settings, replicas, modelKeys } = await checkSettings({ catalogue, env, build: options.build, report });
   const registry = await openRegistry(settings.DATA_DIR);
   const stack = createStack({ dataDir: settings.DATA_DIR, registry, report });
   const abort = () => void stack.stop();
@@ -81,7 +77,17 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
       processes: stack.processes,
       stop: stack.stop,
     };
-    const start = startServices({ instances, operator: env, secrets, database, redisUrl, settings, stack, build: options.build });
+    const start = startServices({
+      instances,
+      operator: env,
+      modelKeys,
+      secrets,
+      database,
+      redisUrl,
+      settings,
+      stack,
+      build: options.build,
+    });
     await start('services', ({ kind }) => kind === 'grpc');
     // A layer of their own, so that a stop lets them return their work while the services still run.
     const workers = start('workers', ({ kind }) => kind === 'worker');

@@ -1,0 +1,90 @@
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { keyVariablesOf, readModelsFile } from '@agent-service/models/models-file';
+import { ConfigurationError } from '@agent-service/runtime/config';
+import { ownBuild, repositoryRoot } from '../host/environment.ts';
+import { LocalError } from '../host/local-error.ts';
+import type { CatalogueEntry } from './catalogue.ts';
+import { childEnvironment } from './environment.ts';
+import { parseReplicas } from './plan.ts';
+import { placeholderSecrets } from './secrets.ts';
+import { type LocalSettings, readLocalSettings } from './settings.ts';
+
+interface CheckOptions {
+  readonly catalogue: readonly CatalogueEntry[];
+  readonly env: Readonly<NodeJS.ProcessEnv>;
+  /** As in LocalOptions. */
+  readonly build: string | undefined;
+  readonly report: (line: string) => void;
+}
+
+interface CheckedSettings {
+  readonly settings: LocalSettings;
+  readonly replicas: ReadonlyMap<string, number>;
+  /** The variables that hold the keys of models. */
+  readonly modelKeys: readonly string[];
+}
+
+/** Reads the settings of the supervisor and of every process before any of them starts, and names each fault once. */
+export async function checkSettings({ catalogue, env, build = ownBuild, report }: CheckOptions): Promise<CheckedSettings> {
+  const names = catalogue.map(({ name }) => name);
+  const faults = new Set<string>();
+  const collect = async <T>(work: () => T | Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work();
+    } catch (cause) {
+      if (!(cause instanceof ConfigurationError)) throw cause;
+      for (const fault of cause.faults) faults.add(fault);
+      return undefined;
+    }
+  };
+  const settings = await collect(() => readLocalSettings(env, repositoryRoot));
+  const replicas = await collect(() => parseReplicas(env['REPLICAS'], names));
+  const models = await collect(() => readModels(env['MODELS_FILE'], catalogue));
+  for (const entry of catalogue) await collect(() => readSettingsOf(entry, env, build));
+  if (settings === undefined || replicas === undefined || faults.size > 0) throw settingsError([...faults]);
+  const modelKeys = models === undefined ? [] : keyVariablesOf(models);
+  for (const name of modelKeys.filter((name) => !env[name]))
+    report(`${name} is named by MODELS_FILE and not set: calls to its provider have no key. Set it, or remove api_key_env there.`);
+  return { settings, replicas, modelKeys };
+}
+
+const settingsError = (faults: readonly string[]) =>
+  new LocalError(
+    [
+      `Nothing was started: ${faults.length === 1 ? 'a setting is' : `${faults.length} settings are`} wrong.`,
+      ...faults.map((fault) => `  ${fault}`),
+      'Correct what is named, or leave the setting out: every setting has a default (README, "Settings").',
+    ].join('\n'),
+  );
+
+/** Only where a process reads it. */
+async function readModels(file: string | undefined, catalogue: readonly CatalogueEntry[]) {
+  if (!file || !catalogue.some(({ settings }) => settings.includes('MODELS_FILE'))) return undefined;
+  return await readModelsFile(resolve(repositoryRoot, file));
+}
+
+type ReadSettings = (env: Readonly<NodeJS.ProcessEnv>) => unknown;
+
+/** Runs the schema of a process on the environment that it will get, with placeholders for what the supervisor makes. */
+async function readSettingsOf(entry: CatalogueEntry, operator: Readonly<NodeJS.ProcessEnv>, build: string | undefined): Promise<void> {
+  // Entries with a file outside of the services, as in tests, have no schema.
+  if (!entry.entry.startsWith('services/')) return;
+  const file =
+    build === undefined ? resolve(repositoryRoot, entry.entry.replace('main.ts', 'config.ts')) : join(build, `${entry.name}-config.js`);
+  const module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, ReadSettings>>;
+  const read = Object.entries(module).find(([name]) => /^read\w+Config$/.test(name))?.[1];
+  if (read === undefined) throw new Error(`${file} has no function that reads settings`);
+  const env = childEnvironment({
+    instance: { entry, name: entry.name, port: 1, opsPort: 1 },
+    instances: [],
+    operator,
+    modelKeys: [],
+    secrets: placeholderSecrets(operator),
+    databaseUrl: entry.database ? 'postgres://localhost/placeholder' : undefined,
+    databaseOwnerUrl: undefined,
+    redisUrl: 'redis://localhost:1',
+    compileCache: '',
+  });
+  read(env);
+}
