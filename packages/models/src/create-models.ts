@@ -37,6 +37,7 @@ export function createModels(
     remoteEndpoint({
       name: nameOf(endpoint),
       model: transport.modelOf(endpoint, keyOf(tier, endpoint, { env, logger: process.logger })),
+      modelName: endpoint.model,
       breaker: breakerOf(endpoint),
       timeoutMs: endpoint.timeoutMs,
       meters,
@@ -96,6 +97,7 @@ function sharedBreakers({ monotonicNow: now }: Conditions, meters: Meters): (end
 }
 
 const longestPiece = 80;
+const builtIn = 'built-in';
 
 /** The analyst as a provider: it answers where no language model is configured, and in the `test` environment. */
 const builtInProvider: Provider = {
@@ -108,7 +110,14 @@ const builtInProvider: Provider = {
     signal.throwIfAborted();
     if (request.stream) for (const piece of piecesOf(content)) onDelta(piece);
     const refused = answer.outcome !== 'answered' && { refused: true };
-    return { content, inputTokens: inputTokens(request), outputTokens: estimateTokens(content), endpoint: 'built-in', ...refused };
+    return {
+      content,
+      inputTokens: inputTokens(request),
+      outputTokens: estimateTokens(content),
+      endpoint: builtIn,
+      model: builtIn,
+      ...refused,
+    };
   },
 };
 

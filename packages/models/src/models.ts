@@ -46,6 +46,8 @@ export interface ModelAnswer {
   readonly outputTokens: number;
   /** The endpoint that answered: `api.example.com/model-name` or `built-in`. */
   readonly endpoint: string;
+  /** The model as its provider names it, or `built-in`. */
+  readonly model: string;
   /** The analyst asked back or could not read the data: there is nothing to pay for. */
   readonly refused?: boolean;
 }

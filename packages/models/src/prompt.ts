@@ -68,7 +68,7 @@ const formats: Readonly<Record<Output['format'], string>> = {
   markdown: '',
   table: 'Format of the answer: a markdown table wherever the answer has rows, and as little prose as possible.',
   text: 'Format of the answer: plain text without any markup.',
-  json: 'Format of the answer: one fenced json block and nothing else.',
+  json: 'Format of the answer: one JSON object and nothing else.',
 };
 
 const charts =

@@ -136,11 +136,61 @@ test('the system prompt contains the format of the answer', async () => {
   await ask(models, { output: { format: 'table', charts: true } });
   expect(JSON.stringify(system())).toMatch(/Be brief\..*markdown table.*vega-lite/);
   await ask(models, { output: { format: 'json', charts: false } });
-  expect(JSON.stringify(system())).toMatch(/Be brief\..*json block and nothing else\."/);
+  expect(JSON.stringify(system())).toMatch(/Be brief\..*JSON object and nothing else\."/);
   await ask(models, { output: { format: 'text', charts: false } });
   expect(JSON.stringify(system())).toMatch(/Be brief\..*plain text without any markup\."/);
   await ask(models, { output: { format: 'markdown', charts: false } });
   expect(system()).toMatchObject([{ content: 'Be brief.' }]);
+});
+
+describe('an answer in JSON', () => {
+  const askJson = (stream: boolean, fields: object = {}) =>
+    ask(open().models, { stream, output: { format: 'json', charts: false }, ...fields });
+
+  test.each([false, true])('is requested in the JSON mode of the provider, and is one block, streamed %s', async (stream) => {
+    for (const text of ['{"sold": 12}', '\n```json\n{"sold": 12}\n```\n', 'Here it is:\n```json\n{"sold": 12}\n```\nAs you asked.']) {
+      model.follow(() => ({ kind: 'text', text }));
+      const answer = await askJson(stream);
+      expect(answer.content).toBe('```json\n{"sold": 12}\n```');
+      expect(answer.read).toBe(stream ? answer.content : '');
+      expect(model.calls.at(-1)).toMatchObject({ response_format: { type: 'json_object' } });
+    }
+    model.follow(() => ({ kind: 'text', text: 'I cannot say.' }));
+    expect((await askJson(stream)).content).toBe('I cannot say.');
+  });
+
+  test('has no text of the steps before it', async () => {
+    const tool = { name: 'query', description: '', parameters: {}, run: async () => '12' };
+    model.follow((request) =>
+      request.messages.at(-1)?.role === 'tool'
+        ? { kind: 'text', text: '{"sold": 12}' }
+        : { kind: 'tools', text: 'I will look.', calls: [{ name: 'query', arguments: {} }] },
+    );
+    expect((await askJson(true, { tools: [tool] })).read).toBe('```json\n{"sold": 12}\n```');
+  });
+
+  test('comes without the JSON mode where the provider refuses it, which is asked once', async () => {
+    model.follow((request) => ('response_format' in request ? { kind: 'failure', status: 400 } : { kind: 'text', text: '{"sold": 12}' }));
+    const { models } = open();
+    const before = model.calls.length;
+    for (let times = 0; times < 3; times += 1)
+      expect((await ask(models, { output: { format: 'json', charts: false } })).content).toContain('"sold"');
+    expect(model.calls.length - before).toBe(4);
+  });
+});
+
+test('the model of an answer is what its provider names, or what the models file names', async () => {
+  const named = {
+    id: 'c',
+    object: 'chat.completion',
+    model: 'm-2026-11-01',
+    choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }],
+  };
+  model.follow(() => ({ kind: 'raw', body: JSON.stringify(named) }));
+  expect((await ask(open().models)).model).toBe('m-2026-11-01');
+  model.follow(() => ({ kind: 'raw', body: JSON.stringify({ ...named, model: undefined }) }));
+  expect((await ask(open().models)).model).toBe('m');
+  expect((await ask(open().models, { environment: 'test' })).model).toBe('built-in');
 });
 
 test('two thousand answers are under way at once, and their connections serve the next', async () => {

@@ -57,6 +57,7 @@ function readAnswer(answer: JsonObject, draft: StepDraft): void {
   if (answer['type'] === 'error') throw reportedFailure(answer['error']);
   if (!Array.isArray(answer['content'])) throw new ModelFailure('malformed', { code: 'no_content' });
   for (const [index, block] of objectsIn(answer['content']).entries()) beginBlock({ index, content_block: block }, draft);
+  draft.model = textIn(answer['model']);
   readUsage(answer['usage'], draft);
   finish(answer['stop_reason'], draft);
   draft.isComplete = true;
@@ -65,7 +66,7 @@ function readAnswer(answer: JsonObject, draft: StepDraft): void {
 function readEvent(event: JsonObject, draft: StepDraft): void {
   switch (event['type']) {
     case 'message_start':
-      if (isJsonObject(event['message'])) readUsage(event['message']['usage'], draft);
+      beginMessage(event['message'], draft);
       return;
     case 'content_block_start':
       beginBlock(event, draft);
@@ -83,6 +84,12 @@ function readEvent(event: JsonObject, draft: StepDraft): void {
     case 'error':
       throw reportedFailure(event['error']);
   }
+}
+
+function beginMessage(message: unknown, draft: StepDraft): void {
+  if (!isJsonObject(message)) return;
+  draft.model = textIn(message['model']);
+  readUsage(message['usage'], draft);
 }
 
 function beginBlock({ index, content_block: block }: JsonObject, draft: StepDraft): void {

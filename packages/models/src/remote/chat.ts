@@ -33,12 +33,16 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The model has to answer with a text now. */
   readonly mustAnswer: boolean;
+  /** The text has to be a JSON object, where the interface can demand that. */
+  readonly json: boolean;
 }
 
 type Finish = 'length' | 'filtered' | 'other';
 
 /** The result of one call of a model. */
 export interface Step {
+  /** The model as the provider names it; empty where it does not. */
+  readonly model: string;
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
@@ -68,6 +72,8 @@ export interface ModelInterface {
 
 /** The longest answer in characters, above any length that models are asked for. */
 const longestText = 1_000_000;
+/** As long as a name in a models file. */
+const longestName = 200;
 
 interface CallDraft {
   readonly index: number | undefined;
@@ -82,6 +88,7 @@ export class StepDraft {
   inputTokens: unknown;
   outputTokens: unknown;
   finish: Finish = 'other';
+  model = '';
   /** False for a stream that was cut off. */
   isComplete = false;
   reasoning = '';
@@ -115,7 +122,8 @@ export class StepDraft {
     if (!this.isComplete) throw new ModelFailure('cut');
     this.#pass(this.#cleaner.flush());
     const { reasoning, finish, inputTokens, outputTokens } = this;
-    return { text: this.#text, reasoning, calls: finishCalls(this.calls), finish, inputTokens, outputTokens };
+    const model = cleanText(this.model).slice(0, longestName);
+    return { model, text: this.#text, reasoning, calls: finishCalls(this.calls), finish, inputTokens, outputTokens };
   }
 }
 

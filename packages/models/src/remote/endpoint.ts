@@ -20,6 +20,8 @@ export interface RemoteEndpoint {
 interface EndpointOptions {
   readonly name: string;
   readonly model: RemoteModel;
+  /** The model's name in the models file. */
+  readonly modelName: string;
   readonly breaker: Breaker;
   readonly timeoutMs: number;
   readonly meters: Meters;
@@ -28,8 +30,23 @@ interface EndpointOptions {
 /** The limit of a stream as a multiple of the limit of a piece. */
 const streamLimitFactor = 5;
 
-export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: EndpointOptions): RemoteEndpoint {
-  async function call(request: ChatRequest, { signal, onText }: CallListener): Promise<Step> {
+export function remoteEndpoint({ name, model, modelName, breaker, timeoutMs, meters }: EndpointOptions): RemoteEndpoint {
+  let hasJsonMode = true;
+
+  /** A provider that does not know the JSON mode refuses the request, and is asked without it from then on. */
+  async function call(request: ChatRequest, listener: CallListener): Promise<Step> {
+    if (!request.json || !hasJsonMode) return callOnce({ ...request, json: false }, listener);
+    try {
+      return await callOnce(request, listener);
+    } catch (cause) {
+      if (!(cause instanceof ModelFailure) || cause.kind !== 'refused') throw cause;
+      const step = await callOnce({ ...request, json: false }, listener);
+      hasJsonMode = false;
+      return step;
+    }
+  }
+
+  async function callOnce(request: ChatRequest, { signal, onText }: CallListener): Promise<Step> {
     const began = performance.now();
     const duration = () => performance.now() - began;
     const { step: answered, abort } = model.call(request, { onText, onProgress: () => limit.progress() });
@@ -38,7 +55,7 @@ export function remoteEndpoint({ name, model, breaker, timeoutMs, meters }: Endp
       const step = await answered;
       requireAnswer(step, request.mustAnswer);
       meters.succeeded(name, duration());
-      return step;
+      return { ...step, model: step.model || modelName };
     } catch (cause) {
       if (signal.aborted) {
         meters.aborted(name, duration());

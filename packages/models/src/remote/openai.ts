@@ -7,11 +7,12 @@ import { ModelFailure, reportedFailure } from './failure.ts';
 export const openaiInterface = ({ model, outputLimitParameter }: Endpoint): ModelInterface => ({
   path: '/chat/completions',
   headers: (apiKey) => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  body: ({ messages, maxOutputTokens, tools, stream, mustAnswer }) => ({
+  body: ({ messages, maxOutputTokens, tools, stream, mustAnswer, json }) => ({
     model,
     [outputLimitParameter]: maxOutputTokens,
     messages: messages.flatMap(sentMessages),
     ...(tools.length > 0 && { tools: tools.map(sentTool), tool_choice: mustAnswer ? 'none' : 'auto' }),
+    ...(json && { response_format: { type: 'json_object' } }),
     ...(stream && { stream: true, stream_options: { include_usage: true } }),
   }),
   readAnswer,
@@ -51,6 +52,7 @@ function readAnswer(answer: JsonObject, draft: StepDraft): void {
   const [choice] = objectsIn(answer['choices']);
   const message = choice?.['message'];
   if (!choice || !isJsonObject(message)) throw new ModelFailure('malformed', { code: 'no_choice' });
+  draft.model = textIn(answer['model']);
   readUsage(answer, draft);
   readMessage(message, draft);
   // Calls of a whole answer are complete, so none continues the one before.
@@ -61,6 +63,7 @@ function readAnswer(answer: JsonObject, draft: StepDraft): void {
 
 function readEvent(event: JsonObject, draft: StepDraft): void {
   failIfReported(event);
+  draft.model ||= textIn(event['model']);
   readUsage(event, draft);
   const [choice] = objectsIn(event['choices']);
   if (!choice) return;

@@ -45,17 +45,18 @@ async function answer(
   const prompt = buildPrompt(request, room);
   const messages: ChatMessage[] = [...prompt.messages];
   const route = createRoute(endpoints, conditions);
-  const transcript = createTranscript({ onDelta, onRestart });
+  const json = request.output.format === 'json';
+  const transcript = json ? createJsonTranscript(stream ? onDelta : () => undefined) : createTranscript({ onDelta, onRestart });
   const listener = { signal, onText: transcript.add, onTry: transcript.begin };
   let promptTokens = prompt.tokens;
   let usage: Usage = { inputTokens: 0, outputTokens: 0 };
 
   for (let number = 1; ; number += 1) {
     const mustAnswer = number >= maxSteps || promptTokens > room;
-    const step = await route.call({ messages, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer }, listener);
+    const step = await route.call({ messages, maxOutputTokens: tier.maxOutputTokens, tools, stream, mustAnswer, json }, listener);
     usage = addUsage(usage, step, promptTokens + toolTokens);
     transcript.finish(step.text);
-    if (step.calls.length === 0 || mustAnswer) return { content: transcript.text, ...usage, endpoint: route.endpoint };
+    if (step.calls.length === 0 || mustAnswer) return { content: transcript.end(), ...usage, endpoint: route.endpoint, model: step.model };
     const exchange = await runTools(tools, step, { signal, resultBytes });
     messages.push(...exchange.messages);
     promptTokens +=
@@ -88,12 +89,13 @@ const betweenSteps = '\n\n';
 
 /** The text of an answer over its steps; always equal to what a reader of its deltas has. */
 interface Transcript {
-  readonly text: string;
   /** A call of the model begins; the unfinished text of a failed call is void. */
   begin(): void;
   add(text: string): void;
   /** The step has ended; its text is final. */
   finish(text: string): void;
+  /** The answer has ended; returns its text. */
+  end(): string;
 }
 
 function createTranscript({ onDelta, onRestart }: Pick<AnswerOptions, 'onDelta' | 'onRestart'>): Transcript {
@@ -103,9 +105,6 @@ function createTranscript({ onDelta, onRestart }: Pick<AnswerOptions, 'onDelta' 
   const lead = () => (finished !== '' && current === '' ? betweenSteps : '');
 
   return {
-    get text() {
-      return finished;
-    },
     begin() {
       if (current === '') return;
       current = '';
@@ -122,5 +121,41 @@ function createTranscript({ onDelta, onRestart }: Pick<AnswerOptions, 'onDelta' 
       finished += current === '' ? lead() + text : current;
       current = '';
     },
+    end: () => finished,
   };
+}
+
+/** The text of the last step, as one JSON block. A reader gets it whole, since no part of it can be parsed. */
+function createJsonTranscript(onDelta: (text: string) => void): Transcript {
+  let last = '';
+  return {
+    begin: () => undefined,
+    add: () => undefined,
+    finish(text) {
+      if (text !== '') last = text;
+    },
+    end() {
+      const block = toJsonBlock(last);
+      onDelta(block);
+      return block;
+    },
+  };
+}
+
+const fence = '```';
+
+/** JSON, alone or in a block within other text, as one fenced block; any other text as it is. */
+export function toJsonBlock(text: string): string {
+  const [, fenced] = /```(?:json)?[ \t]*\n([\s\S]*?)\n[ \t]*```/i.exec(text) ?? [];
+  const json = [text.trim(), fenced?.trim()].find((one) => one !== undefined && isJson(one));
+  return json === undefined ? text : `${fence}json\n${json}\n${fence}`;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
