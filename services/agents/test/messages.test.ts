@@ -97,6 +97,7 @@ test('a message has its role, its status and its queries', async () => {
     status: 'completed',
     failure: null,
     queries: [{ statement: 'select 1', tables: ['orders'], rows: 1, durationMs: 2 }],
+    record: null,
   });
   expect(question).toMatchObject({
     role: 'user',

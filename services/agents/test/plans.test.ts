@@ -51,7 +51,23 @@ const statements: Record<string, (sql: Sql) => Promise<unknown>> = {
   findUnended: (sql) => findUnended(sql, [key]),
   renewLeases: (sql) => renewLeases(sql, [{ ...key, attempt: 1 }], now),
   storeResults: (sql) =>
-    storeResults(sql, [{ ...key, attempt: 1, content: '', contentType: 'markdown', inputTokens: 1, outputTokens: 1, queries: [] }], now),
+    storeResults(
+      sql,
+      [
+        {
+          ...key,
+          attempt: 1,
+          content: '',
+          contentType: 'markdown',
+          inputTokens: 1,
+          outputTokens: 1,
+          queries: [],
+          record: null,
+          refused: false,
+        },
+      ],
+      now,
+    ),
   loadStatuses: (sql) => loadStatuses(sql, [{ ...key, createdAt: now }]),
   endCharged: (sql) => endCharged(sql, [{ ...key, createdAt: now, credits: 1, event: null }]),
   endUncharged: (sql) => endUncharged(sql, [uncharged], now),

@@ -123,6 +123,27 @@ test('a data source that cannot be read, and a scope without any table of it, fa
   expect(scene.model.calls).toHaveLength(callsBefore);
 });
 
+test('the result, the use of the model and every step are reported with the answer', async () => {
+  const refusedQuery: ModelReply = { kind: 'tools', calls: [{ name: 'query', arguments: { sql: 'select secret from elsewhere' } }] };
+  const chart = '```vega-lite\n{"mark":"bar"}\n```';
+  await dispatched([refusedQuery, read, { kind: 'text', text: `Two.\n\n${chart}` }]);
+  await completed();
+  const { record, inputTokens, outputTokens, refused } = scene.agents.completed[0] ?? {};
+  expect(record?.usage).toEqual({ model: 'm', inputTokens, outputTokens, latencyMs: expect.any(Number) });
+  expect(JSON.parse(record?.resultJson ?? '')).toEqual({
+    columns: [{ name: 'id', type: 'number' }],
+    rows: [[1], [2]],
+    row_count: 2,
+    truncated: false,
+    chart: { mark: 'bar' },
+  });
+  expect(record?.steps).toMatchObject([
+    { name: 'query', detail: 'select secret from elsewhere', rows: 0, error: expect.stringContaining('elsewhere'), query: 0 },
+    { name: 'query', detail: '', rows: 2, error: '', query: 1 },
+  ]);
+  expect(refused).toBe(false);
+});
+
 test('a change is claimed before it runs and finished after; an invalid change claims nothing', async () => {
   await dispatched([{ kind: 'tools', calls: [{ name: 'change', arguments: { table: 'notes', rows: [] } }] }, edit(1), edit(77)]);
   await completed();

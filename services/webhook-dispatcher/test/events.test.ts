@@ -3,7 +3,18 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, eventTypes, operatorService } from '@agent-service/contracts';
 import type { LocalSystem } from '@agent-service/local/system/system';
-import { type ReceivedRequest, type Receiver, receiver, send, testFolder, testSystem, until } from '@agent-service/testkit';
+import {
+  modelsFileFor,
+  type ReceivedRequest,
+  type Receiver,
+  receiver,
+  type ScriptedModel,
+  scriptedModel,
+  send,
+  testFolder,
+  testSystem,
+  until,
+} from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client as Database } from 'pg';
 import { Webhook } from 'standardwebhooks';
@@ -81,6 +92,7 @@ async function query<Row extends object>(system: LocalSystem, statement: string)
 
 describe('with webhooks on', () => {
   let target: Receiver;
+  let model: ScriptedModel;
   let system: LocalSystem;
   let organization: Organization;
   const secrets: Record<string, string> = {};
@@ -89,7 +101,14 @@ describe('with webhooks on', () => {
     target = await receiver();
     const caFile = join(await testFolder(), 'ca.pem');
     writeFileSync(caFile, target.certificate.cert);
-    system = await testSystem({ WEBHOOKS_ENABLED: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', WEBHOOK_CA_FILE: caFile });
+    // The built-in model refuses to answer without data, and then costs nothing.
+    model = await scriptedModel(() => ({ kind: 'text', text: 'Much.' }));
+    system = await testSystem({
+      WEBHOOKS_ENABLED: 'true',
+      WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+      WEBHOOK_CA_FILE: caFile,
+      MODELS_FILE: await modelsFileFor(model),
+    });
     organization = await makeOrganization(system);
     const { keys } = organization;
     const stranger = await makeOrganization(system);
@@ -102,6 +121,7 @@ describe('with webhooks on', () => {
   afterAll(async () => {
     await system.stop();
     await target.stop();
+    await model.stop();
   });
 
   const sentTo = (path: string) => target.requests.filter((request) => request.path === path);

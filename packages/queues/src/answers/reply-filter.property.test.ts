@@ -37,6 +37,7 @@ const message: AnswerMessage = {
   status: 'completed',
   failure: null,
   queries: [],
+  record: null,
 };
 
 /** Attempts that overlap in any way, and replies of which some are lost, each loss followed by an interruption. */

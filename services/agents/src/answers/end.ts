@@ -180,6 +180,8 @@ export const toMessage = ({ credits, tier, createdAt, queries, ...parts }: Messa
   modelUsed: tier,
   createdAt: new Date(createdAt).toISOString(),
   queries: queries.map((query) => ({ ...query, tables: [...query.tables] })),
+  // Readers of one message get it; it would make every announced end larger.
+  record: null,
 });
 
 /** An answer that has just ended, with all that its listeners, the log and the metrics need. */

@@ -11,7 +11,16 @@ import {
   type Tenant,
 } from '@agent-service/contracts';
 import { once, type Sql } from '@agent-service/store';
-import { type AnswerKey, checkAttempt, checkKey, clockToleranceMs, keyMessage, nameOf, timeOf } from '../shared/answer.ts';
+import {
+  type AnswerKey,
+  type AnswerRecord,
+  checkAttempt,
+  checkKey,
+  clockToleranceMs,
+  keyMessage,
+  nameOf,
+  timeOf,
+} from '../shared/answer.ts';
 import type { StartOutcome } from './accept.ts';
 import type { BeginOutcome, Leases } from './attempts.ts';
 import type { AnswersServiceDeps } from './deps.ts';
@@ -236,7 +245,7 @@ export const completeAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'compl
 
 type CompleteItem = Parameters<RpcOf<'agents', 'completeAnswer'>['handle']>[0]['items'][number];
 
-function toCompletedResult({ answer, content, contentType, inputTokens, outputTokens, queries }: CompleteItem): Result {
+function toCompletedResult({ answer, content, contentType, inputTokens, outputTokens, queries, record, refused }: CompleteItem): Result {
   return {
     ...checkAttempt(answer),
     content: toStorable(content),
@@ -249,8 +258,16 @@ function toCompletedResult({ answer, content, contentType, inputTokens, outputTo
       rows,
       durationMs,
     })),
+    record: record && toStorableRecord(record),
+    refused,
   };
 }
+
+const toStorableRecord = ({ usage, resultJson, steps }: AnswerRecord): AnswerRecord => ({
+  usage: usage && { ...usage, model: toStorable(usage.model) },
+  resultJson: toStorable(resultJson),
+  steps: steps.map((step) => ({ ...step, name: toStorable(step.name), detail: toStorable(step.detail), error: toStorable(step.error) })),
+});
 
 /** Replaces what PostgreSQL cannot store. */
 const toStorable = (text: string) => text.toWellFormed().replaceAll('\0', '\ufffd');

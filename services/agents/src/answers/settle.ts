@@ -48,12 +48,13 @@ export function createComplete(deps: AnswersDeps, settlements: RetryQueue<Settle
 const newestOf = <Key extends AttemptKey>(attempts: readonly Key[]): Map<string, Key> =>
   byKey(attempts.toSorted((a, b) => a.attempt - b.attempt));
 
-const toSettlement = (row: StoredResult, { content, contentType, inputTokens, outputTokens, queries }: Result): Settlement => ({
+const toSettlement = (row: StoredResult, { content, contentType, inputTokens, outputTokens, refused, queries }: Result): Settlement => ({
   ...row,
   content,
   contentType,
   inputTokens,
   outputTokens,
+  refused,
   queries: [...queries],
 });
 
@@ -202,6 +203,7 @@ const settleItem = (settlement: Settlement) => ({
   tier: settlement.tier,
   inputTokens: settlement.inputTokens,
   outputTokens: settlement.outputTokens,
+  ...(settlement.refused && { amount: 0 }),
   querySummary: settlement.summary,
 });
 

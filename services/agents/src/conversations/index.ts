@@ -60,7 +60,7 @@ export const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', '
 });
 
 /** A message of either side, as callers read it. */
-const toMessage = ({ credits, tier, failureCode, failureMessage, queries, createdAt, ...row }: MessageRow): AnswerMessage => ({
+const toMessage = ({ credits, tier, failureCode, failureMessage, queries, record, createdAt, ...row }: MessageRow): AnswerMessage => ({
   ...row,
   contentType: row.role === 'user' ? 'text' : row.contentType,
   creditsConsumed: credits,
@@ -68,4 +68,5 @@ const toMessage = ({ credits, tier, failureCode, failureMessage, queries, create
   createdAt: isoTime(createdAt),
   failure: failureCode === '' ? null : { code: failureCode, message: failureMessage },
   queries: queries ?? [],
+  record: record && { ...record, steps: record.steps ?? [] },
 });

@@ -70,6 +70,8 @@ const onAnswers: Partial<Record<Command['kind'], (answer: World['answers'][numbe
       inputTokens: 1,
       outputTokens: 1,
       queries: [],
+      record: null,
+      refused: false,
     }),
   repeat: (answer) => rig.answers.accept(answer.question),
   fail: ({ id }, attempt) => rig.answers.fail([{ ...key(id), attempt, failure: { code: 'provider_error', message: '' } }]),

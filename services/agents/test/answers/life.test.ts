@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { retrySettlements } from '../../src/answers/sweeps.ts';
+import { pendingMs } from '../../src/shared/answer.ts';
 import { addAgent, agentId, type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
 import { charge } from './support/ledger.ts';
 
@@ -31,6 +33,8 @@ const result = (id: string, attempt: number, content = 'There are 3.', contentTy
   inputTokens: 10,
   outputTokens: 5,
   queries: [{ statement: 'select count(*) from orders', tables: ['orders'], rows: 1, durationMs: 3 }],
+  record: null,
+  refused: false,
 });
 
 const line = async () => (await rig.sql<{ waiting: number; in_flight: number }>('select waiting, in_flight from answer_lines'))[0];
@@ -76,6 +80,26 @@ test('a message is accepted, begun, completed and charged, and the waiting gatew
   expect(await rig.answers.complete(result(message.id, 1))).toBeUndefined();
   expect(await rig.answers.complete(result(message.id, 0))).toEqual({ code: 'attempt_superseded' });
   expect(endedOf(message.id)).toHaveLength(1);
+});
+
+test('an answer that the built-in model has refused completes without a charge, also when a sweep settles it', async () => {
+  for (const mood of ['well', 'away'] as const) {
+    const { message } = await acceptOne();
+    await begin(message.id);
+    rig.ledger.mood = mood;
+    await rig.answers.complete({ ...result(message.id, 1), refused: true });
+    if (mood === 'away') {
+      rig.ledger.mood = 'well';
+      rig.clock.now += pendingMs + 1;
+      await retrySettlements(rig.deps);
+    }
+    const [ended] = await until(
+      () => endedOf(message.id),
+      (ended) => ended.length > 0,
+    );
+    expect(ended?.reply).toMatchObject({ message: { status: 'completed', creditsConsumed: 0 } });
+    expect(rig.ledger.holds.get(message.id)).toMatchObject({ state: 'settled', charged: 0 });
+  }
 });
 
 test('an answer is announced and read with the content type of its result', async () => {

@@ -41,6 +41,8 @@ const result = (id: string, attempt: number) => ({
   inputTokens: 1,
   outputTokens: 1,
   queries: [],
+  record: null,
+  refused: false,
 });
 const jobsOf = (id: string) => rig.jobs.filter(({ answerId }) => answerId === id).map(({ dispatch }) => dispatch);
 const stateOf = async (id: string) => (await rig.sql<{ state: string }>('select state from answers where id = $1', [id]))[0]?.state;

@@ -60,7 +60,7 @@ async function runAttempt(deps: WorkerDeps, { job, stop, startedAt }: Run, attem
     const writer = replies.writerTo(answerId, attempt.attempt, attempt.stream ? attempt.replyChannels : []);
     const reply = await askModel(deps, { environment, attempt, answer, writer });
     const repliedAt = performance.now();
-    const outcome = await endAnswer(deps, { key: answer.key, deadlineMs, reply, stop });
+    const outcome = await endAnswer(deps, { key: answer.key, deadlineMs, reply, latencyMs: repliedAt - begunAt, stop });
     observeAnswer(deps, { job, attempt, reply, outcome, times: { startedAt, begunAt, repliedAt } });
   } finally {
     meters.inFlight.dec();
@@ -98,7 +98,7 @@ function observeAnswer({ logger, meters }: WorkerDeps, { job, attempt, reply, ou
     model_ms: rounded(repliedAt - begunAt),
     end_ms: rounded(endedAt - repliedAt),
     duration_ms: rounded(endedAt - startedAt),
-    queries: reply.queries.length,
+    queries: reply.log.queries.length,
     ...(reply.firstDeltaAt !== undefined && { first_delta_ms: rounded(reply.firstDeltaAt - startedAt) }),
     ...(reply.kind === 'answer' && tokensOf(reply.answer)),
     ...('error' in outcome && faultOf(outcome.error)),

@@ -5,7 +5,7 @@ import { inStepSpan } from '@agent-service/runtime';
 import type { BegunAnswer } from '../answers-api.ts';
 import type { WorkerDeps } from '../deps.ts';
 import type { InFlightAnswer, Interruption } from '../in-flight-answers.ts';
-import type { QueryRecord } from '../tools/step-records.ts';
+import type { StepLog } from '../tools/step-records.ts';
 
 interface ModelCall {
   readonly environment: ModelRequest['environment'];
@@ -15,7 +15,7 @@ interface ModelCall {
 }
 
 /** The outcome of asking the model. */
-export type ModelReply = { readonly firstDeltaAt: number | undefined; readonly queries: readonly QueryRecord[] } & (
+export type ModelReply = { readonly firstDeltaAt: number | undefined; readonly log: StepLog } & (
   | { readonly kind: 'answer'; readonly answer: ModelAnswer; readonly contentType: 'text' | 'markdown' }
   | { readonly kind: 'failure'; readonly error: ServiceError }
   | { readonly kind: 'interrupted'; readonly why: Exclude<Interruption, 'deadline'> }
@@ -32,7 +32,7 @@ export async function askModel(
 ): Promise<ModelReply> {
   let firstDeltaAt: number | undefined;
   const tools = toolsOf({ attempt, answer, writer });
-  const common = () => ({ firstDeltaAt, queries: tools.queries });
+  const common = () => ({ firstDeltaAt, log: tools.log });
   const interrupted = (why: Interruption) =>
     why === 'deadline' ? ({ kind: 'failure', error: tools.failure(overdueError()) } as const) : ({ kind: 'interrupted', why } as const);
   const onDelta = (text: string) => {

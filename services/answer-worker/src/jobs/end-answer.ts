@@ -1,6 +1,7 @@
 import { ServiceError } from '@agent-service/contracts';
 import { type AttemptKey, isTemporary, retryCall } from '../answers-api.ts';
 import type { WorkerDeps } from '../deps.ts';
+import { chartIn } from '../tools/step-records.ts';
 import { type ModelReply, toTokenCount } from './ask-model.ts';
 
 /** A result is reported until this long after its deadline, because agents may have been unavailable before. */
@@ -51,15 +52,17 @@ interface AttemptEnd {
   readonly key: AttemptKey;
   readonly deadlineMs: number;
   readonly reply: ModelReply;
+  /** Of the model and its tools. */
+  readonly latencyMs: number;
   readonly stop: Stop;
 }
 
 /** Reports the end of an attempt to agents. */
-export async function endAnswer(deps: WorkerDeps, { key, deadlineMs, reply, stop }: AttemptEnd): Promise<Outcome> {
+export async function endAnswer(deps: WorkerDeps, { key, deadlineMs, reply, latencyMs, stop }: AttemptEnd): Promise<Outcome> {
   const report = reporterOf(deps, deadlineMs, stop);
   switch (reply.kind) {
     case 'answer':
-      return complete(deps, report, key, reply);
+      return complete(deps, report, completionOf(key, reply, latencyMs));
     case 'failure':
       return fail(deps, report, key, reply.error);
     case 'interrupted':
@@ -84,26 +87,36 @@ function reporterOf({ meters, now }: WorkerDeps, deadlineMs: number, stop: Stop)
 
 type Answered = Extract<ModelReply, { kind: 'answer' }>;
 
-async function complete(
-  deps: WorkerDeps,
-  report: Report,
-  key: AttemptKey,
-  { answer: result, contentType, queries }: Answered,
-): Promise<Outcome> {
-  const item = {
+type Completion = Parameters<WorkerDeps['answers']['complete']>[0];
+
+function completionOf(key: AttemptKey, { answer, contentType, log }: Answered, latencyMs: number): Completion {
+  const { content, model, refused = false } = answer;
+  const [inputTokens, outputTokens] = [toTokenCount(answer.inputTokens), toTokenCount(answer.outputTokens)];
+  // A refusal rests on no result, whatever was looked up for it.
+  const result = refused ? undefined : log.result;
+  return {
     answer: key,
-    content: result.content,
+    content,
     contentType,
-    inputTokens: toTokenCount(result.inputTokens),
-    outputTokens: toTokenCount(result.outputTokens),
-    queries: queries.map((query) => ({ ...query, tables: [...query.tables] })),
+    inputTokens,
+    outputTokens,
+    queries: log.queries.map((query) => ({ ...query, tables: [...query.tables] })),
+    record: {
+      usage: { model, inputTokens, outputTokens, latencyMs: Math.round(latencyMs) },
+      resultJson: result ? JSON.stringify({ ...result, chart: chartIn(content) }) : '',
+      steps: [...log.steps],
+    },
+    refused,
   };
+}
+
+async function complete(deps: WorkerDeps, report: Report, item: Completion): Promise<Outcome> {
   const error = await report('complete', () => deps.answers.complete(item));
   if (error === undefined) return { kind: 'completed' };
   if (isOver(error)) return { kind: 'superseded', error };
   if (isTemporary(error)) return { kind: 'unheard', error };
   // Agents will never accept this result. Without a failure the answer would be repeated until its deadline.
-  return fail(deps, report, key, new ServiceError('internal', { cause: error }));
+  return fail(deps, report, item.answer, new ServiceError('internal', { cause: error }));
 }
 
 async function fail({ answers }: WorkerDeps, report: Report, key: AttemptKey, failure: ServiceError): Promise<Outcome> {

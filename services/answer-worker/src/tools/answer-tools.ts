@@ -24,14 +24,15 @@ import type { InFlightAnswer } from '../in-flight-answers.ts';
 import type { Meters } from '../meters.ts';
 import { createChanges } from './changes.ts';
 import type { TenantSources } from './sources.ts';
-import { detailOf, type QueryRecord, withQuery } from './step-records.ts';
+import { detailOf, StepLog } from './step-records.ts';
 import { createSteps, type StepPermission } from './steps.ts';
 
 /** The business data tools of one attempt. */
 export interface AnswerTools {
   /** Empty without a data source or scope. */
   readonly tools: readonly Tool[];
-  readonly queries: readonly QueryRecord[];
+  /** Every step so far. */
+  readonly log: StepLog;
   /**
    * Reads the tables in scope, and returns their description in at most so many bytes. Rejects with the failure of the answer where the
    * data source cannot be read, or has none of the tables.
@@ -77,7 +78,7 @@ export function createAnswerTools(
   const steps = createSteps({ agents, answer, deadlineMs: Number(attempt.deadlineMs), now, onRetry });
   const changes = createChanges(steps);
   const semaphore = createSemaphore(maxParallelSteps);
-  let queries: readonly QueryRecord[] = [];
+  const log = new StepLog();
 
   async function runOver({ scope, sourceVersion }: StepPermission, call: Call): Promise<ToolAnswer> {
     const source = await sources.of(answer.key.answer, sourceVersion, steps);
@@ -115,9 +116,9 @@ export function createAnswerTools(
     const startedAt = performance.now();
     const toolAnswer = await inTurn(call);
     const durationMs = performance.now() - startedAt;
-    const { result, failure } = toolAnswer;
+    const { failure } = toolAnswer;
     meters.toolSeconds.observe({ tool: call.definition.name, outcome: failure?.kind ?? 'done' }, durationMs / 1000);
-    if (result) queries = withQuery(queries, { ...result, statement: statementOf(call) ?? result.statement, rows: result.rows.length });
+    log.add({ name: call.definition.name, input: call.input, answer: toolAnswer, durationMs });
     if (answer.interruption === undefined) writer.tool(streamedStep(call, toolAnswer, durationMs));
     if (failure?.kind === 'unavailable') throw unavailableError(failure);
     return toolAnswer.text;
@@ -144,9 +145,7 @@ export function createAnswerTools(
       parameters: schemas.get(definition.name) ?? {},
       run: (input, signal) => abortable(run({ definition, input, signal }), signal),
     })),
-    get queries() {
-      return queries;
-    },
+    log,
     async describeData() {
       try {
         return await abortable(readScope(), answer.signal);
@@ -215,10 +214,4 @@ function offered(attempt: BegunAnswer): readonly ToolDefinition[] {
   const { tables, readOnly } = scopeOf(attempt);
   if (attempt.sourceVersion === 0 || tables.length === 0) return [];
   return readOnly ? toolDefinitions.filter(({ writes }) => !writes) : toolDefinitions;
-}
-
-/** The statement as the model wrote it. The one that runs names every column in scope. */
-function statementOf({ definition, input }: Call): string | undefined {
-  const { sql } = definition.name === 'query' ? (input as { sql?: unknown }) : {};
-  return typeof sql === 'string' ? sql : undefined;
 }

@@ -1,7 +1,8 @@
+import { DataFailure } from '@agent-service/business-data';
 import { anyCharacter } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { changeIn, detailOf, keysOf, maxKeysLength, maxQueries, maxStatementLength, type QueryRecord, withQuery } from './step-records.ts';
+import { changeIn, chartIn, detailOf, keysOf, maxKeysLength, maxSteps, maxTextLength, StepLog } from './step-records.ts';
 
 test('a detail has the input of a tool, and of a change never the values', () => {
   expect(detailOf('query', { sql: ' select 1 ' })).toBe('select 1');
@@ -68,24 +69,79 @@ test('any input of a model has keys or none', () => {
   );
 });
 
-const query = fc.record({
-  statement: fc.string({ unit: anyCharacter, maxLength: maxStatementLength + 100 }),
-  tables: fc.array(fc.string()),
-  rows: fc.nat(),
-  durationMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
+const resultOf = (rows: readonly (readonly string[])[], truncated = false) => ({
+  columns: [{ name: 'a', type: 'text' as const }],
+  rows,
+  truncated,
+  tables: ['orders'],
+  statement: 'rewritten',
+  durationMs: 1.6,
+  text: '',
+});
+const queryOf = (sql: string, rows: readonly (readonly string[])[] = [['x']], truncated = false) => ({
+  name: 'query',
+  input: { sql },
+  answer: { text: '', result: resultOf(rows, truncated) },
+  durationMs: 2.4,
 });
 
-test('the first queries are recorded in order, and only long statements are cut', () => {
+test('every step is recorded in order with its time and rows, and queries with their whole statements', () => {
+  const log = new StepLog();
+  const sql = `select '${'x'.repeat(15_000)}'`;
+  log.add({ name: 'list_tables', input: {}, answer: { text: 'orders' }, durationMs: 1 });
+  log.add(queryOf(sql, [['x'], ['y']]));
+  log.add({ ...queryOf('select secret'), answer: { text: 'No.', failure: new DataFailure('refused', 'No.') } });
+  const change = { table: 'orders', operation: 'update', rows: [{ key: { id: 1 } }] };
+  log.add({ name: 'change', input: change, answer: { text: '', result: resultOf([['1']]) }, durationMs: 3 });
+  expect(log.steps).toEqual([
+    { name: 'list_tables', detail: '', rows: 0, durationMs: 1, error: '', query: 0 },
+    { name: 'query', detail: '', rows: 2, durationMs: 2, error: '', query: 1 },
+    { name: 'query', detail: 'select secret', rows: 0, durationMs: 2, error: 'No.', query: 0 },
+    { name: 'change', detail: 'update orders (1 row)', rows: 1, durationMs: 3, error: '', query: 2 },
+  ]);
+  expect(log.queries).toEqual([
+    { statement: sql, tables: ['orders'], rows: 2, durationMs: 2 },
+    { statement: 'rewritten', tables: ['orders'], rows: 1, durationMs: 2 },
+  ]);
+  // A change is no result of the answer.
+  expect(log.result?.rows).toEqual([['x'], ['y']]);
+});
+
+test('any steps have a bounded number and bounded texts, which are cut only where there is no room', () => {
+  const statements = fc.array(fc.string({ unit: anyCharacter, maxLength: 16_000 }), { maxLength: 60 });
   fc.assert(
-    fc.property(fc.array(query, { maxLength: maxQueries + 20 }), (queries) => {
-      const log = queries.reduce<readonly QueryRecord[]>(withQuery, []);
-      expect(log).toHaveLength(Math.min(queries.length, maxQueries));
-      for (const [index, { statement, rows, durationMs }] of log.entries()) {
-        const input = queries[index] as QueryRecord;
-        expect([rows, durationMs]).toEqual([input.rows, Math.round(input.durationMs)]);
-        if (input.statement.length <= maxStatementLength) expect(statement).toBe(input.statement);
-        else expect([statement.length <= maxStatementLength, statement.endsWith('…')]).toEqual([true, true]);
-      }
+    fc.property(statements, fc.nat(4), (texts, times) => {
+      const log = new StepLog();
+      for (let round = 0; round <= times; round += 1) for (const text of texts) log.add(queryOf(text));
+      expect(log.steps).toHaveLength(Math.min(maxSteps, texts.length * (times + 1)));
+      const length = log.queries.reduce((sum, { statement }) => sum + statement.length, 0);
+      expect(length).toBeLessThanOrEqual(maxTextLength + 2 * maxSteps);
+      const first = log.queries[0]?.statement;
+      if (first !== undefined) expect(first).toBe(texts[0]?.toWellFormed());
     }),
+    { numRuns: 30 },
   );
+});
+
+test('the result is that of the last query, up to 32 kB, and says what it leaves out', () => {
+  const log = new StepLog();
+  expect(log.result).toBeUndefined();
+  log.add(queryOf('select 1', [['x']], true));
+  expect(log.result).toEqual({ columns: [{ name: 'a', type: 'text' }], rows: [['x']], row_count: 1, truncated: true });
+  log.add(
+    queryOf(
+      'select 2',
+      Array.from({ length: 100 }, () => ['y'.repeat(1_000)]),
+    ),
+  );
+  expect(log.result).toMatchObject({ row_count: 100, truncated: true });
+  expect(log.result?.rows).toHaveLength(32);
+  expect(JSON.stringify(log.result).length).toBeLessThan(33 * 1024);
+});
+
+test('the chart of an answer is its first block of vega-lite that is an object', () => {
+  const block = (text: string) => `Sales:\n\n${'`'.repeat(3)}vega-lite\n${text}\n${'`'.repeat(3)}\nDone.`;
+  expect(chartIn(block('{"mark": "bar"}'))).toEqual({ mark: 'bar' });
+  for (const text of ['no chart', block('[1]'), block('{'), block(`{"a":"${'x'.repeat(40_000)}"}`)]) expect(chartIn(text)).toBeNull();
+  fc.assert(fc.property(fc.string({ unit: anyCharacter }), (text) => void chartIn(block(text))));
 });

@@ -1,3 +1,5 @@
+import type { QueryResult, ToolAnswer } from '@agent-service/business-data';
+
 /** A query of an answer. */
 export interface QueryRecord {
   readonly statement: string;
@@ -6,21 +8,106 @@ export interface QueryRecord {
   readonly durationMs: number;
 }
 
-/** An answer has a dozen steps. If a model runs more queries in them than this, only the first are recorded. */
-export const maxQueries = 100;
-/** UTF-16 units of a recorded statement. All statements of an answer fit into a call with the longest content. */
-export const maxStatementLength = 4_000;
+/** A call of a tool. */
+export interface StepRecord {
+  readonly name: string;
+  /** Empty where the statement of its query says the same. */
+  readonly detail: string;
+  readonly rows: number;
+  readonly durationMs: number;
+  readonly error: string;
+  /** The position of its query, from 1; 0 where it made none. */
+  readonly query: number;
+}
 
+/** The result of a query as callers get it. */
+export interface ResultRecord {
+  readonly columns: QueryResult['columns'];
+  readonly rows: QueryResult['rows'];
+  readonly row_count: number;
+  readonly truncated: boolean;
+}
+
+interface Step {
+  readonly name: string;
+  readonly input: unknown;
+  readonly answer: ToolAnswer;
+  readonly durationMs: number;
+}
+
+/** Every step of an attempt, with whole statements as long as all texts together fit into a call with the longest content. */
+export class StepLog {
+  readonly queries: QueryRecord[] = [];
+  readonly steps: StepRecord[] = [];
+  #result: ResultRecord | undefined;
+  #room = maxTextLength;
+
+  /** The result of the last query. */
+  get result(): ResultRecord | undefined {
+    return this.#result;
+  }
+
+  add({ name, input, answer: { result, failure }, durationMs }: Step): void {
+    // A model takes at most a dozen steps with sixteen calls each.
+    if (this.steps.length >= maxSteps) return;
+    const rows = result?.rows.length ?? 0;
+    const rounded = Math.max(0, Math.round(durationMs));
+    if (result) {
+      const statement = this.#fit(statementIn(name, input) ?? result.statement);
+      this.queries.push({ statement, tables: result.tables, rows, durationMs: Math.max(0, Math.round(result.durationMs)) });
+    }
+    const isQuery = result !== undefined && name === 'query';
+    const detail = isQuery ? '' : this.#fit(detailOf(name, input));
+    const error = this.#fit((failure?.message ?? '').slice(0, maxErrorLength));
+    this.steps.push({ name, detail, rows, durationMs: rounded, error, query: result ? this.queries.length : 0 });
+    if (isQuery) this.#result = toResultRecord(result);
+  }
+
+  /** The text, or as much of it as there is room for. */
+  #fit(text: string): string {
+    const fitting = text.length <= this.#room ? text : `${text.slice(0, Math.max(0, this.#room - ellipsis.length))}${ellipsis}`;
+    this.#room = Math.max(0, this.#room - fitting.length);
+    return fitting.toWellFormed();
+  }
+}
+
+export const maxSteps = 200;
+/** UTF-16 units of all statements, details and errors. */
+export const maxTextLength = 400_000;
+const maxErrorLength = 1_000;
 const ellipsis = ' …';
 
-/** The log with one more query, unless it is full. A long statement is cut and ends with an ellipsis. */
-export function withQuery(log: readonly QueryRecord[], { statement, tables, rows, durationMs }: QueryRecord): readonly QueryRecord[] {
-  if (log.length >= maxQueries) return log;
-  const text =
-    statement.length > maxStatementLength
-      ? `${statement.slice(0, maxStatementLength - ellipsis.length).toWellFormed()}${ellipsis}`
-      : statement;
-  return [...log, { statement: text, tables, rows, durationMs: Math.max(0, Math.round(durationMs)) }];
+/** The statement as the model wrote it. The one that runs names every column in scope. */
+function statementIn(name: string, input: unknown): string | undefined {
+  const { sql } = name === 'query' ? (input as { sql?: unknown }) : {};
+  return typeof sql === 'string' ? sql : undefined;
+}
+
+/** Bytes of the JSON of all rows. */
+const maxRowBytes = 32 * 1024;
+
+/** The first rows that fit. Their names and types are bounded by the columns of a SELECT. */
+function toResultRecord({ columns, rows, truncated }: QueryResult): ResultRecord | undefined {
+  let room = maxRowBytes - Buffer.byteLength(JSON.stringify(columns));
+  if (room < 0) return undefined;
+  const fitting = rows.findIndex((row) => (room -= Buffer.byteLength(JSON.stringify(row)) + 1) < 0);
+  const kept = fitting < 0 ? rows : rows.slice(0, fitting);
+  return { columns, rows: kept, row_count: rows.length, truncated: truncated || kept.length < rows.length };
+}
+
+const chartBlock = /^```vega-lite[ \t]*\n([\s\S]*?)\n```[ \t]*$/m;
+const maxChartLength = 32 * 1024;
+
+/** The specification of the first chart in an answer; null without one. */
+export function chartIn(content: string): Readonly<Record<string, unknown>> | null {
+  const text = chartBlock.exec(content)?.[1] ?? '';
+  if (text === '' || text.length > maxChartLength) return null;
+  try {
+    const chart: unknown = JSON.parse(text);
+    return typeof chart === 'object' && chart !== null && !Array.isArray(chart) ? (chart as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
 }
 
 const maxDetailLength = 2_000;

@@ -165,4 +165,5 @@ const queued = ({ agentId }: Question, { answerId, conversationId, model, create
   status: 'queued',
   failure: null,
   queries: [],
+  record: null,
 });

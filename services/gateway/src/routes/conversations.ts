@@ -9,11 +9,15 @@ import {
   answerEvents,
   conversation,
   conversationParams,
+  listedMessage,
   message,
   messageParams,
   newMessage,
+  readMessage,
   toConversation,
+  toListedMessage,
   toMessage,
+  toReadMessage,
 } from '../schemas/conversation.ts';
 import { cursor, limit, listMeta, pageRequest, toListMeta } from '../schemas/list-query.ts';
 
@@ -47,10 +51,10 @@ export const getMessage = route({
   cost: 'read',
   extension: true,
   params: messageParams,
-  response: z.strictObject({ data: message }),
+  response: z.strictObject({ data: readMessage }),
   async handler({ params: { agent_id: agentId, message_id: messageId } }, { agents }) {
     const answer = await agents.getMessage({ agentId, messageId });
-    return { data: toMessage(required(answer.message)) };
+    return { data: toReadMessage(required(answer.message)) };
   },
 });
 
@@ -85,11 +89,11 @@ export const listMessages = route({
   extension: true,
   params: conversationParams,
   query: z.strictObject({ limit: limit(20, 100), cursor }),
-  response: z.strictObject({ data: z.array(message), meta: listMeta }),
+  response: z.strictObject({ data: z.array(listedMessage), meta: listMeta }),
   errors: ['invalid_cursor'],
   async handler({ params: { agent_id: agentId, conversation_id: conversationId }, query, requestId }, { agents }) {
     const { messages, page } = await agents.listMessages({ agentId, conversationId, page: pageRequest(query) });
-    return { data: messages.map(toMessage), meta: toListMeta(page, requestId) };
+    return { data: messages.map(toListedMessage), meta: toListMeta(page, requestId) };
   },
 });
 

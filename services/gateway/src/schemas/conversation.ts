@@ -73,6 +73,66 @@ export const message = z
 
 type Message = z.output<typeof message>;
 
+const usage = z.strictObject({
+  model: z.string().meta({ description: 'As the provider names it; `built-in` without a language model.', example: 'gpt-5-mini' }),
+  input_tokens: z.int().meta({ description: 'Of all calls of the model, with the instructions and the results of tools.', example: 2_140 }),
+  output_tokens: z.int().meta({ example: 64 }),
+  latency_ms: z
+    .int()
+    .meta({ description: 'From when a worker began the answer until the text was whole, with its queries.', example: 1_250 }),
+});
+
+const result = z.strictObject({
+  columns: z
+    .array(z.strictObject({ name: z.string(), type: z.enum(['boolean', 'number', 'date', 'timestamp', 'json', 'text']) }))
+    .meta({ example: [{ name: 'month', type: 'date' }] }),
+  rows: z.array(z.array(z.unknown())).meta({
+    description: 'The values of each row, in the order of the columns. Numbers that a double would round are strings.',
+    example: [['2026-01-01']],
+  }),
+  row_count: z.int().meta({ description: 'The rows that the query returned.', example: 1 }),
+  truncated: z
+    .boolean()
+    .meta({ description: 'The query has more rows than it returned, or `rows` has fewer than `row_count`.', example: false }),
+  chart: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .meta({ description: 'The Vega-Lite specification of the chart in `content`.', example: null }),
+});
+
+const step = z.strictObject({
+  name: z.string().meta({ example: 'query' }),
+  detail: z.string().meta({ description: 'The statement, the table, or the change.', example: 'SELECT sum(total) FROM orders' }),
+  rows: z.int().meta({ example: 1 }),
+  duration_ms: z.int().meta({ example: 12 }),
+  error: z.string().nullable().meta({ description: 'Null when it went well.', example: null }),
+});
+
+const extension = { override: { 'x-extension': true } };
+
+/** A message as it is read later. */
+export const listedMessage = message
+  .extend({
+    usage: usage.optional().meta({ description: 'What the answer used of its model. Beyond the specification.', ...extension }),
+    result: result
+      .nullable()
+      .optional()
+      .meta({
+        description: 'The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.',
+        ...extension,
+      }),
+  })
+  .meta({ id: 'ListedMessage' });
+
+export const readMessage = listedMessage
+  .extend({
+    steps: z
+      .array(step)
+      .optional()
+      .meta({ description: 'Every call of a tool, in order. Beyond the specification.', ...extension }),
+  })
+  .meta({ id: 'ReadMessage' });
+
 /** Converts a message of agents to its public form. */
 export const toMessage = (sent: AnswerMessage): Message => ({
   id: sent.id,
@@ -85,6 +145,42 @@ export const toMessage = (sent: AnswerMessage): Message => ({
   created_at: sent.createdAt,
   status: sent.status as Message['status'],
   ...(sent.queries.length > 0 && { queries: sent.queries.map(toQuery) }),
+});
+
+/** Converts a message to the form in which a list has it. */
+export const toListedMessage = (sent: AnswerMessage): z.output<typeof listedMessage> => ({
+  ...toMessage(sent),
+  ...(sent.record?.usage && { usage: toUsage(sent.record.usage) }),
+  ...(sent.record && { result: toResult(sent.record.resultJson) }),
+});
+
+/** Converts a message to the form in which it is read alone. */
+export const toReadMessage = (sent: AnswerMessage): z.output<typeof readMessage> => ({
+  ...toListedMessage(sent),
+  ...(sent.record && { steps: sent.record.steps.map((one) => toStep(one, sent.queries)) }),
+});
+
+type AnswerRecord = NonNullable<AnswerMessage['record']>;
+
+const toUsage = ({ model, inputTokens, outputTokens, latencyMs }: NonNullable<AnswerRecord['usage']>): z.output<typeof usage> => ({
+  model,
+  input_tokens: inputTokens,
+  output_tokens: outputTokens,
+  latency_ms: latencyMs,
+});
+
+/** Workers write it in the public form. */
+const toResult = (json: string): z.output<typeof result> | null => (json === '' ? null : (JSON.parse(json) as z.output<typeof result>));
+
+const toStep = (
+  { name, detail, rows, durationMs, error, query: position }: AnswerRecord['steps'][number],
+  queries: AnswerMessage['queries'],
+): z.output<typeof step> => ({
+  name,
+  detail: detail || (queries[position - 1]?.statement ?? ''),
+  rows,
+  duration_ms: durationMs,
+  error: error || null,
 });
 
 const toQuery = ({ statement, tables, rows, durationMs }: AnswerMessage['queries'][number]): z.output<typeof query> => ({

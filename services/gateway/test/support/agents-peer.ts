@@ -49,6 +49,7 @@ export const answerMessage = (id: string, more: Partial<AnswerMessage> = {}): An
   status: 'completed',
   failure: null,
   queries: [],
+  record: null,
   ...more,
 });
 

@@ -45,8 +45,20 @@ test('a model with tools answers from the demonstration data, and the answer lis
   expect(described).toContain('(customer_id) refers to');
   expect(rows).toBe(`overdue | due\n${overdue} | ${due}\n(1 row)`);
   expect(message.queries).toEqual([{ statement, tables: ['invoices'], rows: 1, duration_ms: expect.any(Number) }]);
-  const read = dataOf<Message>(await world.call(world.keys.live, 'GET', `/v1/agents/${agentId}/messages/${message.id}`));
-  expect(read).toEqual(message);
+  expect(message.credits_consumed).toBeGreaterThan(0);
+  const path = `/v1/agents/${agentId}`;
+  const read = dataOf<Message>(await world.call(world.keys.live, 'GET', `${path}/messages/${message.id}`));
+  const usage = { model: 'scripted', input_tokens: expect.any(Number), output_tokens: expect.any(Number), latency_ms: expect.any(Number) };
+  const columns = ['overdue', 'due'].map((name) => ({ name, type: 'number' }));
+  const result = { columns, rows: [[Number(overdue), Number(due)]], row_count: 1, truncated: false, chart: null };
+  const steps = [
+    { name: 'list_tables', detail: '', rows: 0, duration_ms: expect.any(Number), error: null },
+    { name: 'describe_table', detail: 'invoices', rows: 0, duration_ms: expect.any(Number), error: null },
+    { name: 'query', detail: statement, rows: 1, duration_ms: expect.any(Number), error: null },
+  ];
+  expect(read).toEqual({ ...message, usage, result, steps });
+  const listed = dataOf<Message[]>(await world.call(world.keys.live, 'GET', `${path}/conversations/${message.conversation_id}/messages`));
+  expect(listed[0]).toEqual({ ...message, usage, result });
 });
 
 test('a stream has each step at its position in the text', async () => {
@@ -90,6 +102,18 @@ test('the built-in model answers from the demonstration data in the test environ
   }
   expect(world.model.calls).toHaveLength(callsBefore);
 }, 30_000);
+
+test('a question that the built-in model does not answer costs nothing, and an answer has its result', async () => {
+  const key = world.keys.test;
+  const agentId = await world.agent(['orders'], { key });
+  const read = async ({ id }: Message) =>
+    dataOf<{ result: object | null }>(await world.call(key, 'GET', `/v1/agents/${agentId}/messages/${id}`));
+  const refused = dataOf<Message>(await world.ask(agentId, 'Write me a poem about the sea.', key));
+  expect([refused.status, refused.credits_consumed, (await read(refused)).result]).toEqual(['completed', 0, null]);
+  const answered = dataOf<Message>(await world.ask(agentId, 'How many orders do we have?', key));
+  expect(answered.credits_consumed).toBeGreaterThan(0);
+  expect((await read(answered)).result).toMatchObject({ rows: [[await count('select count(*) from orders')]], row_count: 1 });
+});
 
 test('only columns in scope leave the database, for every statement of the model', async () => {
   const attempts = [

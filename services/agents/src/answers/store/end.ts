@@ -1,5 +1,5 @@
 import { eventTopic, insertInto, type Sql } from '@agent-service/store';
-import { type AnswerKey, type AttemptKey, pendingMs, select, unusedHoldMs } from '../../shared/answer.ts';
+import { type AnswerKey, type AnswerRecord, type AttemptKey, pendingMs, select, unusedHoldMs } from '../../shared/answer.ts';
 import type { QueryRecord } from './read.ts';
 import {
   type AnswerReading,
@@ -31,6 +31,9 @@ export interface Result extends AttemptKey {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly queries: readonly QueryRecord[];
+  readonly record: AnswerRecord | null;
+  /** The answer is settled without a charge. */
+  readonly refused: boolean;
 }
 
 /** A stored result that is to be settled. */
@@ -46,6 +49,7 @@ export interface Settlement extends AnswerKey {
   contentType: string;
   inputTokens: number;
   outputTokens: number;
+  refused: boolean;
   queries: QueryRecord[];
   attempt: number;
   dispatches: number;
@@ -61,6 +65,8 @@ const resultColumns: ItemColumns<Result> = {
   input_tokens: ['integer', ({ inputTokens }) => inputTokens],
   output_tokens: ['integer', ({ outputTokens }) => outputTokens],
   queries: ['jsonb', ({ queries }) => (queries.length === 0 ? null : queries)],
+  record: ['jsonb', ({ record }) => record],
+  refused: ['boolean', ({ refused }) => refused],
 };
 
 /** Columns of a settlement that the process which stored the result does not already have. */
@@ -89,11 +95,11 @@ const complete = `
     ${inLockOrder('a')} for update of a)
   update answers a
   set state = ${stateAfter('complete')}, due = ${at(`$2 + ${pendingMs}`)}, content = n.content, content_type = n.content_type,
-    input_tokens = n.input_tokens, output_tokens = n.output_tokens, queries = n.queries
+    input_tokens = n.input_tokens, output_tokens = n.output_tokens, queries = n.queries, record = n.record, refused = n.refused
   from newest n where ${sameKey('a', 'n')}
   returning ${select(storedColumns)}`;
 
-export type StoredResult = Omit<Settlement, 'content' | 'contentType' | 'inputTokens' | 'outputTokens' | 'queries'>;
+export type StoredResult = Omit<Settlement, 'content' | 'contentType' | 'inputTokens' | 'outputTokens' | 'refused' | 'queries'>;
 
 /** Stores results of the newest attempts, and returns those that this call stored. */
 export const storeResults = (sql: Sql, results: readonly Result[], now: number): Promise<StoredResult[]> =>
@@ -110,6 +116,7 @@ const dueSettlements = `
     contentType: 'a.content_type',
     inputTokens: 'a.input_tokens',
     outputTokens: 'a.output_tokens',
+    refused: 'a.refused',
     queries: `coalesce(a.queries, '[]')`,
   })}`;
 
@@ -284,7 +291,7 @@ const charged = `
   ended as (
     delete from answers a using settled s where ${sameKey('a', 's')}
     returning a.organization_id, a.environment, a.id, a.conversation_id, a.agent_id, a.user_id, a.tier, a.attempt, a.content,
-      a.content_type, a.queries, s.created_at, s.credits, s.event),
+      a.content_type, a.queries, a.record, s.created_at, s.credits, s.event),
   message as (
     ${insertInto('messages', {
       ...replyColumns,
@@ -293,6 +300,7 @@ const charged = `
       status: `'completed'`,
       credits: 'credits',
       queries: 'queries',
+      record: 'record',
     })}
     from ended),
   conversation as (

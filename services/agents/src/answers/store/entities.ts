@@ -46,6 +46,8 @@ export const AnswerEntity = defineEntity({
     outputTokens: number(),
     queries: p.json<unknown[]>().nullable(),
     lostLeases: number(),
+    record: p.json<unknown>().nullable(),
+    refused: p.boolean().default(false),
   },
 });
 

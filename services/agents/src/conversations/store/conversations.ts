@@ -64,6 +64,7 @@ export const MessageEntity = defineEntity({
     failureCode: p.text().default(''),
     failureMessage: p.text().default(''),
     queries: p.json<unknown>().nullable(),
+    record: p.json<unknown>().nullable(),
   },
 });
 

@@ -1,6 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
-import { endedColumns, pendingColumns, select, timeOf } from '../../shared/answer.ts';
+import { type AnswerRecord, endedColumns, pendingColumns, select, timeOf } from '../../shared/answer.ts';
 
 export interface MessageRow {
   id: string;
@@ -15,6 +15,7 @@ export interface MessageRow {
   failureCode: string;
   failureMessage: string;
   queries: { statement: string; tables: string[]; rows: number; durationMs: number }[] | null;
+  record: (Omit<AnswerRecord, 'steps'> & Partial<AnswerRecord>) | null;
   createdAt: string;
 }
 
@@ -32,8 +33,12 @@ export interface MessageList {
 
 // Finished messages and unfinished answers are two tables with one shape. Every statement here reads both in one snapshot, so that an
 // answer that ends in the meantime is in exactly one of them.
-const finished = `select ${select({ ...endedColumns('m'), role: 'm.role', createdAt: 'm.created_at' })} from messages m`;
-const pending = `select ${select({ ...pendingColumns('a'), role: `'assistant'`, createdAt: 'a.accepted_at' })} from answers a`;
+const finishedWith = (record: string) =>
+  `select ${select({ ...endedColumns('m'), record, role: 'm.role', createdAt: 'm.created_at' })} from messages m`;
+const finished = finishedWith('m.record');
+/** A page has up to 100 messages, so it leaves the steps to those who read one message. */
+const listed = finishedWith(`m.record - 'steps'`);
+const pending = `select ${select({ ...pendingColumns('a'), record: 'null::jsonb', role: `'assistant'`, createdAt: 'a.accepted_at' })} from answers a`;
 
 const oneMessage = `
   with living as (select 1 from agents where organization_id = $1 and environment = $2 and id = $3)
@@ -91,7 +96,7 @@ function statementOf(
     select c.message_count as total, page.* from conversations c
     join agents agent on agent.organization_id = c.organization_id and agent.environment = c.environment and agent.id = c.agent_id
     left join lateral (
-      (${finished} where ${of('m')} and m.created_at >= c.created_at - interval '5 minutes' ${behind('m.created_at', 'm.id')}
+      (${listed} where ${of('m')} and m.created_at >= c.created_at - interval '5 minutes' ${behind('m.created_at', 'm.id')}
        order by m.created_at desc, m.id desc limit ${query.add(limit + 1)}::integer)
       union all
       (${pending} where ${of('a').replace('conversation_id', 'conversation_id collate "C"')} and a.state <> 'releasing' ${behind('a.accepted_at', 'a.id')})

@@ -8,6 +8,7 @@ import { contentTypeMigration } from './0007-content-type.ts';
 import { deadLetters } from './0008-dead-letters.ts';
 import { lostLeasesMigration } from './0009-lost-leases.ts';
 import { deletedAgentsDue } from './0010-deleted-agents-due.ts';
+import { answerRecords } from './0011-answer-records.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   deadLetters,
   lostLeasesMigration,
   deletedAgentsDue,
+  answerRecords,
 ];

@@ -79,12 +79,12 @@ export function scriptedLedger(now: () => number): ScriptedLedger {
       await silence(items);
       return await answer(() => {
         calls.settle += 1;
-        const results = items.map(({ holdId = '' }) => {
+        const results = items.map(({ holdId = '', amount = charge }) => {
           const known = holds.get(holdId);
           if (known?.state === 'released') return refusal('hold_released');
           if (known === undefined || known.state === 'void') return refusal('hold_not_found');
-          if (known.state === 'open') Object.assign(known, { state: 'settled', ended: known.ended + 1, charged: charge });
-          return { charged: charge };
+          if (known.state === 'open') Object.assign(known, { state: 'settled', ended: known.ended + 1, charged: amount });
+          return { charged: known.charged };
         });
         return { results };
       });
