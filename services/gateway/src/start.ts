@@ -15,7 +15,7 @@ import { createLastingLimiter } from './limits/fallback-limiter.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { createLocalLimiter } from './limits/local-limiter.ts';
 import { createLimiterRedis, createRedisLimiter } from './limits/redis-limiter.ts';
-import { createRules } from './limits/rules.ts';
+import { callerLimits, createRules } from './limits/rules.ts';
 import { docs, livez, openapi, readyz } from './openapi/pages.ts';
 import { everyRoute, routes } from './routes/index.ts';
 import { createApp } from './routing/app.ts';
@@ -43,13 +43,14 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
 
   const limiter = openLimiter(process, redis);
   const heldBytes = new HeldBytes();
-  const rules = createRules({
+  const limits = {
     readsPerMinute: config.RATE_LIMIT_READS_PER_MINUTE,
     writesPerMinute: config.RATE_LIMIT_WRITES_PER_MINUTE,
     messagesPerMinute: config.RATE_LIMIT_MESSAGES_PER_MINUTE,
     tokensPerMinute: config.RATE_LIMIT_TOKENS_PER_MINUTE,
     failedAuthenticationsPerMinute: config.RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE,
-  });
+  };
+  const rules = createRules(limits);
   const pipeline = createPipeline({
     authenticator: createAuthenticator({ ask: askIdentity(identity, authenticateTimeoutMs) }),
     limiter,
@@ -64,6 +65,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
       templates,
       ...(webhooks && { webhooks }),
       answers: waiting.answers,
+      limits: callerLimits(limits),
       publishedKeys: publishedKeys(identity),
     },
     heldBytes,

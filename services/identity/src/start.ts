@@ -10,12 +10,15 @@ import { implementation } from './rpc/index.ts';
 import { createOrganizationLimiter } from './rpc/organization-limiter.ts';
 import { type AuditRecord, appendAudit, signOldChains } from './store/audit-append.ts';
 import { isAppendOnly } from './store/audit-verify.ts';
+import { createCredentialUses } from './store/credential-uses.ts';
+import { sealedOutcomes } from './store/credentials.ts';
 import { entities } from './store/entities.ts';
 import { prepareSchema, schema } from './store/prepare-schema.ts';
 import { createUserEvents } from './store/users.ts';
 import { openSigningKeys, sealedPrivateKeys } from './tokens/signing-keys.ts';
 
 const sweepEveryMs = 60_000;
+const usesEveryMs = 5_000;
 /** A token takes about 3 ms. Two at once leave threads and connections to authentication. */
 const tokenLimits = { permits: 2, maxWaiting: 100 };
 
@@ -26,7 +29,8 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
   const auditKeys = auditKeysOf(config);
   await signOldChains(store, auditKeys);
   if (!(await isAppendOnly(store.sql))) process.logger.warn({ event: 'audit_log_not_separated', setting: 'DATABASE_OWNER_URL' });
-  const signingKeys = await openSigningKeys(process, store, await openCipher(process, store, config, [sealedPrivateKeys]), {
+  const cipher = await openCipher(process, store, config, [sealedPrivateKeys, sealedOutcomes]);
+  const signingKeys = await openSigningKeys(process, store, cipher, {
     issuer: config.TOKEN_ISSUER,
     rotateAfterDays: config.SIGNING_KEY_DAYS,
     publishedAheadSeconds: config.SIGNING_KEY_AHEAD_SECONDS,
@@ -40,6 +44,8 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
         messages.map((message) => message.payload),
       ),
   });
+  const uses = createCredentialUses(store);
+  startSweep(process, 'credential uses', usesEveryMs, () => uses.flush());
   startSweep(process, 'idempotency', sweepEveryMs, () => sweepIdempotency(store.sql));
   const deps: IdentityDeps = {
     store,
@@ -49,6 +55,8 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     auditRelay,
     auditKeys,
     events: createUserEvents(openEventRelay(process, store, config, 'identity')),
+    cipher,
+    uses,
     tokenTtlSeconds: config.TOKEN_TTL_SECONDS,
     tokenLimiter: createOrganizationLimiter(tokenLimits),
   };

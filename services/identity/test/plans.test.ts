@@ -4,14 +4,17 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { countAudit, listAudit } from '../src/store/audit-list.ts';
 import { nextOrganization } from '../src/store/audit-verify.ts';
+import { countCredentials, findCredential, listCredentials } from '../src/store/credential-lists.ts';
+import { createCredentialUses } from '../src/store/credential-uses.ts';
 import { applicationById, credentialsById, keysByHash, revokeCredential, revokeCredentialsOf } from '../src/store/credentials.ts';
 import { entities } from '../src/store/entities.ts';
 import { migrations } from '../src/store/migrations/index.ts';
-import { countUsers, findUsers, listAdministrators, listUsers, lockOtherAdmins } from '../src/store/users.ts';
+import { countUsers, findSelf, findUsers, listAdministrators, listUsers, lockOtherAdmins } from '../src/store/users.ts';
 
 const rows = 100_000;
 const schema = 'identity';
 const organizationId = 'org_a';
+const tenant = { organizationId, environment: 'live' } as const;
 const unfiltered = { actor: '', action: '', target: '', dateFrom: '', dateTo: '' };
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -51,6 +54,25 @@ const steps: Record<string, () => Promise<unknown>> = {
   lockOtherAdmins: () => store.transaction(({ sql }) => lockOtherAdmins(sql, organizationId, 'usr_1')),
   revokeCredential: () => revokeCredential(store.sql, 'api_keys', 'key_1', { organizationId, environment: 'live' }),
   revokeCredentialsOf: () => revokeCredentialsOf(store.sql, organizationId, 'usr_7'),
+  findSelf: () => findSelf(store.sql, { organizationId, userId: 'usr_1', credentialId: 'key_1' }),
+  findCredential: () => findCredential(store.sql, 'api_key', tenant, 'key_7'),
+  'findCredential of an application': () => findCredential(store.sql, 'oauth_application', tenant, 'app_7'),
+  ...Object.fromEntries(
+    (['api_key', 'oauth_application'] as const).flatMap((kind) =>
+      (['', 'active', 'ended'] as const).flatMap((status) =>
+        (kind === 'api_key' ? ['', 'usr_7'] : ['']).map((userId) => [
+          `listCredentials ${kind} ${status} ${userId}`,
+          () => listCredentials(store.sql, kind, tenant, { userId, status }, [new Date().toISOString(), 'z'], 100),
+        ]),
+      ),
+    ),
+  ),
+  countCredentials: () => countCredentials(store.sql, 'api_key', tenant, { userId: '', status: '' }),
+  recordUses: async () => {
+    const uses = createCredentialUses(store as never);
+    for (const id of ids('key_')) uses.record({ credentialId: id, organizationId });
+    return uses.flush();
+  },
   listAudit: () => listAudit(store.sql, organizationId, 'live', unfiltered, undefined, 100),
   'listAudit of one target': () => listAudit(store.sql, organizationId, 'live', { ...unfiltered, target: 'agt_7' }, undefined, 100),
   countAudit: () => countAudit(store.sql, organizationId, 'live', unfiltered),
@@ -63,6 +85,8 @@ const grow = [
   `insert into organizations values ('org_a', '', now())`,
   // The trigger that counts users would write one row 100,000 times.
   'alter table users disable trigger users_counted',
+  'alter table api_keys disable trigger user',
+  'alter table oauth_clients disable trigger user',
   // One in a thousand is an administrator, and one in a thousand of the members is deactivated.
   `insert into users select 'org_a', 'usr_' || n, 'person', '', '', case when n % 1000 = 0 then 'admin' else 'member' end,
      case when n % 1000 = 1 then 'deactivated' else 'active' end, now() - n * interval '1 second', now() from generate_series(1, ${rows}) n`,
@@ -70,6 +94,12 @@ const grow = [
    select 'org_a', 'key_' || n, 'live', 'usr_' || 1 + n % 100, 'hash_' || n, '', '{}', false, now() from generate_series(1, ${rows}) n`,
   `insert into oauth_clients (organization_id, id, environment, user_id, secret_hash, scopes, created_at)
    select 'org_a', 'app_' || n, 'live', 'usr_' || n, '', '{}', now() from generate_series(1, ${rows}) n`,
+  // A tenth has ended.
+  `update api_keys set revoked_at = now() where right(id, 1) = '3'`,
+  `update oauth_clients set revoked_at = now() where right(id, 1) = '3'`,
+  `insert into credential_uses select 'key_' || n, 'org_a', now() from generate_series(1, ${rows}) n on conflict do nothing`,
+  'alter table api_keys enable trigger user',
+  'alter table oauth_clients enable trigger user',
   `insert into audit_chains (organization_id, length, head) select 'org_' || n, 1, '' from generate_series(1, ${rows}) n`,
   `insert into audit_entries (organization_id, sequence, id, environment, created_at, actor_type, actor_id, actor_key_id, action, target_type,
      target_id, outcome, request_id, changes_json, hash, key_version)
@@ -84,7 +114,7 @@ beforeAll(async () => {
   store = await recordingStore(database.url, schema);
   orm = await MikroORM.init({ clientUrl: database.url, schema, entities });
   runs = await recordSteps(store, schema, { steps, grow });
-}, 120_000);
+}, 240_000);
 afterAll(async () => {
   await orm?.close(true);
   await store?.end();

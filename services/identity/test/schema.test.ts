@@ -3,6 +3,8 @@ import { schemaDifference } from '@agent-service/store/entities';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { type MigratedSchema, openMigratedSchema } from '@agent-service/testkit/schema';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { credentialListStatements } from '../src/store/credential-lists.ts';
+import { recordUses } from '../src/store/credential-uses.ts';
 import { credentialStatements } from '../src/store/credentials.ts';
 import { entities } from '../src/store/entities.ts';
 import { migrations } from '../src/store/migrations/index.ts';
@@ -47,6 +49,6 @@ test('every table has an entity or is of packages/store', async () => {
 });
 
 test('every listed statement prepares against the migrated schema', async () => {
-  const statements = { ...credentialStatements, ...signingKeyStatements, ...userStatements };
+  const statements = { ...credentialStatements, ...credentialListStatements, recordUses, ...signingKeyStatements, ...userStatements };
   expect(await migrated.failuresToPrepare(statements)).toEqual([]);
 });

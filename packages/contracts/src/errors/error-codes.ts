@@ -72,6 +72,8 @@ export const publicErrorCodes = define({
   email_taken: conflict('Another user of the organization has this e-mail address.'),
   last_admin: conflict('The organization needs at least one active administrator.'),
   user_deactivated: conflict('The user is deactivated.'),
+  credential_limit_reached: conflict('There are as many active keys or applications as there may be. Revoke one before creating another.'),
+  credential_ended: conflict('The key or application was revoked or replaced, so it cannot be changed. Create a new one.'),
   idempotency_in_progress: conflict('A request with this Idempotency-Key is still running. Repeat it in a moment.'),
 
   credits_exhausted: short('The organization has no credits left for this. See details.'),

@@ -37,6 +37,14 @@ const pair = (name: string, limit: number): Pair => ({
   organization: { name: `organization-${name}`, limit: limit * organizationFactor },
 });
 
+/** Requests a minute of each kind: of one credential, and of all of its organization. */
+export type CallerLimits = Readonly<Record<Exclude<Cost, 'token'>, { readonly credential: number; readonly organization: number }>>;
+
+export function callerLimits({ readsPerMinute, writesPerMinute, messagesPerMinute }: Limits): CallerLimits {
+  const both = (credential: number) => ({ credential, organization: credential * organizationFactor });
+  return { read: both(readsPerMinute), write: both(writesPerMinute), message: both(messagesPerMinute) };
+}
+
 export function createRules(limits: Limits): Rules {
   // The authenticator returns the same principal object for a credential, so most requests find their rules here.
   const ofPrincipals = new WeakMap<Principal, Partial<Record<Cost, Rule[]>>>();

@@ -2,6 +2,20 @@ import type { Route } from '../routing/route.ts';
 import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts';
 import { issueOauthToken, issueToken, listSigningKeys, revokeKey } from './authentication.ts';
 import { cancelAnswer, getMessage, listConversations, listMessages, sendMessage } from './conversations.ts';
+import {
+  createKey,
+  createOauthApplication,
+  getKey,
+  getOauthApplication,
+  getSelf,
+  listKeys,
+  listOauthApplications,
+  revokeOauthApplication,
+  rotateKey,
+  rotateOauthSecret,
+  updateKey,
+  updateOauthApplication,
+} from './credentials.ts';
 import { getBalance, getUsageSummary, getUserBalance, listUsage, setAllocation, updateCreditSettings } from './credits.ts';
 import { activateTemplate, deactivateTemplate, duplicateTemplate, getTemplate, listTemplates } from './templates.ts';
 import { createUser, getUser, listAuditEntries, listUsers, updateUser } from './users.ts';
@@ -21,6 +35,18 @@ export const routes: readonly Route[] = [
   issueToken,
   issueOauthToken,
   revokeKey,
+  getSelf,
+  listKeys,
+  createKey,
+  getKey,
+  updateKey,
+  rotateKey,
+  listOauthApplications,
+  createOauthApplication,
+  getOauthApplication,
+  updateOauthApplication,
+  rotateOauthSecret,
+  revokeOauthApplication,
   listAgents,
   createAgent,
   getAgent,

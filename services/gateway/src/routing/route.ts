@@ -4,7 +4,7 @@ import type { Answers } from '../answers/answers.ts';
 import type { PublishedKey } from '../auth/published-keys.ts';
 import { type BodyLimits, bodyLimits } from '../http/body.ts';
 import type { Stream } from '../http/reply.ts';
-import type { Cost } from '../limits/rules.ts';
+import type { CallerLimits, Cost } from '../limits/rules.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -163,6 +163,8 @@ export interface Backends {
   readonly webhooks?: Client<'webhooks'>;
   /** Sends messages and waits for their answers. */
   readonly answers: Answers;
+  /** The rate limits of a caller, for callers to read. */
+  readonly limits: CallerLimits;
   /** The public keys that access tokens are verified with. */
   readonly publishedKeys: () => Promise<PublishedKey[]>;
 }

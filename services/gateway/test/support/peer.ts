@@ -19,6 +19,29 @@ const user = {
   createdAt: '2026-01-31T10:00:00.000Z',
 };
 const page = { total: 1, nextCursor: '' };
+const at = user.createdAt;
+const key = {
+  id: 'key_1',
+  name: 'Reporting',
+  hint: 'sa_live_0000…eq93',
+  userId: 'usr_1',
+  scopes: ['agents:read'],
+  admin: false,
+  createdAt: at,
+  lastUsedAt: '',
+  endsAt: '',
+  replacedBy: '',
+};
+const application = {
+  id: 'app_1',
+  name: 'Reporting',
+  userId: 'usr_1',
+  scopes: ['agents:read'],
+  createdAt: at,
+  lastUsedAt: at,
+  endsAt: '',
+  previousSecretEndsAt: '',
+};
 
 /** The usual responses of the identity service for one user, so that a test replaces only the methods that it is about. */
 function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
@@ -33,6 +56,24 @@ function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
     createUser: async () => ({ user }),
     updateUser: async () => ({ user }),
     listAuditEntries: async () => ({ entries: [], page: { total: 0, nextCursor: '' } }),
+    getSelf: async () => ({
+      user,
+      userKind: 'person',
+      organizationName: 'Acme',
+      credentialType: 'api_key',
+      credentialName: 'Reporting',
+      credentialEndsAt: '',
+    }),
+    listKeys: async () => ({ keys: [key], page }),
+    getKey: async () => ({ key }),
+    issueKey: async () => ({ key, apiKey: 'sa_live_1' }),
+    updateKey: async () => ({ key }),
+    rotateKey: async () => ({ key, apiKey: 'sa_live_1', previousEndsAt: at }),
+    listOauthApplications: async () => ({ applications: [application], page }),
+    getOauthApplication: async () => ({ application }),
+    issueOauthApplication: async () => ({ application, clientSecret: 'sas_1' }),
+    updateOauthApplication: async () => ({ application }),
+    rotateOauthSecret: async () => ({ application, clientSecret: 'sas_1' }),
     revokeKey: nothing,
     rotateSigningKey: nothing,
     revokeSigningKey: nothing,

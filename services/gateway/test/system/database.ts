@@ -2,7 +2,7 @@ import { withDatabase } from '@agent-service/testkit';
 import type { Client } from 'pg';
 
 /** Tables that background work may change without a request. */
-const restless = /^(outbox|idempotency_records)$/;
+const restless = /^(credential_uses|outbox|idempotency_records)$/;
 
 async function tablesOf(client: Client): Promise<{ schema: string; name: string }[]> {
   const { rows } = await client.query<{ schema: string; name: string }>(

@@ -57,6 +57,10 @@ export const makers: Record<string, Maker> = {
     belongsTo: 'environment',
     make: async (world, organization) => (await world.makeKey(organization, 'live')).id,
   },
+  application_id: {
+    belongsTo: 'environment',
+    make: async (world, { id }) => (await world.operator.createOauthClient({ organizationId: id, environment: 'live' })).clientId,
+  },
   agent_id: {
     belongsTo: 'environment',
     make: (world, organization) => makeAgent(world.call, organization.keys.live),

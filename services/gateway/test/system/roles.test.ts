@@ -81,6 +81,7 @@ interface Access {
 const forAll: Access = {};
 const forAdministrators: Access = { member: scopeRefused };
 const forLiveAdministrators: Access = { member: scopeRefused, test: scopeRefused };
+const forAdminKeys: Access = { member: flagRefused, application: flagRefused };
 const forFlaggedAdministrators: Access = { member: scopeRefused, application: flagRefused };
 
 /** The expected outcomes for an administrator's key, a member's key, an application and a key of the test environment. */
@@ -88,7 +89,19 @@ const access: Readonly<Record<string, Access>> = {
   issueToken: forAll,
   issueOauthToken: forAll,
   listSigningKeys: forAll,
-  revokeKey: { member: flagRefused, application: flagRefused },
+  revokeKey: forAdminKeys,
+  getSelf: forAll,
+  listKeys: forAdminKeys,
+  createKey: forAdminKeys,
+  getKey: forAdminKeys,
+  updateKey: forAdminKeys,
+  rotateKey: forAdminKeys,
+  listOauthApplications: forAdminKeys,
+  createOauthApplication: forAdminKeys,
+  getOauthApplication: forAdminKeys,
+  updateOauthApplication: forAdminKeys,
+  rotateOauthSecret: forAdminKeys,
+  revokeOauthApplication: forAdminKeys,
   listAgents: forAll,
   createAgent: forAll,
   getAgent: forAll,

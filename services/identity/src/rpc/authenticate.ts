@@ -2,7 +2,7 @@ import { type Principal, type RpcOf, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import type { IdentityDeps } from '../deps.ts';
 import type { Claims } from '../domain/tokens.ts';
-import { type Credential, credentialsById, keysByHash } from '../store/credentials.ts';
+import { credentialsById, keysByHash } from '../store/credentials.ts';
 
 interface Authenticated {
   principal: Omit<Principal, 'scopes'> & { scopes: string[] };
@@ -15,7 +15,7 @@ type Verdict = Authenticated | { refusal: 'invalid_token' | 'token_expired' | 't
 const isApiKey = (token: string) => token.startsWith('sa_');
 
 /** Authenticates a batch of tokens with one look-up of keys by hash and one of the credentials of access tokens. */
-export const authenticate = ({ store, keyedHash, signingKeys }: IdentityDeps): RpcOf<'identity', 'authenticate'> => {
+export const authenticate = ({ store, keyedHash, signingKeys, uses }: IdentityDeps): RpcOf<'identity', 'authenticate'> => {
   async function authenticateKeys(tokens: readonly string[], verdicts: Map<string, Verdict>): Promise<void> {
     const hashes = new Map(tokens.map((token) => [keyedHash(token), token]));
     for (const key of await keysByHash(store.sql, [...hashes.keys()])) {
@@ -47,21 +47,28 @@ export const authenticate = ({ store, keyedHash, signingKeys }: IdentityDeps): R
           verdicts,
         ),
       ]);
+      for (const verdict of verdicts.values()) if ('principal' in verdict) uses.record(verdict.principal);
       return { results: tokens.map((token) => verdicts.get(token) ?? { refusal: 'invalid_token' }) };
     },
   };
 };
 
-function fromKey({ organizationId, environment, userId, id, scopes, admin, role }: Credential): Authenticated {
-  return { principal: { organizationId, environment, userId, credentialId: id, scopes, admin, role }, expiresAtMs: 0 };
+type CredentialRow = Awaited<ReturnType<typeof credentialsById>>[number];
+
+function fromKey({ organizationId, environment, userId, id, scopes, admin, role, endsInMs }: CredentialRow): Authenticated {
+  const principal = { organizationId, environment, userId, credentialId: id, scopes, admin, role };
+  if (endsInMs === null) return { principal, expiresAtMs: 0 };
+  return { principal, expiresAtMs: Math.round(processClock.now() + endsInMs), expiresInMs: Math.round(endsInMs) };
 }
 
 /** A token is valid while it names the credential's user, organization and environment. Its rights are limited to the credential's current ones. */
-function fromClaims(claims: Claims, credential: Credential | undefined): Verdict {
+function fromClaims(claims: Claims, credential: CredentialRow | undefined): Verdict {
   if (!credential) return { refusal: 'invalid_token' };
   const isSame = credential.organizationId === claims.org && credential.environment === claims.env && credential.userId === claims.sub;
   if (!isSame) return { refusal: 'invalid_token' };
-  if (credential.revoked) return { refusal: 'token_revoked' };
+  if (credential.revoked || claims.iat < (credential.tokensSince ?? 0)) return { refusal: 'token_revoked' };
+  const tokenEndsInMs = claims.exp * 1_000 - processClock.now();
+  const expiresInMs = Math.round(Math.min(tokenEndsInMs, credential.endsInMs ?? tokenEndsInMs));
   return {
     principal: {
       organizationId: claims.org,
@@ -72,7 +79,7 @@ function fromClaims(claims: Claims, credential: Credential | undefined): Verdict
       admin: claims.admin && credential.admin,
       role: credential.role,
     },
-    expiresAtMs: claims.exp * 1_000,
-    expiresInMs: claims.exp * 1_000 - processClock.now(),
+    expiresAtMs: Math.round(processClock.now() + expiresInMs),
+    expiresInMs,
   };
 }

@@ -30,7 +30,16 @@ export const createKey = ({ store, keyedHash, auditRelay }: IdentityDeps): RpcOf
     const tokenTtlSeconds = checkTtl(request.tokenTtlSeconds);
     const key = await store.transaction(async (transaction) => {
       const role = (await lockActiveUser(transaction.sql, organizationId, userId)) || 'member';
-      return addKey(transaction, call, keyedHash, { organizationId, userId, role, environment, scopes, admin, tokenTtlSeconds });
+      const granted = scopes.length > 0 ? scopes : scopesOfRole({ role, environment });
+      return addKey(transaction, call, keyedHash, {
+        organizationId,
+        userId,
+        name: '',
+        environment,
+        scopes: granted,
+        admin,
+        tokenTtlSeconds,
+      });
     });
     auditRelay.nudge();
     return key;
@@ -40,9 +49,9 @@ export const createKey = ({ store, keyedHash, auditRelay }: IdentityDeps): RpcOf
 interface NewKey {
   readonly organizationId: string;
   readonly userId: string;
+  /** May be empty. */
+  readonly name: string;
   readonly environment: Environment;
-  readonly role: Role;
-  /** An empty list stands for every scope of the role. */
   readonly scopes: readonly string[];
   readonly admin: boolean;
   readonly tokenTtlSeconds: number | null;
@@ -53,13 +62,15 @@ export async function addKey(
   { em, sql }: Transaction,
   call: Call,
   keyedHash: KeyedHash,
-  { role, ...key }: NewKey,
+  key: NewKey,
 ): Promise<{ keyId: string; apiKey: string }> {
   const apiKey = makeApiKey(key.environment, makeRandomText(keyCharacters, randomBytes));
   const keyId = newId('key');
-  const scopes = key.scopes.length > 0 ? [...key.scopes] : [...scopesOfRole({ role, environment: key.environment })];
+  const scopes = [...key.scopes];
   const hint = `${apiKey.slice(0, 12)}…${apiKey.slice(-4)}`;
-  em.create(ApiKey, { ...key, id: keyId, hash: keyedHash(apiKey), hint, scopes, createdAt: new Date(processClock.now()), revokedAt: null });
+  const createdAt = new Date(processClock.now());
+  const stored = { ...key, id: keyId, hash: keyedHash(apiKey), hint, scopes, createdAt };
+  em.create(ApiKey, { ...stored, revokedAt: null, replacedBy: null, endsLater: false });
   try {
     await em.flush();
   } catch (cause) {
@@ -67,8 +78,8 @@ export async function addKey(
       throw new ServiceError('not_found', { message: 'There is no such user in this organization.', cause });
     throw cause;
   }
-  const { organizationId, environment, userId, admin } = key;
-  const changes = { user_id: userId, scopes, admin, hint };
+  const { organizationId, environment, userId, name, admin } = key;
+  const changes = { user_id: userId, ...(name !== '' && { name }), scopes, admin, hint };
   await writeAudit(sql, call, { action: 'key.created', organizationId, environment, target: { type: 'key', id: keyId }, changes });
   return { keyId, apiKey };
 }
@@ -76,34 +87,62 @@ export async function addKey(
 /** Registers an application. Without a user it gets a service user of its own, who is charged for its answers. */
 export const createOauthClient = ({ store, keyedHash, auditRelay }: IdentityDeps): RpcOf<'identity', 'createOauthClient'> => ({
   allow: operators,
-  async handle({ organizationId, userId: ownerId, ...request }, call) {
+  async handle({ organizationId, userId, ...request }, call) {
     const environment = checkEnvironment(request.environment);
-    const checkedScopes = checkScopes(request.scopes);
-    const clientId = newId('app');
+    const requested = checkScopes(request.scopes);
+    const scopes = requested.length > 0 ? requested : undefined;
     const clientSecret = makeClientSecret(randomBytes);
-    const userId = await store.transaction(async (transaction) => {
-      const owner = await ownerOf(transaction, call, organizationId, ownerId, clientId);
-      const scopes = checkedScopes.length > 0 ? checkedScopes : [...scopesOfRole({ role: owner.role, environment })];
-      transaction.em.create(OauthClient, {
-        organizationId,
-        id: clientId,
-        environment,
-        userId: owner.id,
-        secretHash: keyedHash(clientSecret),
-        scopes,
-        createdAt: new Date(processClock.now()),
-        revokedAt: null,
-      });
-      await transaction.em.flush();
-      const target = { type: 'oauth_client', id: clientId };
-      const changes = { user_id: owner.id, scopes };
-      await writeAudit(transaction.sql, call, { action: 'oauth_client.created', organizationId, environment, target, changes });
-      return owner.id;
-    });
+    const secretHash = keyedHash(clientSecret);
+    const added = await store.transaction((transaction) =>
+      addApplication(transaction, call, { organizationId, environment, userId, name: '', scopes, secretHash }),
+    );
     auditRelay.nudge();
-    return { clientId, clientSecret, userId };
+    return { clientId: added.id, clientSecret, userId: added.userId };
   },
 });
+
+interface NewApplication {
+  readonly organizationId: string;
+  readonly environment: Environment;
+  /** Empty for a new service user. */
+  readonly userId: string;
+  /** May be empty. */
+  readonly name: string;
+  /** Undefined stands for every scope of the user. */
+  readonly scopes: readonly string[] | undefined;
+  readonly secretHash: string;
+}
+
+export async function addApplication(
+  transaction: Transaction,
+  call: Call,
+  application: NewApplication,
+): Promise<{ id: string; userId: string }> {
+  const { organizationId, environment, name, secretHash } = application;
+  const id = newId('app');
+  const owner = await ownerOf(transaction, call, organizationId, application.userId, name || `Application ${id}`);
+  const userId = owner.id;
+  const scopes = [...(application.scopes ?? scopesOfRole({ role: owner.role, environment }))];
+  transaction.em.create(OauthClient, {
+    organizationId,
+    id,
+    environment,
+    userId,
+    name,
+    secretHash,
+    previousSecretHash: null,
+    previousSecretUntil: null,
+    tokensSince: null,
+    scopes,
+    createdAt: new Date(processClock.now()),
+    revokedAt: null,
+  });
+  await transaction.em.flush();
+  const target = { type: 'oauth_client', id };
+  const changes = { user_id: userId, ...(name !== '' && { name }), scopes };
+  await writeAudit(transaction.sql, call, { action: 'oauth_client.created', organizationId, environment, target, changes });
+  return { id, userId };
+}
 
 interface Owner {
   readonly id: string;
@@ -111,8 +150,8 @@ interface Owner {
   readonly role: Role | '';
 }
 
-async function ownerOf(transaction: Transaction, call: Call, organizationId: string, userId: string, clientId: string): Promise<Owner> {
+async function ownerOf(transaction: Transaction, call: Call, organizationId: string, userId: string, name: string): Promise<Owner> {
   if (userId) return { id: userId, role: await lockActiveUser(transaction.sql, organizationId, userId) };
-  const serviceUser = { organizationId, name: `Application ${clientId}`, email: '', role: 'member', kind: 'service' } as const;
+  const serviceUser = { organizationId, name, email: '', role: 'member', kind: 'service' } as const;
   return { id: (await addUser(transaction, call, serviceUser)).id, role: '' };
 }

@@ -1,5 +1,6 @@
-import { isScope, type Scope, ServiceError } from '@agent-service/contracts';
+import { isScope, type Principal, type Scope, ServiceError, scopesOfRole } from '@agent-service/contracts';
 import { z } from 'zod';
+import { grantCredentialScopes } from '../domain/grants.ts';
 import type { Role } from '../domain/user-rules.ts';
 
 const longestEmail = 254;
@@ -9,6 +10,46 @@ export function checkScopes(scopes: readonly string[]): Scope[] {
   const unknown = scopes.filter((scope) => !isScope(scope));
   if (unknown.length > 0) throw new ServiceError('invalid_scope', { message: `Unknown scopes: ${unknown.join(' ')}`, param: 'scopes' });
   return scopes.filter(isScope);
+}
+
+const reasons = {
+  caller: 'Your own credential lacks scopes that you wanted to grant',
+  role: 'The role of the user excludes these scopes',
+};
+
+/** The scopes that this caller gives to a credential of a user with this role; undefined stands for all there are. */
+export function grantScopesOf(requested: readonly string[] | undefined, caller: Principal, role: Role | ''): readonly Scope[] {
+  const limits = { caller: caller.scopes, role: scopesOfRole({ role, environment: caller.environment }) };
+  const grant = grantCredentialScopes(requested && checkScopes(requested), limits);
+  if ('granted' in grant) return grant.granted.filter(isScope);
+  throw new ServiceError('invalid_scope', {
+    message: `${reasons[grant.limit]}: ${grant.refused.slice(0, 20).join(' ')}`,
+    param: 'scopes',
+  });
+}
+
+/** A new secret leads to all that its credential may do, so only a caller who may do the same gets one. */
+export function requireScopes(scopes: readonly string[], caller: Principal): void {
+  const lacking = scopes.filter((scope) => !caller.scopes.includes(scope));
+  if (lacking.length === 0) return;
+  throw new ServiceError('insufficient_scope', {
+    message: `Your own credential lacks scopes of the one that you wanted to rotate: ${lacking.join(' ')}`,
+    details: { required: lacking, granted: caller.scopes },
+  });
+}
+
+const longestOverlapSeconds = 7 * 86_400;
+
+/** How long a replaced secret stays valid. */
+export function checkOverlap(seconds: number): number {
+  if (seconds >= 0 && seconds <= longestOverlapSeconds) return seconds;
+  const message = `The replaced secret can stay valid for 0 to ${longestOverlapSeconds} seconds.`;
+  throw new ServiceError('invalid_request', { message, param: 'previous_valid_seconds' });
+}
+
+export function checkStatusFilter(status: string): '' | 'active' | 'ended' {
+  if (status === '' || status === 'active' || status === 'ended') return status;
+  throw new ServiceError('invalid_request', { message: 'The status must be active or ended.', param: 'status' });
 }
 
 /** Null for 0, which stands for the service's default. */

@@ -1,4 +1,4 @@
-import { newId, operators, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { type Environment, newId, operators, type RpcOf, ServiceError, scopesOfRole } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
@@ -24,9 +24,12 @@ export const createOrganization = ({ store, keyedHash, auditRelay }: IdentityDep
         changes: { name },
       });
       const { id: userId } = await addUser(transaction, call, { ...administrator, organizationId });
-      const key = { organizationId, userId, role: 'admin', scopes: [], admin: true, tokenTtlSeconds: null } as const;
-      const { apiKey: liveApiKey } = await addKey(transaction, call, keyedHash, { ...key, environment: 'live' });
-      const { apiKey: testApiKey } = await addKey(transaction, call, keyedHash, { ...key, environment: 'test' });
+      const addAdminKey = async (environment: Environment) => {
+        const scopes = scopesOfRole({ role: 'admin', environment });
+        const key = { organizationId, userId, name: '', environment, scopes, admin: true, tokenTtlSeconds: null };
+        return (await addKey(transaction, call, keyedHash, key)).apiKey;
+      };
+      const [liveApiKey, testApiKey] = [await addAdminKey('live'), await addAdminKey('test')];
       return { organizationId, userId, liveApiKey, testApiKey };
     });
     auditRelay.nudge();

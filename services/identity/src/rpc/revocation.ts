@@ -1,4 +1,4 @@
-import { type Call, callersAndOperators, operatorService, operators, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { type Call, callersAndOperators, operatorService, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import { sleep } from '@agent-service/work';
 import type { IdentityDeps } from '../deps.ts';
@@ -13,7 +13,7 @@ export const revokeKey = (deps: IdentityDeps): RpcOf<'identity', 'revokeKey'> =>
 });
 
 export const revokeOauthClient = (deps: IdentityDeps): RpcOf<'identity', 'revokeOauthClient'> => ({
-  allow: operators,
+  allow: callersAndOperators({ admin: true }),
   async handle({ clientId }, call) {
     await revoke(deps, call, { table: 'oauth_clients', action: 'oauth_client.revoked', target: { type: 'oauth_client', id: clientId } });
     return {};

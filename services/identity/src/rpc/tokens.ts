@@ -24,8 +24,8 @@ export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueCl
   async handle({ clientId, clientSecret, scope }, call) {
     const client = await applicationById(deps.store.sql, clientId);
     const hash = Buffer.from(deps.keyedHash(clientSecret));
-    const isGenuine = client !== undefined && timingSafeEqual(hash, Buffer.from(client.hash));
-    if (!isGenuine || client.revoked) throw new ServiceError('invalid_client');
+    const isSecret = (stored: string | null) => stored !== null && timingSafeEqual(hash, Buffer.from(stored));
+    if (!client || client.revoked || !(isSecret(client.hash) || isSecret(client.previousHash))) throw new ServiceError('invalid_client');
     const grant = grantScopes(client.scopes, scope);
     if ('refused' in grant)
       throw new ServiceError('invalid_scope', { message: `This client may not request: ${grant.refused.join(' ')}`, param: 'scope' });
@@ -56,7 +56,7 @@ const issueAccessToken = (deps: IdentityDeps, call: Call, bearer: Bearer): Promi
   deps.tokenLimiter.run(bearer.organizationId, () => signAndRecord(deps, call, bearer), call.signal);
 
 async function signAndRecord(
-  { store, signingKeys, auditRelay, tokenTtlSeconds }: IdentityDeps,
+  { store, signingKeys, auditRelay, uses, tokenTtlSeconds }: IdentityDeps,
   call: Call,
   { id, organizationId, environment, userId, scopes, admin, ttlSeconds }: Bearer,
 ): Promise<IssuedToken> {
@@ -86,6 +86,7 @@ async function signAndRecord(
     }),
   );
   auditRelay.nudge();
+  uses.record({ credentialId: id, organizationId });
   return { accessToken, expiresIn, expiresAt: new Date((issuedAt + expiresIn) * 1_000).toISOString() };
 }
 

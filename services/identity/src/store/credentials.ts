@@ -1,5 +1,5 @@
 import { cutToRole, type Role, type Tenant } from '@agent-service/contracts';
-import type { Sql } from '@agent-service/store';
+import type { SealedField, Sql } from '@agent-service/store';
 
 /** A key or an OAuth application, with the scopes and the administrator flag that its user's role allows. */
 export interface Credential {
@@ -12,24 +12,39 @@ export interface Credential {
   scopes: string[];
   admin: boolean;
   revoked: boolean;
+  /** How long the credential is still valid; null while no end is set. */
+  endsInMs: number | null;
   tokenTtlSeconds: number | null;
 }
 
 /** With the keyed hash of the key or of the client secret. */
 interface StoredCredential extends Credential {
   hash: string;
+  /** The hash of an application's secret from before the last rotation, while it is valid. */
+  previousHash: string | null;
+  /** Tokens of an application that were issued before this second since 1970 are refused. */
+  tokensSince: number | null;
 }
 
 // The user is read with the credential, so that a change of its role is effective from its commit on.
 const columns = `credential.organization_id as "organizationId", credential.id, credential.environment, credential.user_id as "userId",
-  credential.scopes, credential.revoked_at is not null or owner.status <> 'active' as revoked`;
+  credential.scopes`;
 const joinOwner = 'join users as owner on owner.organization_id = credential.organization_id and owner.id = credential.user_id';
 
-const keys = `select ${columns}, credential.hash, case when owner.kind = 'person' then owner.role else 'member' end as role,
-  credential.admin and owner.kind = 'person' and owner.role = 'admin' as admin, credential.token_ttl_seconds as "tokenTtlSeconds"
+const keys = `select ${columns}, credential.hash,
+  owner.status <> 'active' or credential.revoked_at is not null
+    and not (credential.ends_later and credential.revoked_at > clock_timestamp()) as revoked,
+  (extract(epoch from credential.revoked_at - clock_timestamp()) * 1000)::float8 as "endsInMs",
+  case when owner.kind = 'person' then owner.role else 'member' end as role,
+  credential.admin and owner.kind = 'person' and owner.role = 'admin' as admin, credential.token_ttl_seconds as "tokenTtlSeconds",
+  null::text as "previousHash", null::float8 as "tokensSince"
   from api_keys as credential ${joinOwner}`;
-const applications = `select ${columns}, credential.secret_hash as hash, case when owner.kind = 'person' then owner.role else '' end as role,
-  false as admin, null::integer as "tokenTtlSeconds" from oauth_clients as credential ${joinOwner}`;
+const applications = `select ${columns}, credential.secret_hash as hash,
+  owner.status <> 'active' or credential.revoked_at is not null as revoked, null::float8 as "endsInMs",
+  case when owner.kind = 'person' then owner.role else '' end as role,
+  false as admin, null::integer as "tokenTtlSeconds",
+  case when credential.previous_secret_until > clock_timestamp() then credential.previous_secret_hash end as "previousHash",
+  extract(epoch from credential.tokens_since)::float8 as "tokensSince" from oauth_clients as credential ${joinOwner}`;
 
 const findKeysByHash = `${keys} where credential.hash = any($1)`;
 const findApplication = `${applications} where credential.id = $1`;
@@ -46,7 +61,7 @@ export async function applicationById(sql: Sql, id: string): Promise<StoredCrede
 }
 
 /** Keys and applications. */
-export async function credentialsById(sql: Sql, ids: readonly string[]): Promise<Credential[]> {
+export async function credentialsById(sql: Sql, ids: readonly string[]): Promise<StoredCredential[]> {
   return ids.length === 0 ? [] : limitScopes(await sql<StoredCredential>(findCredentials, [ids]));
 }
 
@@ -72,14 +87,17 @@ export async function revokeCredential(
   return (await sql<RevokedCredential>(revokeOne[table], values))[0];
 }
 
+const isKey = (table: CredentialTable): boolean => table === 'api_keys';
+
 // By the id alone, which is unique: with the organization the planner may read all credentials of a user.
 const revokeStatement = (table: CredentialTable) => `
   with before as (
-    select organization_id, id, revoked_at from ${table}
+    select * from ${table}
     where id = $1 and ($2::text is null or (organization_id = $2 and environment = $3)) for update)
-  update ${table} as credential set revoked_at = coalesce(before.revoked_at, clock_timestamp())
+  update ${table} as credential set revoked_at = least(before.revoked_at, clock_timestamp())${isKey(table) ? ', ends_later = false' : ''}
   from before where credential.id = before.id
-  returning credential.organization_id as "organizationId", environment, user_id as "userId", before.revoked_at is null as "isNew",
+  returning credential.organization_id as "organizationId", credential.environment, credential.user_id as "userId",
+    before.revoked_at is null${isKey(table) ? ' or before.ends_later' : ''} as "isNew",
     (extract(epoch from clock_timestamp() - credential.revoked_at) * 1000)::float8 as "revokedForMs"`;
 const revokeOne = { api_keys: revokeStatement('api_keys'), oauth_clients: revokeStatement('oauth_clients') };
 
@@ -95,11 +113,19 @@ export async function revokeCredentialsOf(sql: Sql, organizationId: string, user
   return { apiKeys: idsOf(true), applications: idsOf(false) };
 }
 
-const revokeAll = (table: CredentialTable) =>
-  `update ${table} set revoked_at = clock_timestamp() where organization_id = $1 and user_id = $2 and revoked_at is null returning id`;
+const ofUser = 'organization_id = $1 and user_id = $2';
 const revokeOfUser = `
-  with keys as (${revokeAll('api_keys')}), clients as (${revokeAll('oauth_clients')})
+  with keys as (update api_keys set revoked_at = least(revoked_at, clock_timestamp()), ends_later = false
+      where ${ofUser} and (revoked_at is null or ends_later and revoked_at > clock_timestamp()) returning id),
+    clients as (update oauth_clients set revoked_at = clock_timestamp() where ${ofUser} and revoked_at is null returning id)
   select id, true as "isKey" from keys union all select id, false from clients`;
+
+/** Secrets in the outcomes of creations and rotations. They are removed after a day and not sealed again. */
+export const sealedOutcomes: SealedField = {
+  name: 'idempotency_records.response',
+  table: 'idempotency_records',
+  value: `(response ->> 'sealedSecret')`,
+};
 
 /** The prepared statements of this file; a test prepares each against the migrated schema. */
 export const credentialStatements = {

@@ -54,7 +54,17 @@ const UserCount = defineEntity({
 export const ApiKey = defineEntity({
   name: 'ApiKey',
   tableName: 'api_keys',
-  indexes: [{ name: 'api_keys_user_id_index', properties: ['organizationId', 'userId'] }],
+  indexes: [
+    { name: 'api_keys_user_id_index', properties: ['organizationId', 'userId'] },
+    migratedIndex('api_keys_created_at_index'),
+    migratedIndex('api_keys_active_index'),
+    migratedIndex('api_keys_user_created_at_index'),
+    migratedIndex('api_keys_user_active_index'),
+  ],
+  triggers: [
+    { name: 'api_keys_added', timing: 'after', events: ['insert'], expression: 'see the migrations' },
+    { name: 'api_keys_changed', timing: 'after', events: ['update'], expression: 'see the migrations' },
+  ],
   checks: [
     {
       name: 'api_keys_token_ttl_seconds_check',
@@ -67,6 +77,7 @@ export const ApiKey = defineEntity({
     id: p.text().primary().unique('api_keys_id_key'),
     environment: environment(),
     userId: p.text(),
+    name: p.text().default(''),
     hash: p.text().unique('api_keys_hash_key'),
     hint: p.text(),
     scopes: p.array<string>(),
@@ -74,22 +85,63 @@ export const ApiKey = defineEntity({
     tokenTtlSeconds: p.integer().nullable(),
     createdAt: timestamp(),
     revokedAt: timestamp().nullable(),
+    replacedBy: p.text().nullable(),
+    /** Replaced by a rotation, and valid until `revokedAt`. */
+    endsLater: p.boolean().default(false),
   },
 });
 
 export const OauthClient = defineEntity({
   name: 'OauthClient',
   tableName: 'oauth_clients',
-  indexes: [{ name: 'oauth_clients_user_id_index', properties: ['organizationId', 'userId'] }],
+  indexes: [
+    { name: 'oauth_clients_user_id_index', properties: ['organizationId', 'userId'] },
+    migratedIndex('oauth_clients_created_at_index'),
+    migratedIndex('oauth_clients_active_index'),
+  ],
+  triggers: [
+    { name: 'oauth_clients_added', timing: 'after', events: ['insert'], expression: 'see the migrations' },
+    { name: 'oauth_clients_changed', timing: 'after', events: ['update'], expression: 'see the migrations' },
+  ],
   properties: {
     organizationId: p.text().primary(),
     id: p.text().primary().unique('oauth_clients_id_key'),
     environment: environment(),
     userId: p.text(),
+    name: p.text().default(''),
     secretHash: p.text(),
+    previousSecretHash: p.text().nullable(),
+    previousSecretUntil: timestamp().nullable(),
+    /** Tokens issued before are refused. */
+    tokensSince: timestamp().nullable(),
     scopes: p.array<string>(),
     createdAt: timestamp(),
     revokedAt: timestamp().nullable(),
+  },
+});
+
+/** The number of credentials by user and activity, kept by triggers; the row without a user counts all of the tenant. */
+const CredentialCount = defineEntity({
+  name: 'CredentialCount',
+  tableName: 'credential_counts',
+  properties: {
+    organizationId: p.text().primary(),
+    environment: p.text().primary(),
+    kind: p.text().primary(),
+    userId: p.text().primary(),
+    isActive: p.boolean().primary(),
+    credentials: count(),
+  },
+});
+
+/** When a credential was last used, to the minute. */
+const CredentialUse = defineEntity({
+  name: 'CredentialUse',
+  tableName: 'credential_uses',
+  properties: {
+    credentialId: p.text().primary(),
+    organizationId: p.text(),
+    lastUsedAt: timestamp(),
   },
 });
 
@@ -181,6 +233,8 @@ export const entities = [
   AuditEntry,
   AuditKeyStart,
   AuditUnsignedChain,
+  CredentialCount,
+  CredentialUse,
   OauthClient,
   Organization,
   SigningKey,

@@ -61,6 +61,41 @@ const findUsersStatement = `
   from unnest($1::text[], $2::text[]) with ordinality as wanted (organization_id, user_id, position)
   left join users on users.organization_id = wanted.organization_id and users.id = wanted.user_id order by position`;
 
+interface Self {
+  readonly user: UserRow;
+  readonly kind: string;
+  readonly organizationName: string;
+  readonly isKey: boolean;
+  readonly credentialName: string;
+  readonly credentialEndsAt: Date | null;
+}
+
+interface Caller {
+  readonly organizationId: string;
+  readonly userId: string;
+  readonly credentialId: string;
+}
+
+/** The user, organization and credential of a caller. */
+export async function findSelf(sql: Sql, { organizationId, userId, credentialId }: Caller): Promise<Self | undefined> {
+  const [row] = await sql<
+    Omit<UserRow, 'createdAt'> & Omit<Self, 'user' | 'credentialEndsAt'> & { createdAt: string; endsAt: string | null }
+  >(findSelfStatement, [organizationId, userId, credentialId]);
+  if (!row) return undefined;
+  const { id, name, email, role, status, createdAt, endsAt, ...rest } = row;
+  const user = { id, name, email, role, status, createdAt: new Date(createdAt) };
+  return { ...rest, user, credentialEndsAt: endsAt === null ? null : new Date(endsAt) };
+}
+
+const findSelfStatement = `
+  select users.id, users.name, email, role, status, users.created_at as "createdAt", kind, organizations.name as "organizationName",
+    api_keys.id is not null as "isKey", coalesce(api_keys.name, oauth_clients.name, '') as "credentialName",
+    coalesce(api_keys.revoked_at, oauth_clients.revoked_at) as "endsAt"
+  from users join organizations on organizations.id = users.organization_id
+  left join api_keys on api_keys.id = $3 and api_keys.organization_id = users.organization_id
+  left join oauth_clients on oauth_clients.id = $3 and oauth_clients.organization_id = users.organization_id
+  where users.organization_id = $1 and users.id = $2`;
+
 /** From the counters, so that the cost does not grow with the number of users. */
 export async function countUsers(sql: Sql, organizationId: string, { role, status }: UserFilter): Promise<number> {
   const [row] = await sql<{ total: string }>(countUsersStatement, [organizationId, role, status]);
@@ -96,7 +131,7 @@ const lockUser = `
   select status, case when kind = 'person' then role else '' end as role from users where organization_id = $1 and id = $2 for share`;
 
 /** The prepared statements of this file; a test prepares each against the migrated schema. */
-export const userStatements = { findUsersStatement, countUsersStatement, lockOrganization, findOtherAdmin, lockUser };
+export const userStatements = { findUsersStatement, findSelfStatement, countUsersStatement, lockOrganization, findOtherAdmin, lockUser };
 
 /** The events of users for webhooks. Records nothing where webhooks are off. */
 export interface UserEvents {

@@ -6,6 +6,15 @@ import {
   revokedSigningKeys,
   usersByRoleAndStatus,
 } from './0002-0006-keys-and-audit.ts';
+import { managedCredentials } from './0007-managed-credentials.ts';
 
 /** The history of the schema, oldest first. */
-export const migrations = [foundation, deadLetters, revokedSigningKeys, auditKeysMigration, auditBreaksMigration, usersByRoleAndStatus];
+export const migrations = [
+  foundation,
+  deadLetters,
+  revokedSigningKeys,
+  auditKeysMigration,
+  auditBreaksMigration,
+  usersByRoleAndStatus,
+  managedCredentials,
+];

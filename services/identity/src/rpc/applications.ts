@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { type Call, cutToRole, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
+import { isoTime, once, type Transaction, writeAudit } from '@agent-service/store';
+import { LockMode } from '@agent-service/store/entities';
+import type { IdentityDeps } from '../deps.ts';
+import { makeClientSecret } from '../domain/secrets.ts';
+import { type CredentialDetail, findCredential } from '../store/credential-lists.ts';
+import { OauthClient } from '../store/entities.ts';
+import { lockActiveUser } from '../store/users.ts';
+import { addApplication } from './credentials.ts';
+import { checkName, checkOverlap, checkStatusFilter, grantScopesOf, requireScopes } from './input.ts';
+import { checkLimit, listPage, managers, secretContext } from './keys.ts';
+import { waitForRevocation } from './revocation.ts';
+
+export const listOauthApplications = (deps: IdentityDeps): RpcOf<'identity', 'listOauthApplications'> => ({
+  allow: managers,
+  async handle({ page, status }, call) {
+    const filter = { userId: '', status: checkStatusFilter(status) };
+    const listed = await listPage(deps, 'oauth_application', call.tenant, filter, page);
+    return { applications: listed.credentials.map(toApplication), page: listed.page };
+  },
+});
+
+export const getOauthApplication = ({ store }: IdentityDeps): RpcOf<'identity', 'getOauthApplication'> => ({
+  allow: managers,
+  async handle({ applicationId }, call) {
+    const application = await findCredential(store.sql, 'oauth_application', call.tenant, applicationId);
+    if (!application) throw new ServiceError('not_found');
+    return { application: toApplication(application) };
+  },
+});
+
+const needsUser =
+  'A credential of the test environment cannot add a service user, because users belong to both environments. Name the user of the application.';
+
+/** Registers an application in the caller's environment. Without a user it gets a service user of its own, who is charged. */
+export const issueOauthApplication = ({
+  store,
+  keyedHash,
+  cipher,
+  auditRelay,
+}: IdentityDeps): RpcOf<'identity', 'issueOauthApplication'> => ({
+  allow: managers,
+  async handle({ userId, ...request }, call) {
+    const { organizationId, environment } = call.tenant;
+    const name = checkName(request.name);
+    if (userId === '' && environment === 'test') throw new ServiceError('invalid_request', { message: needsUser, param: 'user_id' });
+    const clientSecret = makeClientSecret(randomBytes);
+    const stored = await once(store, call, async (transaction) => {
+      const role = userId === '' ? '' : await lockActiveUser(transaction.sql, organizationId, userId);
+      const scopes = grantScopesOf(request.scopes.length > 0 ? request.scopes : undefined, call.tenant, role);
+      const application = { organizationId, environment, userId, name, scopes, secretHash: keyedHash(clientSecret) };
+      const { id } = await addApplication(transaction, call, application);
+      await checkLimit(transaction, 'oauth_application', call.tenant);
+      const sealedSecret = cipher.encrypt(clientSecret, secretContext(call.tenant, id));
+      return { application: await readApplication(transaction, call, id), sealedSecret };
+    });
+    auditRelay.nudge();
+    const { application } = stored;
+    return { application, clientSecret: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, application.id)) };
+  },
+});
+
+export const updateOauthApplication = ({ store, auditRelay }: IdentityDeps): RpcOf<'identity', 'updateOauthApplication'> => ({
+  allow: managers,
+  async handle({ applicationId: id, name, scopes }, call) {
+    const { organizationId, environment } = call.tenant;
+    const response = await once(store, call, async (transaction) => {
+      const { em, sql } = transaction;
+      const application = await lockActiveApplication(transaction, call.tenant, id);
+      const role = await lockActiveUser(sql, organizationId, application.userId);
+      const changes = {
+        ...(name !== undefined && { name: checkName(name) }),
+        ...(scopes && { scopes: [...grantScopesOf(scopes.values, call.tenant, role)] }),
+      };
+      em.assign(application, changes);
+      await em.flush();
+      const target = { type: 'oauth_client', id };
+      await writeAudit(sql, call, { action: 'oauth_client.updated', organizationId, environment, target, changes });
+      return { application: await readApplication(transaction, call, id) };
+    });
+    auditRelay.nudge();
+    // A scope that was taken away is refused everywhere when this answers.
+    if (scopes) await waitForRevocation(0);
+    return response;
+  },
+});
+
+/** The client id stays. Without an overlap the tokens issued so far end with the old secret. */
+export const rotateOauthSecret = ({ store, keyedHash, cipher, auditRelay }: IdentityDeps): RpcOf<'identity', 'rotateOauthSecret'> => ({
+  allow: managers,
+  async handle({ applicationId: id, previousValidSeconds }, call) {
+    const overlapMs = checkOverlap(previousValidSeconds) * 1_000;
+    const { organizationId, environment } = call.tenant;
+    const clientSecret = makeClientSecret(randomBytes);
+    const stored = await once(store, call, async (transaction) => {
+      const { em, sql } = transaction;
+      const application = await lockActiveApplication(transaction, call.tenant, id);
+      const role = await lockActiveUser(sql, organizationId, application.userId);
+      requireScopes(cutToRole(application.scopes, { role, environment }), call.tenant);
+      const now = processClock.now();
+      em.assign(application, {
+        secretHash: keyedHash(clientSecret),
+        previousSecretHash: overlapMs > 0 ? application.secretHash : null,
+        previousSecretUntil: overlapMs > 0 ? new Date(now + overlapMs) : null,
+        // Tokens are issued in whole seconds: the one that has begun counts as before.
+        ...(overlapMs === 0 && { tokensSince: new Date((Math.floor(now / 1_000) + 1) * 1_000) }),
+      });
+      await em.flush();
+      const changes = { previous_secret_ends_at: new Date(now + overlapMs) };
+      const target = { type: 'oauth_client', id };
+      await writeAudit(sql, call, { action: 'oauth_client.secret_rotated', organizationId, environment, target, changes });
+      const sealedSecret = cipher.encrypt(clientSecret, secretContext(call.tenant, id));
+      return { application: await readApplication(transaction, call, id), sealedSecret };
+    });
+    auditRelay.nudge();
+    if (overlapMs === 0) await waitForRevocation(0);
+    return { application: stored.application, clientSecret: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, id)) };
+  },
+});
+
+async function lockActiveApplication({ em }: Transaction, { organizationId, environment }: Tenant, id: string) {
+  const application = await em.findOne(OauthClient, { organizationId, environment, id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!application) throw new ServiceError('not_found');
+  if (application.revokedAt) throw new ServiceError('credential_ended');
+  return application;
+}
+
+async function readApplication({ sql }: Transaction, call: Call, id: string) {
+  const application = await findCredential(sql, 'oauth_application', call.tenant, id);
+  if (!application) throw new ServiceError('not_found');
+  return toApplication(application);
+}
+
+/** An application as the contract carries it, without its secret. */
+const toApplication = (application: CredentialDetail) => ({
+  id: application.id,
+  name: application.name,
+  userId: application.userId,
+  scopes: application.scopes,
+  createdAt: isoTime(application.createdAt),
+  lastUsedAt: application.lastUsedAt ? isoTime(application.lastUsedAt) : '',
+  endsAt: application.endsAt ? isoTime(application.endsAt) : '',
+  previousSecretEndsAt: application.previousSecretEndsAt ? isoTime(application.previousSecretEndsAt) : '',
+});

@@ -1,0 +1,201 @@
+import { type Call, callersAndOperators, cutToRole, type Role, type RpcOf, ServiceError, type Tenant } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
+import { isoTime, lastOf, limitOf, once, type Transaction, writeAudit } from '@agent-service/store';
+import { LockMode } from '@agent-service/store/entities';
+import type { IdentityDeps } from '../deps.ts';
+import {
+  type CredentialDetail,
+  type CredentialFilter,
+  type CredentialKind,
+  countCredentials,
+  findCredential,
+  listCredentials,
+} from '../store/credential-lists.ts';
+import { ApiKey } from '../store/entities.ts';
+import { lockActiveUser } from '../store/users.ts';
+import { addKey } from './credentials.ts';
+import { checkName, checkOverlap, checkStatusFilter, checkTtl, grantScopesOf, requireScopes } from './input.ts';
+import { waitForRevocation } from './revocation.ts';
+
+/** Active ones of a tenant, for each of the two kinds. */
+const credentialsAtMost = 1_000;
+
+/** For administrators of the tenant. An operator names the tenant in the principal of the call. */
+export const managers = callersAndOperators({ admin: true });
+
+export const listKeys = (deps: IdentityDeps): RpcOf<'identity', 'listKeys'> => ({
+  allow: managers,
+  async handle({ page, userId, status }, call) {
+    const filter = { userId, status: checkStatusFilter(status) };
+    const listed = await listPage(deps, 'api_key', call.tenant, filter, page);
+    return { keys: listed.credentials.map(toKey), page: listed.page };
+  },
+});
+
+/** A page of credentials, newest first. */
+export async function listPage(
+  { store, cursors }: IdentityDeps,
+  kind: CredentialKind,
+  { organizationId, environment }: Tenant,
+  filter: CredentialFilter,
+  page: { limit: number; cursor: string } | null,
+) {
+  const tenant = { organizationId, environment };
+  const limit = limitOf(page);
+  const binding = [kind, organizationId, environment, filter.userId, filter.status];
+  const start = cursors.decode(binding, page?.cursor ?? '');
+  const [rows, total] = await Promise.all([
+    listCredentials(store.sql, kind, tenant, filter, start?.after, limit),
+    countCredentials(store.sql, kind, tenant, filter),
+  ]);
+  const last = lastOf(rows, limit);
+  const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id] }) : '';
+  return { credentials: rows.slice(0, limit), page: { total, nextCursor } };
+}
+
+export const getKey = ({ store }: IdentityDeps): RpcOf<'identity', 'getKey'> => ({
+  allow: managers,
+  async handle({ keyId }, call) {
+    const key = await findCredential(store.sql, 'api_key', call.tenant, keyId);
+    if (!key) throw new ServiceError('not_found');
+    return { key: toKey(key) };
+  },
+});
+
+/** Creates a key for the caller or another user of the organization, in the caller's environment. */
+export const issueKey = ({ store, keyedHash, cipher, auditRelay }: IdentityDeps): RpcOf<'identity', 'issueKey'> => ({
+  allow: managers,
+  async handle({ admin, ...request }, call) {
+    const { organizationId, environment } = call.tenant;
+    const userId = request.userId || call.tenant.userId;
+    const name = checkName(request.name);
+    const tokenTtlSeconds = checkTtl(request.tokenTtlSeconds);
+    // The outcome that is stored under an Idempotency-Key has the sealed key, and each repeated request opens it.
+    const stored = await once(store, call, async (transaction) => {
+      const role = await lockOwner(transaction, organizationId, userId);
+      if (admin && role !== 'admin') throw new ServiceError('invalid_request', { message: adminOfMember, param: 'admin' });
+      const scopes = grantScopesOf(request.scopes.length > 0 ? request.scopes : undefined, call.tenant, role);
+      const key = { organizationId, userId, name, environment, scopes, admin, tokenTtlSeconds };
+      const { keyId, apiKey } = await addKey(transaction, call, keyedHash, key);
+      await checkLimit(transaction, 'api_key', call.tenant);
+      return { key: await readKey(transaction, call, keyId), sealedSecret: cipher.encrypt(apiKey, secretContext(call.tenant, keyId)) };
+    });
+    auditRelay.nudge();
+    return { key: stored.key, apiKey: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, stored.key.id)) };
+  },
+});
+
+const adminOfMember = 'Only a key of an administrator can be an administrator key: the user has the role member.';
+
+/** The context that a stored secret is sealed with, so that it cannot be opened for another credential. */
+export const secretContext = ({ organizationId, environment }: Tenant, id: string): string =>
+  `credential ${organizationId}/${environment}/${id}`;
+
+/** The role that the user's keys have. */
+async function lockOwner({ sql }: Transaction, organizationId: string, userId: string): Promise<Role> {
+  return (await lockActiveUser(sql, organizationId, userId)) || 'member';
+}
+
+/** After the insertion, whose trigger has locked the counter: two creations cannot both be the last. */
+export async function checkLimit({ sql }: Transaction, kind: CredentialKind, tenant: Tenant): Promise<void> {
+  const active = await countCredentials(sql, kind, tenant, { userId: '', status: 'active' });
+  if (active > credentialsAtMost) throw new ServiceError('credential_limit_reached', { details: { limit: credentialsAtMost } });
+}
+
+async function readKey({ sql }: Transaction, call: Call, keyId: string) {
+  const key = await findCredential(sql, 'api_key', call.tenant, keyId);
+  if (!key) throw new ServiceError('not_found');
+  return toKey(key);
+}
+
+export const updateKey = ({ store, auditRelay }: IdentityDeps): RpcOf<'identity', 'updateKey'> => ({
+  allow: managers,
+  async handle({ keyId, name, scopes, tokenTtlSeconds }, call) {
+    const { organizationId, environment } = call.tenant;
+    const response = await once(store, call, async (transaction) => {
+      const { em, sql } = transaction;
+      const key = await lockActiveKey(transaction, call.tenant, keyId);
+      const role = await lockOwner(transaction, organizationId, key.userId);
+      const changes = {
+        ...(name !== undefined && { name: checkName(name) }),
+        ...(scopes && { scopes: [...grantScopesOf(scopes.values, call.tenant, role)] }),
+        ...(tokenTtlSeconds !== undefined && { tokenTtlSeconds: checkTtl(tokenTtlSeconds) }),
+      };
+      em.assign(key, changes);
+      await em.flush();
+      const { tokenTtlSeconds: token_ttl_seconds, ...rest } = changes;
+      await writeAudit(sql, call, {
+        action: 'key.updated',
+        organizationId,
+        environment,
+        target: { type: 'key', id: keyId },
+        changes: { ...rest, ...(token_ttl_seconds !== undefined && { token_ttl_seconds }) },
+      });
+      return { key: await readKey(transaction, call, keyId) };
+    });
+    auditRelay.nudge();
+    // A scope that was taken away is refused everywhere when this answers.
+    if (scopes) await waitForRevocation(0);
+    return response;
+  },
+});
+
+async function lockActiveKey({ em }: Transaction, { organizationId, environment }: Tenant, id: string) {
+  const key = await em.findOne(ApiKey, { organizationId, environment, id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!key) throw new ServiceError('not_found');
+  if (key.revokedAt) throw new ServiceError('credential_ended', { details: { replaced_by: key.replacedBy } });
+  return key;
+}
+
+/** The new key has an id of its own, so that tokens made from the old one end with it. */
+export const rotateKey = ({ store, keyedHash, cipher, auditRelay }: IdentityDeps): RpcOf<'identity', 'rotateKey'> => ({
+  allow: managers,
+  async handle({ keyId, previousValidSeconds }, call) {
+    const overlapMs = checkOverlap(previousValidSeconds) * 1_000;
+    const { organizationId, environment } = call.tenant;
+    const stored = await once(store, call, async (transaction) => {
+      const old = await lockActiveKey(transaction, call.tenant, keyId);
+      const { userId, name, admin, tokenTtlSeconds = null } = old;
+      const role = await lockOwner(transaction, organizationId, userId);
+      const scopes = cutToRole(old.scopes, { role, environment });
+      requireScopes(scopes, call.tenant);
+      const key = { organizationId, userId, name, environment, scopes, admin, tokenTtlSeconds };
+      const added = await addKey(transaction, call, keyedHash, key);
+      old.replacedBy = added.keyId;
+      old.revokedAt = new Date(processClock.now() + overlapMs);
+      old.endsLater = overlapMs > 0;
+      await transaction.em.flush();
+      await writeAudit(transaction.sql, call, {
+        action: 'key.rotated',
+        organizationId,
+        environment,
+        target: { type: 'key', id: keyId },
+        changes: { replaced_by: added.keyId, ends_at: old.revokedAt },
+      });
+      return {
+        key: await readKey(transaction, call, added.keyId),
+        previousEndsAt: old.revokedAt.toISOString(),
+        sealedSecret: cipher.encrypt(added.apiKey, secretContext(call.tenant, added.keyId)),
+      };
+    });
+    auditRelay.nudge();
+    if (overlapMs === 0) await waitForRevocation(0);
+    const { key, previousEndsAt } = stored;
+    return { key, previousEndsAt, apiKey: cipher.decrypt(stored.sealedSecret, secretContext(call.tenant, key.id)) };
+  },
+});
+
+/** A key as the contract carries it, without its secret. */
+const toKey = ({ tokenTtlSeconds, ...key }: CredentialDetail) => ({
+  id: key.id,
+  name: key.name,
+  hint: key.hint,
+  userId: key.userId,
+  scopes: key.scopes,
+  admin: key.admin,
+  ...(tokenTtlSeconds !== null && { tokenTtlSeconds }),
+  createdAt: isoTime(key.createdAt),
+  lastUsedAt: key.lastUsedAt ? isoTime(key.lastUsedAt) : '',
+  endsAt: key.endsAt ? isoTime(key.endsAt) : '',
+  replacedBy: key.replacedBy,
+});

@@ -1,0 +1,40 @@
+import type { Store } from '@agent-service/store';
+
+/** More credentials than are used between two flushes; the time of further ones is left out once. */
+const maxRecorded = 20_000;
+const maxWritten = 1_000;
+
+interface UsedCredential {
+  readonly credentialId: string;
+  readonly organizationId: string;
+}
+
+/** Remembers which credentials were used, and writes that apart from authentication, which waits for no write. */
+export interface CredentialUses {
+  record(credential: UsedCredential): void;
+  /** Writes some of the recorded uses; resolves to how many. */
+  flush(): Promise<number>;
+}
+
+export function createCredentialUses(store: Store): CredentialUses {
+  const recorded = new Map<string, string>();
+  return {
+    record({ credentialId, organizationId }) {
+      if (recorded.size < maxRecorded) recorded.set(credentialId, organizationId);
+    },
+    async flush() {
+      const uses = [...recorded.entries().take(maxWritten)];
+      if (uses.length === 0) return 0;
+      for (const [id] of uses) recorded.delete(id);
+      await store.sql(recordUses, [uses.map(([id]) => id), uses.map(([, organizationId]) => organizationId)]);
+      return uses.length;
+    },
+  };
+}
+
+// Sorted, so that two replicas lock the rows in one order; a row is written at most twice a minute.
+export const recordUses = `
+  insert into credential_uses (credential_id, organization_id, last_used_at)
+  select id, organization_id, now() from unnest($1::text[], $2::text[]) as used (id, organization_id) order by id
+  on conflict (credential_id) do update set last_used_at = excluded.last_used_at
+  where credential_uses.last_used_at < excluded.last_used_at - interval '30 seconds'`;
