@@ -33,6 +33,10 @@ export type Messages<Method> =
 export interface CallOptions {
   /** The most this call may take; the inherited deadline still counts. */
   timeoutMs?: number;
+  /**
+   * The replica that the call is sent to, one of `replicas()`. The call may wait there for long, which does not make the replica suspect.
+   */
+  waitAt?: string;
 }
 
 /** The methods of a client: the request as it is sent, the response as it is received. */
@@ -44,6 +48,8 @@ export type Client<Name extends ServiceName> = {
 } & {
   /** Rejects unless the service answers that it is serving. */
   checkHealth(): Promise<void>;
+  /** The replicas that serve now, as far as this client knows; none before its first call. */
+  replicas(): readonly string[];
   close(): void;
 };
 

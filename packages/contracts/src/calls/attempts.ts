@@ -24,6 +24,8 @@ export interface Call {
   /** By the monotonic clock. */
   readonly expiresAt: number;
   readonly signal: AbortSignal | undefined;
+  /** The target of the only replica that the call may be sent to. */
+  readonly target?: string | undefined;
 }
 
 /** Keeps slow replicas from doubling the load that makes them slow. */
@@ -42,9 +44,9 @@ export class DuplicateBudget {
 }
 
 /** Sends a call to one replica, once. */
-export async function callOnce({ replicas, send, signal }: Call): Promise<object> {
+export async function callOnce({ replicas, send, signal, target }: Call): Promise<object> {
   if (!replicas.isStarted) await replicas.start();
-  const replica = pickReplica(replicas);
+  const replica = target === undefined ? pickReplica(replicas) : findReplica(replicas, target);
   if (signal?.aborted) throw new ServiceError('cancelled');
   return await new Promise((resolve, reject) => {
     const abort = () => sent.cancel();
@@ -73,6 +75,12 @@ export async function callRepeatedly(call: Call): Promise<object> {
 function pickReplica(replicas: ReplicaSet): Replica {
   const replica = replicas.pick();
   if (!replica) throw new ServiceError('unavailable', { cause: new Error('every replica has as many calls in flight as it may') });
+  return replica;
+}
+
+function findReplica(replicas: ReplicaSet, target: string): Replica {
+  const replica = replicas.find(target);
+  if (!replica) throw new ServiceError('unavailable', { cause: new Error(`${target} is no longer a replica`) });
   return replica;
 }
 

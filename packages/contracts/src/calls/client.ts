@@ -58,11 +58,12 @@ export function createClient<Name extends ServiceName>(name: Name, { address, as
     const { path, requestSerialize, responseDeserialize } = definition;
     const method = { path, requestSerialize, responseDeserialize, isRead: isRead(definition), isRepeatable: isRepeatable(definition) };
     const longestMs = timeoutOf(name, methodName);
-    return (request: object, { timeoutMs = longestMs }: CallOptions = {}) => unary(calling, method, request, timeoutMs);
+    return (request: object, { timeoutMs = longestMs, waitAt }: CallOptions = {}) => unary(calling, method, request, { timeoutMs, waitAt });
   };
   const client = {
     ...Object.fromEntries(methods.map(([methodName, method]) => [uncapitalize(methodName), call(methodName, method)])),
     checkHealth: () => checkHealth(replicas, name, clock),
+    replicas: () => listReplicas(replicas),
     close: () => replicas.close(),
   };
   return client as Client<Name>;
@@ -80,7 +81,18 @@ async function checkHealth(replicas: ReplicaSet, name: string, clock: ClockSampl
   throw new ServiceError('unavailable', { message: `${name} is not serving` });
 }
 
-function unary(calling: Calling, method: Method, request: object, timeoutMs: number): Promise<object> {
+/** Empty until the addresses are resolved, which the first call begins. */
+function listReplicas(replicas: ReplicaSet): readonly string[] {
+  if (!replicas.isStarted) replicas.start().catch(() => undefined);
+  return replicas.serving();
+}
+
+interface UnaryOptions {
+  readonly timeoutMs: number;
+  readonly waitAt: string | undefined;
+}
+
+function unary(calling: Calling, method: Method, request: object, { timeoutMs, waitAt }: UnaryOptions): Promise<object> {
   const inherited = currentCall();
   const expiresAt = Math.min(performance.now() + timeoutMs, inherited?.expiresAt ?? Number.POSITIVE_INFINITY);
   if (expiresAt <= performance.now()) return Promise.reject(new ServiceError('deadline_exceeded'));
@@ -91,15 +103,17 @@ function unary(calling: Calling, method: Method, request: object, timeoutMs: num
       expiresAt,
       inherited,
       requestId: inherited?.requestId ?? randomUUID(),
+      counter: waitAt === undefined ? 'inFlight' : 'waiting',
     };
     const call: Call = {
       replicas: calling.replicas,
       budget: calling.budget,
       expiresAt,
       signal: inherited?.signal,
+      target: waitAt,
       send: (replica, done) => send(calling, replica, sending, done),
     };
-    return method.isRepeatable ? callRepeatedly(call) : callOnce(call);
+    return method.isRepeatable && waitAt === undefined ? callRepeatedly(call) : callOnce(call);
   });
 }
 
@@ -109,6 +123,8 @@ interface Sending {
   readonly expiresAt: number;
   readonly inherited: CallContext | undefined;
   readonly requestId: string;
+  /** The replica's counter of such calls. */
+  readonly counter: 'inFlight' | 'waiting';
 }
 
 function outgoing({ signer, name }: Calling, { challenge }: Replica, { method, body, inherited, requestId }: Sending): Metadata {
@@ -132,7 +148,7 @@ function noteReplay(inherited: CallContext | undefined, trailers: Metadata): voi
 }
 
 function send(calling: Calling, replica: Replica, sending: Sending, done: Done) {
-  const { method, body, expiresAt, inherited } = sending;
+  const { method, body, expiresAt, inherited, counter } = sending;
   let isSignedAgain = false;
   let isExchanged = false;
   /** True after a failure of which the replica has done nothing. */
@@ -150,7 +166,7 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
       call = request();
       return;
     }
-    replica.inFlight -= 1;
+    replica[counter] -= 1;
     if (!error || hasAnswered(error)) calling.replicas.noteAnswer(replica);
     else if (error.code === status.UNAVAILABLE) replica.state = 'away';
     if (error) done(fromGrpcError(error));
@@ -168,13 +184,13 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
       const deadline = Date.now() + (expiresAt - performance.now());
       return startUnaryCall(replica.channel, method, { body, metadata, deadline }, { onEnd: answered });
     } catch (cause) {
-      replica.inFlight -= 1;
+      replica[counter] -= 1;
       replica.state = 'away';
       queueMicrotask(() => done(new ServiceError('unavailable', { cause })));
       return undefined;
     }
   };
-  replica.inFlight += 1;
+  replica[counter] += 1;
   let call = request();
   return { cancel: () => call?.cancel() };
 }

@@ -20,6 +20,8 @@ export interface Replica {
   readonly exchange: Exchange;
   /** Calls that it has not answered yet: its own, so that a silent replica takes no other's place. */
   inFlight: number;
+  /** Calls that wait at this replica for something to happen: they say nothing about its health. */
+  waiting: number;
   /** When it last answered anything, by the monotonic clock. */
   heardAt: number;
   /** When it was last asked for its health, by the monotonic clock. */
@@ -75,6 +77,15 @@ export class ReplicaSet {
   /** A replica that has not been tried: any, or only one that answers. */
   pickAnother(tried: readonly Replica[], among: 'all' | 'answering'): Replica | undefined {
     return this.#best(tried, among === 'all' ? 0 : ranks['not serving']);
+  }
+
+  /** The targets of the replicas that serve. */
+  serving(): string[] {
+    return this.#replicas.filter(({ state }) => state === 'serving').map(({ target }) => target);
+  }
+
+  find(target: string): Replica | undefined {
+    return this.#replicas.find((replica) => replica.target === target);
   }
 
   noteAnswer(replica: Replica): void {
@@ -136,6 +147,7 @@ export class ReplicaSet {
       channel,
       exchange: new Exchange(channel),
       inFlight: 0,
+      waiting: 0,
       heardAt: 0,
       checkedAt: 0,
       state: 'serving',
