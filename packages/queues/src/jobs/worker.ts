@@ -6,6 +6,9 @@ import type { RedisConnections } from '../redis/open-redis.ts';
 import { type JobKind, type JobName, jobKind, type PayloadOf, queueOptions } from './catalogue.ts';
 import { jobMetrics, queueMetrics } from './metrics.ts';
 
+/** The work of a job. Its signal aborts when the process stops or the job's time is over. An exception is logged. */
+type Work = (signal: AbortSignal) => Promise<void>;
+
 interface WorkerOptions<Payload> {
   /** The most jobs that run at a time. */
   readonly concurrency: number;
@@ -19,8 +22,12 @@ export interface JobWorker {
   /** Takes no new jobs until `resume`. */
   pause(): void;
   resume(): void;
-  /** The number of running jobs. */
+  /** The number of running jobs, with those that `run` was called for. */
   readonly active: number;
+  /** Takes that many jobs fewer at a time from the queue, but always at least one. */
+  setReserved(jobs: number): void;
+  /** Runs work that did not come from the queue as a job: it counts as active, has a job's time limit and stops with the process. */
+  run(jobId: string, work: Work): Promise<void>;
 }
 
 interface WorkerTimes {
@@ -49,7 +56,9 @@ export async function startWorker<Name extends JobName>(
   times: WorkerTimes = usualTimes,
 ): Promise<JobWorker> {
   const kind = jobKind(name);
-  const activeJobs = createActiveJobs(process, kind, handle);
+  const activeJobs = createActiveJobs(process, kind);
+  const run = (jobId: string, data: unknown) => activeJobs.run(jobId, workOf(kind, data, handle));
+  let reserved = 0;
   let isPaused = false;
   let worker: Worker | undefined;
   let connection: RedisClient | undefined;
@@ -57,8 +66,9 @@ export async function startWorker<Name extends JobName>(
   function open(): void {
     if (isPaused || process.stopping.aborted) return;
     connection ??= redis.dedicated('worker');
-    worker ??= openWorker(process, connection, { kind, activeJobs, concurrency, times });
+    worker ??= openWorker(process, connection, { queue: kind.queue, run, concurrency: concurrencyNow(), times });
   }
+  const concurrencyNow = () => Math.max(1, concurrency - reserved);
   const pause = () => {
     isPaused = true;
     void worker?.pause(true);
@@ -89,28 +99,37 @@ export async function startWorker<Name extends JobName>(
     get active() {
       return activeJobs.active;
     },
+    setReserved(jobs) {
+      reserved = jobs;
+      if (worker) worker.concurrency = concurrencyNow();
+    },
+    run: (jobId, work) => activeJobs.run(jobId, work),
   };
 }
 
-interface Opening<Payload> {
-  readonly kind: JobKind<Payload>;
-  readonly activeJobs: ActiveJobs;
+function workOf<Payload>(kind: JobKind<Payload>, data: unknown, handle: WorkerOptions<Payload>['handle']): Work | Error {
+  const parsed = kind.payload.safeParse(data);
+  return parsed.success ? (signal) => handle(parsed.data, signal) : parsed.error;
+}
+
+interface Opening {
+  readonly queue: string;
+  readonly run: (jobId: string, data: unknown) => Promise<void>;
   readonly concurrency: number;
   readonly times: WorkerTimes;
 }
 
-function openWorker<Payload>(process: ProcessContext, connection: RedisClient, opening: Opening<Payload>): Worker {
-  const { kind, activeJobs, concurrency, times } = opening;
+function openWorker(process: ProcessContext, connection: RedisClient, { queue, run, concurrency, times }: Opening): Worker {
   // BullMQ asks for the server's version: delayed jobs need waits of less than a second, which only known versions have.
   const take = async (job: Job, token: string | undefined): Promise<void> => {
-    if (!worker.isPaused() || token === undefined) return activeJobs.run(job.id ?? '', job.data);
+    if (!worker.isPaused() || token === undefined) return run(job.id ?? '', job.data);
     // A job that arrived after the pause goes back to the front of the queue.
     await job.moveToWait(token);
     throw new WaitingError();
   };
-  const worker = new Worker(kind.queue, take, {
+  const worker = new Worker(queue, take, {
     connection,
-    ...queueOptions(kind.queue),
+    ...queueOptions(queue),
     concurrency,
     lockDuration: times.lockMs,
     stalledInterval: times.checkMs,
@@ -153,33 +172,28 @@ function reportErrors(process: ProcessContext, worker: Worker): void {
 /** The jobs that this process runs. */
 interface ActiveJobs {
   readonly active: number;
-  /** Resolves when the job is done, has failed or was abandoned; never rejects. */
-  run(jobId: string, data: unknown): Promise<void>;
+  /** Resolves when the job is done, has failed or was abandoned; never rejects. An Error is why its payload was refused. */
+  run(jobId: string, work: Work | Error): Promise<void>;
   /** Aborts the signals of all running jobs. */
   abort(): void;
   /** Resolves when no job runs, or after the limit. */
   finished(limitMs: number): Promise<void>;
 }
 
-function createActiveJobs<Payload>(
-  process: ProcessContext,
-  kind: JobKind<Payload>,
-  handle: (payload: Payload, signal: AbortSignal) => Promise<void>,
-): ActiveJobs {
+function createActiveJobs<Payload>(process: ProcessContext, { queue, timeLimitMs }: JobKind<Payload>): ActiveJobs {
   const controllers = new Set<AbortController>();
-  const metrics = jobMetrics(process, kind.queue);
+  const metrics = jobMetrics(process, queue);
   const waiting = new Set<() => void>();
 
-  async function handleJob(jobId: string, data: unknown, controller: AbortController): Promise<string> {
-    const parsed = kind.payload.safeParse(data);
-    if (!parsed.success) {
-      process.logger.error({ event: 'job_refused', queue: kind.queue, job_id: jobId, err: parsed.error });
+  async function runWork(jobId: string, work: Work | Error, controller: AbortController): Promise<string> {
+    if (work instanceof Error) {
+      process.logger.error({ event: 'job_refused', queue, job_id: jobId, err: work });
       return 'refused';
     }
     try {
-      return await withTimeLimit(handle(parsed.data, controller.signal), controller, kind.timeLimitMs);
+      return await withTimeLimit(work(controller.signal), controller, timeLimitMs);
     } catch (cause) {
-      process.logger.error({ event: 'job_failed', queue: kind.queue, job_id: jobId, err: cause });
+      process.logger.error({ event: 'job_failed', queue, job_id: jobId, err: cause });
       return 'failed';
     }
   }
@@ -188,12 +202,12 @@ function createActiveJobs<Payload>(
     get active() {
       return controllers.size;
     },
-    async run(jobId, data) {
+    async run(jobId, work) {
       const controller = new AbortController();
       controllers.add(controller);
       metrics.active(controllers.size);
       const started = performance.now();
-      const outcome = await handleJob(jobId, data, controller);
+      const outcome = await runWork(jobId, work, controller);
       metrics.ended(outcome, performance.now() - started);
       controllers.delete(controller);
       metrics.active(controllers.size);
