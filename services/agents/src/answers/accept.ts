@@ -2,6 +2,7 @@ import { newId } from '@agent-service/contracts';
 import { classifyDatabaseFailure } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import { type AnswerKey, acceptanceLimitMs, byKey, keyRetentionMs, nameOf, timeOf } from '../shared/answer.ts';
+import { loadHistoriesOf } from './attempts.ts';
 import { type AnswersDeps, batchOptions } from './deps.ts';
 import { type Admission, admit, isExpired } from './domain/admission.ts';
 import { type HoldOutcome, holdAll, type Refusal } from './hold.ts';
@@ -17,7 +18,9 @@ import {
   openLines,
   removeKeysOf,
 } from './store/accept.ts';
+import type { AttemptInput } from './store/attempts.ts';
 import { readInSteps } from './store/read.ts';
+import type { Reservation } from './waiting-workers.ts';
 
 const batchItems = 200;
 
@@ -140,7 +143,7 @@ export class Acceptance {
 
   async #commit(candidates: readonly Candidate[]): Promise<Map<Message, StartOutcome>> {
     const candidateOf = byKey(candidates);
-    const rows = await this.#insert(candidates);
+    const rows = await this.#insertForWorkers(candidates);
     this.#deps.jobs.add(
       rows.filter(({ state }) => state === 'dispatched').flatMap((row) => toJob(row, candidateOf.get(nameOf(row))?.message)),
     );
@@ -157,9 +160,50 @@ export class Acceptance {
     return outcomes;
   }
 
+  /** Begins the answers for workers that have capacity for them. The others get jobs, or wait. */
+  async #insertForWorkers(candidates: readonly Candidate[]): Promise<AcceptedRow[]> {
+    const { waitingWorkers } = this.#deps;
+    const reserved = waitingWorkers.reserve(candidates.length);
+    const workers = new Map(candidates.map((candidate, index) => [nameOf(candidate), reserved[index]]));
+    try {
+      const rows = await this.#insert(
+        candidates.map((candidate) => ({ ...candidate, workerChannel: workers.get(nameOf(candidate))?.workerChannel })),
+      );
+      this.#assign(rows, byKey(candidates), workers);
+      return rows;
+    } finally {
+      for (const reservation of workers.values()) reservation?.release();
+    }
+  }
+
+  /** Sends the attempts that have begun to their workers, and removes these from the map. */
+  #assign(rows: readonly AcceptedRow[], candidates: ReadonlyMap<string, Candidate>, workers: Map<string, Reservation | undefined>): void {
+    const { store, metrics, background, waitingWorkers } = this.#deps;
+    const begun = rows.flatMap((row) => {
+      const name = nameOf(row);
+      const [candidate, reservation] = [candidates.get(name), workers.get(name)];
+      if (row.state !== 'running' || !candidate || !reservation) return [];
+      workers.delete(name);
+      return [{ input: toAttemptInput(row, candidate), reservation }];
+    });
+    metrics.countAssignments(begun.length);
+    for (const { input, reservation } of begun) if (!input.continues) reservation.assign({ input, history: [] });
+    const continuing = begun.filter(({ input }) => input.continues);
+    if (continuing.length === 0) return;
+    background.run('reading histories', async () => {
+      const inputs = continuing.map(({ input }) => input);
+      const histories = await loadHistoriesOf(store.sql, inputs).catch((cause: unknown) => {
+        waitingWorkers.takeBack(inputs);
+        for (const { reservation } of continuing) reservation.release();
+        throw cause;
+      });
+      for (const { input, reservation } of continuing) reservation.assign({ input, history: histories.get(nameOf(input)) ?? [] });
+    });
+  }
+
   /** None where the database is away, or where the Idempotency-Key of the only message was taken in the meantime; `#explain` tells which. */
   async #insert(candidates: readonly Candidate[]): Promise<AcceptedRow[]> {
-    const { store, limits, process, now } = this.#deps;
+    const { store, limits, process, waitingWorkers, now } = this.#deps;
     if (candidates.length === 0) return [];
     try {
       return await acceptMessages(store.sql, candidates, limits, now());
@@ -167,6 +211,8 @@ export class Acceptance {
       const kind = classifyDatabaseFailure(cause);
       if (kind !== 'all' && (candidates.length > 1 || kind !== 'item')) throw cause;
       process.logger.warn({ event: 'accepting_failed', answers: candidates.length, answer_id: candidates[0]?.id, err: cause });
+      // The statement may have been committed: then the attempts have begun, and their workers do not know of them.
+      waitingWorkers.takeBack(candidates.filter(({ workerChannel }) => workerChannel !== undefined).map((key) => ({ ...key, attempt: 1 })));
       return [];
     }
   }
@@ -248,6 +294,33 @@ const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== unde
 
 /** A message whose caller got a timeout or has disconnected is not accepted. */
 const isAwaited = ({ message }: Candidate) => performance.now() <= message.callerExpiresAt && !message.isCallerDisconnected();
+
+const toAttemptInput = (row: AcceptedRow, { message, tier, deadline, conversationId }: Candidate): AttemptInput => ({
+  organizationId: row.organizationId,
+  environment: row.environment,
+  id: row.id,
+  claim: '',
+  attempt: 1,
+  deadline,
+  agentId: message.agentId,
+  conversationId,
+  continues: message.conversationId !== '',
+  userId: message.userId,
+  tier,
+  message: message.text,
+  contextJson: message.contextJson,
+  replyChannels: message.replyChannel === '' ? [] : [message.replyChannel],
+  stream: message.stream,
+  requestId: message.requestId,
+  traceparent: message.traceparent,
+  systemPrompt: row.systemPrompt,
+  tables: row.tables,
+  readOnly: row.readOnly,
+  defaultFormat: row.defaultFormat,
+  chartEnabled: row.chartEnabled,
+  changedBefore: false,
+  sourceVersion: row.sourceVersion ?? 0,
+});
 
 const toJob = (row: AcceptedRow, message: Message | undefined) =>
   message ? [{ ...row, dispatches: 1, apart: false, shared: false, traceparent: message.traceparent }] : [];

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@agent-service/contracts';
-import { classifyDatabaseFailure } from '@agent-service/store';
+import { classifyDatabaseFailure, type Sql } from '@agent-service/store';
 import { type Batcher, createBatcher } from '@agent-service/work';
 import {
   type AnswerKey,
@@ -43,7 +43,11 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
     const orphans = rows.filter(({ systemPrompt }) => systemPrompt === null);
     const inputs = byKey(rows.filter(({ systemPrompt }) => systemPrompt !== null));
     const missing = claims.filter((claim) => inputs.get(nameOf(claim))?.claim !== claim.claim);
-    const [histories, unended] = await Promise.all([loadHistoriesOf([...inputs.values()]), findNames(missing), endOrphans(orphans)]);
+    const [histories, unended] = await Promise.all([
+      loadHistoriesOf(store.sql, [...inputs.values()]),
+      findNames(missing),
+      endOrphans(orphans),
+    ]);
     return claims.map((claim) => {
       const row = inputs.get(nameOf(claim));
       if (row?.claim === claim.claim) return { input: row, history: histories.get(nameOf(row)) ?? [] };
@@ -54,18 +58,19 @@ export function createBegin(deps: AnswersDeps, endAnswers: EndAnswers): Batcher<
   const findNames = async (keys: readonly AnswerKey[]): Promise<Set<string>> =>
     new Set(keys.length === 0 ? [] : (await findUnended(store.sql, keys)).map(nameOf));
 
-  async function loadHistoriesOf(rows: readonly AttemptInput[]): Promise<Map<string, Turn[]>> {
-    const continuing = rows.filter(({ continues }) => continues);
-    const histories = await loadHistories(store.sql, continuing.map(toHistoryKey));
-    return new Map(continuing.map((row, index) => [nameOf(row), histories[index] ?? []]));
-  }
-
   /** The agent was deleted by a process that died before it ended these answers. */
   async function endOrphans(rows: readonly AttemptInput[]): Promise<void> {
     await endAnswers.end(rows.map((row) => failed(row, failureOf('agent_deleted'))));
   }
 
   return createBatcher({ run, maxItems: batchItems, ...batchOptions<Claim>(deps) });
+}
+
+/** The histories of the conversations that the attempts continue, by the names of their answers. */
+export async function loadHistoriesOf(sql: Sql, rows: readonly AttemptInput[]): Promise<Map<string, Turn[]>> {
+  const continuing = rows.filter(({ continues }) => continues);
+  const histories = await loadHistories(sql, continuing.map(toHistoryKey));
+  return new Map(continuing.map((row, index) => [nameOf(row), histories[index] ?? []]));
 }
 
 const toHistoryKey = ({ organizationId, environment, id, conversationId }: AttemptInput) => ({

@@ -6,6 +6,7 @@ import { classifyDatabaseFailure } from '@agent-service/store';
 import type { SlowTenants, TenantLanes } from '@agent-service/work';
 import type { ServiceDeps } from '../shared/deps.ts';
 import type { JobKey } from './store/dispatch.ts';
+import type { WaitingWorkers } from './waiting-workers.ts';
 
 /** How many answers a tenant may have, and for how long. */
 export interface AnswerLimits {
@@ -39,6 +40,7 @@ export interface AnswersDeps
   readonly jobs: AnswerJobs;
   /** Tenants whose locks, statements or ledgers timed out lately. */
   readonly slowTenants: SlowTenants;
+  readonly waitingWorkers: WaitingWorkers;
 }
 
 /** Batches of one kind that a process sends at once, where several tenants are busy. */
@@ -58,6 +60,8 @@ export type Outcome = 'completed' | 'failed' | 'cancelled';
 
 export interface AnswerMetrics {
   countAcceptance(): void;
+  /** Counts answers that began for waiting workers, without a job. */
+  countAssignments(count: number): void;
   observeEnd(outcome: Outcome, durationMs: number): void;
   observeSettlement(durationMs: number): void;
   countRedispatches(reason: 'lease' | 'died' | 'lost' | 'doubtful' | 'returned', count: number): void;
@@ -66,6 +70,7 @@ export interface AnswerMetrics {
 
 export function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics {
   const accepted = metrics.counter('answers_accepted_total', 'Messages accepted', []);
+  const assigned = metrics.counter('answers_assigned_total', 'Accepted answers that began for a waiting worker, without a job', []);
   const ended = metrics.counter('answers_ended_total', 'Answers ended, by outcome', ['outcome']);
   const seconds = metrics.seconds('answer_seconds', 'From acceptance to the end of an answer', ['outcome']);
   const settle = metrics.seconds('answer_settle_seconds', 'From a stored result to its settled end', []);
@@ -74,6 +79,7 @@ export function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics 
   const inFlight = metrics.gauge('answers_in_flight', 'Answers of all tenants that are dispatched, running or settling', []);
   return {
     countAcceptance: () => accepted.inc(),
+    countAssignments: (count) => assigned.inc(count),
     observeEnd(outcome, durationMs) {
       ended.inc({ outcome });
       seconds.observe({ outcome }, Math.max(0, durationMs) / 1000);

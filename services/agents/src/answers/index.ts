@@ -12,6 +12,7 @@ import { dispatchStatements, dueStatements } from './store/dispatch.ts';
 import { completeStatements, endStatements } from './store/end.ts';
 import { readStatements, readWhole } from './store/read.ts';
 import { type SweepDeps, startAnswerSweeps } from './sweeps.ts';
+import { createWaitingWorkers } from './waiting-workers.ts';
 
 export type { AnswersServiceDeps } from './deps.ts';
 export { type Answers, answerMethods } from './rpc.ts';
@@ -29,6 +30,9 @@ export async function createAnswers(process: ProcessContext, serviceDeps: Answer
 /** Composes the module without its sweeps. */
 export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServiceDeps): { answers: Answers; deps: SweepDeps } {
   const background = createBackground(process);
+  const waitingWorkers = createWaitingWorkers(process, {
+    takeBack: (attempts) => background.run('taking attempts back', () => answers.leases.return(attempts)),
+  });
   const deps: AnswersDeps = {
     ...serviceDeps,
     process,
@@ -36,6 +40,7 @@ export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServ
     metrics: createAnswerMetrics(process),
     jobs: createAnswerJobs(serviceDeps, background),
     slowTenants: createSlowTenants({ permits: permitsOfSlowTenants }),
+    waitingWorkers,
   };
   const dispatcher = createDispatcher(deps);
   const releases = createReleases(deps);
@@ -48,6 +53,7 @@ export function composeAnswers(process: ProcessContext, serviceDeps: AnswersServ
     accept: (message) => acceptance.accept(message),
     begin: (claim) => begins.add(claim),
     leases: createLeases(deps, endAnswers),
+    wait: (offer, signal) => waitingWorkers.wait(offer, signal),
     complete: (result) => completions.add(result),
     fail: (attempts) => failAttempts(deps, endAnswers, attempts),
     cancel: ({ sql }, key, owner) => endAnswers.cancel(sql, key, owner),

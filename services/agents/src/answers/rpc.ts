@@ -32,12 +32,15 @@ import type { Claim } from './store/attempts.ts';
 import type { Result } from './store/end.ts';
 import type { ReadRow } from './store/read.ts';
 import type { AnswerReading } from './store/sql.ts';
+import type { Assignment, Offer } from './waiting-workers.ts';
 
 /** The life of answers, from acceptance until they are settled or released. */
 export interface Answers {
   accept(message: Message): Promise<StartOutcome>;
   begin(claim: Claim): Promise<BeginOutcome>;
   readonly leases: Leases;
+  /** Waits for answers that begin for this worker. */
+  wait(offer: Offer, signal: AbortSignal): Promise<readonly Assignment[]>;
   complete(result: Result): Promise<EndRefusal>;
   fail(attempts: readonly FailedAttempt[]): Promise<EndRefusal[]>;
   /** Cancels an answer of this user with this agent that has no result yet, within the transaction. */
@@ -64,6 +67,7 @@ export const answerMethods = (deps: MethodsDeps) => ({
   renewLeases: renewLeases(deps),
   returnAnswers: returnAnswers(deps),
   startAnswer: startAnswer(deps),
+  waitForAnswers: waitForAnswers(deps),
 });
 
 const maxTextLength = 128 * 1024;
@@ -187,31 +191,38 @@ const beginAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'beginAnswer'> =
 });
 
 function toBeginResult(outcome: BeginOutcome) {
-  if ('refusal' in outcome) return { refusal: refusalMessage(outcome.refusal) };
-  const { input, history } = outcome;
-  return {
-    begun: {
-      attempt: input.attempt,
-      deadlineMs: input.deadline,
-      agentId: input.agentId,
-      conversationId: input.conversationId,
-      userId: input.userId,
-      model: input.tier,
-      systemPrompt: input.systemPrompt ?? '',
-      dataScope: { tables: input.tables ?? [], readOnly: input.readOnly ?? true },
-      outputPreferences: { defaultFormat: input.defaultFormat ?? '', chartEnabled: input.chartEnabled ?? false },
-      message: input.message,
-      contextJson: input.contextJson,
-      history: [...history],
-      replyChannels: input.replyChannels,
-      stream: input.stream,
-      requestId: input.requestId,
-      traceparent: input.traceparent,
-      changedBefore: input.changedBefore,
-      sourceVersion: input.sourceVersion,
-    },
-  };
+  return 'refusal' in outcome ? { refusal: refusalMessage(outcome.refusal) } : { begun: begunMessage(outcome) };
 }
+
+const begunMessage = ({ input, history }: Assignment) => ({
+  attempt: input.attempt,
+  deadlineMs: input.deadline,
+  agentId: input.agentId,
+  conversationId: input.conversationId,
+  userId: input.userId,
+  model: input.tier,
+  systemPrompt: input.systemPrompt ?? '',
+  dataScope: { tables: input.tables ?? [], readOnly: input.readOnly ?? true },
+  outputPreferences: { defaultFormat: input.defaultFormat ?? '', chartEnabled: input.chartEnabled ?? false },
+  message: input.message,
+  contextJson: input.contextJson,
+  history: [...history],
+  replyChannels: input.replyChannels,
+  stream: input.stream,
+  requestId: input.requestId,
+  traceparent: input.traceparent,
+  changedBefore: input.changedBefore,
+  sourceVersion: input.sourceVersion,
+});
+
+const waitForAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'waitForAnswers'> => ({
+  allow: services('answer-worker'),
+  async handle({ workerChannel, capacity, receivedAnswerIds: receivedIds, stopping }, { signal }) {
+    const channel = checkId(workerChannel, 'worker_channel');
+    const assignments = await answers.wait({ workerChannel: channel, capacity, receivedIds, stopping }, signal);
+    return { answers: assignments.map((assignment) => ({ answer: keyMessage(assignment.input), begun: begunMessage(assignment) })) };
+  },
+});
 
 const renewLeases = ({ answers }: MethodsDeps): RpcOf<'agents', 'renewLeases'> => ({
   allow: services('answer-worker'),

@@ -142,6 +142,7 @@ export function agentsMethods(script: AgentsScript): Methods {
     completeAnswer: refused,
     failAnswer: refused,
     returnAnswers: refused,
+    waitForAnswers: refused,
     listDeadLetters: refused,
     retryDeadLetters: refused,
   };

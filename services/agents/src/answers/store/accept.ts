@@ -1,7 +1,8 @@
 import type { Tenant } from '@agent-service/contracts';
 import { insertInto, type Sql } from '@agent-service/store';
-import { type AnswerKey, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
+import { type AnswerKey, leaseMs, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import type { Situation } from '../domain/admission.ts';
+import { type AgentInput, sourceVersion } from './attempts.ts';
 import {
   afterLines,
   at,
@@ -14,6 +15,7 @@ import {
   milliseconds,
   sameKey,
   sameTenant,
+  stateAfter,
   tenantColumns,
   toParameter,
 } from './sql.ts';
@@ -45,6 +47,8 @@ export interface Candidate extends AnswerKey {
   readonly deadline: number;
   /** The conversation that it begins or continues. */
   readonly conversationId: string;
+  /** The worker whose attempt begins with the acceptance, unless the answer has to wait. Undefined where a job tells a worker. */
+  readonly workerChannel?: string | undefined;
 }
 
 /** The situation of a message, and what accepting it needs. */
@@ -211,16 +215,18 @@ const candidateColumns: ItemColumns<Candidate> = {
   traceparent: ['text', ({ message }) => message.traceparent],
   accepted_at: ['float8', ({ message }) => message.acceptedAt],
   deadline: ['float8', ({ deadline }) => deadline],
+  worker_channel: ['text', ({ workerChannel }) => workerChannel ?? ''],
 };
 
 // Locks agents, then lines, then the rows that a line guards, as deleting an agent does. An agent that is being deleted is waited for
 // and then not found. The counters come from the locked row, so they are the newest ones.
+const agentSettings = 'a.system_prompt, a.tables, a.read_only, a.default_format, a.chart_enabled';
 const lockedAgents = `
   living as materialized (
     select agent.* from (
       select distinct organization_id, environment, agent_id from items order by organization_id, environment, agent_id) i
     cross join lateral (
-      select a.organization_id, a.environment, a.id, a.name from agents a
+      select a.organization_id, a.environment, a.id, a.name, ${agentSettings} from agents a
       where ${sameTenant('a', 'i')} and a.id = i.agent_id for key share) agent)`;
 
 const fitting = `
@@ -232,7 +238,8 @@ const fitting = `
     join living on ${sameTenant('living', 'i')} and living.id = i.agent_id
     join lines line on ${sameTenant('line', 'i')}
     where ${afterLines}),
-  fitting as materialized (select *, rank <= free as goes from ranked where rank <= free or waiting + rank - free <= $3::integer)`;
+  fitting as materialized (
+    select *, rank <= free as goes, rank <= free and worker_channel <> '' as begins_now from ranked where rank <= free or waiting + rank - free <= $3::integer)`;
 
 const accepted = `
   accepted as (
@@ -240,8 +247,9 @@ const accepted = `
       organization_id: 'organization_id',
       environment: 'environment',
       id: 'id',
-      state: `case when goes then 'dispatched' else 'waiting' end`,
-      due: `case when goes then least(${at(`$4 + ${unbegunMs}`)}, ${at('deadline')}) else ${at('deadline')} end`,
+      state: `case when begins_now then ${stateAfter('begin')} when goes then ${stateAfter('dispatch')} else 'waiting' end`,
+      due: `case when goes
+        then least(${at(`$4 + case when begins_now then ${leaseMs} else ${unbegunMs} end`)}, ${at('deadline')}) else ${at('deadline')} end`,
       agent_id: 'agent_id',
       agent_name: 'agent_name',
       conversation_id: 'conversation_id',
@@ -261,10 +269,12 @@ const accepted = `
       dispatches: 'goes::integer',
       priority: 'case when goes then in_flight + rank else 0 end',
       dispatched_at: `case when goes then ${at('$4')} end`,
+      attempt: 'begins_now::integer',
+      worker_channel: `case when begins_now then worker_channel else '' end`,
     })}
     from fitting order by organization_id, environment, id
     on conflict do nothing
-    returning organization_id, environment, id, state, priority),
+    returning organization_id, environment, id, state, priority, agent_id),
   taken as materialized (select f.* from fitting f join accepted a on ${sameKey('f', 'a')})`;
 
 // The conversation of a message that continues one exists already.
@@ -320,12 +330,29 @@ const effects = `
 
 const accept = `
   with ${items(candidateColumns)}, ${lockedAgents}, ${lockedLines('where (select count(*) from living) >= 0')}, ${fitting}, ${accepted}, ${effects}
-  select organization_id as "organizationId", environment, id, state, priority from accepted`;
+  select ${select({
+    organizationId: 'a.organization_id',
+    environment: 'a.environment',
+    id: 'a.id',
+    state: 'a.state',
+    priority: 'a.priority',
+    systemPrompt: 'living.system_prompt',
+    tables: 'living.tables',
+    readOnly: 'living.read_only',
+    defaultFormat: 'living.default_format',
+    chartEnabled: 'living.chart_enabled',
+    sourceVersion: `case when living.id is not null then ${sourceVersion('a')} end`,
+  })}
+  from accepted a
+  left join living on a.state = ${stateAfter('begin')} and ${sameTenant('living', 'a')} and living.id = a.agent_id`;
 
-export interface AcceptedRow extends AnswerKey {
-  readonly state: 'waiting' | 'dispatched';
+export interface AcceptedRow extends AnswerKey, Nullable<AgentInput> {
+  readonly state: 'waiting' | 'dispatched' | 'running';
   readonly priority: number;
 }
+
+/** Null where the answer's attempt has not begun. */
+type Nullable<Columns> = { [Name in keyof Columns]: Columns[Name] | null };
 
 /**
  * Accepts messages with all their effects in one statement, and returns those that it accepted. The agent or conversation of the

@@ -29,6 +29,21 @@ export interface Claim extends AnswerKey {
   readonly workerChannel: string;
 }
 
+/** What an attempt gets from its agent and its tenant's data source. */
+export interface AgentInput {
+  systemPrompt: string;
+  tables: string[];
+  readOnly: boolean;
+  defaultFormat: string;
+  chartEnabled: boolean;
+  /** 0 when no data source is connected. */
+  sourceVersion: number;
+}
+
+/** The version of the data source of the tenant of row `alias`. */
+export const sourceVersion = (alias: string): string =>
+  `coalesce((select d.version from data_sources d where ${sameTenant('d', alias)} and d.url_sealed is not null), 0)`;
+
 /** An attempt with everything that the worker needs. */
 export interface AttemptInput extends AnswerKey {
   claim: string;
@@ -90,7 +105,7 @@ const inputColumns = select({
   chartEnabled: 'agent.chart_enabled',
   changedBefore: `b.attempt > 1 and exists (
       select 1 from answer_steps s where ${sameTenant('s', 'b')} and s.answer_id = b.id and s.attempt < b.attempt)`,
-  sourceVersion: `coalesce((select d.version from data_sources d where ${sameTenant('d', 'b')} and d.url_sealed is not null), 0)`,
+  sourceVersion: sourceVersion('b'),
 });
 
 // An answer that has lost a lease may end its process, so it shares one only with others that have lost one, and runs alone after two.

@@ -1,0 +1,182 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Assignment, Offer } from '../../src/answers/waiting-workers.ts';
+import { type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
+
+let rig: Composition;
+let serial = 0;
+let ends: AbortController;
+beforeAll(async () => {
+  rig = await compose({ limits: { inFlight: 3, waiting: 100 } });
+}, 30_000);
+afterAll(() => rig.stop());
+afterEach(async () => {
+  ends?.abort();
+  await rig.sql('delete from answers', []);
+  await rig.sql('update answer_lines set waiting = 0, in_flight = 0', []);
+});
+
+const newWorker = () => `worker:${++serial}`;
+
+function waitAs(workerChannel: string, offer: Partial<Offer> = {}): Promise<readonly Assignment[]> {
+  ends = new AbortController();
+  return rig.answers.wait({ workerChannel, capacity: 10, receivedIds: [], stopping: false, ...offer }, ends.signal);
+}
+
+async function accept(more: Parameters<typeof newMessage>[1] = {}): Promise<{ id: string; conversationId: string }> {
+  rig.clock.now += 1;
+  const outcome = await rig.answers.accept(newMessage(rig.clock.now, more));
+  if (!('started' in outcome)) throw new Error(outcome.refusal.code);
+  return { id: outcome.started.answerId, conversationId: outcome.started.conversationId };
+}
+
+const stateOf = async (id: string) =>
+  (await rig.sql<{ state: string; attempt: number }>('select state, attempt from answers where id = $1', [id]))[0];
+const jobsOf = (id: string) => rig.jobs.filter(({ answerId }) => answerId === id).map(({ dispatch }) => dispatch);
+const complete = (id: string, attempt = 1) =>
+  rig.answers.complete({
+    ...{ organizationId, environment, id, attempt },
+    content: 'Seven.',
+    contentType: 'markdown',
+    inputTokens: 1,
+    outputTokens: 1,
+    queries: [],
+    record: null,
+    refused: false,
+  });
+
+test('an accepted answer begins for a worker that waits, without a job, with all that its attempt needs', async () => {
+  const waiting = waitAs(newWorker());
+  const { id, conversationId } = await accept({ contextJson: '{"a":1}', stream: true, traceparent: 't' });
+  const [assignment, ...more] = await waiting;
+  expect(more).toEqual([]);
+  expect(assignment?.input).toMatchObject({
+    id,
+    attempt: 1,
+    conversationId,
+    message: 'How many orders?',
+    contextJson: '{"a":1}',
+    stream: true,
+  });
+  expect(assignment?.input).toMatchObject({ systemPrompt: 'Be brief.', tables: ['orders'], readOnly: true, replyChannels: ['replies:1'] });
+  expect(assignment?.history).toEqual([]);
+  expect([await stateOf(id), jobsOf(id)]).toEqual([{ state: 'running', attempt: 1 }, []]);
+  expect(await complete(id)).toBeUndefined();
+  await until(
+    () => rig.replies.some(({ reply }) => reply.kind === 'ended' && reply.id === id),
+    (hasEnded) => hasEnded,
+  );
+});
+
+test('the input of a begun attempt is the same, whichever way the answer came to its worker', async () => {
+  const waiting = waitAs(newWorker());
+  const assigned = await accept();
+  const [byAssignment] = await waiting;
+  const queued = await accept();
+  const claim = { organizationId, environment, id: queued.id, claim: 'c', apart: false, workerChannel: 'worker:x' } as const;
+  const byJob = await rig.answers.begin(claim);
+  if (!('input' in byJob)) throw new Error('not begun');
+  const own = { id: '', claim: '', deadline: 0, conversationId: '' };
+  expect({ ...byAssignment?.input, ...own }).toEqual({ ...byJob.input, ...own });
+  expect(jobsOf(queued.id)).toEqual([1]);
+  expect(assigned.id).toBe(byAssignment?.input.id);
+});
+
+test('an attempt gets the history of the conversation that its message continues', async () => {
+  const first = await accept();
+  await rig.answers.begin({ organizationId, environment, id: first.id, claim: 'c', apart: false, workerChannel: 'worker:x' });
+  await complete(first.id);
+  await until(
+    () => stateOf(first.id),
+    (row) => row === undefined,
+  );
+  const waiting = waitAs(newWorker());
+  await accept({ conversationId: first.conversationId });
+  expect((await waiting)[0]?.history).toEqual([
+    { role: 'user', content: 'How many orders?' },
+    { role: 'assistant', content: 'Seven.' },
+  ]);
+});
+
+test('an answer beyond the capacity of workers gets a job, and one beyond the limit of its organization waits', async () => {
+  const waiting = waitAs(newWorker(), { capacity: 1 });
+  const ids: string[] = [];
+  for (let count = 0; count < 4; count += 1) ids.push((await accept()).id);
+  expect((await waiting).map(({ input }) => input.id)).toEqual([ids[0]]);
+  expect(await Promise.all(ids.map(async (id) => (await stateOf(id))?.state))).toEqual(['running', 'dispatched', 'dispatched', 'waiting']);
+  expect(ids.map(jobsOf)).toEqual([[], [1], [1], []]);
+});
+
+test('an answer that has to wait is not assigned, and the capacity is free again', async () => {
+  for (let count = 0; count < 3; count += 1) await accept();
+  const waiting = waitAs(newWorker(), { capacity: 1 });
+  const late = await accept();
+  expect((await stateOf(late.id))?.state).toBe('waiting');
+  await rig.sql('delete from answers', []);
+  await rig.sql('update answer_lines set waiting = 0, in_flight = 0', []);
+  const { id } = await accept();
+  expect((await waiting).map(({ input }) => input.id)).toEqual([id]);
+});
+
+test('an attempt that its worker does not confirm is taken back and gets a job; one that it confirms is not', async () => {
+  const [frozen, healthy] = [newWorker(), newWorker()];
+  const waitingFrozen = waitAs(frozen);
+  const unconfirmed = await accept();
+  expect(await waitingFrozen).toHaveLength(1);
+  const waitingHealthy = waitAs(healthy);
+  const confirmed = await accept();
+  expect(await waitingHealthy).toHaveLength(1);
+  expect(await waitAs(healthy, { capacity: 0, receivedIds: [confirmed.id] })).toEqual([]);
+  await until(
+    () => jobsOf(unconfirmed.id),
+    (jobs) => jobs.length > 0,
+  );
+  expect(await stateOf(unconfirmed.id)).toEqual({ state: 'dispatched', attempt: 1 });
+  // The frozen worker resumes: another attempt may have the answer by now.
+  expect(await complete(unconfirmed.id)).toEqual({ code: 'attempt_superseded' });
+  expect([await stateOf(confirmed.id), jobsOf(confirmed.id)]).toEqual([{ state: 'running', attempt: 1 }, []]);
+});
+
+test('a worker that stops gets no more answers, and its waits end', async () => {
+  const worker = newWorker();
+  const waiting = waitAs(worker);
+  expect(await waitAs(worker, { capacity: 0, stopping: true })).toEqual([]);
+  expect(await waiting).toEqual([]);
+  const { id } = await accept();
+  expect(jobsOf(id)).toEqual([1]);
+});
+
+test('an attempt whose worker stops while the answer is being accepted is taken back at once', async () => {
+  const worker = newWorker();
+  const waiting = waitAs(worker);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  // Reserving follows the hold, so the transaction that blocks the acceptance begins before it and ends after the stop.
+  const blocked = rig.store.transaction(async ({ sql }) => {
+    await sql('select 1 from answer_lines for update', []);
+    await promise;
+  });
+  await turn();
+  const accepting = accept();
+  await until(
+    () => rig.sql<{ count: number }>(`select count(*)::integer as count from pg_stat_activity where wait_event_type = 'Lock'`, []),
+    ([row]) => (row?.count ?? 0) > 0,
+  );
+  expect(await waitAs(worker, { capacity: 0, stopping: true })).toEqual([]);
+  expect(await waiting).toEqual([]);
+  resolve();
+  await blocked;
+  const { id } = await accepting;
+  await until(
+    () => jobsOf(id),
+    (jobs) => jobs.length > 0,
+  );
+  expect(jobsOf(id)).toEqual([2]);
+});
+
+test('answers go to the worker with the most free capacity', async () => {
+  const [small, large] = [waitAs(newWorker(), { capacity: 1 }), waitAs(newWorker(), { capacity: 3 })];
+  await accept();
+  expect(await large).toHaveLength(1);
+  await accept();
+  expect(await small).toHaveLength(1);
+});
