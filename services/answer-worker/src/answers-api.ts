@@ -38,8 +38,21 @@ export interface AnswersApi {
   returnAttempt(key: AttemptKey): Promise<void>;
   /** Reports that the process of these attempts has died. */
   reportDeath(keys: readonly AttemptKey[]): Promise<void>;
+  /** The replicas of agents that this worker can wait at. */
+  replicas(): readonly string[];
+  /** Waits at a replica for answers that it begins for this worker. */
+  wait(replica: string, offer: Offer): Promise<readonly AssignedAnswer[]>;
   /** Renews leases; returns the attempts that have lost theirs. */
   renew(keys: readonly AttemptKey[]): Promise<readonly AttemptKey[]>;
+}
+
+/** What this worker takes of a replica without jobs. */
+export type Offer = Omit<Request<'waitForAnswers'>, 'workerChannel'>;
+
+/** An answer that was begun for this worker. */
+export interface AssignedAnswer {
+  readonly answer: AnswerKey;
+  readonly begun: BegunAnswer;
 }
 
 /** A begun attempt has its prompt and history: usually a few kB, up to about 800 kB. */
@@ -49,6 +62,8 @@ const returnsPerCall = 1_000;
 const callsAtOnce = 1;
 const renewTimeoutMs = 3_000;
 const returnTimeoutMs = 1_500;
+/** Longer than a replica lets a call wait: a call that its caller has given up could still be given an answer. */
+const waitTimeoutMs = 15_000;
 
 interface AnswersApiOptions {
   /** The channel of notices to this worker. */
@@ -79,6 +94,11 @@ export function createAnswersApi(agents: Agents, { workerChannel }: AnswersApiOp
     returnAttempt: (key) => returns.add(key),
     async reportDeath(keys) {
       await agents.returnAnswers({ answers: [...keys], processDied: true }, { timeoutMs: returnTimeoutMs });
+    },
+    replicas: () => agents.replicas(),
+    async wait(replica, offer) {
+      const { answers } = await agents.waitForAnswers({ ...offer, workerChannel }, { timeoutMs: waitTimeoutMs, waitAt: replica });
+      return answers.flatMap(({ answer, begun }) => (answer && begun ? [{ answer, begun }] : []));
     },
     async renew(keys) {
       const { lost } = await agents.renewLeases({ answers: [...keys] }, { timeoutMs: renewTimeoutMs });

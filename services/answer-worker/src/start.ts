@@ -14,10 +14,11 @@ import type { ProcessContext } from '@agent-service/runtime';
 import { sleep } from '@agent-service/work';
 import { createAnswersApi } from './answers-api.ts';
 import { createApartHandler } from './apart/processes.ts';
+import { takeAssignedAnswers } from './assigned-answers.ts';
 import type { AnswerWorkerConfig } from './config.ts';
 import type { WorkerDeps } from './deps.ts';
 import { createInFlightAnswers, startLeases } from './in-flight-answers.ts';
-import { createAnswerHandler } from './jobs/answer.ts';
+import { createAnswerHandler, runAssigned } from './jobs/answer.ts';
 import { createToday } from './jobs/ask-model.ts';
 import { createMeters } from './meters.ts';
 import { createAnswerTools } from './tools/answer-tools.ts';
@@ -28,6 +29,8 @@ export interface Timing {
   readonly renewEveryMs?: number;
 }
 
+/** The part of a worker's concurrency that answers without jobs may be waited for with; the queue has the rest. */
+const maxWaitingShare = 0.25;
 /** Child processes check one statement at a time; the second thread is ready when the first must be replaced. */
 const apartThreads = 2;
 /** Bytes of query results that the process holds at a time, as PostgreSQL sent them. */
@@ -46,10 +49,17 @@ export async function start(process: ProcessContext, config: AnswerWorkerConfig,
     handle: createApartHandler(process, { answers, meters, config }),
   });
   process.stopping.addEventListener('abort', () => apart.pause(), { once: true });
-  await startWorker(process, redis, 'answer', {
+  const jobs = await startWorker(process, redis, 'answer', {
     concurrency: config.ANSWER_CONCURRENCY,
     drainMs,
     handle: createAnswerHandler(deps),
+  });
+  takeAssignedAnswers(process, {
+    answers,
+    jobs,
+    capacity: Math.min(config.ANSWER_WAITING_CAPACITY, Math.floor(config.ANSWER_CONCURRENCY * maxWaitingShare)),
+    maxActive: Math.floor(config.ANSWER_CONCURRENCY * (1 - maxWaitingShare)),
+    run: ({ answer, begun }, stopping) => runAssigned(deps, answer, begun, stopping),
   });
 }
 

@@ -104,6 +104,7 @@ export const catalogue: readonly CatalogueEntry[] = [
       ...redis,
       'MODELS_FILE',
       'ANSWER_CONCURRENCY',
+      'ANSWER_WAITING_CAPACITY',
       'ANSWER_APART_PROCESSES',
       'ANSWER_APART_SHARED',
       'ANSWER_DRAIN_MS',

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError } from '@agent-service/contracts';
+import { checkEnvironment, ServiceError } from '@agent-service/contracts';
 import type { AnswerJob } from '@agent-service/queues';
 import { inJobSpan } from '@agent-service/runtime';
-import { type BegunAnswer, isTemporary, retryCall } from '../answers-api.ts';
+import { type AnswerKey, type BegunAnswer, isTemporary, retryCall } from '../answers-api.ts';
 import type { WorkerDeps } from '../deps.ts';
 import { askModel, type ModelReply } from './ask-model.ts';
 import { createStop, endAnswer, type Outcome, type Stop } from './end-answer.ts';
@@ -10,6 +10,18 @@ import { createStop, endAnswer, type Outcome, type Stop } from './end-answer.ts'
 const beginLimitMs = 30_000;
 
 type AnswerHandler = (job: AnswerJob, stopping: AbortSignal) => Promise<void>;
+
+/** Runs an attempt that agents has begun for this worker, of the first dispatch of its answer. */
+export async function runAssigned(deps: WorkerDeps, answer: AnswerKey, attempt: BegunAnswer, stopping: AbortSignal): Promise<void> {
+  const { organizationId, environment, answerId } = answer;
+  const job = { organizationId, environment: checkEnvironment(environment), answerId, dispatch: 1 };
+  const run: Run = { job, stop: createStop(stopping, deps.now), startedAt: performance.now() };
+  try {
+    await inJobSpan('answer', attempt.traceparent, () => runAttempt(deps, run, attempt));
+  } finally {
+    run.stop.dispose();
+  }
+}
 
 interface Run {
   readonly job: AnswerJob;

@@ -10,6 +10,7 @@ type ResponseOf<Name extends keyof Methods> = Awaited<ReturnType<Methods[Name]['
 export type BeginItem = Requested<'beginAnswer'>['items'][number];
 type CompleteItem = Requested<'completeAnswer'>['items'][number];
 type FailItem = Requested<'failAnswer'>['items'][number];
+export type Offer = Requested<'waitForAnswers'>;
 export type Step = Requested<'authorizeStep'>;
 export type FinishedStep = Requested<'finishStep'>;
 export type Attempt = Requested<'renewLeases'>['answers'][number];
@@ -22,6 +23,8 @@ export interface AgentsScript {
   fail(item: FailItem): ErrorCode | undefined;
   isLost(attempt: Attempt): boolean;
   authorize(step: Step): ErrorCode | ResponseOf<'authorizeStep'>;
+  /** The answers that a waiting call gets. Unset: workers may not wait, as at a replica of the version before. */
+  wait?: ((offer: Offer) => Promise<{ answerId: string; begun: Partial<Begun> }[]>) | undefined;
   /** The tenant's database. */
   source(): ErrorCode | ResponseOf<'getDataSource'>;
 }
@@ -56,6 +59,7 @@ export const usualScript = (): AgentsScript => ({
   isLost: () => false,
   authorize: () => 'internal',
   source: () => 'not_found',
+  wait: undefined,
 });
 
 const usualBegun = (): Begun => ({
@@ -126,6 +130,14 @@ function implementationOf(peer: AgentsPeer): Methods {
       peer.begunItems.push(...items);
       return { results: items.map((item) => begunOrRefused(peer.script.begin(item))) };
     },
+    async waitForAnswers(offer) {
+      if (!peer.script.wait) return refuse();
+      peer.workerChannel = offer.workerChannel;
+      const assigned = await peer.script.wait(offer);
+      return {
+        answers: assigned.map(({ answerId, begun }) => ({ answer: { ...tenant, answerId }, begun: { ...usualBegun(), ...begun } })),
+      };
+    },
     async renewLeases({ answers }) {
       peer.renewed.push(answers);
       return { lost: answers.filter((answer) => peer.script.isLost(answer)) };
@@ -169,5 +181,7 @@ function givenOrRefused<Response>(result: ErrorCode | Response): Response {
   if (typeof result === 'string') throw new ServiceError(result as ErrorCode);
   return result;
 }
+
+const tenant = { organizationId: 'org_a', environment: 'live' } as const;
 
 const refuse = () => Promise.reject(new ServiceError('internal', { message: 'workers may not call this method' }));
