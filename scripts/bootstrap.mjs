@@ -155,11 +155,26 @@ function run(command, options) {
   });
 }
 
+/** On a terminal the seconds count while the work is under way, and the packages that are there. */
 async function timed(what, work) {
   process.stdout.write(`${what} …\n`);
   const begin = Date.now();
-  await work();
+  const show = () => process.stdout.write(`\r  ${Math.round((Date.now() - begin) / 1000)} s${packagesText()} \r`);
+  const progress = process.stdout.isTTY ? setInterval(show, 1000) : undefined;
+  try {
+    await work();
+  } finally {
+    clearInterval(progress);
+  }
   process.stdout.write(`${what}: done in ${((Date.now() - begin) / 1000).toFixed(1)} s\n`);
+}
+
+/** npm prints nothing before it has finished. */
+function packagesText() {
+  if (read(installStamp) !== undefined) return '';
+  const present = existsSync(at('node_modules')) ? readdirSync(at('node_modules')).length : 0;
+  const expected = [...(read(at('package-lock.json')) ?? '').matchAll(/^ {4}"node_modules\/[^/"]+":/gm)].length;
+  return `, ${Math.min(present, expected)} of about ${expected} packages`;
 }
 
 /** Does the work while no other command of this checkout does; by then it may have nothing left to do. */

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { operatorService } from '@agent-service/contracts';
+import { allScopes, type Client, operatorService, ServiceError, withCall } from '@agent-service/contracts';
 import { bringUpDemonstration } from './demonstration/database.ts';
 import { writeJson } from './host/files.ts';
 import { LocalError } from './host/local-error.ts';
@@ -14,14 +15,18 @@ const openingGrant = { grantId: 'demonstration', amount: '100000' };
 /** A system whose gateway is about to start. `endpoints.postgres` is the URL of an administrator of its database. */
 export type SeedableSystem = CallableSystem & Pick<LocalSystem, 'url' | 'dataDir' | 'demonstrationPassword'>;
 
+const callLimitMs = 10_000;
+/** Half of what the organization has, so that other users can get credits as well. */
+const administratorsMonthlyLimit = 50_000;
+
 /**
  * Makes the demonstration organization with its business data and leaves its credentials in DATA_DIR, before the gateway starts, so that
- * they exist once it is ready. The credentials of an earlier start stay while identity accepts them.
+ * they exist once it is ready. The credentials of an earlier start stay while identity accepts them; a revoked key is replaced.
  */
 export async function seed(system: SeedableSystem, report: (line: string) => void = () => undefined): Promise<void> {
   const file = join(system.dataDir, 'credentials.json');
   const known = readCredentials(file);
-  const credentials = known && (await stillValid(system, known)) ? known : await makeCredentials(system);
+  const credentials = (known && (await renewCredentials(system, known, report))) ?? (await makeCredentials(system));
   await grantCredits(system, credentials.organization_id);
   await connectDemonstration(system, credentials.organization_id, report);
   writeJson(file, { ...credentials, base_url: system.url });
@@ -32,6 +37,8 @@ async function makeCredentials(system: SeedableSystem): Promise<Credentials> {
   try {
     const organization = await identity.createOrganization({ name: organizationName, email: administrator });
     const application = await identity.createOauthClient({ organizationId: organization.organizationId, environment: 'live' });
+    await grantCredits(system, organization.organizationId);
+    await allocateCredits(system, organization);
     return {
       base_url: system.url,
       organization_id: organization.organizationId,
@@ -43,16 +50,70 @@ async function makeCredentials(system: SeedableSystem): Promise<Credentials> {
   }
 }
 
-/** Authenticates like a gateway, because only identity knows which keys are valid. */
-async function stillValid(system: SeedableSystem, { api_keys: keys }: Credentials): Promise<boolean> {
-  const identity = clientOf(system, 'identity', 'gateway');
+const environments = ['live', 'test'] as const;
+
+/** Does the work as the gateway does it for an administrator of the organization. */
+function asAdministrator<T>(organizationId: string, environment: 'live' | 'test', userId: string, work: () => T): T {
+  const principal = { organizationId, environment, userId, credentialId: '', scopes: allScopes, admin: true, role: 'admin' } as const;
+  return withCall({ requestId: randomUUID(), principal, expiresAt: performance.now() + callLimitMs }, work);
+}
+
+/** Without an allocation the administrator could spend only the default of the organization, which is used up within an hour. */
+async function allocateCredits(
+  system: SeedableSystem,
+  { organizationId, userId }: { organizationId: string; userId: string },
+): Promise<void> {
+  const credits = clientOf(system, 'credits', 'gateway');
   try {
-    const { results } = await identity.authenticate({ tokens: [keys.live, keys.test] });
-    return results.every(({ principal }) => principal);
+    const allocation = { userId, monthlyLimit: administratorsMonthlyLimit, rolloverEnabled: false };
+    for (const environment of environments)
+      await asAdministrator(organizationId, environment, userId, () => credits.setAllocation(allocation));
   } finally {
-    identity.close();
+    credits.close();
   }
 }
+
+/** The credentials with a new key in place of each that identity no longer accepts; undefined if their organization does not exist. */
+async function renewCredentials(
+  system: SeedableSystem,
+  credentials: Credentials,
+  report: (line: string) => void,
+): Promise<Credentials | undefined> {
+  const { organization_id: organizationId, api_keys: keys } = credentials;
+  // Authenticates like a gateway, because only identity knows which keys are valid.
+  const gateway = clientOf(system, 'identity', 'gateway');
+  const operator = clientOf(system, 'identity', operatorService);
+  try {
+    const { results } = await gateway.authenticate({ tokens: environments.map((environment) => keys[environment]) });
+    const revoked = environments.filter((_, index) => !results[index]?.principal);
+    if (revoked.length === 0) return credentials;
+    if (!(await organizationExists(operator, organizationId))) {
+      report(`The organization ${organizationId} of credentials.json does not exist any more: a new one is made.`);
+      return undefined;
+    }
+    const { users } = await asAdministrator(organizationId, 'live', '', () => gateway.listUsers({ role: 'admin', status: 'active' }));
+    // The last active administrator cannot be deactivated. The list is newest first.
+    const userId = users.at(-1)?.id ?? '';
+    const renewed = { ...keys };
+    for (const environment of revoked) {
+      renewed[environment] = (await operator.createKey({ organizationId, userId, environment, scopes: [], admin: true })).apiKey;
+      report(`The ${environment} key of credentials.json is not valid any more: a new key of the same organization replaces it.`);
+    }
+    return { ...credentials, api_keys: renewed };
+  } finally {
+    gateway.close();
+    operator.close();
+  }
+}
+
+const organizationExists = (operator: Client<'identity'>, organizationId: string): Promise<boolean> =>
+  operator.getOrganization({ organizationId }).then(
+    () => true,
+    (cause: unknown) => {
+      if (ServiceError.from(cause).code === 'not_found') return false;
+      throw cause;
+    },
+  );
 
 /** Each start grants under the same id, so a second grant changes nothing. */
 async function grantCredits(system: SeedableSystem, organizationId: string): Promise<void> {
@@ -64,7 +125,6 @@ async function grantCredits(system: SeedableSystem, organizationId: string): Pro
   }
 }
 
-const environments = ['live', 'test'];
 const connectLimitMs = 20_000;
 
 /**

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { testFolder } from '@agent-service/testkit';
+import { testBuild } from '@agent-service/testkit/infrastructure/settings';
 import { expect, test } from '@jest/globals';
 import { manage } from '../src/processes/managed.ts';
 import { outputTo } from '../src/processes/spec.ts';
@@ -10,19 +11,22 @@ import { startLocalSystem } from '../src/system/system.ts';
 import { ownEnvironment } from './support.ts';
 
 /** The message of a start that is refused. */
-async function refusal(settings: Record<string, string>): Promise<{ message: string; dataDir: string }> {
+async function refusal(build: string | undefined, settings: Record<string, string>): Promise<{ message: string; dataDir: string }> {
   const env = await ownEnvironment(settings);
-  const message = await startLocalSystem({ env, catalogue, build: undefined }).then(
+  const message = await startLocalSystem({ env, catalogue, build }).then(
     async (system) => `started ${await system.stop()}`,
     (cause: Error) => cause.message,
   );
   return { message, dataDir: env['DATA_DIR'] ?? '' };
 }
 
-test('the faults in the settings of all processes are named once, before any of them starts', async () => {
+test.each([
+  ['the sources', undefined],
+  ['the build', testBuild],
+])('the faults in the settings of all processes of %s are named once, before any of them starts', async (_, build) => {
   const models = join(await testFolder(), 'models.json');
   writeFileSync(models, '{ "tiers": { "Fast": { "provider": "antropic" } } } // a comment');
-  const { message, dataDir } = await refusal({
+  const { message, dataDir } = await refusal(build, {
     PORT: 'http',
     REPLICAS: 'gateway=many',
     MODELS_FILE: models,

@@ -9,6 +9,11 @@ export class ConfigurationError extends Error {
     super(`These settings need attention:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
     this.faults = faults;
   }
+
+  /** Also true for an error of another bundle, which has its own copy of this class. */
+  static is(cause: unknown): cause is ConfigurationError {
+    return cause instanceof Error && cause.name === 'ConfigurationError' && 'faults' in cause;
+  }
 }
 
 /**
@@ -59,11 +64,13 @@ function safeProtocol(value: string): string {
   return URL.canParse(value) ? new URL(value).protocol : '';
 }
 
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
 /** Settings of every process. */
 export const processSettings = {
   HOST: setting.text().default('0.0.0.0'),
   OPS_PORT: setting.port(9090),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting.url('http:', 'https:').optional(),
   DRAIN_DELAY_MS: setting.integer(0, 0, 60_000),
 };

@@ -11,7 +11,7 @@ interface BannerOptions {
   readonly rows: readonly (readonly [string, string])[];
 }
 
-/** The addresses, keys and folders of a system, and a first call to copy. */
+/** The addresses, keys and folders of a system, and first calls to copy. */
 export function banner({ url, dataDir, stop, rows: further }: BannerOptions): string {
   const keys = readCredentials(join(dataDir, 'credentials.json'))?.api_keys;
   const rows: (readonly [string, string | undefined])[] = [
@@ -23,6 +23,46 @@ export function banner({ url, dataDir, stop, rows: further }: BannerOptions): st
   ];
   const width = Math.max(...rows.map(([name]) => name.length)) + 2;
   const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(width)}${value}`]));
-  const call = keys?.live === undefined ? [] : ['', '  Try it:', `  curl -s ${url}/v1/users -H "Authorization: Bearer ${keys.live}"`];
-  return ['', `  Agent Service is ready. ${stop} stops it.`, '', ...lines, ...call, ''].join('\n');
+  const steps = keys?.live === undefined ? [] : ['', ...firstSteps(url, keys.live).flatMap(stepLines)];
+  return ['', `  Agent Service is ready. ${stop} stops it.`, '', ...lines, ...steps, ''].join('\n');
 }
+
+interface FirstStep {
+  readonly title: string;
+  /** For a POSIX shell; the commands follow each other in one shell. */
+  readonly command: string;
+  /** The output with … for what differs. */
+  readonly output: string;
+}
+
+/** Three things to try, to be copied into one shell. */
+export function firstSteps(url: string, key: string): FirstStep[] {
+  const post = `curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json'`;
+  return [
+    {
+      title: '1. Make an agent from a template (again: it is the same agent)',
+      command: [
+        `KEY=${key}`,
+        `AGENT=$(${post} -d '{}' ${url}/v1/templates/tpl_customer_insights/activate | grep -o 'agt_[0-9A-Za-z]*' | head -1); echo $AGENT`,
+      ].join('\n'),
+      output: 'agt_…',
+    },
+    {
+      title: '2. Ask it a question over the demonstration company',
+      command: `${post} -d '{"message":"How many customers do we have by segment?"}' ${url}/v1/agents/$AGENT/messages`,
+      output: '{"data":{…"role":"assistant","content":"…small business…"…}}',
+    },
+    {
+      title: '3. See what that cost',
+      command: `curl -s -H "Authorization: Bearer $KEY" ${url}/v1/credits/balance`,
+      output: '{"data":{…"balance":…}}',
+    },
+  ];
+}
+
+const stepLines = ({ title, command, output }: FirstStep) => [
+  `  ${title}:`,
+  ...command.split('\n').map((line) => `    ${line}`),
+  `    -> ${output}`,
+  '',
+];

@@ -33,7 +33,7 @@ export async function checkSettings({ catalogue, env, build = ownBuild, report }
     try {
       return await work();
     } catch (cause) {
-      if (!(cause instanceof ConfigurationError)) throw cause;
+      if (!ConfigurationError.is(cause)) throw cause;
       for (const fault of cause.faults) faults.add(fault);
       return undefined;
     }

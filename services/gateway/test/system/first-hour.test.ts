@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { seed } from '@agent-service/local/seed';
+import { firstSteps } from '@agent-service/local/system/banner';
+import { type Credentials, readCredentials } from '@agent-service/local/system/secrets';
+import { clientOf } from '@agent-service/local/system/system';
+import { testFolder } from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { shareWorld, type World } from './world.ts';
+
+let world: World;
+let dataDir: string;
+const lines: string[] = [];
+/** A start of `npm start` with a DATA_DIR of this file's own, which makes an organization of its own. */
+const seedAgain = async (): Promise<Credentials> => {
+  await seed({ ...world.system, dataDir }, (line) => lines.push(line));
+  return readCredentials(join(dataDir, 'credentials.json')) as Credentials;
+};
+let credentials: Credentials;
+
+beforeAll(async () => {
+  world = await shareWorld();
+  dataDir = await testFolder();
+  credentials = await seedAgain();
+}, 120_000);
+afterAll(() => world?.stop(), 60_000);
+
+const read = async (key: string, path: string) =>
+  (await world.call(key, { method: 'GET', path })).json<{ data: Record<string, unknown> }>().data;
+
+test('the three things to try run as they are printed, with the output that is printed', async () => {
+  const steps = firstSteps(world.system.url, credentials.api_keys.live);
+  const script = steps.map(({ command }) => command).join('\necho "=== next"\n');
+  const { stdout } = await promisify(execFile)('sh', ['-euc', script]);
+  const outputs = stdout.split('=== next\n');
+  expect(outputs).toHaveLength(3);
+  for (const [index, { output }] of steps.entries()) expect(outputs[index]?.trim()).toMatch(patternOf(output));
+  // A second start prints them again.
+  const again = await promisify(execFile)('sh', ['-euc', steps[0]?.command ?? '']);
+  expect(again.stdout).toBe(outputs[0]);
+}, 60_000);
+
+/** The printed output as a pattern: … stands for any text. */
+const patternOf = (output: string) =>
+  new RegExp(
+    `^${output
+      .split('…')
+      .map((part) => part.replace(/[{}[\]().*+?^$|\\]/g, '\\$&'))
+      .join('[\\s\\S]*')}$`,
+  );
+
+test.each(['live', 'test'] as const)('the administrator of the demonstration can spend 50,000 credits in %s', async (environment) => {
+  const key = credentials.api_keys[environment];
+  const users = (await world.call(key, { method: 'GET', path: '/v1/users' })).json<{ data: { id: string }[] }>().data;
+  expect(users).toHaveLength(2);
+  const allocations = await Promise.all(users.map(async ({ id }) => (await read(key, `/v1/credits/users/${id}/balance`))['monthly_limit']));
+  expect(allocations).toContain(50_000);
+});
+
+test('a start after a printed key was revoked replaces it in the same organization, and says so', async () => {
+  const { live, test: testKey } = credentials.api_keys;
+  const gateway = clientOf(world.system, 'identity', 'gateway');
+  const { results } = await gateway.authenticate({ tokens: [live] });
+  gateway.close();
+  await world.operator.revokeKey({ keyId: results[0]?.principal?.credentialId ?? '' });
+  lines.length = 0;
+  const renewed = await seedAgain();
+  expect(renewed).toEqual({ ...credentials, api_keys: { live: expect.not.stringMatching(live), test: testKey } });
+  expect(lines).toEqual(['The live key of credentials.json is not valid any more: a new key of the same organization replaces it.']);
+  expect((await world.call(renewed.api_keys.live, { method: 'GET', path: '/v1/users' })).status).toBe(200);
+  lines.length = 0;
+  expect(await seedAgain()).toEqual(renewed);
+  expect(lines).toEqual([]);
+}, 60_000);
