@@ -1,4 +1,5 @@
 // A service that keeps the contract of a process and shows what it was told: /readyz on OPS_PORT, its environment on its own port.
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -7,6 +8,7 @@ if (FAKE_FAILS) {
   console.error('the fake fails as it was told');
   process.exit(3);
 }
+if (process.argv.includes('--supervised')) await once(process, 'message');
 const environment = JSON.stringify(process.env);
 const port = PORT ?? GRPC_PORT;
 const isWorker = port === undefined;
@@ -22,4 +24,5 @@ async function stop() {
   }
   process.exit(0);
 }
+process.send?.('started');
 for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, () => void stop());

@@ -77,3 +77,6 @@ export const processSettings = {
 
 const schema = z.object(processSettings);
 export type ProcessConfig = z.output<typeof schema>;
+
+/** With this argument a process loads its code, waits for a message of its supervisor before it starts, and says when it has started. */
+export const supervised = '--supervised';

@@ -1,4 +1,5 @@
-import { ConfigurationError, type ProcessConfig } from './config.ts';
+import { once } from 'node:events';
+import { ConfigurationError, type ProcessConfig, supervised } from './config.ts';
 import { releaseMemoryWhenIdle } from './idle-memory.ts';
 import { createProcess, type RunningProcess, type Start } from './process.ts';
 
@@ -30,7 +31,10 @@ export async function runProcess<Config extends ProcessConfig>(
     });
   }
   try {
+    const isSupervised = process.argv.includes(supervised);
+    if (isSupervised) await once(process, 'message');
     running = await createProcess(name, configure(process.env), start);
+    if (isSupervised) process.send?.('started');
     releaseMemoryWhenIdle();
   } catch (cause) {
     process.stderr.write(`${name} cannot start. ${reasonOf(cause)}\n`);

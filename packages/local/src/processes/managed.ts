@@ -21,6 +21,8 @@ export interface ManagedProcess {
   readonly name: string;
   /** Undefined between a death and the next start. */
   readonly pid: number | undefined;
+  /** Starts the process and does not wait for it. */
+  begin(): void;
   /** Resolves when the process is ready. Rejects when it does not get there, and leaves it stopped. */
   start(): Promise<void>;
   /** Ends the process for good, within its limit. It can be started again. */
@@ -60,10 +62,15 @@ export function manage(spec: ProcessSpec, supervision: Supervision): ManagedProc
     if (running === current) running = undefined;
   };
 
-  const start = async () => {
+  const begin = () => {
     running ??= keepRunning(spec, supervision, logFile);
+    return running;
+  };
+
+  const start = async () => {
+    const current = begin();
     try {
-      await waitUntilReady(spec, running, logFile, timingOf(supervision).readyLimitMs);
+      await waitUntilReady(spec, current, logFile, timingOf(supervision).readyLimitMs);
     } catch (cause) {
       await stop();
       throw cause;
@@ -75,6 +82,7 @@ export function manage(spec: ProcessSpec, supervision: Supervision): ManagedProc
     get pid() {
       return running?.life?.pid;
     },
+    begin,
     start,
     stop,
     kill: (signal) => {

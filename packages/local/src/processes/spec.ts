@@ -1,5 +1,6 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from 'node:child_process';
 import { get } from 'node:http';
+import { supervised } from '@agent-service/runtime/config';
 import { z } from 'zod';
 
 /** How one process is run. Specs are values: the same spec starts the process again after its death. */
@@ -28,21 +29,41 @@ export function outputTo(log: number): StdioOptions {
   return ['ignore', log, log];
 }
 
+/** A request that is refused costs as much as one that is answered, and a process that is starting would refuse many. */
+const askSilentEveryMs = 250;
+
 interface NodeProcessOptions {
   readonly name: string;
   readonly entry: string;
   readonly workingFolder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly opsPort: number;
+  /** The process loads its code at once and starts when this resolves; by default at once. */
+  readonly released?: Promise<void>;
 }
 
-/** One of our services: it ends when its channel to the supervisor closes, and reports its own readiness. */
-export function nodeProcess({ name, entry, workingFolder, env, opsPort }: NodeProcessOptions): ProcessSpec {
+/** One of our services: it ends when its channel to the supervisor closes, says when it has started, and reports its own readiness. */
+export function nodeProcess({ name, entry, workingFolder, env, opsPort, released = Promise.resolve() }: NodeProcessOptions): ProcessSpec {
+  let hasStarted = false;
+  let askedAt = Number.NEGATIVE_INFINITY;
   return {
     name,
-    spawn: (log) =>
-      spawn(process.execPath, [entry], { cwd: workingFolder, env: { ...env }, detached: true, stdio: ['ignore', log, log, 'ipc'] }),
-    isReady: () => answersOk(`http://127.0.0.1:${opsPort}/readyz`),
+    spawn(log) {
+      hasStarted = false;
+      const options: SpawnOptions = { cwd: workingFolder, env: { ...env }, detached: true, stdio: ['ignore', log, log, 'ipc'] };
+      const child = spawn(process.execPath, [entry, supervised], options);
+      child.on('message', (message) => {
+        if (message === 'started') hasStarted = true;
+      });
+      // A process that has died gets no message; its end is seen elsewhere.
+      void released.then(() => child.connected && child.send('start', () => undefined));
+      return child;
+    },
+    async isReady() {
+      if (!hasStarted && performance.now() - askedAt < askSilentEveryMs) return false;
+      askedAt = performance.now();
+      return answersOk(`http://127.0.0.1:${opsPort}/readyz`);
+    },
     unreadyReason: () => readFaults(`http://127.0.0.1:${opsPort}/readyz`),
     stopSignal: 'SIGTERM',
     stopLimitMs: 15_000,

@@ -23,19 +23,29 @@ interface ServicesOptions {
   readonly build: string | undefined;
 }
 
-/** Starts those processes of the plan that are asked for, all at once, and waits until every one is ready. */
+/**
+ * Begins all processes of the plan, which load their code at the same time. The result starts those that are asked for, and waits until every
+ * one is ready.
+ */
 export function startServices({ instances, database, settings, stack, build = ownBuild, ...given }: ServicesOptions) {
   const compileCache = join(build ?? settings.DATA_DIR, 'compile-cache');
   const databaseUrlsOf = (name: string) => ({ databaseUrl: database.urls[name], databaseOwnerUrl: database.ownerUrls[name] });
-  const start = (instance: Instance) => {
+  const prepare = (instance: Instance) => {
     const { entry, name, opsPort } = instance;
     const env = childEnvironment({ ...given, instance, instances, compileCache, ...databaseUrlsOf(entry.name) });
-    return stack.run(nodeProcess({ name, entry: programOf(entry, build), workingFolder: repositoryRoot, env, opsPort }));
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const program = { name, entry: programOf(entry, build), workingFolder: repositoryRoot };
+    return { entry, release, process: stack.prepare(nodeProcess({ ...program, env, opsPort, released })) };
   };
+  const prepared = instances.map(prepare);
   return async (what: string, isSelected: (entry: CatalogueEntry) => boolean): Promise<void> => {
-    const selected = instances.filter(({ entry }) => isSelected(entry));
+    const selected = prepared.filter(({ entry }) => isSelected(entry));
     if (selected.length === 0) return;
-    await stack.together(`${what} (${selected.map(({ name }) => name).join(', ')})`, selected.map(start));
+    const start = ({ release, process }: (typeof selected)[number]) => {
+      release();
+      return stack.start(process);
+    };
+    await stack.together(`${what} (${selected.map(({ process }) => process.name).join(', ')})`, selected.map(start));
   };
 }
 

@@ -10,7 +10,11 @@ import type { ProcessSpec } from '../processes/spec.ts';
 /** The processes of a system in the layers in which they were started; they are stopped in reverse. */
 export interface Stack {
   readonly processes: ReadonlyMap<string, ManagedProcess>;
-  /** Keeps a process running as a part of the layer under way, and resolves when it is ready. */
+  /** Starts a process that belongs to a later layer: it loads its code meanwhile. */
+  prepare(spec: ProcessSpec): ManagedProcess;
+  /** Keeps a prepared process running as a part of the layer under way, and resolves when it is ready. */
+  start(process: ManagedProcess): Promise<void>;
+  /** Prepares and starts a process. */
   run(spec: ProcessSpec): Promise<ManagedProcess>;
   /** Waits for one layer, says how long it took, and begins the next. */
   together<T extends unknown[]>(what: string, work: readonly [...{ [K in keyof T]: Promise<T[K]> }]): Promise<T>;
@@ -29,10 +33,28 @@ export function createStack({ dataDir, registry, report }: StackOptions): Stack 
   const supervision = { logFolder, report, began: registry.began.bind(registry), ended: registry.ended.bind(registry) };
   const processes = new Map<string, ManagedProcess>();
   const layers: ManagedProcess[][] = [[]];
+  const prepared = new Set<ManagedProcess>();
   let underWay: Promise<unknown> = Promise.resolve();
   let stopping: Promise<void> | undefined;
 
+  const prepare = (spec: ProcessSpec) => {
+    if (stopping !== undefined) throw new LocalError('the system is being stopped');
+    const process = manage(spec, supervision);
+    processes.set(spec.name, process);
+    prepared.add(process);
+    process.begin();
+    return process;
+  };
+
+  const start = async (process: ManagedProcess) => {
+    if (stopping !== undefined) throw new LocalError('the system is being stopped');
+    prepared.delete(process);
+    layers.at(-1)?.push(process);
+    await process.start();
+  };
+
   const stopAll = async () => {
+    await Promise.all([...prepared].map((process) => process.stop()));
     for (const layer of layers.toReversed()) await Promise.all(layer.map((process) => process.stop()));
     // A layer that is being prepared ends here with an error, before DATA_DIR is released.
     await underWay;
@@ -41,12 +63,11 @@ export function createStack({ dataDir, registry, report }: StackOptions): Stack 
 
   return {
     processes,
+    prepare,
+    start,
     run: async (spec) => {
-      if (stopping !== undefined) throw new LocalError('the system is being stopped');
-      const process = manage(spec, supervision);
-      processes.set(spec.name, process);
-      layers.at(-1)?.push(process);
-      await process.start();
+      const process = prepare(spec);
+      await start(process);
       return process;
     },
     together: async <T extends unknown[]>(what: string, work: readonly [...{ [K in keyof T]: Promise<T[K]> }]) => {
