@@ -14,6 +14,7 @@ const installStamp = at('node_modules', '.bootstrap-stamp');
 const generated = at('packages', 'contracts', 'src', 'gen');
 const generatedStamp = join(generated, '.stamp');
 const generator = at('node_modules', '@grpc', 'proto-loader', 'build', 'bin', 'proto-loader-gen-types.js');
+const protosWriter = at('scripts', 'build', 'protos.mjs');
 const generatorOptions = [
   '--longs=String',
   '--enums=String',
@@ -50,7 +51,12 @@ function installHash() {
 }
 
 function protoHash() {
-  return hash([...protoFiles().flatMap((file) => [file, readFileSync(at('proto', file))]), ...generatorOptions, read(installStamp) ?? '']);
+  return hash([
+    ...protoFiles().flatMap((file) => [file, readFileSync(at('proto', file))]),
+    ...generatorOptions,
+    readFileSync(protosWriter),
+    read(installStamp) ?? '',
+  ]);
 }
 
 function protoFiles() {
@@ -121,7 +127,7 @@ async function generate() {
   const draft = `${generated}.${process.pid}`;
   const stamp = protoHash();
   const { ok } = await run(nodeForTools(), [generator, ...generatorOptions, '-O', draft, ...protoFiles(), '-I', at('proto')]);
-  if (!ok) {
+  if (!ok || !(await run(nodeForTools(), [protosWriter, draft, ...protoFiles()])).ok) {
     rmSync(draft, { recursive: true, force: true });
     throw new BootstrapError('The protos could not be read; the reason is above.');
   }

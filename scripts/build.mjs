@@ -51,8 +51,9 @@ function startedName(file) {
 /** The folder of the build of these sources. It may not exist yet. */
 export function buildFolder() {
   const hash = createHash('sha256');
+  const protos = filesBelow(join(root, 'proto'), '.proto');
   const tools = [...filesBelow(join(root, 'scripts', 'build'), '.mjs'), fileURLToPath(import.meta.url)];
-  for (const file of [...sourceFiles(), ...tools, join(root, 'package-lock.json')])
+  for (const file of [...sourceFiles(), ...protos, ...tools, join(root, 'package-lock.json')])
     hash.update(relative(root, file)).update('\0').update(readFileSync(file)).update('\0');
   return join(cache, hash.digest('hex').slice(0, 16));
 }

@@ -1,12 +1,13 @@
-import { fileURLToPath } from 'node:url';
-import { type GrpcObject, loadPackageDefinition, type ServiceClientConstructor, type ServiceDefinition } from '@grpc/grpc-js';
-import { loadSync, type MethodDefinition } from '@grpc/proto-loader';
+import type { ServiceDefinition } from '@grpc/grpc-js';
+import type { MethodDefinition } from '@grpc/proto-loader';
 import type { AgentsServiceDefinition } from './gen/agentservice/v1/AgentsService.ts';
 import type { CreditsServiceDefinition } from './gen/agentservice/v1/CreditsService.ts';
 import type { IdentityServiceDefinition } from './gen/agentservice/v1/IdentityService.ts';
 import type { OutboxServiceDefinition } from './gen/agentservice/v1/OutboxService.ts';
 import type { TemplatesServiceDefinition } from './gen/agentservice/v1/TemplatesService.ts';
 import type { WebhooksServiceDefinition } from './gen/agentservice/v1/WebhooksService.ts';
+import { protos } from './gen/protos.ts';
+import { describeService } from './protos.ts';
 
 /** The services there are, by the name under which addresses and clients are configured. */
 interface Services {
@@ -54,7 +55,6 @@ export type Client<Name extends ServiceName> = {
 };
 
 interface Definition {
-  file: string;
   service: string;
   /** It has an outbox, whose methods it serves beside its own. */
   outbox?: true;
@@ -63,19 +63,18 @@ interface Definition {
 }
 
 const definitions: Record<ServiceName, Definition> = {
-  identity: { file: 'agentservice/v1/identity.proto', service: 'IdentityService', outbox: true },
+  identity: { service: 'IdentityService', outbox: true },
   // Spending is refused within a second when the ledger cannot be reached.
-  credits: { file: 'agentservice/v1/credits.proto', service: 'CreditsService', outbox: true, timeoutsMs: { Hold: 900 } },
-  agents: { file: 'agentservice/v1/agents.proto', service: 'AgentsService', outbox: true },
-  templates: { file: 'agentservice/v1/templates.proto', service: 'TemplatesService' },
-  webhooks: { file: 'agentservice/v1/webhooks.proto', service: 'WebhooksService', outbox: true },
+  credits: { service: 'CreditsService', outbox: true, timeoutsMs: { Hold: 900 } },
+  agents: { service: 'AgentsService', outbox: true },
+  templates: { service: 'TemplatesService' },
+  webhooks: { service: 'WebhooksService', outbox: true },
 };
 
 export const serviceNames = Object.keys(definitions) as ServiceName[];
 
 const defaultTimeoutMs = 5_000;
 
-const protoFolder = fileURLToPath(new URL('../../../proto', import.meta.url));
 const loaded = new Map<ServiceName, LoadedService>();
 
 interface LoadedService {
@@ -94,19 +93,15 @@ export function loadService(name: ServiceName): LoadedService {
 export const timeoutOf = (name: ServiceName, method: string): number => definitions[name].timeoutsMs?.[method] ?? defaultTimeoutMs;
 
 function load(name: ServiceName): LoadedService {
-  const { file, service, outbox } = definitions[name];
-  return { service: { ...definitionIn(file, service), ...(outbox && definitionIn('agentservice/v1/outbox.proto', 'OutboxService')) } };
+  const { service, outbox } = definitions[name];
+  return { service: { ...definitionOf(service), ...(outbox && definitionOf('OutboxService')) } };
 }
 
-function definitionIn(file: string, service: string): ServiceDefinition {
-  const description = loadSync(file, { longs: String, enums: String, defaults: true, oneofs: true, includeDirs: [protoFolder] });
-  const root = loadPackageDefinition(description) as unknown as { agentservice: { v1: GrpcObject } };
-  return (root.agentservice.v1[service] as ServiceClientConstructor).service;
-}
+const definitionOf = (service: string): ServiceDefinition => describeService(protos, `agentservice.v1.${service}`);
 
 /** The options of a method in its proto. */
 interface Declared {
-  options?: { idempotency_level: string };
+  options?: { idempotency_level?: string };
 }
 
 const levelOf = ({ options }: Declared): string => options?.idempotency_level ?? 'IDEMPOTENCY_UNKNOWN';

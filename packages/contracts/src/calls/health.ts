@@ -1,28 +1,36 @@
 import type { ClockSampler, ProcessContext } from '@agent-service/runtime';
 import {
   type ServiceError as GrpcError,
-  loadPackageDefinition,
   Metadata,
   type MethodDefinition,
   type Server,
   type ServerUnaryCall,
-  type ServiceClientConstructor,
-  type ServiceDefinition,
+  type ServerWritableStream,
+  type sendUnaryData,
   status,
-  type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
-import { HealthImplementation, protoPath } from 'grpc-health-check';
 import type { Challenges } from '../callers/challenges.ts';
+import { describeService } from '../protos.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
 import { startUnaryCall } from './unary-call.ts';
 import { headers, text } from './wire.ts';
 
-const description = loadSync(protoPath, { enums: String, defaults: true });
-const root = loadPackageDefinition(description) as unknown as { grpc: { health: { v1: { Health: ServiceClientConstructor } } } };
+const messages = {
+  HealthCheckRequest: { fields: { service: { type: 'string', id: 1 } } },
+  HealthCheckResponse: {
+    fields: { status: { type: 'ServingStatus', id: 1 } },
+    nested: { ServingStatus: { values: { UNKNOWN: 0, SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 } } },
+  },
+};
+const ofHealth = { requestType: 'HealthCheckRequest', responseType: 'HealthCheckResponse' };
+const methods = { Check: ofHealth, Watch: { ...ofHealth, responseStream: true } };
 
-/** `grpc.health.v1.Health/Check`. */
-const healthMethod = root.grpc.health.v1.Health.service.Check as MethodDefinition<object, object>;
+/** The health protocol of gRPC (grpc/health/v1/health.proto), without the methods that list services. */
+const healthService = describeService(
+  { nested: { grpc: { nested: { health: { nested: { v1: { nested: { Health: { methods }, ...messages } } } } } } } },
+  'grpc.health.v1.Health',
+);
+const healthMethod = healthService['Check'] as MethodDefinition<object, object>;
 
 const checkLimitMs = 500;
 
@@ -61,36 +69,51 @@ const healthEveryMs = 1_000;
 /** Readiness is waited for. */
 const unreadyEveryMs = 200;
 
-type Check = (call: ServerUnaryCall<unknown, unknown>, callback: unknown) => void;
+interface HealthRequest {
+  readonly service: string;
+}
+
+type ServingStatus = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
+
+const statusNumbers: Record<ServingStatus, number> = { SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 };
 
 /** Publishes the process's own readiness as gRPC health, for balancers and for services that depend on it, and with it the time and the challenge that calls are signed under. */
 export function serveHealth({ health, clock, onStop }: ProcessContext, server: Server, challenges: Challenges): void {
-  const published = new HealthImplementation({ '': 'NOT_SERVING' });
-  published.addToServer({
-    addService(definition: ServiceDefinition, implementation: UntypedServiceImplementation) {
-      const answer = implementation['check'] as Check;
-      const check: Check = (call, callback) => {
-        const metadata = new Metadata();
-        metadata.set(headers.time, String(clock.now()));
-        metadata.set(headers.challenge, challenges.present);
-        call.sendMetadata(metadata);
-        answer(call, callback);
-      };
-      server.addService(definition, { ...implementation, check });
+  let serving: ServingStatus = 'NOT_SERVING';
+  const watchers = new Set<ServerWritableStream<HealthRequest, object>>();
+  const answer = (what: ServingStatus) => ({ status: statusNumbers[what] });
+  const publish = (what: ServingStatus) => {
+    if (what === serving) return;
+    serving = what;
+    for (const watcher of watchers) watcher.write(answer(serving));
+  };
+  server.addService(healthService, {
+    Check(call: ServerUnaryCall<HealthRequest, object>, callback: sendUnaryData<object>) {
+      const metadata = new Metadata();
+      metadata.set(headers.time, String(clock.now()));
+      metadata.set(headers.challenge, challenges.present);
+      call.sendMetadata(metadata);
+      if (call.request.service === '') callback(null, answer(serving));
+      else callback({ code: status.NOT_FOUND, details: 'The health of single services is not published.' });
     },
-  } as Server);
+    Watch(call: ServerWritableStream<HealthRequest, object>) {
+      if (call.request.service === '') watchers.add(call);
+      call.on('cancelled', () => watchers.delete(call));
+      call.write(answer(call.request.service === '' ? serving : 'SERVICE_UNKNOWN'));
+    },
+  });
   let timer: NodeJS.Timeout;
   let isStopped = false;
   const refresh = async () => {
     const { ready } = await health.report();
     if (isStopped) return;
-    published.setStatus('', ready ? 'SERVING' : 'NOT_SERVING');
+    publish(ready ? 'SERVING' : 'NOT_SERVING');
     timer = setTimeout(() => void refresh(), ready ? healthEveryMs : unreadyEveryMs);
   };
   void refresh();
   onStop('grpc health', async () => {
     isStopped = true;
     clearTimeout(timer);
-    published.setStatus('', 'NOT_SERVING');
+    publish('NOT_SERVING');
   });
 }
