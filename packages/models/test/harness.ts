@@ -48,6 +48,7 @@ export function testModels({ endpoints, tier, env = {}, maxSteps, conditions }: 
     health: createHealth(),
     metrics,
     clock: createClock(),
+    draining: new AbortController().signal,
     stopping: new AbortController().signal,
     onStop: () => undefined,
   };

@@ -14,6 +14,8 @@ export interface ProcessContext {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** Aborts when the process becomes unready and still serves, DRAIN_DELAY_MS before `stopping`. */
+  readonly draining: AbortSignal;
   /** Aborts when the process begins to stop. */
   readonly stopping: AbortSignal;
   /** Registers a part to stop. Parts are stopped in reverse order, each within its limit. */
@@ -48,6 +50,7 @@ export async function createProcess<Config extends ProcessConfig, Started>(
   const metrics = createMetrics(name);
   const clock = processClock;
   health.addCheck('clock', checkOf(clock, metrics));
+  const drain = new AbortController();
   const abort = new AbortController();
   const parts: Part[] = [];
   const context: ProcessContext = {
@@ -56,6 +59,7 @@ export async function createProcess<Config extends ProcessConfig, Started>(
     health,
     metrics,
     clock,
+    draining: drain.signal,
     stopping: abort.signal,
     onStop: (part, stop, limitMs = stopLimitMs) => void parts.push({ name: part, stop, limitMs }),
   };
@@ -64,6 +68,7 @@ export async function createProcess<Config extends ProcessConfig, Started>(
 
   async function stopParts(): Promise<void> {
     health.markStopping();
+    drain.abort();
     if (config.DRAIN_DELAY_MS > 0) await sleep(config.DRAIN_DELAY_MS);
     abort.abort();
     for (const part of parts.reverse()) await stopPart(part, logger);

@@ -7,6 +7,19 @@ const get = async (port: number, path: string) => {
   return { status: answer.status, text: await answer.text() };
 };
 
+test('a process that is told to stop becomes unready first, and goes on serving for the delay', async () => {
+  const order: string[] = [];
+  const running = await createProcess('test', { ...settings, DRAIN_DELAY_MS: 50 }, async ({ draining, stopping, onStop }) => {
+    draining.addEventListener('abort', () => order.push(`draining, ${stopping.aborted ? 'not serving' : 'serving'}`));
+    stopping.addEventListener('abort', () => order.push('stopping'));
+    onStop('server', async () => void order.push('server stopped'));
+  });
+  const stopped = running.stop();
+  expect(await running.health.report()).toMatchObject({ ready: false });
+  await stopped;
+  expect(order).toEqual(['draining, serving', 'stopping', 'server stopped']);
+});
+
 test('the process is ready if every check passes, names the failed check, and runs checks once for concurrent probes', async () => {
   let isFailing = false;
   let checks = 0;

@@ -70,7 +70,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
     },
     heldBytes,
   });
-  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.stopping, heldBytes } });
+  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.draining, heldBytes } });
   const served = webhooks ? everyRoute : routes;
   const pages = [livez, readyz(process.health), openapi(served, config.PUBLIC_URL), ...docs];
   const server = createHttpServer(createApp({ routes: served, pages, pipeline, respond }));
