@@ -37,6 +37,13 @@ const script = (name) => () => {
   return { status, output: `${stdout}${stderr}` };
 };
 
+/** Exits with 2 where Helm is not installed. */
+function chart() {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/chart.mjs'], { encoding: 'utf8' });
+  if (status === 2) return { status: 0, output: '', note: `skipped: ${stdout.trim()}` };
+  return { status, output: `${stdout}${stderr}`, note: stdout.trim().split('\n').at(-1) };
+}
+
 const checks = {
   'types (tsc)': tool('tsc', '-p', '.'),
   'format and lint (biome)': tool('biome', 'check', '--error-on-warnings', '.'),
@@ -46,6 +53,7 @@ const checks = {
   'words (scripts/words.mjs)': script('words'),
   'protos (buf lint)': tool('buf', 'lint', 'proto'),
   'protos (buf format)': tool('buf', 'format', '--diff', '--exit-code', 'proto'),
+  'chart (helm)': chart,
   'lock file (npm ci --dry-run)': lockFile,
 };
 

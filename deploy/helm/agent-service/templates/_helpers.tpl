@@ -1,0 +1,155 @@
+{{- define "as.name" -}}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else }}{{ $name := default .Chart.Name .Values.nameOverride }}{{ ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Labels of everything; with a component, of the parts of one process. Call with (dict "root" . "component" "agents"). */}}
+{{- define "as.selector" -}}
+app.kubernetes.io/name: agent-service
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+{{- define "as.labels" -}}
+{{ include "as.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "as.image" -}}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end }}
+{{- end }}
+
+{{/* The processes that run, as JSON. */}}
+{{- define "as.processes" -}}
+{{- $running := dict }}
+{{- range $name, $process := .Files.Get "files/processes.yaml" | fromYaml }}
+{{- if or (ne (default "" $process.enabledBy) "webhooks") $.Values.webhooks.enabled }}{{ $_ := set $running $name $process }}{{ end }}
+{{- end }}
+{{- toJson $running }}
+{{- end }}
+
+{{/* The values of one process over the defaults, as JSON. */}}
+{{- define "as.processValues" -}}
+{{- mergeOverwrite (deepCopy .root.Values.defaults) (deepCopy (default dict (index .root.Values.processes .process))) | toJson }}
+{{- end }}
+
+{{- define "as.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ .user }}
+runAsGroup: {{ .user }}
+fsGroup: {{ .user }}
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+{{- define "as.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* Reads a secret value: where the operator has it, else in the generated Secret. Call with root, name (of the variable) and key (SERVICE_SECRET …). */}}
+{{- define "as.secretVariable" -}}
+{{- $existing := index .root.Values.secrets.existing .key }}
+- name: {{ .name }}
+  valueFrom:
+    secretKeyRef:
+      {{- if $existing }}
+      name: {{ $existing.secret }}
+      key: {{ default .key $existing.key }}
+      {{- else }}
+      {{- if not .root.Values.secrets.generate }}{{ fail (printf "secrets.generate is off: name the Secret with %s in secrets.existing.%s" .key .key) }}{{ end }}
+      name: {{ include "as.name" .root }}-secrets
+      key: {{ .key }}
+      {{- end }}
+      {{- if .optional }}
+      optional: true
+      {{- end }}
+{{- end }}
+
+{{/* True, as text, if the operator gives a URL for each service. */}}
+{{- define "as.hasServiceUrls" -}}
+{{- if and (not .Values.database.bundled.enabled) (hasKey .Values.secrets.existing "AGENTS_DATABASE_URL") }}true{{ end }}
+{{- end }}
+
+{{- define "as.grpcTls" -}}
+{{- if eq .root.Values.grpc.tls.mode "none" }}
+- { name: GRPC_ALLOW_PLAINTEXT, value: 'true' }
+{{- else }}
+- { name: GRPC_TLS_CERT_FILE, value: /tls/tls.crt }
+- { name: GRPC_TLS_KEY_FILE, value: /tls/tls.key }
+- { name: GRPC_TLS_CA_FILE, value: /tls/ca.crt }
+{{- end }}
+{{- end }}
+
+{{/* The address of each service in the list. */}}
+{{- define "as.addresses" -}}
+{{- $root := .root }}
+{{- range .services }}
+{{- if or (ne . "webhooks") $root.Values.webhooks.enabled }}
+- { name: {{ upper . }}_ADDRESS, value: "dns:///{{ include "as.name" $root }}-{{ . }}:50051" }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "as.trustedVariable" -}}
+{{- if .Values.trustedCertificates.configMap }}
+- { name: NODE_EXTRA_CA_CERTS, value: /trusted/{{ .Values.trustedCertificates.key }} }
+{{- end }}
+{{- end }}
+{{- define "as.mounts" -}}
+{{- if ne .root.Values.grpc.tls.mode "none" }}
+- { name: tls, mountPath: /tls, readOnly: true }
+{{- end }}
+{{- if .root.Values.trustedCertificates.configMap }}
+- { name: trusted, mountPath: /trusted, readOnly: true }
+{{- end }}
+{{- end }}
+{{- define "as.volumes" -}}
+{{- if ne .root.Values.grpc.tls.mode "none" }}
+- { name: tls, secret: { secretName: {{ include "as.name" .root }}-tls-{{ .component }}, defaultMode: 0440 } }
+{{- end }}
+{{- if .root.Values.trustedCertificates.configMap }}
+- { name: trusted, configMap: { name: {{ .root.Values.trustedCertificates.configMap }} } }
+{{- end }}
+{{- end }}
+
+{{/* What is the same in every pod of the image. */}}
+{{- define "as.podSpec" -}}
+serviceAccountName: {{ include "as.name" .root }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext: {{- include "as.podSecurity" (dict "user" 10001) | nindent 2 }}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- define "as.container" -}}
+image: {{ include "as.image" .root }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+securityContext: {{- include "as.containerSecurity" . | nindent 2 }}
+{{- end }}
+
+{{/* What the command line of the operator needs. */}}
+{{- define "as.operatorVariables" -}}
+{{- include "as.secretVariable" (dict "root" . "name" "SERVICE_SECRET" "key" "SERVICE_SECRET") }}
+{{- include "as.grpcTls" (dict "root" .) }}
+{{- include "as.addresses" (dict "root" . "services" (list "identity" "credits" "agents" "webhooks")) }}
+{{- include "as.trustedVariable" . }}
+{{- end }}
+
+{{/* The way of a NetworkPolicy to the database. */}}
+{{- define "as.toDatabase" -}}
+{{- if .Values.database.bundled.enabled }}
+- ports: [{ port: 5432 }]
+  to: [{ podSelector: { matchLabels: { app.kubernetes.io/instance: {{ .Release.Name }}, app.kubernetes.io/component: postgres } } }]
+{{- else }}
+- ports: [{ port: {{ .Values.database.external.port }} }]
+  {{- with .Values.networkPolicies.databaseTo }}
+  to: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- end }}

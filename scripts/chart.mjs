@@ -1,0 +1,96 @@
+// Checks the Helm chart: helm lint and helm template with each example, every manifest against the schemas of its kind, and what the schemas do not say:
+// restricted pod security, resources, no tokens. Prints findings; exits with 2 where helm is not installed.
+//   node scripts/chart.mjs
+
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Ajv from 'ajv';
+import { parseAllDocuments } from 'yaml';
+
+const chart = 'deploy/helm/agent-service';
+const version = ['--kube-version', '1.35.0'];
+/** Custom resources of projects whose schemas are not here. */
+const withoutSchema = new Set(['cert-manager.io/v1/Certificate']);
+const schemas = JSON.parse(readFileSync('deploy/helm/schemas.json', 'utf8'));
+const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
+ajv.addSchema({ $id: 'kubernetes', definitions: strictly(schemas.definitions) });
+
+const helm = process.env.HELM ?? 'helm';
+if (spawnSync(helm, ['version']).status !== 0) {
+  console.log('helm is not installed: go install helm.sh/helm/v3/cmd/helm@v3.22.0');
+  process.exit(2);
+}
+const examples = readdirSync(join(chart, 'examples')).map((name) => ['-f', join(chart, 'examples', name)]);
+const findings = [[], ...examples].flatMap((values) => [...lint(values), ...render(values, [])]);
+// A release that exists runs its migrations as a hook.
+findings.push(...render([], ['--is-upgrade']));
+for (const finding of findings) console.log(finding);
+console.log(`${examples.length + 1} sets of values, ${findings.length} findings`);
+process.exitCode = findings.length > 0 ? 1 : 0;
+
+function lint(values) {
+  const { status, stdout } = spawnSync(helm, ['lint', chart, '--strict', ...version, ...values], { encoding: 'utf8' });
+  return status === 0 ? [] : [stdout];
+}
+
+function render(values, options) {
+  const where = values[1] ?? 'the defaults';
+  const { status, stdout, stderr } = spawnSync(helm, ['template', 'agents', chart, ...version, ...values, ...options], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status !== 0) return [`${where}: ${stderr}`];
+  const manifests = parseAllDocuments(stdout).flatMap((document) => document.toJS() ?? []);
+  return manifests.flatMap((manifest) =>
+    findingsOf(manifest).map((finding) => `${where}: ${manifest.kind} ${manifest.metadata.name}: ${finding}`),
+  );
+}
+
+function findingsOf(manifest) {
+  const kind = `${manifest.apiVersion}/${manifest.kind}`;
+  const definition = schemas.kinds[kind];
+  if (definition === undefined) return withoutSchema.has(kind) ? [] : [`there is no schema of ${kind}`];
+  const validate = ajv.getSchema(`kubernetes#/definitions/${definition}`);
+  const faults = validate(manifest)
+    ? []
+    : validate.errors.map((error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`);
+  const pod = manifest.kind === 'Pod' ? manifest.spec : manifest.spec?.template?.spec;
+  return [...faults, ...(pod ? podFindings(pod) : [])];
+}
+
+/** Checks the rules of the "restricted" profile of pod security, and what this chart promises beyond them. */
+function podFindings(pod) {
+  const findings = [];
+  const expect = (isRight, finding) => {
+    if (!isRight) findings.push(finding);
+  };
+  expect(pod.automountServiceAccountToken === false, 'has a token of its service account');
+  expect(pod.securityContext?.runAsNonRoot === true && pod.securityContext.runAsUser > 0, 'may run as root');
+  expect(pod.securityContext?.seccompProfile?.type === 'RuntimeDefault', 'has no seccomp profile');
+  expect(!pod.hostNetwork && !pod.hostPID && !pod.hostIPC && !(pod.volumes ?? []).some(({ hostPath }) => hostPath), 'uses the host');
+  for (const { name, image, resources, securityContext } of [...(pod.initContainers ?? []), ...pod.containers]) {
+    expect(resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory, `${name} has no resources`);
+    expect(securityContext?.allowPrivilegeEscalation === false && securityContext.readOnlyRootFilesystem === true, `${name} is not closed`);
+    expect(securityContext?.capabilities?.drop?.includes('ALL'), `${name} has capabilities`);
+    expect(/[:@]/.test(image) && !image.endsWith(':latest'), `${name} has an image without a fixed version`);
+  }
+  return findings;
+}
+
+/** Objects accept only the fields that are described. */
+function strictly(schema) {
+  if (Array.isArray(schema)) return schema.map(strictly);
+  if (schema === null || typeof schema !== 'object') return schema;
+  // Patterns of Go that JavaScript does not have are left out.
+  const isReadable = ([key, value]) => key !== 'pattern' || !String(value).includes('(?i)');
+  const own = Object.fromEntries(
+    Object.entries(schema)
+      .filter(isReadable)
+      .map(([key, value]) => [key, strictly(value)]),
+  );
+  if (own['x-kubernetes-int-or-string']) return {};
+  if (own.$ref?.endsWith('.IntOrString') || own.$ref?.endsWith('.Quantity')) return {};
+  const isOpen = own.additionalProperties !== undefined || own['x-kubernetes-preserve-unknown-fields'];
+  return own.properties && typeof own.type === 'string' && !isOpen ? { ...own, additionalProperties: false } : own;
+}
