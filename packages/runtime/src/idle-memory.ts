@@ -18,23 +18,42 @@ const checksAfterLoad = 6;
  */
 export function releaseMemoryWhenIdle(): void {
   const collect = garbageCollector();
-  let heapBytes = 0;
   let measured = performance.eventLoopUtilization();
-  let idleChecks = 0;
-  const timer = setInterval(() => {
-    const { utilization } = performance.eventLoopUtilization(measured);
-    measured = performance.eventLoopUtilization();
-    idleChecks = utilization > idleShare ? 0 : idleChecks + 1;
-    const isIdle = idleChecks >= (heapBytes === 0 ? 1 : checksAfterLoad);
-    if (!isIdle || getHeapStatistics().total_heap_size < heapBytes + growthBytes) return;
-    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-    heapBytes = getHeapStatistics().total_heap_size;
-  }, checkEveryMs);
-  timer.unref();
+  const check = createIdleCheck({
+    busyShare() {
+      const { utilization } = performance.eventLoopUtilization(measured);
+      measured = performance.eventLoopUtilization();
+      return utilization;
+    },
+    heapBytes: () => getHeapStatistics().total_heap_size,
+    collect,
+  });
+  setInterval(check, checkEveryMs).unref();
 }
 
-/** V8's own function, which Node has no interface for; contexts created after the flag have it. */
-function garbageCollector(): NodeJS.GCFunction {
+interface ProcessState {
+  /** The event loop's share of busy time since the last check. */
+  readonly busyShare: () => number;
+  readonly heapBytes: () => number;
+  readonly collect: () => void;
+}
+
+/** The regular check of a process, which collects when it is due. */
+export function createIdleCheck({ busyShare, heapBytes, collect }: ProcessState): () => void {
+  let bytesAfterCollection = 0;
+  let idleChecks = 0;
+  return () => {
+    idleChecks = busyShare() > idleShare ? 0 : idleChecks + 1;
+    const isIdle = idleChecks >= (bytesAfterCollection === 0 ? 1 : checksAfterLoad);
+    if (!isIdle || heapBytes() < bytesAfterCollection + growthBytes) return;
+    collect();
+    bytesAfterCollection = heapBytes();
+  };
+}
+
+/** V8's own function, which Node has no interface for; contexts created after the flag have it. It returns all memory that it can. */
+export function garbageCollector(): () => void {
   setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as NodeJS.GCFunction;
+  const collect = runInNewContext('gc') as NodeJS.GCFunction;
+  return () => void collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

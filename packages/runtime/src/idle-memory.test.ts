@@ -1,0 +1,64 @@
+import { getHeapStatistics } from 'node:v8';
+import { expect, test } from '@jest/globals';
+import { createIdleCheck, garbageCollector } from './idle-memory.ts';
+
+const megabyte = 1024 * 1024;
+
+/** A process whose load and heap the test sets. A collection leaves 20 MB. */
+function scene() {
+  const state = { busy: 0, megabytes: 40, collections: 0 };
+  const check = createIdleCheck({
+    busyShare: () => state.busy,
+    heapBytes: () => state.megabytes * megabyte,
+    collect() {
+      state.collections += 1;
+      state.megabytes = 20;
+    },
+  });
+  const checks = (count: number) => {
+    for (let done = 0; done < count; done += 1) check();
+    return state.collections;
+  };
+  return { state, checks };
+}
+
+test('after its start a process collects at the first check at which it is idle', () => {
+  const { state, checks } = scene();
+  state.busy = 0.4;
+  expect(checks(3)).toBe(0);
+  state.busy = 0.05;
+  expect(checks(1)).toBe(1);
+});
+
+test('an idle process does not collect again, also while its heap grows a little', () => {
+  const { state, checks } = scene();
+  checks(1);
+  state.megabytes = 27.9;
+  expect(checks(1_000)).toBe(1);
+});
+
+test('after a load it collects when it was idle for half a minute, and not in the pauses of a load', () => {
+  const { state, checks } = scene();
+  checks(1);
+  state.megabytes = 60;
+  for (let pause = 0; pause < 10; pause += 1) {
+    state.busy = 0.3;
+    checks(1);
+    state.busy = 0;
+    expect(checks(5)).toBe(1);
+  }
+  expect(checks(1)).toBe(2);
+  expect(checks(100)).toBe(2);
+});
+
+test('the collection returns the memory of garbage', () => {
+  const collect = garbageCollector();
+  const before = getHeapStatistics().total_heap_size;
+  let garbage: object[] = [];
+  for (let count = 0; count < 600_000; count += 1) garbage.push({ count });
+  const grown = getHeapStatistics().total_heap_size;
+  expect(grown).toBeGreaterThan(before + 10 * megabyte);
+  garbage = [];
+  collect();
+  expect(getHeapStatistics().total_heap_size).toBeLessThan(grown - 10 * megabyte);
+});
