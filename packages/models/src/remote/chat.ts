@@ -83,7 +83,7 @@ interface CallDraft {
   signature: string | undefined;
 }
 
-/** What has been read of an answer so far. */
+/** The parts of an answer that have been read so far. */
 export class StepDraft {
   inputTokens: unknown;
   outputTokens: unknown;
