@@ -31,6 +31,7 @@ const schema = z.object({
   RATE_LIMIT_READS_PER_MINUTE: perMinute(600),
   RATE_LIMIT_WRITES_PER_MINUTE: perMinute(120),
   RATE_LIMIT_MESSAGES_PER_MINUTE: perMinute(60),
+  RATE_LIMIT_END_USER_MESSAGES_PER_MINUTE: perMinute(20),
   RATE_LIMIT_TOKENS_PER_MINUTE: perMinute(30),
   RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE: perMinute(300),
   /** How long a request waits for its answer. */

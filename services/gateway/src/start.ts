@@ -47,6 +47,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
     readsPerMinute: config.RATE_LIMIT_READS_PER_MINUTE,
     writesPerMinute: config.RATE_LIMIT_WRITES_PER_MINUTE,
     messagesPerMinute: config.RATE_LIMIT_MESSAGES_PER_MINUTE,
+    endUserMessagesPerMinute: config.RATE_LIMIT_END_USER_MESSAGES_PER_MINUTE,
     tokensPerMinute: config.RATE_LIMIT_TOKENS_PER_MINUTE,
     failedAuthenticationsPerMinute: config.RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE,
   };

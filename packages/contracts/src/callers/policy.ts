@@ -7,10 +7,12 @@ export interface Policy {
   /** Needed from the caller that a service acts for; of several any one. */
   readonly scope?: string | readonly string[];
   readonly admin?: boolean;
+  /** Also callers with an agent token, whose agent the method checks. */
+  readonly agentTokens?: boolean;
 }
 
 /** For callers of the public API, through the gateway. */
-export const callers = (needs: Pick<Policy, 'scope' | 'admin'> = {}): Policy => ({ services: ['gateway'], ...needs });
+export const callers = (needs: Omit<Policy, 'services'> = {}): Policy => ({ services: ['gateway'], ...needs });
 /** For callers with the scope, and for the operator. */
 export const callersAndOperators = (needs: Pick<Policy, 'scope' | 'admin'> = {}): Policy => ({
   services: ['gateway', operatorService],
@@ -25,6 +27,7 @@ export function enforce(policy: Policy, caller: Caller): void {
   if (!policy.services.includes(caller.service)) throw new ServiceError('service_forbidden');
   if (caller.service === operatorService) return;
   if (policy.scope !== undefined && !hasOneOf(policy.scope, caller)) throw new ServiceError('insufficient_scope');
+  if (caller.principal?.agentId && !policy.agentTokens) throw new ServiceError('wrong_audience');
   if (policy.admin && !caller.principal?.admin) throw new ServiceError('admin_required');
 }
 

@@ -20,6 +20,12 @@ export interface Principal {
   readonly admin: boolean;
   /** Empty for an application, whose scopes are its only limit. */
   readonly role?: Role | '';
+  /** Of an agent token: the only agent that it may send messages to. */
+  readonly agentId?: string;
+  /** Of an agent token: its own id. */
+  readonly tokenId?: string;
+  /** When the token ends, in seconds since 1970 as a text; '0' for a key. */
+  readonly tokenEndsAt?: string;
 }
 
 /** The sender of a gRPC call: a service, and the caller it acts for, if any. */

@@ -58,6 +58,7 @@ export const publicErrorCodes = define({
   invalid_client: unauthenticated('The client credentials are not valid.'),
 
   insufficient_scope: forbidden('The token lacks the scope that this endpoint needs.'),
+  wrong_audience: forbidden('This token may only send messages to the agent that it was made for.'),
   admin_required: forbidden('This endpoint needs a token made from an administrator key.'),
   own_role_or_status: forbidden('Your own role and status can only be changed by another administrator.'),
 

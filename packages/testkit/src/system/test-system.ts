@@ -8,7 +8,10 @@ import { testRedisCluster } from '../servers/test-redis-cluster.ts';
 
 /** Settings of a system whose limits no test means to meet. */
 export const withoutRateLimits: Readonly<Record<string, string>> = Object.fromEntries(
-  ['READS', 'WRITES', 'MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((kind) => [`RATE_LIMIT_${kind}_PER_MINUTE`, '1000000']),
+  ['READS', 'WRITES', 'MESSAGES', 'END_USER_MESSAGES', 'TOKENS', 'FAILED_AUTHENTICATIONS'].map((kind) => [
+    `RATE_LIMIT_${kind}_PER_MINUTE`,
+    '1000000',
+  ]),
 );
 
 /**

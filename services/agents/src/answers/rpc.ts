@@ -158,8 +158,9 @@ const readAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'readAnswers'> =
 });
 
 const cancelAnswer = ({ answers, store }: MethodsDeps): RpcOf<'agents', 'cancelAnswer'> => ({
-  allow: callers({ scope: 'agents:chat' }),
+  allow: callers({ scope: 'agents:chat', agentTokens: true }),
   async handle({ agentId, messageId }, call) {
+    if (call.tenant.agentId && call.tenant.agentId !== agentId) throw new ServiceError('wrong_audience');
     const { organizationId, environment, userId } = call.tenant;
     const onCommit: (() => void)[] = [];
     const response = await once(store, call, async (transaction) => {

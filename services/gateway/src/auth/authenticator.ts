@@ -30,6 +30,9 @@ function isSame(a: Principal, b: Principal): boolean {
     a.userId === b.userId &&
     a.admin === b.admin &&
     a.role === b.role &&
+    a.agentId === b.agentId &&
+    a.tokenId === b.tokenId &&
+    a.tokenEndsAt === b.tokenEndsAt &&
     a.scopes.length === b.scopes.length &&
     a.scopes.every((scope, index) => scope === b.scopes[index])
   );
@@ -131,7 +134,7 @@ export const askIdentity =
   (identity: Client<'identity'>, timeoutMs: number) =>
   async (tokens: readonly string[]): Promise<Verdict[]> => {
     const askedAt = performance.now();
-    const { results } = await identity.authenticate({ tokens: [...tokens] }, { timeoutMs });
+    const { results } = await identity.authenticate({ tokens: [...tokens], agentTokens: true }, { timeoutMs });
     return results.map(({ principal, refusal = '', expiresInMs }) => {
       if (principal) return { principal: principal as Principal, endsAt: askedAt + Number(expiresInMs ?? Number.POSITIVE_INFINITY) };
       if (refusals.includes(refusal)) return { refusal: refusal as Refusal };

@@ -3,7 +3,7 @@ import { type IdempotencyKey, type Principal, ServiceError } from '@agent-servic
 
 const printable = /^[\x20-\x7e]{1,255}$/;
 
-/** Two requests are the same one if tenant, credential, method, path and the caller's key are; then the body must be the same too. */
+/** Two requests are the same one if tenant, credential (of an end user the token), method, path and the caller's key are; then the body must be the same too. */
 export function idempotencyKey(
   header: string | undefined,
   principal: Principal,
@@ -17,9 +17,9 @@ export function idempotencyKey(
       message: 'Idempotency-Key must have 1 to 255 printable ASCII characters.',
       param: 'Idempotency-Key',
     });
-  const { organizationId, environment, credentialId } = principal;
+  const { organizationId, environment, credentialId, tokenId } = principal;
   return {
-    scope: [organizationId, environment, credentialId, method, path, header].join(' '),
+    scope: [organizationId, environment, tokenId || credentialId, method, path, header].join(' '),
     fingerprint: hash('sha256', canonicalJson(body), 'base64url'),
   };
 }

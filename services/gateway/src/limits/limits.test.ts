@@ -136,6 +136,7 @@ describe('rules', () => {
     readsPerMinute: 600,
     writesPerMinute: 120,
     messagesPerMinute: 60,
+    endUserMessagesPerMinute: 20,
     tokensPerMinute: 30,
     failedAuthenticationsPerMinute: 300,
   });

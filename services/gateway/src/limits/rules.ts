@@ -9,6 +9,7 @@ export interface Limits {
   readonly readsPerMinute: number;
   readonly writesPerMinute: number;
   readonly messagesPerMinute: number;
+  readonly endUserMessagesPerMinute: number;
   readonly tokensPerMinute: number;
   readonly failedAuthenticationsPerMinute: number;
 }
@@ -57,9 +58,16 @@ export function createRules(limits: Limits): Rules {
   const byClaim: Policy = { name: 'tokens-claim', limit: limits.tokensPerMinute };
   const byCredential: Policy = { name: 'tokens-credential', limit: limits.tokensPerMinute };
   const failures: Policy = { name: 'failed-authentications', limit: limits.failedAuthenticationsPerMinute };
-  const rulesOf = (cost: Exclude<Cost, 'token'>, { organizationId, credentialId }: Principal): Rule[] => {
+  const ofEndUsers: Policy = { name: 'end-user-messages', limit: limits.endUserMessagesPerMinute };
+  const rulesOf = (cost: Exclude<Cost, 'token'>, { organizationId, credentialId, tokenId }: Principal): Rule[] => {
     const { own, organization } = policies[cost];
     const prefix = `limit:{${organizationId}}:${cost}`;
+    // One end user cannot use up what the others have under the same credential.
+    if (tokenId)
+      return [
+        { key: `${prefix}:token:${tokenId}`, policy: ofEndUsers },
+        { key: prefix, policy: organization },
+      ];
     return [
       { key: `${prefix}:${credentialId}`, policy: own },
       { key: prefix, policy: organization },

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { basicCredentials } from '../auth/authorization-header.ts';
 import { validate } from '../http/validate.ts';
 import { type RawRequest, route } from '../routing/route.ts';
+import { agentParams } from '../schemas/agent.ts';
 
 const grantType = 'client_credentials';
 
@@ -98,6 +99,54 @@ export const issueToken = route({
         token_type: 'Bearer' as const,
         expires_in: token.expiresIn,
         expires_at: token.expiresAt,
+      },
+    };
+  },
+});
+
+const agentToken = z.strictObject({
+  data: z.strictObject({
+    ...accessToken.shape.data.shape,
+    agent_id: agentParams.shape.agent_id,
+  }),
+});
+
+export const issueAgentToken = route({
+  method: 'POST',
+  path: '/v1/agents/{agent_id}/tokens',
+  operationId: 'issueAgentToken',
+  summary: 'Create a short-lived token with which an end user can talk to this agent',
+  description: `For a browser or another place where no API key may be. The token may only send messages to this agent and cancel their answers,
+in the name of the user of the credential that it is made with. It ends with that credential at the latest, and when that is revoked. Each token
+has its own limit of messages.`,
+  tag: 'Authentication',
+  auth: 'token',
+  scope: 'agents:chat',
+  cost: 'write',
+  idempotent: false,
+  extension: true,
+  params: agentParams,
+  bodyOptional: true,
+  body: z.strictObject({
+    expires_in: z
+      .int()
+      .min(1)
+      .max(3_600)
+      .optional()
+      .meta({ description: 'Seconds; 900, or as long as the credential lasts, unless given.', example: 900 }),
+  }),
+  status: 201,
+  response: agentToken,
+  async handler({ params: { agent_id: agentId }, body: { expires_in: expiresIn = 0 } }, { agents, identity }) {
+    await agents.getAgent({ agentId });
+    const token = await identity.issueAgentToken({ agentId, expiresIn });
+    return {
+      data: {
+        access_token: token.accessToken,
+        token_type: 'Bearer' as const,
+        expires_in: token.expiresIn,
+        expires_at: token.expiresAt,
+        agent_id: agentId,
       },
     };
   },

@@ -30,6 +30,7 @@ export const cancelAnswer = route({
   tag: 'Conversations',
   auth: 'token',
   scope: 'agents:chat',
+  agentTokens: true,
   cost: 'write',
   extension: true,
   params: messageParams,
@@ -114,6 +115,7 @@ export const sendMessage = route({
   tag: 'Conversations',
   auth: 'token',
   scope: 'agents:chat',
+  agentTokens: true,
   cost: 'message',
   params: agentParams,
   headers: z.object({

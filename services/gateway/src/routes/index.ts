@@ -1,6 +1,6 @@
 import type { Route } from '../routing/route.ts';
 import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts';
-import { issueOauthToken, issueToken, listSigningKeys, revokeKey } from './authentication.ts';
+import { issueAgentToken, issueOauthToken, issueToken, listSigningKeys, revokeKey } from './authentication.ts';
 import { cancelAnswer, getMessage, listConversations, listMessages, sendMessage } from './conversations.ts';
 import {
   createKey,
@@ -52,6 +52,7 @@ export const routes: readonly Route[] = [
   getAgent,
   updateAgent,
   deleteAgent,
+  issueAgentToken,
   sendMessage,
   getMessage,
   cancelAnswer,

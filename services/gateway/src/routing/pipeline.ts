@@ -43,7 +43,7 @@ const forCallers = (route: Route, deps: PipelineDeps) => async (exchange: Exchan
   const { token, principal } = await identify(exchange, deps);
   exchange.principal = principal;
   if (route.cost && route.cost !== 'token') await count(exchange, deps, deps.rules.forPrincipal(route.cost, principal));
-  authorize(route, principal);
+  authorize(route, principal, exchange.request.params['agent_id']);
   if (deps.heldBytes.isFull(principal.organizationId)) throw new ServiceError('rate_limited', { message: tooManyHeld });
   const body = route.body ? await readHeldBody(route, deps, exchange, principal) : undefined;
   const waited = route.body !== undefined || (route.method !== 'GET' && (await refuseBody(exchange.request, bodyLimitsOf(route))));
@@ -85,10 +85,11 @@ async function identify(exchange: Exchange, deps: PipelineDeps): Promise<{ token
 interface Permission {
   readonly scope?: Scope | undefined;
   readonly admin?: boolean | undefined;
+  readonly agentTokens?: boolean | undefined;
 }
 
 /** Throws unless the caller may use the endpoint. Runs before any look-up, so that it says nothing about what exists. */
-function authorize({ scope, admin }: Permission, principal: Principal): void {
+function authorize({ scope, admin, agentTokens }: Permission, principal: Principal, agentId: unknown): void {
   if (scope && !principal.scopes.includes(scope)) {
     throw new ServiceError('insufficient_scope', {
       message: whyLacking(scope, principal),
@@ -96,6 +97,7 @@ function authorize({ scope, admin }: Permission, principal: Principal): void {
     });
   }
   if (admin && !principal.admin) throw new ServiceError('admin_required');
+  if (principal.agentId && !(agentTokens && principal.agentId === agentId)) throw new ServiceError('wrong_audience');
 }
 
 /** Says which limit refused the caller: another key does not help a member, and another scope does not help a test key. */

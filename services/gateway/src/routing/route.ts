@@ -55,6 +55,10 @@ interface Description {
   readonly auth: 'token' | 'none';
   readonly scope?: Scope;
   readonly admin?: boolean;
+  /** Also for agent tokens, of the agent in the path. */
+  readonly agentTokens?: boolean;
+  /** False where a repeated POST is a new effect. */
+  readonly idempotent?: boolean;
   /** Which limit the request counts against; without one it is not limited. */
   readonly cost?: Cost;
   readonly bodyType?: 'json' | 'form';
@@ -119,7 +123,8 @@ export function route<
 }
 
 /** True if the route takes an Idempotency-Key. Tokens are never replayed. */
-export const isIdempotent = ({ method, cost }: Route): boolean => cost !== 'token' && ['POST', 'PUT', 'PATCH'].includes(method);
+export const isIdempotent = ({ method, cost, idempotent = true }: Route): boolean =>
+  idempotent && cost !== 'token' && ['POST', 'PUT', 'PATCH'].includes(method);
 
 /** The limits of a body before it is parsed. */
 export const bodyLimitsOf = ({ cost, bodyLimits: own }: Route): BodyLimits =>

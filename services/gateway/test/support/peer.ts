@@ -49,6 +49,7 @@ function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
   return {
     authenticate: async ({ tokens }) => ({ results: tokens.map(() => ({ refusal: 'invalid_token' })) }),
     issueToken: async () => ({ accessToken: 'a.b.c', expiresIn: 3600, expiresAt: '2026-01-31T11:00:00.000Z' }),
+    issueAgentToken: async ({ expiresIn }) => ({ accessToken: 'a.b.c', expiresIn, expiresAt: '2026-01-31T11:00:00.000Z' }),
     issueClientToken: async ({ scope }) => ({ accessToken: 'a.b.c', expiresIn: 3600, scope: scope || 'users:read' }),
     listSigningKeys: async () => ({ keys: [{ kid: 'k1', n: 'AQAB', e: 'AQAB' }] }),
     listUsers: async () => ({ users: [user], page }),

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { grantScopes } from './tokens.ts';
+import { type Claims, grantScopes, readClaims, toSigned } from './tokens.ts';
 
 const scopes = fc.uniqueArray(fc.constantFrom('a:read', 'a:write', 'b:read', 'b:write', 'c:chat'));
 
@@ -18,4 +18,36 @@ test('a request gets exactly its scopes, or is refused with those that are not a
       else expect(grant).toEqual({ granted: requested.length > 0 ? requested : available });
     }),
   );
+});
+
+const claims: Claims = {
+  iss: 'us',
+  sub: 'usr_1',
+  org: 'org_1',
+  env: 'live',
+  key_id: 'key_1',
+  scope: 'agents:chat',
+  admin: false,
+  jti: 't_1',
+  iat: 1,
+  exp: 2,
+};
+
+test('claims are read as they were signed, with an agent or without', () => {
+  for (const some of [claims, { ...claims, agent_id: 'agt_1' }]) expect(readClaims(structuredClone(toSigned(some)))).toEqual(some);
+});
+
+test('no mixture of both kinds of claims is read', () => {
+  const signed = toSigned({ ...claims, agent_id: 'agt_1' });
+  const wrong = [
+    { ...claims, aud: 'agent:agt_1' },
+    { ...claims, agent_id: 'agt_1' },
+    { ...signed, aud: undefined },
+    { ...signed, aud: 'agent:' },
+    { ...signed, aud: ['agent:agt_1'] },
+    { ...signed, aud: 'other' },
+    { ...signed, key_id: 'key_1' },
+    { ...signed, parent_key_id: undefined },
+  ];
+  for (const payload of wrong) expect(readClaims(payload)).toBeUndefined();
 });

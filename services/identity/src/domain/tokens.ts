@@ -10,12 +10,38 @@ export interface Claims {
   jti: string;
   iat: number;
   exp: number;
+  /** Only of an agent token: the agent that it is bound to. */
+  agent_id?: string;
+}
+
+/**
+ * The claims of an agent token as they are signed. It names its credential by a claim of its own, so that a replica which does not know
+ * agent tokens refuses them instead of taking them for unbound ones.
+ */
+type AgentTokenClaims = Omit<Claims, 'key_id' | 'admin' | 'agent_id'> & { aud: string; parent_key_id: string };
+
+const audiencePrefix = 'agent:';
+
+/** The claims as they are signed. */
+export function toSigned(claims: Claims): Claims | AgentTokenClaims {
+  const { key_id, admin, agent_id, ...common } = claims;
+  return agent_id === undefined ? claims : { ...common, aud: `${audiencePrefix}${agent_id}`, parent_key_id: key_id };
+}
+
+/** The claims of a verified payload; undefined where it is no token of ours. */
+export function readClaims(payload: unknown): Claims | undefined {
+  if (typeof payload !== 'object' || payload === null) return undefined;
+  const { aud, parent_key_id, ...rest } = payload as Record<string, unknown>;
+  if (aud === undefined) return isClaims(payload) && !('agent_id' in payload) ? payload : undefined;
+  if (typeof aud !== 'string' || !aud.startsWith(audiencePrefix)) return undefined;
+  const claims = { ...rest, key_id: parent_key_id, admin: false, agent_id: aud.slice(audiencePrefix.length) };
+  return isClaims(claims) && claims.agent_id !== '' && !('key_id' in rest) ? claims : undefined;
 }
 
 const textClaims = ['iss', 'sub', 'org', 'key_id', 'scope', 'jti'] as const;
 
 /** True if a verified payload has every claim in its form. This service signs no token without one. */
-export function isClaims(payload: unknown): payload is Claims {
+function isClaims(payload: unknown): payload is Claims {
   if (typeof payload !== 'object' || payload === null) return false;
   const claims = payload as Record<string, unknown>;
   return (

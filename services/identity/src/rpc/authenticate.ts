@@ -23,12 +23,12 @@ export const authenticate = ({ store, keyedHash, signingKeys, uses }: IdentityDe
     }
   }
 
-  async function authenticateAccessTokens(tokens: readonly string[], verdicts: Map<string, Verdict>): Promise<void> {
+  async function authenticateAccessTokens(tokens: readonly string[], agentTokens: boolean, verdicts: Map<string, Verdict>): Promise<void> {
     const claimsOf = new Map<string, Claims>();
     for (const [index, verdict] of (await signingKeys.verifyAll(tokens)).entries()) {
       const token = tokens[index] as string;
-      if ('claims' in verdict) claimsOf.set(token, verdict.claims);
-      else verdicts.set(token, verdict);
+      if (!('claims' in verdict)) verdicts.set(token, verdict);
+      else if (verdict.claims.agent_id === undefined || agentTokens) claimsOf.set(token, verdict.claims);
     }
     const ids = [...claimsOf.values()].map((claims) => claims.key_id);
     const credentials = new Map((await credentialsById(store.sql, ids)).map((credential) => [credential.id, credential]));
@@ -37,13 +37,14 @@ export const authenticate = ({ store, keyedHash, signingKeys, uses }: IdentityDe
 
   return {
     allow: services('gateway'),
-    async handle({ tokens }) {
+    async handle({ tokens, agentTokens }) {
       const verdicts = new Map<string, Verdict>();
       const distinct = [...new Set(tokens)];
       await Promise.all([
         authenticateKeys(distinct.filter(isApiKey), verdicts),
         authenticateAccessTokens(
           distinct.filter((token) => !isApiKey(token)),
+          agentTokens,
           verdicts,
         ),
       ]);
@@ -78,6 +79,8 @@ function fromClaims(claims: Claims, credential: CredentialRow | undefined): Verd
       scopes: claims.scope.split(' ').filter((scope) => credential.scopes.includes(scope)),
       admin: claims.admin && credential.admin,
       role: credential.role,
+      ...(claims.agent_id !== undefined && { agentId: claims.agent_id, tokenId: claims.jti }),
+      tokenEndsAt: String(claims.exp),
     },
     expiresAtMs: Math.round(processClock.now() + expiresInMs),
     expiresInMs,

@@ -16,7 +16,7 @@ import { getKey, issueKey, listKeys, rotateKey, updateKey } from './keys.ts';
 import { createOrganization, getOrganization } from './organizations.ts';
 import { revokeKey, revokeOauthClient } from './revocation.ts';
 import { getSelf } from './self.ts';
-import { issueClientToken, issueToken, listSigningKeys, revokeSigningKey, rotateSigningKey } from './tokens.ts';
+import { issueAgentToken, issueClientToken, issueToken, listSigningKeys, revokeSigningKey, rotateSigningKey } from './tokens.ts';
 import { createUser, getUser, listAdministrators, listUsers, updateUser } from './users.ts';
 
 /** Every method of the contract. */
@@ -33,6 +33,7 @@ export const implementation = (deps: IdentityDeps): Implementation<'identity'> =
   getOrganization: getOrganization(deps),
   getSelf: getSelf(deps),
   getUser: getUser(deps),
+  issueAgentToken: issueAgentToken(deps),
   issueClientToken: issueClientToken(deps),
   issueKey: issueKey(deps),
   issueOauthApplication: issueOauthApplication(deps),

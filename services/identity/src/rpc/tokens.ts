@@ -1,10 +1,10 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { type Call, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, callers, checkId, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { grantScopes } from '../domain/tokens.ts';
-import { applicationById, keysByHash } from '../store/credentials.ts';
+import { applicationById, credentialsById, keysByHash } from '../store/credentials.ts';
 import { revokeSigningKeyRow } from '../store/signing-keys.ts';
 import { waitForRevocation } from './revocation.ts';
 
@@ -34,6 +34,36 @@ export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueCl
   },
 });
 
+const chat = 'agents:chat';
+const usualAgentTokenSeconds = 900;
+const maxAgentTokenSeconds = 3_600;
+
+/** A token for an end user's browser: it may only send messages to one agent, and ends with the credential behind it at the latest. */
+export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAgentToken'> => ({
+  allow: callers({ scope: chat }),
+  async handle({ agentId, expiresIn }, call) {
+    const { credentialId, tokenEndsAt = '0' } = call.tenant;
+    const [credential] = await credentialsById(deps.store.sql, [credentialId]);
+    if (!credential || credential.revoked) throw new ServiceError('token_revoked');
+    const tokenSeconds = tokenEndsAt === '0' ? Number.POSITIVE_INFINITY : Number(tokenEndsAt) - processClock.now() / 1_000;
+    const left = Math.floor(Math.min(tokenSeconds, (credential.endsInMs ?? Number.POSITIVE_INFINITY) / 1_000));
+    const ttlSeconds = expiresIn === 0 ? Math.min(usualAgentTokenSeconds, left) : expiresIn;
+    if (ttlSeconds > Math.min(left, maxAgentTokenSeconds) || ttlSeconds < 1) throw tooLong(Math.min(left, maxAgentTokenSeconds));
+    return await issueAccessToken(deps, call, {
+      ...credential,
+      scopes: [chat],
+      admin: false,
+      ttlSeconds,
+      agentId: checkId(agentId, 'agent_id'),
+    });
+  },
+});
+
+function tooLong(maxSeconds: number): ServiceError {
+  const message = `expires_in must be from 1 to ${Math.max(1, maxSeconds)}: the token cannot outlive the credential that it is made with.`;
+  return new ServiceError('invalid_request', { message, param: 'expires_in' });
+}
+
 interface Bearer {
   readonly id: string;
   readonly organizationId: string;
@@ -43,6 +73,8 @@ interface Bearer {
   readonly admin: boolean;
   /** Null stands for the service's default. */
   readonly ttlSeconds: number | null;
+  /** Binds the token to this agent. */
+  readonly agentId?: string;
 }
 
 interface IssuedToken {
@@ -58,7 +90,7 @@ const issueAccessToken = (deps: IdentityDeps, call: Call, bearer: Bearer): Promi
 async function signAndRecord(
   { store, signingKeys, auditRelay, uses, tokenTtlSeconds }: IdentityDeps,
   call: Call,
-  { id, organizationId, environment, userId, scopes, admin, ttlSeconds }: Bearer,
+  { id, organizationId, environment, userId, scopes, admin, ttlSeconds, agentId }: Bearer,
 ): Promise<IssuedToken> {
   const expiresIn = ttlSeconds ?? tokenTtlSeconds;
   const issuedAt = Math.floor(processClock.now() / 1_000);
@@ -74,6 +106,7 @@ async function signAndRecord(
     jti,
     iat: issuedAt,
     exp: issuedAt + expiresIn,
+    ...(agentId !== undefined && { agent_id: agentId }),
   });
   await store.transaction(({ sql }) =>
     writeAudit(sql, call, {
@@ -82,7 +115,7 @@ async function signAndRecord(
       environment,
       target: { type: 'token', id: jti },
       actor: { type: 'user', id: userId, keyId: id },
-      changes: { scopes, expires_in: expiresIn },
+      changes: { scopes, expires_in: expiresIn, ...(agentId !== undefined && { agent_id: agentId }) },
     }),
   );
   auditRelay.nudge();

@@ -5,7 +5,7 @@ import { type ProcessContext, processClock } from '@agent-service/runtime';
 import { type Cipher, type Sql, type Store, sealedColumn, startSweep } from '@agent-service/store';
 import jwt from 'jsonwebtoken';
 import { ulid } from 'ulid';
-import { type Claims, isClaims } from '../domain/tokens.ts';
+import { type Claims, readClaims, toSigned } from '../domain/tokens.ts';
 import {
   addSigningKey,
   findActiveKeys,
@@ -182,7 +182,9 @@ const signBytes = promisify(sign);
 
 /** Signs outside the main thread, because a signature takes as long as thirty verifications, which would have to wait. */
 export async function signClaims(claims: Claims, kid: string, key: KeyObject): Promise<string> {
-  const encoded = [{ alg: algorithm, typ: 'JWT', kid }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const encoded = [{ alg: algorithm, typ: 'JWT', kid }, toSigned(claims)].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
   const content = encoded.join('.');
   return `${content}.${(await signBytes('sha256', Buffer.from(content), key)).toString('base64url')}`;
 }
@@ -192,7 +194,8 @@ export function verifyToken(token: string, issuer: string, key: KeyObject | unde
   if (!key) return { refusal: 'invalid_token' };
   try {
     const payload = jwt.verify(token, key, { algorithms: [algorithm], issuer, clockTimestamp: processClock.now() / 1_000 });
-    return isClaims(payload) ? { claims: payload } : { refusal: 'invalid_token' };
+    const claims = readClaims(payload);
+    return claims ? { claims } : { refusal: 'invalid_token' };
   } catch (cause) {
     return { refusal: cause instanceof jwt.TokenExpiredError ? 'token_expired' : 'invalid_token' };
   }

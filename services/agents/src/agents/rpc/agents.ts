@@ -154,7 +154,8 @@ export const deleteAgent = (deps: AgentsDeps): RpcOf<'agents', 'deleteAgent'> =>
 });
 
 export const getAgent = ({ store }: ServiceDeps): RpcOf<'agents', 'getAgent'> => ({
-  allow: callers({ scope: 'agents:read' }),
+  // The gateway checks with the second scope that an agent exists.
+  allow: callers({ scope: ['agents:read', 'agents:chat'] }),
   async handle({ agentId }, call) {
     const agent = await findAgent(store, tenantOf(call), agentId);
     if (!agent) throw new ServiceError('not_found');
