@@ -34,6 +34,11 @@ const forms = {
     env: { WEBHOOK_FAULT_EVENTS: '5000', TEMPLATE_FAULT_ROUNDS: '12' },
     suites: ['services/(webhooks|templates)/test/faults.test.ts'],
   },
+  models: {
+    about: 'the LiteLLM proxy and the server of llama.cpp, installed from PyPI',
+    env: { MODEL_SERVERS: 'long' },
+    suites: ['packages/models/test/servers'],
+  },
   fuzz: { about: '20,000 requests', env: { FUZZ_REQUESTS: '20000' }, suites: ['services/gateway/test/system/fuzz.test.ts'] },
   ledger: {
     about: 'long random histories of the ledger and of answers',

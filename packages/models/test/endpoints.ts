@@ -70,10 +70,10 @@ export async function refusal(answer: Promise<unknown>): Promise<ServiceError> {
   throw new Error('not refused as a ServiceError', { cause: failure });
 }
 
-export async function until(holds: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
+export async function until(holds: () => boolean, limitMs = 10_000): Promise<void> {
+  const end = performance.now() + limitMs;
   while (!holds()) {
-    if (Date.now() > end) throw new Error('did not happen within 10 s');
+    if (performance.now() > end) throw new Error(`did not happen within ${limitMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

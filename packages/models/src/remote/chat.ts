@@ -75,6 +75,10 @@ const longestText = 1_000_000;
 /** As long as a name in a models file. */
 const longestName = 200;
 
+/** The name of a model, without the folder that llama.cpp has it in. */
+const nameIn = (model: string): string =>
+  cleanText(model.startsWith('/') ? model.slice(model.lastIndexOf('/') + 1) : model).slice(0, longestName);
+
 interface CallDraft {
   readonly index: number | undefined;
   id: string;
@@ -122,7 +126,7 @@ export class StepDraft {
     if (!this.isComplete) throw new ModelFailure('cut');
     this.#pass(this.#cleaner.flush());
     const { reasoning, finish, inputTokens, outputTokens } = this;
-    const model = cleanText(this.model).slice(0, longestName);
+    const model = nameIn(this.model);
     return { model, text: this.#text, reasoning, calls: finishCalls(this.calls), finish, inputTokens, outputTokens };
   }
 }

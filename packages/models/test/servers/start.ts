@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort, testFolder } from '@agent-service/testkit';
+import { until } from '../endpoints.ts';
+
+/** Kept from run to run, because an installation takes a minute. */
+const cacheFolder = fileURLToPath(new URL('../../../../.cache/model-servers/', import.meta.url));
+const litellmVersion = '1.106.2';
+const llamaPackages = ['xllamacpp==2026.10.11549', 'gguf==0.19.0'];
+
+/** A model server of another project, in a process of its own. */
+export interface ModelServer {
+  /** As `base_url` of an endpoint. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The folder of programs of a Python environment with these packages. */
+async function pythonWith(name: string, packages: readonly string[]): Promise<string> {
+  const folder = join(cacheFolder, name);
+  const done = join(folder, 'installed');
+  try {
+    if (readFileSync(done, 'utf8') === packages.join(' ')) return join(folder, 'bin');
+  } catch {
+    // It is not installed yet.
+  }
+  mkdirSync(cacheFolder, { recursive: true });
+  await run('python3', ['-m', 'venv', '--clear', folder]);
+  await run(join(folder, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', ...packages]);
+  writeFileSync(done, packages.join(' '));
+  return join(folder, 'bin');
+}
+
+async function run(command: string, words: readonly string[]): Promise<void> {
+  const [code] = await once(spawn(command, words, { stdio: ['ignore', 'ignore', 'inherit'] }), 'exit');
+  if (code !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${code}`);
+}
+
+/** The LiteLLM proxy in front of a provider with both interfaces: the models `openai` and `anthropic` reach it by one each. */
+export async function startLitellm(upstream: string): Promise<ModelServer> {
+  const programs = await pythonWith('litellm', [`litellm[proxy]==${litellmVersion}`]);
+  const origin = new URL(upstream).origin;
+  const model = (name: string, model: string, api_base: string) => ({
+    model_name: name,
+    litellm_params: { model, api_base, api_key: 'none' },
+  });
+  const config = {
+    model_list: [model('openai', 'openai/scripted', upstream), model('anthropic', 'anthropic/claude-scripted', origin)],
+    litellm_settings: { num_retries: 0, telemetry: false },
+  };
+  const file = join(await testFolder(), 'litellm.json');
+  writeFileSync(file, JSON.stringify(config));
+  const port = await freePort();
+  const words = ['--config', file, '--host', '127.0.0.1', '--port', String(port)];
+  return await serve(join(programs, 'litellm'), words, port, '/health/liveliness');
+}
+
+/** The server of llama.cpp with a tiny model that the script makes, which writes ten words in a fixed manner. */
+export async function startLlama(): Promise<ModelServer> {
+  const programs = await pythonWith('llama', llamaPackages);
+  const script = fileURLToPath(new URL('tiny_llama_server.py', import.meta.url));
+  const port = await freePort();
+  return await serve(join(programs, 'python'), [script, await testFolder(), String(port)], port, '/health');
+}
+
+async function serve(command: string, words: readonly string[], port: number, healthPath: string): Promise<ModelServer> {
+  const log = join(await testFolder(), 'server.log');
+  const output = openSync(log, 'w');
+  const env = { ...process.env, LITELLM_LOCAL_MODEL_COST_MAP: 'True' };
+  const child = spawn(command, words, { env, stdio: ['ignore', output, output] });
+  const ended = once(child, 'exit');
+  let isReady = false;
+  const check = () =>
+    fetch(`http://127.0.0.1:${port}${healthPath}`).then(
+      ({ ok }) => void (isReady = ok),
+      () => undefined,
+    );
+  const checking = setInterval(check, 200);
+  try {
+    await until(() => isReady || child.exitCode !== null, startLimitMs);
+  } catch (cause) {
+    await kill(child, ended);
+    throw new Error(`${command} is not ready:\n${readFileSync(log, 'utf8')}`, { cause });
+  } finally {
+    clearInterval(checking);
+  }
+  if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}:\n${readFileSync(log, 'utf8')}`);
+  return { url: `http://127.0.0.1:${port}/v1`, stop: () => kill(child, ended) };
+}
+
+const startLimitMs = 60_000;
+
+async function kill(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+  child.kill('SIGKILL');
+  await ended;
+}
