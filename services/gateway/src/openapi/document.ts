@@ -131,7 +131,7 @@ const isCounted = ({ auth }: Route, status: number) => auth === 'none' || status
 
 function codesOf(route: Route): PublicErrorCode[] {
   const codes: PublicErrorCode[] = ['invalid_request', 'unavailable', 'deadline_exceeded', 'internal'];
-  if (route.auth === 'token') codes.push('missing_token', 'invalid_token', 'token_expired', 'token_revoked');
+  if (route.auth === 'token') codes.push('missing_token', 'invalid_token', 'token_expired', 'token_revoked', 'wrong_audience');
   if (route.scope) codes.push('insufficient_scope');
   if (route.admin) codes.push('admin_required');
   if (route.params) codes.push('not_found');
