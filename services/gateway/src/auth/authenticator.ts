@@ -129,6 +129,11 @@ export function createAuthenticator({ ask, now = () => performance.now() }: Auth
 
 const refusals: readonly string[] = ['invalid_token', 'token_expired', 'token_revoked'] satisfies Refusal[];
 
+/** Most principals have none of the last fields, and each call to a service carries the whole principal. */
+function withoutEmpty({ agentId, tokenId, tokenEndsAt = '0', ...principal }: Principal): Principal {
+  return { ...principal, ...(agentId && { agentId, tokenId: tokenId ?? '' }), ...(tokenEndsAt !== '0' && { tokenEndsAt }) };
+}
+
 /** Reads identity's verdicts on tokens, one for each, in order. */
 export const askIdentity =
   (identity: Client<'identity'>, timeoutMs: number) =>
@@ -136,7 +141,8 @@ export const askIdentity =
     const askedAt = performance.now();
     const { results } = await identity.authenticate({ tokens: [...tokens], agentTokens: true }, { timeoutMs });
     return results.map(({ principal, refusal = '', expiresInMs }) => {
-      if (principal) return { principal: principal as Principal, endsAt: askedAt + Number(expiresInMs ?? Number.POSITIVE_INFINITY) };
+      if (principal)
+        return { principal: withoutEmpty(principal as Principal), endsAt: askedAt + Number(expiresInMs ?? Number.POSITIVE_INFINITY) };
       if (refusals.includes(refusal)) return { refusal: refusal as Refusal };
       throw new ServiceError('internal', { cause: new Error(`identity neither accepted nor refused a token: ${refusal}`) });
     });

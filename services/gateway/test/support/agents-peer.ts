@@ -111,7 +111,7 @@ export function agentsMethods(script: AgentsScript): Methods {
   const writes = callers({ scope: 'agents:write' });
   return {
     createAgent: { allow: writes, handle: (request, call) => script.createAgent(request, call) },
-    getAgent: { allow: reads, handle: (request, call) => script.getAgent(request, call) },
+    getAgent: { allow: callers({ scope: ['agents:read', 'agents:chat'] }), handle: (request, call) => script.getAgent(request, call) },
     listAgents: { allow: reads, handle: (request, call) => script.listAgents(request, call) },
     updateAgent: { allow: writes, handle: (request, call) => script.updateAgent(request, call) },
     deleteAgent: { allow: writes, handle: (request, call) => script.deleteAgent(request, call) },

@@ -107,6 +107,7 @@ const access: Readonly<Record<string, Access>> = {
   getAgent: forAll,
   updateAgent: forAll,
   deleteAgent: forAll,
+  issueAgentToken: forAll,
   sendMessage: forAll,
   getMessage: forAll,
   cancelAnswer: forAll,
