@@ -7,7 +7,7 @@ import type { OutboxServiceDefinition } from './gen/agentservice/v1/OutboxServic
 import type { TemplatesServiceDefinition } from './gen/agentservice/v1/TemplatesService.ts';
 import type { WebhooksServiceDefinition } from './gen/agentservice/v1/WebhooksService.ts';
 import { protos } from './gen/protos.ts';
-import { describeService } from './protos.ts';
+import { describeService, readProtos } from './protos.ts';
 
 /** The services there are, by the name under which addresses and clients are configured. */
 interface Services {
@@ -75,6 +75,7 @@ export const serviceNames = Object.keys(definitions) as ServiceName[];
 
 const defaultTimeoutMs = 5_000;
 
+const all = readProtos(protos);
 const loaded = new Map<ServiceName, LoadedService>();
 
 interface LoadedService {
@@ -97,7 +98,7 @@ function load(name: ServiceName): LoadedService {
   return { service: { ...definitionOf(service), ...(outbox && definitionOf('OutboxService')) } };
 }
 
-const definitionOf = (service: string): ServiceDefinition => describeService(protos, `agentservice.v1.${service}`);
+const definitionOf = (service: string): ServiceDefinition => describeService(all, `agentservice.v1.${service}`);
 
 /** The options of a method in its proto. */
 interface Declared {

@@ -1,12 +1,15 @@
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
-import protobuf, { type INamespace, type Method, type Type } from 'protobufjs/light.js';
+import protobuf, { type INamespace, type Method, type Root, type Type } from 'protobufjs/light.js';
 
 /** 64-bit integers and enums are text, absent fields have their defaults, and a oneof names its field. */
 const conversion = { longs: String, enums: String, defaults: true, oneofs: true };
 
+/** The protos in memory, of which all services that a process knows are described. */
+export const readProtos = (protos: INamespace): Root => protobuf.Root.fromJSON(protos);
+
 /** Describes a service of these protos. Senders give whole messages of the generated types: they are written as they are, without a copy. */
-export function describeService(protos: INamespace, name: string): ServiceDefinition {
-  const { methodsArray } = protobuf.Root.fromJSON(protos).lookupService(name);
+export function describeService(protos: Root, name: string): ServiceDefinition {
+  const { methodsArray } = protos.lookupService(name);
   return Object.fromEntries(methodsArray.map((method) => [method.name, describeMethod(name, method)]));
 }
 

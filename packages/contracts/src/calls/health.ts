@@ -10,7 +10,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import type { Challenges } from '../callers/challenges.ts';
-import { describeService } from '../protos.ts';
+import { describeService, readProtos } from '../protos.ts';
 import type { Replica, ReplicaSet } from './replicas.ts';
 import { startUnaryCall } from './unary-call.ts';
 import { headers, text } from './wire.ts';
@@ -27,7 +27,7 @@ const methods = { Check: ofHealth, Watch: { ...ofHealth, responseStream: true } 
 
 /** The health protocol of gRPC (grpc/health/v1/health.proto), without the methods that list services. */
 const healthService = describeService(
-  { nested: { grpc: { nested: { health: { nested: { v1: { nested: { Health: { methods }, ...messages } } } } } } } },
+  readProtos({ nested: { grpc: { nested: { health: { nested: { v1: { nested: { Health: { methods }, ...messages } } } } } } } }),
   'grpc.health.v1.Health',
 );
 const healthMethod = healthService['Check'] as MethodDefinition<object, object>;
