@@ -1,5 +1,6 @@
 import type { Scenario } from '../scenario.ts';
 import { agentsList } from './agents-list.ts';
+import { analyst } from './analyst.ts';
 import { answersFairness } from './answers-fairness.ts';
 import { answersInFlight } from './answers-in-flight.ts';
 import { answersLatency } from './answers-latency.ts';
@@ -26,6 +27,7 @@ export const scenarios: readonly Scenario[] = [
   answersRedisMemory,
   webhooks,
   queryGates,
+  analyst,
   profile,
   start,
 ];

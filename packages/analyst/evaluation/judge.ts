@@ -68,10 +68,13 @@ function contains(expected: readonly Row[], rows: readonly Row[]): boolean {
 const rounding = 0.051;
 const month = /^\d{4}-\d{2}$/;
 
+const quarterOf = (month: string) => `${month.slice(0, 4)}-Q${Math.ceil(Number(month.slice(5)) / 3)}`;
+
 /** Numbers agree as far as they are shown, a sum over nothing is 0, and a month is its first day. */
 function sameCell(expected: Cell, given: Cell): boolean {
   if (expected === given) return true;
-  if (expected !== null && given !== null && month.test(expected)) return given.startsWith(`${expected}-01`);
+  if (expected !== null && given !== null && month.test(expected))
+    return given.startsWith(`${expected}-01`) || given === quarterOf(expected);
   const [a, b] = [Number(expected ?? 0), Number(given ?? 0)];
   return expected !== '' && given !== '' && Math.abs(a - b) <= Math.max(rounding, Math.abs(a) * 1e-6);
 }

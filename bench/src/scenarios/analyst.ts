@@ -1,0 +1,27 @@
+import { evaluateHalves, floors, type Half } from '@agent-service/analyst/evaluation';
+import type { Scenario } from '../scenario.ts';
+
+const halves: readonly Half[] = ['tuned', 'untouched'];
+const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+
+/** The evaluation set of the built-in analyst. Of the untouched half only these totals are ever shown. */
+export const analyst: Scenario = {
+  name: 'analyst',
+  about:
+    'questions to the built-in analyst in wordings that it does not know: how many are right, asked back, and answered with a wrong figure',
+  async run(say) {
+    const { scores } = await evaluateHalves(halves);
+    const promises = halves.flatMap((half) => {
+      const { wordings, right, askedBack, wrong } = scores[half];
+      say(
+        `${half}: of ${wordings} wordings ${percent(right / wordings)} right, ${percent(askedBack / wordings)} asked back, ${percent(wrong / wordings)} wrong`,
+      );
+      return [
+        { name: `${half}: share that is right`, measured: right / wordings, atLeast: floors[half].right },
+        { name: `${half}: share with a wrong figure`, measured: wrong / wordings, atMost: floors[half].wrong },
+      ];
+    });
+    const figures = halves.flatMap((half) => Object.entries(scores[half]).map(([name, count]) => [`${half} ${name}`, count] as const));
+    return { promises, figures: Object.fromEntries(figures) };
+  },
+};

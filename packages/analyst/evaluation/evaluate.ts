@@ -1,0 +1,61 @@
+import { answerQuestion } from '../src/index.ts';
+import type { OpenCompany } from './companies.ts';
+import { type Given, judge, type Row, type Verdict } from './judge.ts';
+import { type Company, type EvaluationQuestion, type Half, questionsOf } from './questions.ts';
+
+/** Totals over the wordings of a half. */
+export interface Score {
+  readonly wordings: number;
+  readonly right: number;
+  readonly askedBack: number;
+  readonly wrong: number;
+}
+
+interface Report {
+  readonly score: Score;
+  /** What was not right. Always empty for the untouched half, which nobody may tune against. */
+  readonly failures: readonly string[];
+}
+
+const limitMs = 20_000;
+
+/** Asks every wording of one half about one company. */
+export async function evaluate(company: Company, half: Half, { tools, rows }: OpenCompany): Promise<Report> {
+  const verdicts: Verdict[] = [];
+  const failures: string[] = [];
+  for (const question of questionsOf(company, half)) {
+    const expected: Row[][] = [];
+    for (const sql of [question.sql ?? []].flat()) expected.push(await rows(sql));
+    for (const message of question.wordings) {
+      const { content, given } = await ask(question, message, tools, company);
+      const verdict = judge(question, expected, given);
+      verdicts.push(verdict);
+      if (verdict !== 'right' && half === 'tuned') failures.push(`${verdict}: ${company}/${question.id} “${message}”\n${content}`);
+    }
+  }
+  const count = (verdict: Verdict) => verdicts.filter((one) => one === verdict).length;
+  const score = { wordings: verdicts.length, right: count('right'), askedBack: count('asked back'), wrong: count('wrong') };
+  return { score, failures };
+}
+
+async function ask(
+  { earlier = [], context }: EvaluationQuestion,
+  message: string,
+  tools: OpenCompany['tools'],
+  source: Company,
+): Promise<{ content: string; given: Given }> {
+  const question = { message, earlier, context: context ? JSON.stringify(context) : '', tools, source };
+  const output = { format: 'markdown', charts: false } as const;
+  const { content, outcome, result } = await answerQuestion({ ...question, output }, AbortSignal.timeout(limitMs));
+  const given: Given = result
+    ? { rows: result.rows.map((row) => row.map((cell) => (cell === null ? null : String(cell)))), truncated: result.truncated }
+    : { refused: true };
+  return { content: `${outcome}: ${content}`, given };
+}
+
+export const sumOf = (scores: readonly Score[]): Score => ({
+  wordings: scores.reduce((sum, { wordings }) => sum + wordings, 0),
+  right: scores.reduce((sum, { right }) => sum + right, 0),
+  askedBack: scores.reduce((sum, { askedBack }) => sum + askedBack, 0),
+  wrong: scores.reduce((sum, { wrong }) => sum + wrong, 0),
+});
