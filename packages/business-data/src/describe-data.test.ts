@@ -34,9 +34,11 @@ const describeIn = (tables: readonly ScopedTable[], maxBytes: number, readOnly =
   describeData(scopeOf(tables, readOnly), { maxBytes, timeZone: 'Asia/Tokyo' });
 
 test('has the dialect, the limits, the time zone, and every table with types, keys and comments', () => {
-  const text = describeIn([table('orders', 2, 'What was\nsold'), table('stock', 1)], 16_000);
+  const text = describeIn([table('orders', 2, 'Orders of\ncustomers'), table('stock', 1)], 16_000);
   expect(text).toMatch(/PostgreSQL.*at most 100 rows and 1 MB within 10 seconds.*Asia\/Tokyo/);
-  expect(text).toContain('table orders about 12 rows -- What was sold\n- column_0: integer, never empty\n- column_1: integer, never empty');
+  expect(text).toContain(
+    'table orders about 12 rows -- Orders of customers\n- column_0: integer, never empty\n- column_1: integer, never empty',
+  );
   expect(text).toContain('primary key (column_0)\n\ntable stock about 12 rows\n');
   expect(text).not.toContain('The tool change');
   expect(describeIn([table('orders', 1)], 16_000, false)).toContain('The tool change inserts, updates or deletes up to 50 rows');

@@ -24,7 +24,7 @@ const schema = z.object({
   ANSWER_APART_SHARED: setting.integer(25, 1, 500),
   /** How long running answers go on after SIGTERM before they are returned. */
   ANSWER_DRAIN_MS: setting.integer(5_000, 0, maxDrainMs),
-  /** Of "today" in business data: for models, and for the sessions of statements. */
+  /** The time zone of "today" in business data: for models, and for the sessions of statements. */
   DATA_TIME_ZONE: z
     .string()
     .refine((name) => timeZones.has(name), 'must be the name of a time zone, such as Europe/Berlin')

@@ -20,9 +20,9 @@ export interface Principal {
   readonly admin: boolean;
   /** Empty for an application, whose scopes are its only limit. */
   readonly role?: Role | '';
-  /** Of an agent token: the only agent that it may send messages to. */
+  /** The only agent that an agent token may send messages to; absent for every other caller. */
   readonly agentId?: string;
-  /** Of an agent token: its own id. */
+  /** The id of an agent token. */
   readonly tokenId?: string;
   /** When the token ends, in seconds since 1970 as a text; '0' for a key. */
   readonly tokenEndsAt?: string;

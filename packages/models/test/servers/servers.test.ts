@@ -51,19 +51,19 @@ long('the LiteLLM proxy', () => {
   const usage = { prompt_tokens: 40, completion_tokens: 20 };
 
   describe.each(ways)('by $provider over $model, streamed $stream', ({ provider, model, stream }) => {
-    const asked = (fields: Partial<ModelRequest> = {}) => ask(open({ baseUrl: proxy.url, provider, model }), { stream, ...fields });
+    const request = (fields: Partial<ModelRequest> = {}) => ask(open({ baseUrl: proxy.url, provider, model }), { stream, ...fields });
 
     test('answers with text and tokens', async () => {
       upstream.follow(() => ({ kind: 'text', text: 'The month went well. 📈', usage }));
-      const answer = await asked();
+      const answer = await request();
       expect(answer).toMatchObject({ content: 'The month went well. 📈', inputTokens: 40, outputTokens: 20 });
       expect(answer.model).not.toBe('');
       if (stream) expect(answer.read).toBe(answer.content);
     });
 
     test('calls tools and gets their results', async () => {
-      upstream.follow((request) =>
-        JSON.stringify(request.messages).includes('14 degrees')
+      upstream.follow(({ messages }) =>
+        JSON.stringify(messages).includes('14 degrees')
           ? { kind: 'text', text: 'It has 14 degrees.' }
           : {
               kind: 'tools',
@@ -74,13 +74,13 @@ long('the LiteLLM proxy', () => {
             },
       );
       const { tool, inputs } = weatherTool();
-      expect((await asked({ tools: [tool] })).content).toBe('It has 14 degrees.');
+      expect((await request({ tools: [tool] })).content).toBe('It has 14 degrees.');
       expect(inputs).toEqual([{ place: 'Paris' }, { place: 'Rome' }]);
     });
 
     test('ends at its length', async () => {
       upstream.follow(() => ({ kind: 'text', text: 'Once upon', finish: model === 'anthropic' ? 'max_tokens' : 'length' }));
-      expect((await asked()).content).toBe('Once upon');
+      expect((await request()).content).toBe('Once upon');
     });
 
     test.each<[string, ModelReply, RegExp]>([
@@ -90,7 +90,7 @@ long('the LiteLLM proxy', () => {
       ['refused', { kind: 'failure', status: 400, message: 'a secret sentence' }, /^refused$/],
     ])('that is %s fails without a text of the provider', async (_, reply, reason) => {
       upstream.follow(() => reply);
-      const failure = await refusal(asked());
+      const failure = await refusal(request());
       expect(failure).toMatchObject({ code: 'provider_error', details: { reason: expect.stringMatching(reason) } });
       expect(failure.message).not.toContain('secret');
     });

@@ -91,7 +91,8 @@ async function serve(command: string, words: readonly string[], port: number, he
   return { url: `http://127.0.0.1:${port}/v1`, stop: () => kill(child, ended) };
 }
 
-const startLimitMs = 60_000;
+/** Its first start compiles all of LiteLLM. */
+const startLimitMs = 240_000;
 
 async function kill(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
   child.kill('SIGKILL');

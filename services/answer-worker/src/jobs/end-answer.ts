@@ -52,7 +52,7 @@ interface AttemptEnd {
   readonly key: AttemptKey;
   readonly deadlineMs: number;
   readonly reply: ModelReply;
-  /** Of the model and its tools. */
+  /** The time that the model and its tools took. */
   readonly latencyMs: number;
   readonly stop: Stop;
 }

@@ -49,7 +49,7 @@ interface ToolDeps {
   readonly budget: ResultBudget;
   readonly meters: Meters;
   readonly now: () => number;
-  /** Of "today" in the data. */
+  /** The time zone of "today" in the data. */
   readonly timeZone: string;
 }
 
@@ -86,9 +86,7 @@ export function createAnswerTools(
     await readCatalog(source);
     const tenant = tenantName(answer.key.answer);
     const data = createBusinessData({ source, gate: gate.of(tenant), budget: budget.of(tenant), scope, timeZone });
-    const tools = createTools(data, scope);
-    const tool = tools.find(({ name }) => name === call.definition.name);
-    return tool ? await tool.run(call.input, { signal: call.signal }) : refused('Nothing can be changed here: the data is read-only.');
+    return runTool(createTools(data, scope), call);
   }
 
   async function runStep(call: Call): Promise<ToolAnswer> {
@@ -103,10 +101,7 @@ export function createAnswerTools(
   async function inTurn(call: Call): Promise<ToolAnswer> {
     const release = await acquirePermit(semaphore, { signal: call.signal });
     try {
-      return await runStep(call);
-    } catch (cause) {
-      if (isUnavailable(cause)) return { text: cause.message, failure: cause };
-      throw cause;
+      return await runStep(call).catch(toUnavailableAnswer);
     } finally {
       release();
     }
@@ -124,15 +119,8 @@ export function createAnswerTools(
     return toolAnswer.text;
   }
 
-  async function readScope(): Promise<(maxBytes: number) => string> {
-    const scope = scopeOf(attempt);
-    if (scope.tables.length === 0) return () => '';
-    const source = attempt.sourceVersion === 0 ? undefined : await sources.of(answer.key.answer, attempt.sourceVersion, steps);
-    if (!source) return () => `${unconnectedText} No business data can be read.`;
-    const catalog = await retryUnavailable(() => readCatalog(source), answer.signal);
-    const { scope: resolved } = resolveScope(catalog, scope);
-    if (resolved.tables.length === 0) throw new ServiceError('data_scope_empty');
-    return (maxBytes) => describeData(resolved, { maxBytes, timeZone });
+  async function openSource(): Promise<DataSource | undefined> {
+    return attempt.sourceVersion === 0 ? undefined : await sources.of(answer.key.answer, attempt.sourceVersion, steps);
   }
 
   const definitions = offered(attempt);
@@ -146,15 +134,36 @@ export function createAnswerTools(
       run: (input, signal) => abortable(run({ definition, input, signal }), signal),
     })),
     log,
-    async describeData() {
-      try {
-        return await abortable(readScope(), answer.signal);
-      } catch (cause) {
-        throw isUnavailable(cause) ? unavailableError(cause) : cause;
-      }
-    },
+    describeData: () => readScope(scopeOf(attempt), openSource, { signal: answer.signal, timeZone }),
     failure: changes.failure,
   };
+}
+
+function runTool(tools: ReturnType<typeof createTools>, { definition, input, signal }: Call): ToolAnswer | Promise<ToolAnswer> {
+  const tool = tools.find(({ name }) => name === definition.name);
+  return tool ? tool.run(input, { signal }) : refused('Nothing can be changed here: the data is read-only.');
+}
+
+/** Reads the tables in scope and returns their description, or throws the failure of the answer. */
+async function readScope(
+  scope: DataScope,
+  openSource: () => Promise<DataSource | undefined>,
+  { signal, timeZone }: { readonly signal: AbortSignal; readonly timeZone: string },
+): Promise<(maxBytes: number) => string> {
+  if (scope.tables.length === 0) return () => '';
+  const source = await abortable(openSource(), signal);
+  if (!source) return () => `${unconnectedText} No business data can be read.`;
+  try {
+    const catalog = await abortable(
+      retryUnavailable(() => readCatalog(source), signal),
+      signal,
+    );
+    const { scope: resolved } = resolveScope(catalog, scope);
+    if (resolved.tables.length === 0) throw new ServiceError('data_scope_empty');
+    return (maxBytes) => describeData(resolved, { maxBytes, timeZone });
+  } catch (cause) {
+    throw isUnavailable(cause) ? unavailableError(cause) : cause;
+  }
 }
 
 /** The tables of the data source, cached for half a minute. Any failure means that the data source cannot be read. */
@@ -168,6 +177,11 @@ async function readCatalog(source: DataSource): Promise<Catalog> {
 }
 
 const isUnavailable = (cause: unknown): cause is DataFailure => cause instanceof DataFailure && cause.kind === 'unavailable';
+
+function toUnavailableAnswer(cause: unknown): ToolAnswer {
+  if (isUnavailable(cause)) return { text: cause.message, failure: cause };
+  throw cause;
+}
 
 const unavailableError = (failure: DataFailure): ServiceError =>
   new ServiceError('data_source_unavailable', { message: `${failure.message} No credits were charged.`, cause: failure });

@@ -90,9 +90,13 @@ const maxRowBytes = 32 * 1024;
 function toResultRecord({ columns, rows, truncated }: QueryResult): ResultRecord | undefined {
   let room = maxRowBytes - Buffer.byteLength(JSON.stringify(columns));
   if (room < 0) return undefined;
-  const fitting = rows.findIndex((row) => (room -= Buffer.byteLength(JSON.stringify(row)) + 1) < 0);
-  const kept = fitting < 0 ? rows : rows.slice(0, fitting);
-  return { columns, rows: kept, row_count: rows.length, truncated: truncated || kept.length < rows.length };
+  const fitting: QueryResult['rows'][number][] = [];
+  for (const row of rows) {
+    room -= Buffer.byteLength(JSON.stringify(row)) + 1;
+    if (room < 0) break;
+    fitting.push(row);
+  }
+  return { columns, rows: fitting, row_count: rows.length, truncated: truncated || fitting.length < rows.length };
 }
 
 const chartBlock = /^```vega-lite[ \t]*\n([\s\S]*?)\n```[ \t]*$/m;
