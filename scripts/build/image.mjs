@@ -16,7 +16,6 @@ const user = 10_001;
 const packages = {
   ...withDependencies('libpg-query'),
   'swagger-ui-dist': ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'],
-  'grpc-health-check': ['package.json', 'proto'],
 };
 
 /** A new volume takes its owner from the folder of the image; `setup` writes the settings of each process into one. */
@@ -25,7 +24,6 @@ const volumes = ['data', ...programsWithSettings.map((name) => `config/${name}`)
 const loadLimitMs = 20_000;
 
 const bundled = await build(join(root, 'dist'));
-copy('proto');
 copy('services/templates/catalogue');
 copy('package.json');
 cpSync(join(root, 'deploy', 'entrypoint.mjs'), join(image, 'app', 'entrypoint.mjs'));
@@ -55,7 +53,7 @@ async function makeCompileCache() {
   mkdirSync(folder);
   const owner = process.getuid() === 0 ? { uid: user, gid: user } : {};
   if (owner.uid) chownSync(folder, owner.uid, owner.gid);
-  const isLoaded = (file) => /^[a-z-]+\.js$/.test(file) && file !== 'local.js';
+  const isLoaded = (file) => /^[a-z-]+\.js$/.test(file) && !['local.js', 'embedded.js'].includes(file);
   await Promise.all(
     readdirSync(join(root, 'dist'))
       .filter(isLoaded)
