@@ -1,7 +1,7 @@
 import { readConfig, runTask, setting } from '@agent-service/runtime';
 import { describeMigrations } from '@agent-service/store/run-migrations';
 import { z } from 'zod';
-import { prepareSchema, schema } from './store/prepare-schema.ts';
+import { prepareSchema, schema } from './prepare-schema.ts';
 
 const databaseUrl = setting.url('postgres:', 'postgresql:');
 /** With an owner, the role of DATABASE_URL is the one that the service runs with, and gets its privileges here. */

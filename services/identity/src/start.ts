@@ -6,6 +6,7 @@ import type { IdentityConfig } from './config.ts';
 import type { IdentityDeps } from './deps.ts';
 import type { AuditKeys } from './domain/audit-chain.ts';
 import { createKeyedHash } from './domain/secrets.ts';
+import { prepareSchema, schema } from './prepare-schema.ts';
 import { implementation } from './rpc/index.ts';
 import { createOrganizationLimiter } from './rpc/organization-limiter.ts';
 import { type AuditRecord, appendAudit, signOldChains } from './store/audit-append.ts';
@@ -13,7 +14,6 @@ import { isAppendOnly } from './store/audit-verify.ts';
 import { createCredentialUses } from './store/credential-uses.ts';
 import { sealedOutcomes } from './store/credentials.ts';
 import { entities } from './store/entities.ts';
-import { prepareSchema, schema } from './store/prepare-schema.ts';
 import { createUserEvents } from './store/users.ts';
 import { openSigningKeys, sealedPrivateKeys } from './tokens/signing-keys.ts';
 

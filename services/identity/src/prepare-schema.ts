@@ -1,5 +1,5 @@
 import { grantRuntimeRole, migrate } from '@agent-service/store';
-import { migrations } from './migrations/index.ts';
+import { migrations } from './store/migrations/index.ts';
 
 export const schema = 'identity';
 
