@@ -19,7 +19,7 @@ const external = ['libpg-query', 'swagger-ui-dist', 'pg-native'];
 const startedFile = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g;
 
 /** Programs that prepare or check a deployment, and end. */
-const deploymentPrograms = ['setup', 'prepare', 'migrate', 'demonstration', 'smoke-test'];
+const deploymentPrograms = ['setup', 'prepare', 'migrate', 'demonstration', 'smoke-test', 'embedded'];
 
 /** The files that Node runs, by the name of their bundle. */
 function entryPoints() {

@@ -1,4 +1,5 @@
 export { freePort } from '@agent-service/local/host/ports';
+export { type ChatRequest, type ModelReply, type ModelScript, type ScriptedModel, scriptedModel } from '@agent-service/scripted-model';
 export { type ClockShifts, clockShifts } from './faults/clock-shifts.ts';
 export { type LoadSample, percentile, type SteadyLoad, steadyLoad, summarize } from './faults/steady-load.ts';
 export { type TestCertificate, type TestCertificateOptions, testAuthority, testCertificate } from './http/certificate.ts';
@@ -14,9 +15,7 @@ export {
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
 export { testFolder } from './infrastructure/run-folder.ts';
 export { machineEnvironment } from './infrastructure/settings.ts';
-export { modelsFileFor } from './model/models-file.ts';
-export type { ChatRequest, ModelReply } from './model/reply.ts';
-export { type ModelScript, type ScriptedModel, scriptedModel } from './model/server.ts';
+export { modelsFileFor } from './models-file.ts';
 export { type RecordingStore, recordingStore, recordSteps, type StatementRun } from './plans.ts';
 export { randomOf, runSeed } from './random.ts';
 export { type OwnPostgres, ownPostgres } from './servers/own-postgres.ts';

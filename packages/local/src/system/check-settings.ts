@@ -81,6 +81,7 @@ async function readSettingsOf(entry: CatalogueEntry, operator: Readonly<NodeJS.P
     operator,
     modelKeys: [],
     secrets: placeholderSecrets(operator),
+    publicHost: '127.0.0.1',
     databaseUrl: entry.database ? 'postgres://localhost/placeholder' : undefined,
     databaseOwnerUrl: undefined,
     redisUrl: 'redis://localhost:1',

@@ -14,6 +14,8 @@ interface ChildEnvironmentOptions {
   readonly databaseOwnerUrl: string | undefined;
   readonly redisUrl: string;
   readonly compileCache: string;
+  /** The address on which processes listen that face people. */
+  readonly publicHost: string;
 }
 
 /** Variables that Node, the C library, tracing and TLS read. None is selected by a prefix: NODE_AUTH_TOKEN is a secret. */
@@ -41,7 +43,7 @@ export function childEnvironment(options: ChildEnvironmentOptions): Record<strin
     NODE_COMPILE_CACHE: compileCache,
     MALLOC_ARENA_MAX: mallocArenas,
     ...passedOn(operator, namesFor(entry, options.modelKeys)),
-    HOST: '127.0.0.1',
+    HOST: entry.kind === 'http' ? options.publicHost : '127.0.0.1',
     OPS_PORT: String(instance.opsPort),
     ...portSetting(entry, instance.port),
     ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),

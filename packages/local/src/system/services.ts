@@ -32,7 +32,14 @@ export function startServices({ instances, database, settings, stack, build = ow
   const databaseUrlsOf = (name: string) => ({ databaseUrl: database.urls[name], databaseOwnerUrl: database.ownerUrls[name] });
   const prepare = (instance: Instance) => {
     const { entry, name, opsPort } = instance;
-    const env = childEnvironment({ ...given, instance, instances, compileCache, ...databaseUrlsOf(entry.name) });
+    const env = childEnvironment({
+      ...given,
+      instance,
+      instances,
+      compileCache,
+      publicHost: settings.LISTEN_HOST,
+      ...databaseUrlsOf(entry.name),
+    });
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const program = { name, entry: programOf(entry, build), workingFolder: repositoryRoot };
     return { entry, release, process: stack.prepare(nodeProcess({ ...program, env, opsPort, released })) };

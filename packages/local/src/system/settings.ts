@@ -7,6 +7,8 @@ const schema = z.object({
   DATA_DIR: setting.text().default('.data'),
   PORT: setting.port(8080),
   PORTAL_PORT: setting.port(8081),
+  /** The address on which the public API listens. */
+  LISTEN_HOST: setting.text().default('127.0.0.1'),
   REPLICAS: setting.text().optional(),
   DATABASE_URL: setting.url('postgres:', 'postgresql:').optional(),
   ...redisSettings,

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { testFolder } from '../infrastructure/run-folder.ts';
+import { testFolder } from './infrastructure/run-folder.ts';
 
 /** A file for MODELS_FILE in which the model at this URL answers all tiers. */
 export async function modelsFileFor({ url }: { readonly url: string }): Promise<string> {

@@ -1,0 +1,115 @@
+import type { ChatRequest, ModelRule } from '@agent-service/scripted-model';
+import { GenericContainer, type StartedNetwork, type StartedTestContainer, Wait } from 'testcontainers';
+
+const image = 'agent-service-embedded:0.1.0';
+const apiPort = 8080;
+const controlPort = 8090;
+const startLimitMs = 120_000;
+const controlLimitMs = 10_000;
+/** Tests send more than a person does. */
+const rateLimits = ['READS', 'WRITES', 'MESSAGES', 'TOKENS'].map((kind) => [`RATE_LIMIT_${kind}_PER_MINUTE`, '1000000']);
+
+/** The demonstration organization's, with every scope and the rights of an administrator. */
+export interface Credentials {
+  readonly organization_id: string;
+  readonly api_keys: { readonly live: string; readonly test: string };
+  readonly oauth: { readonly client_id: string; readonly client_secret: string };
+}
+
+/** A running system of one test. */
+export interface StartedAgentService {
+  /** Where the API is, as http://127.0.0.1:49152. */
+  readonly baseUrl: string;
+  /** Keys of the demonstration organization: `live` asks the scripted model, `test` the built-in one. */
+  readonly apiKeys: Credentials['api_keys'];
+  readonly credentials: Credentials;
+  /** The scripted model of `withScriptedModel`. */
+  readonly model: {
+    /** Sets the rules from the next request on. */
+    follow(rules: readonly ModelRule[]): Promise<void>;
+    /** Every request that the model got, in order. */
+    calls(): Promise<readonly ChatRequest[]>;
+  };
+  readonly container: StartedTestContainer;
+  stop(): Promise<void>;
+}
+
+/**
+ * The whole Agent Service in one container, for integration tests. `start` resolves when it is ready. Its PostgreSQL and Redis are inside, unless
+ * `withServers` names others.
+ */
+export class AgentServiceContainer {
+  readonly #image: string;
+  readonly #settings = new Map<string, string>(rateLimits as [string, string][]);
+  #network: StartedNetwork | undefined;
+
+  /** The image is made by `docker build -f deploy/embedded.Dockerfile`. */
+  constructor(name: string = image) {
+    this.#image = name;
+  }
+
+  /** Answers of the live environment come from these rules: the first whose `when` is in the message replies. */
+  withScriptedModel(rules: readonly ModelRule[]): this {
+    return this.withSetting('MODEL_RULES', JSON.stringify(rules));
+  }
+
+  /** Webhooks and their events are off unless this is called. Receivers in these networks are allowed, as 172.17.0.0/16. */
+  withWebhooks(allowedNetworks = ''): this {
+    return this.withSetting('WEBHOOKS_ENABLED', 'true').withSetting('WEBHOOK_ALLOWED_NETWORKS', allowedNetworks);
+  }
+
+  /** Any setting of the README's table. */
+  withSetting(name: string, value: string): this {
+    this.#settings.set(name, value);
+    return this;
+  }
+
+  /** Uses a PostgreSQL and a Redis that run in this network, under URLs that hold there. */
+  withServers(network: StartedNetwork, urls: { readonly databaseUrl: string; readonly redisUrl: string }): this {
+    this.#network = network;
+    return this.withSetting('DATABASE_URL', urls.databaseUrl).withSetting('REDIS_URL', urls.redisUrl);
+  }
+
+  async start(): Promise<StartedAgentService> {
+    const settings = Object.fromEntries(this.#settings);
+    let draft = new GenericContainer(this.#image)
+      .withEnvironment(settings)
+      .withExposedPorts(apiPort, controlPort)
+      .withWaitStrategy(Wait.forHttp('/readyz', apiPort).forStatusCode(200))
+      .withStartupTimeout(startLimitMs);
+    if (this.#network) draft = draft.withNetwork(this.#network);
+    const container = await draft.start();
+    const host = container.getHost();
+    const control = `http://${host}:${container.getMappedPort(controlPort)}`;
+    try {
+      const credentials = (await ask(control, 'GET', '/credentials')) as Credentials;
+      return {
+        baseUrl: `http://${host}:${container.getMappedPort(apiPort)}`,
+        apiKeys: credentials.api_keys,
+        credentials,
+        model: {
+          follow: async (rules) => void (await ask(control, 'PUT', '/model/rules', rules)),
+          calls: async () => (await ask(control, 'GET', '/model/calls')) as ChatRequest[],
+        },
+        container,
+        stop: async () => void (await container.stop()),
+      };
+    } catch (cause) {
+      await container.stop();
+      throw cause;
+    }
+  }
+}
+
+async function ask(url: string, method: string, path: string, body?: unknown): Promise<unknown> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(controlLimitMs),
+  });
+  if (response.status === 404 && path.startsWith('/model'))
+    throw new Error('The container has no scripted model: call withScriptedModel before start.');
+  if (!response.ok)
+    throw new Error(`${method} ${path} of the container's control port answered ${response.status}: ${await response.text()}`);
+  return await response.json();
+}
