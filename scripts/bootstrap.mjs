@@ -127,7 +127,7 @@ async function generate() {
   const draft = `${generated}.${process.pid}`;
   const stamp = protoHash();
   const { ok } = await run(nodeForTools(), [generator, ...generatorOptions, '-O', draft, ...protoFiles(), '-I', at('proto')]);
-  if (!ok || !(await run(nodeForTools(), [protosWriter, draft, ...protoFiles()])).ok) {
+  if (!ok || !(await run(nodeForTools(), [protosWriter, draft])).ok) {
     rmSync(draft, { recursive: true, force: true });
     throw new BootstrapError('The protos could not be read; the reason is above.');
   }

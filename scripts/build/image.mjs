@@ -6,6 +6,7 @@ import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from '../build.mjs';
+import { writeProtos } from './protos.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const [, , image] = process.argv;
@@ -23,6 +24,7 @@ const programsWithSettings = [...readdirSync(join(root, 'services')), 'migrate',
 const volumes = ['data', ...programsWithSettings.map((name) => `config/${name}`)];
 const loadLimitMs = 20_000;
 
+writeProtos(join(root, 'packages', 'contracts', 'src', 'gen'));
 const bundled = await build(join(root, 'dist'));
 copy('services/templates/catalogue');
 copy('package.json');
