@@ -35,8 +35,10 @@ import {
   ConversationCountEntity,
   ConversationEntity,
   conversationMethods,
+  conversationsStatements,
   MessageEntity,
-  messageStatements,
+  MessageFeedbackEntity,
+  startConversationSweep,
 } from './conversations/index.ts';
 import {
   AnswerStepEntity,
@@ -59,6 +61,7 @@ export async function start(process: ProcessContext, config: AgentsConfig, now: 
   const sources = createSources(process, store, await openCipher(process, store, config, [sealedUrls]));
   const answers = await createAnswers(process, serviceDeps);
   startAgentSweep(process, serviceDeps);
+  startConversationSweep(process, serviceDeps);
   startStepSweeps(process, serviceDeps);
   startSweep(process, 'idempotency', 60_000, () => sweepIdempotency(store.sql));
   return await serve(process, config, 'agents', {
@@ -113,6 +116,7 @@ export const entities = [
   DataSourceEntity,
   DeletedAgentEntity,
   MessageEntity,
+  MessageFeedbackEntity,
 ];
 
 /** Every fixed statement by name; test/statements.test.ts prepares them. Lists with filters and a few sweeps make theirs from parts. */
@@ -120,5 +124,5 @@ export const statements: Readonly<Record<string, string>> = {
   ...answerStatements,
   ...countStatements,
   ...dataSourceStatements,
-  ...messageStatements,
+  ...conversationsStatements,
 };

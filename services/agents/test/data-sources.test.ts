@@ -335,3 +335,66 @@ test('an agent that may only read claims nothing', async () => {
       .rows,
   ).toEqual([{ count: 0 }]);
 });
+
+test('callers who write data scopes see the tables page by page, and never how the database is reached', async () => {
+  const mine = tenant();
+  const describeAs = (scopes: string[], page = { limit: 50, cursor: '' }, environment = mine.environment) =>
+    asCaller({ organizationId: mine.organizationId, environment: environment as 'live', scopes }, () =>
+      service.gateway.describeDataSource({ page }),
+    );
+  expect(await describeAs(['agents:write'])).toMatchObject({ status: 'none', tables: [], page: { total: '0', nextCursor: '' } });
+  await connect(mine);
+  const first = await describeAs(['agents:write'], { limit: 1, cursor: '' });
+  expect(first).toMatchObject({ status: 'connected', reason: '', roleGate: { active: false }, page: { total: '2' } });
+  expect(first.tables).toMatchObject([{ name: 'hr.staff', schema: 'hr', kind: 'table' }]);
+  const second = await describeAs(['agents:write'], { limit: 1, cursor: first.page?.nextCursor ?? '' });
+  expect(second.tables).toMatchObject([
+    {
+      name: 'orders',
+      columns: [
+        { name: 'id', type: 'integer', nullable: false, primaryKey: true },
+        { name: 'total', type: 'numeric', nullable: true, primaryKey: false },
+      ],
+    },
+  ]);
+  expect(second.page?.nextCursor).toBe('');
+  for (const text of [JSON.stringify([first, second])])
+    for (const secret of [password, reader(), '127.0.0.1']) expect(text).not.toContain(secret);
+  expect(await codeOf(describeAs(['agents:read', 'agents:chat']))).toBe('insufficient_scope');
+  expect(await describeAs(['agents:write'], undefined, 'test')).toMatchObject({ status: 'none' });
+  await service.database.query(`update data_sources set url_sealed = 'x' where organization_id = $1`, [mine.organizationId]);
+  const unreadable = await describeAs(['agents:write']);
+  expect(unreadable).toMatchObject({ status: 'unreadable', tables: [], roleGate: null });
+  expect(unreadable.reason).toContain('data-source test');
+});
+
+test('of a database with thousands of tables and long comments each page is bounded, and all pages together have each table once', async () => {
+  const client = new Client({ connectionString: business.url });
+  await client.connect();
+  await client.query(`create schema many; grant usage on schema many to "${reader()}"`);
+  await client.query(`do $$ begin for n in 1..300 loop
+    execute format('create table many.t%s (%s)', lpad(n::text, 4, '0'), (select string_agg(format('c%s text', c), ', ') from generate_series(1, 40) c));
+  end loop; end $$`);
+  await client.query(
+    `do $$ begin for c in 1..40 loop execute format('comment on column many.t0001.c%s is %L', c, repeat('long ', 10000)); end loop; end $$`,
+  );
+  await client.query(`grant select on all tables in schema many to "${reader()}"`);
+  const mine = tenant();
+  await connect(mine);
+  const names: string[] = [];
+  let cursor = '';
+  let pages = 0;
+  do {
+    const answer = await asCaller({ organizationId: mine.organizationId, scopes: ['agents:write'] }, () =>
+      service.gateway.describeDataSource({ page: { limit: 200, cursor } }),
+    );
+    expect(JSON.stringify(answer).length).toBeLessThan(1_200_000);
+    names.push(...answer.tables.map(({ name }) => name));
+    cursor = answer.page?.nextCursor ?? '';
+    pages += 1;
+  } while (cursor !== '' && pages < 20);
+  expect(names.length).toBe(302);
+  expect(new Set(names).size).toBe(302);
+  await client.query('drop schema many cascade');
+  await client.end();
+});

@@ -1,16 +1,30 @@
 import { type AnswerMessage, callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
-import { isoTime, lastOf, limitOf } from '@agent-service/store';
+import type { ProcessContext } from '@agent-service/runtime';
+import { isoTime, lastOf, limitOf, startSweep } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
-import { type ConversationRow, selectConversations } from './store/conversations.ts';
-import { findMessage, type MessageRow, selectMessages } from './store/messages.ts';
+import { deleteConversation, getConversation, setFeedback, toConversation, toFeedback, updateConversation } from './changes.ts';
+import { conversationStatements, selectConversations } from './store/conversations.ts';
+import { feedbackStatements, findFeedback } from './store/feedback.ts';
+import { findMessage, type MessageRow, messageStatements, selectMessages } from './store/messages.ts';
+import { removalStatements, removeDeletedConversation } from './store/removal.ts';
 
 export { ConversationCountEntity, ConversationEntity, MessageEntity } from './store/conversations.ts';
-export { messageStatements } from './store/messages.ts';
+export { MessageFeedbackEntity } from './store/feedback.ts';
+export { maxMessagesPerStep, removeConversations, shortenConversation } from './store/removal.ts';
+
+export const conversationsStatements = { ...messageStatements, ...conversationStatements, ...feedbackStatements, ...removalStatements };
+
+export const startConversationSweep = (process: ProcessContext, { store }: Pick<ServiceDeps, 'store'>): void =>
+  startSweep(process, 'deleted conversations', 1_000, () => removeDeletedConversation(store));
 
 export const conversationMethods = (deps: ServiceDeps) => ({
+  deleteConversation: deleteConversation(deps),
+  getConversation: getConversation(deps),
   getMessage: getMessage(deps),
   listConversations: listConversations(deps),
   listMessages: listMessages(deps),
+  setFeedback: setFeedback(deps),
+  updateConversation: updateConversation(deps),
 });
 
 /** Only the caller's own conversations. */
@@ -29,18 +43,13 @@ export const listConversations = ({ store, cursors }: ServiceDeps): RpcOf<'agent
   },
 });
 
-const toConversation = ({ createdAt, lastMessageAt, ...row }: ConversationRow) => ({
-  ...row,
-  createdAt: isoTime(createdAt),
-  lastMessageAt: isoTime(lastMessageAt),
-});
-
 export const getMessage = ({ store }: ServiceDeps): RpcOf<'agents', 'getMessage'> => ({
   allow: callers({ scope: 'agents:read' }),
   async handle({ agentId, messageId }, call) {
     const row = await findMessage(store.sql, { tenant: tenantOf(call), agentId, userId: call.tenant.userId }, messageId);
     if (!row) throw new ServiceError('not_found');
-    return { message: toMessage(row) };
+    const [feedback] = await findFeedback(store.sql, tenantOf(call), row.role === 'assistant' ? [row.id] : []);
+    return { message: toMessage(row), ...(feedback && { feedback: toFeedback(feedback) }) };
   },
 });
 
@@ -55,7 +64,13 @@ export const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', '
     if (!list) throw new ServiceError('not_found');
     const last = lastOf(list.rows, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id] }) : '';
-    return { messages: list.rows.slice(0, limit).map(toMessage), page: { total: list.total, nextCursor } };
+    const shown = list.rows.slice(0, limit);
+    const feedback = await findFeedback(
+      store.sql,
+      reader.tenant,
+      shown.map(({ id }) => id),
+    );
+    return { messages: shown.map(toMessage), page: { total: list.total, nextCursor }, feedback: feedback.map(toFeedback) };
   },
 });
 

@@ -1,6 +1,7 @@
 import type { ProcessContext } from '@agent-service/runtime';
 import { startSweep } from '@agent-service/store';
 import type { ServiceDeps } from '../shared/deps.ts';
+import { describeDataSource } from './describe.ts';
 import { connectDataSource, getDataSource, listDataSources, removeDataSource, testDataSource } from './source-methods.ts';
 import type { DataSourcesDeps } from './sources.ts';
 import { authorizeStep, finishStep } from './step-methods.ts';
@@ -13,6 +14,7 @@ export { AnswerStepEntity, DataSourceEntity, sealedUrls } from './store/data-sou
 export const dataSourceMethods = (deps: DataSourcesDeps) => ({
   authorizeStep: authorizeStep(deps),
   connectDataSource: connectDataSource(deps),
+  describeDataSource: describeDataSource(deps),
   finishStep: finishStep(deps),
   getDataSource: getDataSource(deps),
   listDataSources: listDataSources(deps),

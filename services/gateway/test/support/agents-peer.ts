@@ -35,6 +35,15 @@ export const agent = {
 
 const conversation = { id: 'conv_1', agentId: 'agt_1', messageCount: 2, totalCredits: 2, createdAt: at, lastMessageAt: at };
 
+const dataSource = {
+  status: 'connected',
+  roleGate: { active: true, reason: '' },
+  tables: [
+    { name: 'orders', schema: 'public', kind: 'table', rowEstimate: 120, columns: [{ name: 'id', type: 'bigint', primaryKey: true }] },
+  ],
+  page,
+};
+
 /** A message of an answer, completed by default. */
 export const answerMessage = (id: string, more: Partial<AnswerMessage> = {}): AnswerMessage => ({
   id,
@@ -109,6 +118,7 @@ export function agentsMethods(script: AgentsScript): Methods {
   const refused = { allow: services(), handle: async () => ({}) };
   const reads = callers({ scope: 'agents:read' });
   const writes = callers({ scope: 'agents:write' });
+  const chats = callers({ scope: 'agents:chat' });
   return {
     createAgent: { allow: writes, handle: (request, call) => script.createAgent(request, call) },
     getAgent: { allow: callers({ scope: ['agents:read', 'agents:chat'] }), handle: (request, call) => script.getAgent(request, call) },
@@ -118,7 +128,7 @@ export function agentsMethods(script: AgentsScript): Methods {
     listConversations: { allow: reads, handle: (request, call) => script.listConversations(request, call) },
     listMessages: { allow: reads, handle: (request, call) => script.listMessages(request, call) },
     getMessage: { allow: reads, handle: (request, call) => script.getMessage(request, call) },
-    cancelAnswer: { allow: callers({ scope: 'agents:chat' }), handle: (request, call) => script.cancelAnswer(request, call) },
+    cancelAnswer: { allow: chats, handle: (request, call) => script.cancelAnswer(request, call) },
     startAnswer: {
       allow: services('gateway'),
       handle: async ({ items }) => ({ results: await Promise.all(items.map((item) => script.start(item))) }),
@@ -127,6 +137,14 @@ export function agentsMethods(script: AgentsScript): Methods {
       allow: services('gateway'),
       handle: async ({ items }) => ({ results: await Promise.all(items.map(({ answerId }) => script.read(answerId))) }),
     },
+    getConversation: { allow: reads, handle: async () => ({ conversation: { ...conversation, title: 'Sales' } }) },
+    updateConversation: { allow: chats, handle: async ({ title }) => ({ conversation: { ...conversation, title } }) },
+    deleteConversation: { allow: chats, handle: async () => ({}) },
+    setFeedback: {
+      allow: chats,
+      handle: async ({ messageId, score, comment }) => ({ feedback: { messageId, score, comment, updatedAt: at } }),
+    },
+    describeDataSource: { allow: writes, handle: async () => dataSource },
     activateTemplateAgent: refused,
     authorizeStep: refused,
     connectDataSource: refused,

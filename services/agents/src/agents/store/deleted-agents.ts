@@ -1,14 +1,15 @@
+import type { Environment, Tenant } from '@agent-service/contracts';
 import type { Sql, Store } from '@agent-service/store';
+import { maxMessagesPerStep, removeConversations, shortenConversation } from '../../conversations/index.ts';
 
-/** Limits of one step. A step may exceed the limit of messages by those that share the time of the last one. */
-const maxMessagesPerStep = 2_000;
+/** Limits of one step, beside that of messages. */
 const maxConversationsPerStep = 200;
 const maxCountsPerStep = 2_000;
 const unfinishedRetrySeconds = 5;
 
 interface DeletedAgent {
   organization: string;
-  environment: string;
+  environment: Environment;
   id: string;
 }
 
@@ -32,8 +33,13 @@ export function removeDeletedAgents(store: Store): Promise<number> {
     const removable = conversations.filter(({ isUnfinished }) => !isUnfinished);
     const [first] = removable;
     if (!first) return await postpone(sql, agent);
-    if (first.messages > maxMessagesPerStep) return await shorten(sql, agent, first);
-    return await removeConversations(sql, agent, selectWithinLimit(removable));
+    if (first.messages > maxMessagesPerStep) {
+      await shortenConversation(sql, tenantOf(agent), first.id);
+      return 1;
+    }
+    const ids = selectWithinLimit(removable);
+    await removeConversations(sql, tenantOf(agent), ids);
+    return ids.length;
   });
 }
 
@@ -45,6 +51,7 @@ async function lockDueAgent(sql: Sql): Promise<DeletedAgent | undefined> {
   return agent;
 }
 
+const tenantOf = ({ organization: organizationId, environment }: DeletedAgent): Tenant => ({ organizationId, environment });
 const keyOf = ({ organization, environment, id }: DeletedAgent) => [organization, environment, id];
 
 // Written so that no primary key serves it: plans made for empty tables would read all rows of the tenant.
@@ -76,28 +83,6 @@ function selectWithinLimit(conversations: readonly Conversation[]): string[] {
   let messages = 0;
   const end = conversations.findIndex((conversation) => (messages += conversation.messages) > maxMessagesPerStep);
   return conversations.slice(0, end < 0 ? undefined : end).map(({ id }) => id);
-}
-
-/** Removes the newest messages of a conversation that is too long for one step. */
-async function shorten(sql: Sql, { organization, environment }: DeletedAgent, { id }: Conversation): Promise<number> {
-  const mine = 'organization_id = $1 and environment = $2 and conversation_id = $3';
-  await sql(
-    `with gone as (
-       delete from messages where ${mine} and created_at >= (
-         select created_at from messages where ${mine} order by created_at desc, id desc offset ${maxMessagesPerStep - 1} limit 1)
-       returning 1)
-     update conversations set message_count = message_count - (select count(*) from gone)
-     where organization_id = $1 and environment = $2 and id = $3`,
-    [organization, environment, id],
-  );
-  return 1;
-}
-
-async function removeConversations(sql: Sql, { organization, environment }: DeletedAgent, ids: readonly string[]): Promise<number> {
-  const values = [organization, environment, ids];
-  await sql('delete from messages where organization_id = $1 and environment = $2 and conversation_id = any($3::text[])', values);
-  await sql('delete from conversations where organization_id = $1 and environment = $2 and id = any($3::text[])', values);
-  return ids.length;
 }
 
 /** The agent itself is removed with the last of its counters. */

@@ -97,7 +97,7 @@ const situations = `
   left join lateral (select * from answer_lines l where ${sameTenant('l', 'i')} limit 1) line on true
   left join lateral (
     select c.id, c.agent_id, c.user_id from conversations c
-    where i.conversation_id <> '' and ${sameTenant('c', 'i')} and c.id = i.conversation_id limit 1) conversation
+    where i.conversation_id <> '' and ${sameTenant('c', 'i')} and c.id = i.conversation_id and c.deleted_at is null limit 1) conversation
     on conversation.agent_id = i.agent_id and conversation.user_id = i.user_id
   left join lateral (
     select b.id from answers b where i.conversation_id <> '' and ${sameTenant('b', 'i')}

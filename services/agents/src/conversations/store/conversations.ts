@@ -6,7 +6,7 @@ import type { Reader } from './messages.ts';
 export const ConversationEntity = defineEntity({
   name: 'Conversation',
   tableName: 'conversations',
-  indexes: [migratedIndex('conversations_listed_index')],
+  indexes: [migratedIndex('conversations_listed_index'), migratedIndex('conversations_deleted_index')],
   checks: [
     { name: 'conversations_message_count_check', property: 'messageCount', expression: 'message_count >= 0' },
     { name: 'conversations_total_credits_check', property: 'totalCredits', expression: 'total_credits >= 0' },
@@ -21,6 +21,9 @@ export const ConversationEntity = defineEntity({
     totalCredits: p.bigint('number').defaultRaw('0'),
     createdAt: timestamp(),
     lastMessageAt: timestamp(),
+    title: p.text().default(''),
+    /** Set from its deletion until its messages are removed. */
+    deletedAt: timestamp().nullable(),
   },
 });
 
@@ -75,6 +78,7 @@ export interface ConversationRow {
   totalCredits: string;
   createdAt: string;
   lastMessageAt: string;
+  title: string;
 }
 
 export interface ConversationList {
@@ -83,7 +87,7 @@ export interface ConversationList {
 }
 
 const columns = `id, agent_id as "agentId", message_count as "messageCount", total_credits as "totalCredits", created_at as "createdAt",
-  last_message_at as "lastMessageAt"`;
+  last_message_at as "lastMessageAt", title`;
 
 /** Latest first, with one row more than the limit where there is another page; undefined where the agent does not exist. */
 export async function selectConversations(
@@ -102,7 +106,7 @@ export async function selectConversations(
   const rows = await sql<Partial<ConversationRow> & { total: string }>(
     `select coalesce((select count from conversation_counts where ${mine}), 0) as total, page.*
      from (select 1 from agents where ${own} and id = ${agent}) as agent
-     left join (select ${columns} from conversations where ${mine} ${afterCursor}
+     left join (select ${columns} from conversations where ${mine} and deleted_at is null ${afterCursor}
        order by last_message_at desc, id desc limit ${query.add(limit + 1)}::integer) as page on true
      order by page."lastMessageAt" desc, page.id desc`,
     query.values,
@@ -111,3 +115,39 @@ export async function selectConversations(
   const conversations = rows.filter((row) => row.id !== null);
   return { rows: conversations.map(({ total: _, ...row }) => row as ConversationRow), total: Number(rows[0]?.total) };
 }
+
+const ofReader = `organization_id = $1 and environment = $2 and id = $3 and agent_id = $4 and user_id = $5 and deleted_at is null
+  and exists (select 1 from agents where organization_id = $1 and environment = $2 and id = $4)`;
+
+const valuesOf = ({ tenant, agentId, userId }: Reader, id: string) => [tenant.organizationId, tenant.environment, id, agentId, userId];
+
+const findOne = `select ${columns} from conversations where ${ofReader}`;
+
+/** Undefined where the conversation does not exist, was deleted or is another user's. */
+export async function findConversation(sql: Sql, reader: Reader, id: string): Promise<ConversationRow | undefined> {
+  return (await sql<ConversationRow>(findOne, valuesOf(reader, id)))[0];
+}
+
+const setTitle = `update conversations set title = $6 where ${ofReader} returning ${columns}`;
+
+export async function renameConversation(sql: Sql, reader: Reader, id: string, title: string): Promise<ConversationRow | undefined> {
+  return (await sql<ConversationRow>(setTitle, [...valuesOf(reader, id), title]))[0];
+}
+
+const markDeleted = `update conversations set deleted_at = now() where ${ofReader} returning 1`;
+const hasPending = `
+  select 1 from answers where conversation_id collate "C" = $3 and organization_id collate "C" = $1 and environment collate "C" = $2
+    and state <> 'releasing' limit 1`;
+const discount = `
+  update conversation_counts set count = greatest(count - 1, 0) where organization_id = $1 and environment = $2 and agent_id = $3 and user_id = $4`;
+
+/** Hides the conversation from its caller, unless an answer in it is pending. */
+export async function markConversationDeleted(sql: Sql, reader: Reader, id: string): Promise<'deleted' | 'busy' | 'unknown'> {
+  const { tenant, agentId, userId } = reader;
+  if ((await sql(markDeleted, valuesOf(reader, id))).length === 0) return 'unknown';
+  if ((await sql(hasPending, [tenant.organizationId, tenant.environment, id])).length > 0) return 'busy';
+  await sql(discount, [tenant.organizationId, tenant.environment, agentId, userId]);
+  return 'deleted';
+}
+
+export const conversationStatements = { findConversation: findOne, renameConversation: setTitle, markDeleted, hasPending, discount };

@@ -44,6 +44,8 @@ const oneMessage = `
   with living as (select 1 from agents where organization_id = $1 and environment = $2 and id = $3)
   ${finished} where exists (select 1 from living) and m.organization_id = $1 and m.environment = $2 and m.id = $5
     and m.created_at = $6::timestamptz and m.agent_id = $3 and m.user_id = $4
+    and not exists (select 1 from conversations c where c.organization_id = $1 and c.environment = $2 and c.id = m.conversation_id
+      and c.deleted_at is not null)
   union all
   ${pending} where exists (select 1 from living) and a.organization_id = $1 and a.environment = $2 and a.id = $5
     and a.state <> 'releasing' and a.agent_id = $3 and a.user_id = $4`;
@@ -103,6 +105,7 @@ function statementOf(
       ${rest}) as page on true
     where c.organization_id = ${query.add(tenant.organizationId)} and c.environment = ${query.add(tenant.environment)}
       and c.id = ${query.add(conversationId)} and c.agent_id = ${query.add(agentId)} and c.user_id = ${query.add(userId)}
+      and c.deleted_at is null
     order by page."createdAt" desc, page.id desc`;
 }
 

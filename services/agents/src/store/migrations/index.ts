@@ -9,6 +9,7 @@ import { deadLetters } from './0008-dead-letters.ts';
 import { lostLeasesMigration } from './0009-lost-leases.ts';
 import { deletedAgentsDue } from './0010-deleted-agents-due.ts';
 import { answerRecords } from './0011-answer-records.ts';
+import { conversationsAndFeedback } from './0012-conversations-and-feedback.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -23,4 +24,5 @@ export const migrations = [
   lostLeasesMigration,
   deletedAgentsDue,
   answerRecords,
+  conversationsAndFeedback,
 ];

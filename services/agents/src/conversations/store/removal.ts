@@ -1,0 +1,68 @@
+import type { Environment, Tenant } from '@agent-service/contracts';
+import type { Sql, Store } from '@agent-service/store';
+
+/** The most messages that one step removes. It may exceed them by those that share the time of the last one. */
+export const maxMessagesPerStep = 2_000;
+const unfinishedRetrySeconds = 5;
+/** Longer than an acceptance that has found the conversation may take until it writes. */
+const graceSeconds = 30;
+
+/** Removes the newest messages of a conversation that is too long for one step. */
+export async function shortenConversation(sql: Sql, { organizationId, environment }: Tenant, id: string): Promise<void> {
+  const mine = 'organization_id = $1 and environment = $2 and conversation_id = $3';
+  await sql(
+    `with gone as (
+       delete from messages where ${mine} and created_at >= (
+         select created_at from messages where ${mine} order by created_at desc, id desc offset ${maxMessagesPerStep - 1} limit 1)
+       returning 1)
+     update conversations set message_count = message_count - (select count(*) from gone)
+     where organization_id = $1 and environment = $2 and id = $3`,
+    [organizationId, environment, id],
+  );
+}
+
+/** Removes conversations whose messages fit a step, with all that belongs to them. */
+export async function removeConversations(sql: Sql, { organizationId, environment }: Tenant, ids: readonly string[]): Promise<void> {
+  const values = [organizationId, environment, ids];
+  for (const table of ['messages', 'message_feedback'])
+    await sql(`delete from ${table} where organization_id = $1 and environment = $2 and conversation_id = any($3::text[])`, values);
+  await sql('delete from conversations where organization_id = $1 and environment = $2 and id = any($3::text[])', values);
+}
+
+interface DeletedConversation {
+  organizationId: string;
+  environment: Environment;
+  id: string;
+  messages: number;
+  isUnfinished: boolean;
+}
+
+/**
+ * Removes a bounded part of one deleted conversation; returns 0 where none is due. One that is not finished, because it is long or has an
+ * answer under way, goes behind the others.
+ */
+export function removeDeletedConversation(store: Store, waitSeconds = graceSeconds): Promise<number> {
+  return store.transaction(async ({ sql }) => {
+    const [conversation] = await sql<DeletedConversation>(findDeleted, [waitSeconds]);
+    if (!conversation) return 0;
+    const { id, messages, isUnfinished } = conversation;
+    if (!isUnfinished && messages <= maxMessagesPerStep) await removeConversations(sql, conversation, [id]);
+    else {
+      if (!isUnfinished) await shortenConversation(sql, conversation, id);
+      const inSeconds = (isUnfinished ? unfinishedRetrySeconds : 0) - waitSeconds;
+      await sql(postpone, [conversation.organizationId, conversation.environment, id, inSeconds]);
+    }
+    return 1;
+  });
+}
+
+const findDeleted = `
+  select c.organization_id as "organizationId", c.environment, c.id, c.message_count as messages,
+    exists (select 1 from answers a where a.conversation_id collate "C" = c.id and a.organization_id collate "C" = c.organization_id
+      and a.environment collate "C" = c.environment and a.state <> 'releasing') as "isUnfinished"
+  from conversations c where c.deleted_at is not null and c.deleted_at <= now() - $1 * interval '1 second' order by c.deleted_at limit 1 for update skip locked`;
+
+const postpone = `
+  update conversations set deleted_at = now() + $4 * interval '1 second' where organization_id = $1 and environment = $2 and id = $3`;
+
+export const removalStatements = { findDeletedConversation: findDeleted, postponeDeletedConversation: postpone };

@@ -1,0 +1,95 @@
+import { type CatalogColumn, type CatalogTable, DataFailure, type DataSource } from '@agent-service/business-data';
+import { callers, type RpcOf, ServiceError, tenantOf } from '@agent-service/contracts';
+import { limitOf } from '@agent-service/store';
+import { withTimeout } from '@agent-service/work';
+import type { DataSourcesDeps } from './sources.ts';
+import { findDataSource } from './store/data-sources.ts';
+
+/** Less than the caller waits. */
+const surveyTimeoutMs = 4_000;
+const longestComment = 500;
+/** A page ends early at this size, so that tables with many columns fit a message between services. */
+const maxPageBytes = 1_000_000;
+
+const reasons: Readonly<Record<string, string>> = {
+  timeout: 'It did not list its tables in time.',
+  unavailable: 'It cannot be reached, refuses the login, or is busy.',
+};
+/** The operator's commands name the account and the server, which callers do not get to know. */
+const otherReason = 'The connection does not fit. The operator sees why with `data-source test`.';
+
+/** The tables of the connected database, a page at a time. No answer says how the database is reached. */
+export const describeDataSource = ({ store, sources, cursors, logger }: DataSourcesDeps): RpcOf<'agents', 'describeDataSource'> => ({
+  // For those who write data scopes.
+  allow: callers({ scope: 'agents:write' }),
+  async handle({ page }, call) {
+    const tenant = tenantOf(call);
+    const binding = ['data source', tenant.organizationId, tenant.environment];
+    const after = cursors.decode(binding, page?.cursor ?? '')?.after[0];
+    const row = await findDataSource(store, tenant);
+    if (!row) return { ...empty, status: 'none' };
+    try {
+      const { tables, defaultSchema, roleGate } = await readTables(sources.source(tenant, sources.open(row)));
+      const all = tables.map((table) => toTable(table, defaultSchema)).sort(byName);
+      const shown = pageOf(all, after === undefined ? '' : String(after), limitOf(page, 50, 200));
+      const last = shown.at(-1);
+      const nextCursor = last && last.name !== all.at(-1)?.name ? cursors.encode(binding, { after: [last.name] }) : '';
+      return { status: 'connected', reason: '', roleGate, tables: shown, page: { total: all.length, nextCursor } };
+    } catch (cause) {
+      const reason = reasonOf(cause);
+      logger.warn({ event: 'catalog_unavailable', organization_id: tenant.organizationId, environment: tenant.environment, err: cause });
+      return { ...empty, status: 'unreadable', reason };
+    }
+  },
+});
+
+async function readTables(source: DataSource) {
+  const read = async () => ({ catalog: await source.catalog(), roleGate: await source.roleGate() });
+  const { catalog, roleGate } = await withTimeout(read(), surveyTimeoutMs, () => new DataFailure('timeout', 'The tables came too late.'));
+  return { ...catalog, roleGate: { active: roleGate.isActive, reason: roleGate.reason } };
+}
+
+/** Throws what is no failure of the data source. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof DataFailure) return reasons[cause.kind] ?? otherReason;
+  if (cause instanceof ServiceError && cause.code === 'data_source_unavailable') return otherReason;
+  throw cause;
+}
+
+const empty = { reason: '', tables: [], page: { total: 0, nextCursor: '' } };
+
+type Table = ReturnType<typeof toTable>;
+
+const byName = (a: Table, b: Table) => (a.name < b.name ? -1 : 1);
+
+function pageOf(tables: readonly Table[], after: string, limit: number): Table[] {
+  const rest = after === '' ? tables : tables.slice(firstBehind(tables, after));
+  let bytes = 0;
+  const end = rest.slice(0, limit).findIndex((table, index) => (bytes += JSON.stringify(table).length) > maxPageBytes && index > 0);
+  return rest.slice(0, end < 0 ? limit : end);
+}
+
+function firstBehind(tables: readonly Table[], after: string): number {
+  const index = tables.findIndex(({ name }) => name > after);
+  return index < 0 ? tables.length : index;
+}
+
+/** As a data scope names it. */
+const toTable = ({ schema, name, kind, comment, columns, primaryKey, approximateRows }: CatalogTable, defaultSchema: string) => ({
+  name: schema === defaultSchema ? name : `${schema}.${name}`,
+  schema,
+  kind,
+  comment: cut(comment),
+  ...(approximateRows !== null && { rowEstimate: Math.round(approximateRows) }),
+  columns: columns.map((column) => toColumn(column, primaryKey)),
+});
+
+const toColumn = ({ name, type, nullable, comment }: CatalogColumn, primaryKey: readonly string[]) => ({
+  name,
+  type,
+  nullable,
+  primaryKey: primaryKey.includes(name),
+  comment: cut(comment),
+});
+
+const cut = (comment: string | null): string => [...(comment ?? '').slice(0, 2 * longestComment)].slice(0, longestComment).join('');
