@@ -185,3 +185,96 @@ describe('an error before the stream begins', () => {
     expect([status, body.data.status]).toEqual([202, 'queued']);
   });
 });
+
+describe('a stream whose events have ids', () => {
+  const content = 'You sold 120 orders.';
+  const keyed = { 'idempotency-key': 'resumed' };
+
+  async function open(target: Gateway, headers: Record<string, string> = {}, attached = false): Promise<Streamed> {
+    const accepted = Promise.withResolvers<StartItem>();
+    peer.agents.start = (item) => {
+      accepted.resolve(item);
+      return started('msg_resumed', { attached });
+    };
+    peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
+    const reader = await stream(`${target.url}${path}/stream`, token, message, { accept: 'application/json', ...headers });
+    const item = await accepted.promise;
+    return { item, reader, send: (...news) => replies.send(item.replyChannel, ...news.map((one) => ({ ...one, id: 'msg_resumed' }))) };
+  }
+
+  test('continues on another gateway after a lost connection, and sends nothing twice', async () => {
+    const other = await startGateway(peer, (await testRedis()).url, { RATE_LIMIT_MESSAGES_PER_MINUTE: '100000' });
+    try {
+      const first = await open(gateway, keyed);
+      first.send(
+        { kind: 'started', attempt: 1 },
+        { kind: 'delta', attempt: 1, text: 'You ' },
+        { kind: 'delta', attempt: 1, text: 'sold ' },
+      );
+      await first.reader.until(3);
+      const ids = first.reader.events.map(({ id }) => id);
+      expect(ids.map((id) => id?.split('-').slice(0, 2).join('-'))).toEqual(['1-0', '1-4', '1-9']);
+      first.reader.leave();
+
+      const second = await open(other, { ...keyed, 'last-event-id': ids[1] ?? '' }, true);
+      expect(second.reader.status).toBe(200);
+      // A piece from the middle of the text is not passed on: the reader would not know what is missing before it.
+      second.send({ kind: 'delta', attempt: 1, text: '120 ' });
+      second.send({ kind: 'ended', message: answerMessage('msg_resumed', { content }) });
+      await second.reader.ended;
+      expect(kinds(second.reader)).toEqual(['delta', 'completed']);
+      expect(second.reader.events[0]?.data).toEqual({ text: 'sold 120 orders.', attempt: 1 });
+
+      const last = second.reader.events[1]?.id ?? '';
+      const third = await open(gateway, { ...keyed, 'last-event-id': last }, true);
+      third.send({ kind: 'ended', message: answerMessage('msg_resumed', { content }) });
+      await third.reader.ended;
+      expect(kinds(third.reader)).toEqual(['completed']);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('says that the text has begun again when the reader’s part of it is void', async () => {
+    const first = await open(gateway, keyed);
+    first.send({ kind: 'started', attempt: 1 }, { kind: 'delta', attempt: 1, text: 'Another beginning' });
+    await first.reader.until(2);
+    const id = first.reader.events[1]?.id ?? '';
+    first.reader.leave();
+    const whole = await open(gateway, { ...keyed, 'last-event-id': id }, true);
+    whole.send({ kind: 'ended', message: answerMessage('msg_resumed', { content }) });
+    await whole.reader.ended;
+    expect(kinds(whole.reader)).toEqual(['started', 'completed']);
+    const live = await open(gateway, { ...keyed, 'last-event-id': id }, true);
+    live.send({ kind: 'started', attempt: 2 }, { kind: 'delta', attempt: 2, text: 'You sold ' });
+    live.send({ kind: 'ended', message: answerMessage('msg_resumed', { content }) });
+    await live.reader.ended;
+    expect(kinds(live.reader)).toEqual(['started', 'delta', 'completed']);
+  });
+
+  test('refuses an id that is none, and one without the Idempotency-Key that names the answer', async () => {
+    for (const headers of [{ ...keyed, 'last-event-id': 'x' }, { 'last-event-id': '1-0-0a1b2c3d' }]) {
+      const refused = await ask(gateway.url, `${path}/stream`, { method: 'POST', token, json: message, headers });
+      expectError(refused, 400, 'invalid_request');
+      expect(refused.body.error.param).toBe('Last-Event-ID');
+    }
+  });
+});
+
+describe('reading a message with Prefer: wait', () => {
+  const read = (headers: Record<string, string>) => ask(gateway.url, `${path}/msg_1`, { token, headers });
+
+  test('answers when the answer has ended, or after the wait, with its state', async () => {
+    let status = 'running';
+    peer.agents.getMessage = async ({ messageId }) => ({ message: status === 'running' ? pending(messageId) : answerMessage(messageId) });
+    peer.agents.read = (answerId) => ({ message: status === 'running' ? pending(answerId) : answerMessage(answerId), attempt: 1 });
+    expect((await read({})).body.data.status).toBe('running');
+    const late = await read({ prefer: 'wait=9' });
+    expect([late.status, late.body.data.status, late.headers.get('preference-applied')]).toEqual([200, 'running', 'wait=9']);
+    const waiting = read({ prefer: 'respond-async, wait=9' });
+    await until(async () => (await waitedFor()) === 1);
+    status = 'completed';
+    expect((await waiting).body.data.status).toBe('completed');
+    expect((await read({ prefer: 'wait=x' })).headers.has('preference-applied')).toBe(false);
+  });
+});

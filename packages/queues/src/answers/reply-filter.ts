@@ -36,6 +36,11 @@ export class ReplyFilter {
     this.#isComplete = false;
   }
 
+  /** The text that the reader has: the deltas since the last `started`. */
+  get text(): string {
+    return this.#text;
+  }
+
   /** False where every reply of a later text was lost. */
   isPrefixOf(text: string): boolean {
     return text.startsWith(this.#text);

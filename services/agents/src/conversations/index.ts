@@ -64,13 +64,13 @@ export const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', '
     if (!list) throw new ServiceError('not_found');
     const last = lastOf(list.rows, limit);
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id] }) : '';
-    const shown = list.rows.slice(0, limit);
+    const rows = list.rows.slice(0, limit);
     const feedback = await findFeedback(
       store.sql,
       reader.tenant,
-      shown.map(({ id }) => id),
+      rows.map(({ id }) => id),
     );
-    return { messages: shown.map(toMessage), page: { total: list.total, nextCursor }, feedback: feedback.map(toFeedback) };
+    return { messages: rows.map(toMessage), page: { total: list.total, nextCursor }, feedback: feedback.map(toFeedback) };
   },
 });
 

@@ -31,10 +31,10 @@ export const describeDataSource = ({ store, sources, cursors, logger }: DataSour
     try {
       const { tables, defaultSchema, roleGate } = await readTables(sources.source(tenant, sources.open(row)));
       const all = tables.map((table) => toTable(table, defaultSchema)).sort(byName);
-      const shown = pageOf(all, after === undefined ? '' : String(after), limitOf(page, 50, 200));
-      const last = shown.at(-1);
+      const selected = pageOf(all, after === undefined ? '' : String(after), limitOf(page, 50, 200));
+      const last = selected.at(-1);
       const nextCursor = last && last.name !== all.at(-1)?.name ? cursors.encode(binding, { after: [last.name] }) : '';
-      return { status: 'connected', reason: '', roleGate, tables: shown, page: { total: all.length, nextCursor } };
+      return { status: 'connected', reason: '', roleGate, tables: selected, page: { total: all.length, nextCursor } };
     } catch (cause) {
       const reason = reasonOf(cause);
       logger.warn({ event: 'catalog_unavailable', organization_id: tenant.organizationId, environment: tenant.environment, err: cause });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { AnswerMessage } from '@agent-service/contracts';
 import { type Reply, ReplyFilter } from '@agent-service/queues';
@@ -17,13 +18,41 @@ interface AnswerStreamOptions {
   readonly requestId: string;
   readonly now: () => number;
   readonly maxUnreadBytes?: number;
+  /** Events carry ids, with which a reader can continue after a lost connection. */
+  readonly hasIds?: boolean;
+  /** Where a reader continues. */
+  readonly resumeFrom?: StreamPosition | undefined;
 }
+
+/** The part of an attempt's text that a reader has. The hash says if a later text begins with the same. */
+export interface StreamPosition {
+  readonly attempt: number;
+  readonly length: number;
+  readonly hash: string;
+}
+
+const position = /^(\d{1,4})-(\d{1,9})-([0-9a-f]{8})$/;
+
+/** The position that an event's id names; undefined for text that is no id. */
+export function parseEventId(id: string): StreamPosition | undefined {
+  const [, attempt, length, hash] = position.exec(id) ?? [];
+  return hash === undefined ? undefined : { attempt: Number(attempt), length: Number(length), hash };
+}
+
+/** As UTF-16, because a delta may end between the halves of a character. */
+const hashOf = (text: string) => createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, 8);
+
+const idOf = (attempt: number, text: string) => `${attempt}-${text.length}-${hashOf(text)}`;
+
+const isAt = ({ length, hash }: StreamPosition, content: string) => content.length >= length && hashOf(content.slice(0, length)) === hash;
 
 type Event = 'started' | 'delta' | 'tool' | 'completed' | 'failed' | 'detached';
 
 /** One answer as server-sent events. Replies that arrive before the response head is written are queued. */
 export class AnswerStream implements Waiter {
-  readonly #options: Required<AnswerStreamOptions>;
+  readonly #options: Required<Omit<AnswerStreamOptions, 'resumeFrom'>>;
+  /** Undefined once a newer text has begun. */
+  #resumeFrom: StreamPosition | undefined;
   readonly #filter = new ReplyFilter();
   readonly #closed: (() => void)[] = [];
   #early: (() => void)[] | undefined = [];
@@ -34,7 +63,8 @@ export class AnswerStream implements Waiter {
   #error: PublicError | undefined;
 
   constructor(options: AnswerStreamOptions) {
-    this.#options = { maxUnreadBytes, ...options };
+    this.#options = { maxUnreadBytes, hasIds: false, ...options };
+    this.#resumeFrom = options.resumeFrom;
   }
 
   onClose(work: () => void): void {
@@ -83,6 +113,8 @@ export class AnswerStream implements Waiter {
     if (!next || !this.#isOpen) return;
     switch (next.kind) {
       case 'started':
+        // The middle of the text that the reader has a part of. The rest of it follows when it is whole.
+        if (reply.kind !== 'started' && next.attempt === this.#resumeFrom?.attempt) return;
         this.#started(next.attempt);
         return;
       case 'delta':
@@ -102,6 +134,7 @@ export class AnswerStream implements Waiter {
 
   #started(attempt: number): void {
     const { messageId, conversationId } = this.#accepted;
+    this.#resumeFrom = undefined;
     this.#write('started', { message_id: messageId, conversation_id: conversationId, attempt });
   }
 
@@ -111,10 +144,17 @@ export class AnswerStream implements Waiter {
       this.#fail(failure);
       return;
     }
+    const resumed = this.#resumeFrom;
+    if (resumed && isAt(resumed, message.content)) this.#sendRest(resumed, message.content);
     // The `started` reply may be lost, and with it the notice that the earlier deltas are void.
-    if (this.#filter.attempt === 0 || !this.#filter.isPrefixOf(message.content)) this.#started(this.#filter.attempt || 1);
-    this.#write('completed', toMessage(message));
+    else if (this.#filter.attempt === 0 || resumed || !this.#filter.isPrefixOf(message.content)) this.#started(this.#filter.attempt || 1);
+    this.#write('completed', toMessage(message), idOf(resumed?.attempt ?? this.#filter.attempt, message.content));
     this.#finish();
+  }
+
+  /** The part of the text that a reader who continued does not have. */
+  #sendRest({ attempt, length }: StreamPosition, content: string): void {
+    if (content.length > length) this.#write('delta', { text: content.slice(length), attempt }, idOf(attempt, content));
   }
 
   #fail(error: PublicError): void {
@@ -148,8 +188,17 @@ export class AnswerStream implements Waiter {
     return (this.#response?.writableLength ?? 0) > this.#options.maxUnreadBytes;
   }
 
-  #write(event: Event, data: object | string): void {
-    this.#send(`event: ${event}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+  #write(event: Event, data: object | string, id = this.#id): void {
+    const idLine = this.#options.hasIds && id !== undefined ? `id: ${id}\n` : '';
+    this.#send(`event: ${event}\n${idLine}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+  }
+
+  /** The id of an event that adds no text; undefined where events have none. */
+  get #id(): string | undefined {
+    if (!this.#options.hasIds) return undefined;
+    const { attempt, text } = this.#filter;
+    if (!this.#resumeFrom) return idOf(attempt, text);
+    return `${this.#resumeFrom.attempt}-${this.#resumeFrom.length}-${this.#resumeFrom.hash}`;
   }
 
   #comment(): void {

@@ -1,6 +1,6 @@
 import { type AnswerMessage, type CallContext, newId, type Principal, ServiceError } from '@agent-service/contracts';
 import { traceHeaders } from '@agent-service/runtime';
-import { AnswerStream } from './answer-stream.ts';
+import { AnswerStream, type StreamPosition } from './answer-stream.ts';
 import { answerDeletedError, failureOf, waitLimitError } from './failures.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
 import type { AnswerKey, AnswerState, Waiter, WaiterRegistry } from './waiters.ts';
@@ -27,7 +27,14 @@ export interface Answers {
   /** WaiterRegistry for the acceptance only, and returns the message with its status. */
   accept(question: Question, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
   /** WaiterRegistry for the acceptance; the stream writes the answer. */
-  stream(question: Question, call: CallContext, disconnected: AbortSignal): Promise<StreamedAnswer>;
+  stream(question: Question, call: CallContext, disconnected: AbortSignal, ids?: StreamIds): Promise<StreamedAnswer>;
+  /** Waits until an answer of the caller's tenant has ended or was deleted, or the time or the wait limit is over. */
+  waitUntilEnded(answerId: string, call: CallContext, seconds: number, disconnected: AbortSignal): Promise<void>;
+}
+
+/** A stream whose events have ids, and the position where its reader continues. */
+interface StreamIds {
+  readonly resumeFrom: StreamPosition | undefined;
 }
 
 interface AnswersDeps {
@@ -105,8 +112,18 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
       if (!message) throw answerDeletedError({ messageId: started.answerId, conversationId: started.conversationId });
       return message;
     },
-    async stream(question, call, disconnected) {
-      const stream = new AnswerStream({ requestId: call.requestId, now });
+    async waitUntilEnded(answerId, call, seconds, disconnected) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      disconnected.addEventListener('abort', () => resolve(), { once: true });
+      if (disconnected.aborted) resolve();
+      const waiter: Waiter = { take: (reply) => reply.kind === 'ended' && resolve(), end: () => resolve() };
+      const wait = waits.open(keyOf(principalOf(call), answerId), waiter);
+      wait.accepted(answerId, now() + Math.min(seconds * 1_000, waitMs), true);
+      await promise;
+      wait.close();
+    },
+    async stream(question, call, disconnected, ids) {
+      const stream = new AnswerStream({ requestId: call.requestId, now, hasIds: ids !== undefined, resumeFrom: ids?.resumeFrom });
       const item = itemOf(question, call, replyChannel, true);
       const deadlineOf = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
       const { started, wait } = await begin(disconnected, item, call, stream, deadlineOf);

@@ -98,6 +98,7 @@ function successes(route: Route) {
     status: successStatus(route),
     description: 'Success.',
     ...(route.response && { schema: route.response }),
+    ...(route.responseType && { type: route.responseType }),
     headers: route.successHeaders ?? [],
   };
   const byStatus = Map.groupBy([own, ...(route.otherSuccesses ?? [])], ({ status }) => String(status));

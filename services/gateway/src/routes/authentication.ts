@@ -116,7 +116,7 @@ export const issueAgentToken = route({
   path: '/v1/agents/{agent_id}/tokens',
   operationId: 'issueAgentToken',
   summary: 'Create a short-lived token with which an end user can talk to this agent',
-  description: `For a browser or another place where no API key may be. The token may only send messages to this agent and cancel their answers,
+  description: `For a browser or another place where no API key may be. The token may only send messages to this agent, streamed or not, and cancel their answers,
 in the name of the user of the credential that it is made with. It ends with that credential at the latest, and when that is revoked. Each token
 has its own limit of messages.`,
   tag: 'Authentication',

@@ -1,23 +1,30 @@
-import { required } from '@agent-service/contracts';
+import { required, ServiceError, withCall } from '@agent-service/contracts';
 import { z } from 'zod';
+import { parseEventId } from '../answers/answer-stream.ts';
 import type { Answers, Question } from '../answers/answers.ts';
 import { bodyLimits } from '../http/body.ts';
-import { prefersAsync, wantsEvents } from '../http/negotiation.ts';
+import { preferredWait, prefersAsync, wantsEvents } from '../http/negotiation.ts';
 import { type RouteRequest, reply, route, withoutBody } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
 import {
   answerEvents,
   conversation,
+  conversationChanges,
   conversationParams,
   listedMessage,
   message,
+  messageFeedback,
   messageParams,
+  newFeedback,
   newMessage,
   readMessage,
+  titledConversation,
   toConversation,
+  toFeedback,
   toListedMessage,
   toMessage,
   toReadMessage,
+  toTitledConversation,
 } from '../schemas/conversation.ts';
 import { cursor, limit, listMeta, pageRequest, toListMeta } from '../schemas/list-query.ts';
 
@@ -41,6 +48,9 @@ export const cancelAnswer = route({
   },
 });
 
+const pendingStates: readonly string[] = ['queued', 'running'];
+const readWithinMs = 5_000;
+
 export const getMessage = route({
   method: 'GET',
   path: '/v1/agents/{agent_id}/messages/{message_id}',
@@ -52,10 +62,33 @@ export const getMessage = route({
   cost: 'read',
   extension: true,
   params: messageParams,
+  headers: z.object({
+    Prefer: z
+      .string()
+      .optional()
+      .meta({ description: '`wait=N` waits up to N seconds, and the wait limit, for an answer that has not ended.', example: 'wait=10' }),
+  }),
   response: z.strictObject({ data: readMessage }),
-  async handler({ params: { agent_id: agentId, message_id: messageId } }, { agents }) {
-    const answer = await agents.getMessage({ agentId, messageId });
-    return { data: toReadMessage(required(answer.message)) };
+  otherSuccesses: [
+    {
+      status: 200,
+      description: 'With `Prefer: wait=N`: the message as it was when its answer ended, or after the wait.',
+      headers: ['Preference-Applied'],
+    },
+  ],
+  async handler({ params: { agent_id: agentId, message_id: messageId }, headers, call, disconnected }, { agents, answers }) {
+    const read = () => agents.getMessage({ agentId, messageId });
+    const first = await read();
+    const seconds = preferredWait(headers.Prefer);
+    const toData = (answer: typeof first) => ({
+      data: { ...toReadMessage(required(answer.message)), ...(answer.feedback && { feedback: toFeedback(answer.feedback) }) },
+    });
+    if (seconds === undefined) return toData(first);
+    const applied = { headers: ['Preference-Applied', `wait=${seconds}`] };
+    if (!pendingStates.includes(required(first.message).status)) return reply(toData(first), applied);
+    await answers.waitUntilEnded(messageId, call, seconds, disconnected());
+    // The wait may have taken longer than a request has otherwise.
+    return reply(toData(await withCall({ ...call, expiresAt: performance.now() + readWithinMs }, read)), applied);
   },
 });
 
@@ -69,12 +102,94 @@ export const listConversations = route({
   scope: 'agents:read',
   cost: 'read',
   params: agentParams,
-  query: z.strictObject({ limit: limit(20, 100), cursor }),
-  response: z.strictObject({ data: z.array(conversation), meta: listMeta }),
+  query: z.strictObject({
+    limit: limit(20, 100),
+    cursor,
+    include: z
+      .enum(['title'])
+      .optional()
+      .meta({ description: '`title` adds the title of each conversation. Beyond the specification.', override: { 'x-extension': true } }),
+  }),
+  response: z.strictObject({ data: z.array(z.union([conversation, titledConversation])), meta: listMeta }),
   errors: ['invalid_cursor'],
   async handler({ params, query, requestId }, { agents }) {
     const { conversations, page } = await agents.listConversations({ agentId: params.agent_id, page: pageRequest(query) });
-    return { data: conversations.map(toConversation), meta: toListMeta(page, requestId) };
+    const convert = query.include === 'title' ? toTitledConversation : toConversation;
+    return { data: conversations.map(convert), meta: toListMeta(page, requestId) };
+  },
+});
+
+const conversationRoute = { path: '/v1/agents/{agent_id}/conversations/{conversation_id}', tag: 'Conversations', auth: 'token' } as const;
+
+export const getConversation = route({
+  ...conversationRoute,
+  method: 'GET',
+  operationId: 'getConversation',
+  summary: 'View a conversation of the caller’s own',
+  scope: 'agents:read',
+  cost: 'read',
+  extension: true,
+  params: conversationParams,
+  response: z.strictObject({ data: titledConversation }),
+  async handler({ params: { agent_id: agentId, conversation_id: conversationId } }, { agents }) {
+    const answer = await agents.getConversation({ agentId, conversationId });
+    return { data: toTitledConversation(required(answer.conversation)) };
+  },
+});
+
+export const updateConversation = route({
+  ...conversationRoute,
+  method: 'PATCH',
+  operationId: 'updateConversation',
+  summary: 'Give a conversation a title',
+  scope: 'agents:chat',
+  cost: 'write',
+  extension: true,
+  params: conversationParams,
+  body: conversationChanges,
+  response: z.strictObject({ data: titledConversation }),
+  async handler({ params: { agent_id: agentId, conversation_id: conversationId }, body: { title } }, { agents }) {
+    const answer = await agents.updateConversation({ agentId, conversationId, title });
+    return { data: toTitledConversation(required(answer.conversation)) };
+  },
+});
+
+export const deleteConversation = route({
+  ...conversationRoute,
+  method: 'DELETE',
+  operationId: 'deleteConversation',
+  summary: 'Delete a conversation with its messages',
+  description:
+    'It is gone for callers at once. The records of what its answers cost stay. While an answer is pending: 409; cancel it first.',
+  scope: 'agents:chat',
+  cost: 'write',
+  extension: true,
+  params: conversationParams,
+  errors: ['conversation_busy'],
+  async handler({ params: { agent_id: agentId, conversation_id: conversationId } }, { agents }) {
+    await agents.deleteConversation({ agentId, conversationId });
+    return undefined;
+  },
+});
+
+export const setFeedback = route({
+  method: 'POST',
+  path: '/v1/agents/{agent_id}/messages/{message_id}/feedback',
+  operationId: 'setFeedback',
+  summary: 'Say what an answer was worth',
+  description: 'Replaces what the caller said of it before. Reading the message shows it.',
+  tag: 'Conversations',
+  auth: 'token',
+  scope: 'agents:chat',
+  cost: 'write',
+  extension: true,
+  params: messageParams,
+  body: newFeedback,
+  response: z.strictObject({ data: messageFeedback }),
+  errors: ['conversation_busy'],
+  async handler({ params: { agent_id: agentId, message_id: messageId }, body }, { agents }) {
+    const answer = await agents.setFeedback({ agentId, messageId, ...body });
+    return { data: { message_id: messageId, ...toFeedback(required(answer.feedback)) } };
   },
 });
 
@@ -93,8 +208,9 @@ export const listMessages = route({
   response: z.strictObject({ data: z.array(listedMessage), meta: listMeta }),
   errors: ['invalid_cursor'],
   async handler({ params: { agent_id: agentId, conversation_id: conversationId }, query, requestId }, { agents }) {
-    const { messages, page } = await agents.listMessages({ agentId, conversationId, page: pageRequest(query) });
-    return { data: messages.map(toListedMessage), meta: toListMeta(page, requestId) };
+    const { messages, page, feedback } = await agents.listMessages({ agentId, conversationId, page: pageRequest(query) });
+    const feedbackOf = new Map(feedback.map((one) => [one.messageId, { feedback: toFeedback(one) }]));
+    return { data: messages.map((one) => ({ ...toListedMessage(one), ...feedbackOf.get(one.id) })), meta: toListMeta(page, requestId) };
   },
 });
 
@@ -169,6 +285,52 @@ export const sendMessage = route({
   },
 });
 
+const resumable = `A stream of server-sent events, each with an id. After a lost connection send the same request again, to any replica, with the same
+\`Idempotency-Key\` and the id of the last event as \`Last-Event-ID\`: the stream continues with what is missing of the text, in one piece when the
+answer is whole, and nothing is answered or charged twice. Where the text has begun again meanwhile, \`started\` says so.`;
+
+export const streamMessage = route({
+  method: 'POST',
+  path: '/v1/agents/{agent_id}/messages/stream',
+  operationId: 'streamMessage',
+  summary: 'Send a message to an agent, and stream the answer',
+  description: resumable,
+  tag: 'Conversations',
+  auth: 'token',
+  scope: 'agents:chat',
+  agentTokens: true,
+  cost: 'message',
+  extension: true,
+  params: agentParams,
+  headers: z.object({
+    'Last-Event-ID': z
+      .string()
+      .optional()
+      .meta({ description: 'The id of the last event that arrived. Needs the `Idempotency-Key`.', example: '1-9-0a1b2c3d' }),
+  }),
+  body: newMessage,
+  bodyLimits: bodyLimits.message,
+  status: 200,
+  responseType: 'text/event-stream',
+  response: answerEvents,
+  successHeaders: ['Content-Location'],
+  errors: ['agent_not_active', 'conversation_busy', 'credits_exhausted', 'user_limit_reached', 'too_many_waiting'],
+  handler: (request, { answers }) =>
+    streamed(questionOf(request), request, answers, {
+      resumeFrom: resumePosition(request.headers['Last-Event-ID'], request.call.idempotency),
+    }),
+});
+
+function resumePosition(lastEventId: string | undefined, idempotency: object | undefined) {
+  if (lastEventId === undefined || lastEventId === '') return undefined;
+  const param = 'Last-Event-ID';
+  const resumeFrom = parseEventId(lastEventId);
+  if (!resumeFrom)
+    throw new ServiceError('invalid_request', { message: 'Last-Event-ID must be the id of an event of this stream.', param });
+  if (!idempotency) throw new ServiceError('invalid_request', { message: 'Send the Idempotency-Key of the first request as well.', param });
+  return resumeFrom;
+}
+
 const questionOf = ({ params, body }: Request): Question => ({
   agentId: params.agent_id,
   conversationId: body.conversation_id ?? '',
@@ -176,8 +338,13 @@ const questionOf = ({ params, body }: Request): Question => ({
   contextJson: body.context === undefined ? '' : JSON.stringify(body.context),
 });
 
-async function streamed(question: Question, { params, call, disconnected }: Request, answers: Answers) {
-  const { started, stream } = await answers.stream(question, call, disconnected());
+async function streamed(
+  question: Question,
+  { params, call, disconnected }: Request,
+  answers: Answers,
+  ids?: Parameters<Answers['stream']>[3],
+) {
+  const { started, stream } = await answers.stream(question, call, disconnected(), ids);
   const accepted = { messageId: started.answerId, conversationId: started.conversationId };
   return withoutBody({
     headers: ['Content-Location', messagePath(params.agent_id, started.answerId), 'X-Accel-Buffering', 'no'],

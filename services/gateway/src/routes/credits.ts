@@ -133,6 +133,23 @@ export const setAllocation = route({
   },
 });
 
+export const getCreditSettings = route({
+  method: 'GET',
+  path: '/v1/credits/settings',
+  operationId: 'getCreditSettings',
+  summary: 'View how the organization’s credits are replenished, watched and given out',
+  tag: 'Credits',
+  auth: 'token',
+  scope: 'credits:read',
+  cost: 'read',
+  extension: true,
+  response: z.strictObject({ data: creditSettings }),
+  async handler(_request, { credits }) {
+    const answer = await credits.getBalance({});
+    return { data: toCreditSettings(required(answer.balance)) };
+  },
+});
+
 export const updateCreditSettings = route({
   method: 'PATCH',
   path: '/v1/credits/settings',

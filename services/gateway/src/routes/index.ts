@@ -1,7 +1,18 @@
 import type { Route } from '../routing/route.ts';
 import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts';
 import { issueAgentToken, issueOauthToken, issueToken, listSigningKeys, revokeKey } from './authentication.ts';
-import { cancelAnswer, getMessage, listConversations, listMessages, sendMessage } from './conversations.ts';
+import {
+  cancelAnswer,
+  deleteConversation,
+  getConversation,
+  getMessage,
+  listConversations,
+  listMessages,
+  sendMessage,
+  setFeedback,
+  streamMessage,
+  updateConversation,
+} from './conversations.ts';
 import {
   createKey,
   createOauthApplication,
@@ -16,7 +27,16 @@ import {
   updateKey,
   updateOauthApplication,
 } from './credentials.ts';
-import { getBalance, getUsageSummary, getUserBalance, listUsage, setAllocation, updateCreditSettings } from './credits.ts';
+import {
+  getBalance,
+  getCreditSettings,
+  getUsageSummary,
+  getUserBalance,
+  listUsage,
+  setAllocation,
+  updateCreditSettings,
+} from './credits.ts';
+import { getDataSource } from './data-source.ts';
 import { activateTemplate, deactivateTemplate, duplicateTemplate, getTemplate, listTemplates } from './templates.ts';
 import { createUser, getUser, listAuditEntries, listUsers, updateUser } from './users.ts';
 import {
@@ -54,10 +74,16 @@ export const routes: readonly Route[] = [
   deleteAgent,
   issueAgentToken,
   sendMessage,
+  streamMessage,
   getMessage,
   cancelAnswer,
+  setFeedback,
   listConversations,
+  getConversation,
+  updateConversation,
+  deleteConversation,
   listMessages,
+  getDataSource,
   listTemplates,
   getTemplate,
   activateTemplate,
@@ -73,6 +99,7 @@ export const routes: readonly Route[] = [
   setAllocation,
   listUsage,
   getUsageSummary,
+  getCreditSettings,
   updateCreditSettings,
   listSigningKeys,
 ];

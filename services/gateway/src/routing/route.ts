@@ -68,6 +68,8 @@ interface Description {
   readonly bodyOptional?: boolean;
   /** The body of a success, and its status: 200 unless said. A route without a response answers with no body. */
   readonly status?: 200 | 201 | 204;
+  /** The content type of the response where it is not JSON. */
+  readonly responseType?: 'text/event-stream';
   readonly cacheControl?: string;
   /** Headers that a success carries here beyond those of every answer. */
   readonly successHeaders?: readonly HeaderName[];

@@ -110,9 +110,22 @@ const step = z.strictObject({
 
 const extension = { override: { 'x-extension': true } };
 
+/** The caller's opinion of an answer. */
+export const newFeedback = z.strictObject({
+  score: z.int().min(1).max(5).meta({ description: '1 is useless, 5 is excellent.', example: 5 }),
+  comment: text(0, 2_000).default('').meta({ example: 'Exactly the figures of our books.' }),
+});
+
+export const feedback = z
+  .strictObject({ ...newFeedback.shape, comment: z.string().meta({ example: 'Exactly the figures of our books.' }), updated_at: time })
+  .meta({ id: 'Feedback' });
+
+export const messageFeedback = z.strictObject({ message_id: id, ...feedback.shape });
+
 /** A message as it is read later. */
 export const listedMessage = message
   .extend({
+    feedback: feedback.optional().meta({ description: 'The caller’s own, if any was given. Beyond the specification.', ...extension }),
     usage: usage.optional().meta({ description: 'What the answer used of its model. Beyond the specification.', ...extension }),
     result: result
       .nullable()
@@ -217,6 +230,29 @@ export const conversation = z
   })
   .meta({ id: 'Conversation' });
 
+const title = z.string().meta({ description: 'Empty until one is set.', example: 'Sales of last month' });
+
+/** With the fields beyond those that the specification lists. */
+export const titledConversation = z.strictObject({ ...conversation.shape, title }).meta({ id: 'TitledConversation' });
+
+export const conversationChanges = z.strictObject({
+  title: text(0, 200).meta({ description: 'Empty removes it.', example: 'Sales of last month' }),
+});
+
+interface FeedbackMessage {
+  messageId: string;
+  score: number;
+  comment: string;
+  updatedAt: string;
+}
+
+/** Converts feedback of agents to its public form. */
+export const toFeedback = ({ score, comment, updatedAt }: FeedbackMessage): z.output<typeof feedback> => ({
+  score,
+  comment,
+  updated_at: updatedAt,
+});
+
 interface ConversationMessage {
   id: string;
   agentId: string;
@@ -224,6 +260,7 @@ interface ConversationMessage {
   totalCredits: string;
   createdAt: string;
   lastMessageAt: string;
+  title: string;
 }
 
 /** Converts a conversation of agents to its public form. */
@@ -234,4 +271,9 @@ export const toConversation = (sent: ConversationMessage): z.output<typeof conve
   total_credits: Number(sent.totalCredits),
   created_at: sent.createdAt,
   last_message_at: sent.lastMessageAt,
+});
+
+export const toTitledConversation = (sent: ConversationMessage): z.output<typeof titledConversation> => ({
+  ...toConversation(sent),
+  title: sent.title,
 });

@@ -2,6 +2,8 @@ import { request as open } from 'node:http';
 
 export interface ServerSentEvent {
   readonly event: string;
+  /** Absent where the stream has no ids. */
+  readonly id?: string;
   // biome-ignore lint/suspicious/noExplicitAny: a test reads events of every shape
   readonly data: any;
 }
@@ -78,5 +80,6 @@ function read(block: string, events: ServerSentEvent[], comments: string[]): voi
     return;
   }
   const fields = Object.fromEntries(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
-  events.push({ event: fields['event'] ?? '', data: JSON.parse(fields['data'] ?? 'null') });
+  const id = fields['id'];
+  events.push({ event: fields['event'] ?? '', ...(id !== undefined && { id }), data: JSON.parse(fields['data'] ?? 'null') });
 }

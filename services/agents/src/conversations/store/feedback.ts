@@ -2,7 +2,7 @@ import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import { defineEntity, environment, p, timestamp } from '@agent-service/store/entities';
 
-/** What a user thinks of an answer; a later opinion replaces it. */
+/** A user's opinion of an answer; a later one replaces it. */
 export const MessageFeedbackEntity = defineEntity({
   name: 'MessageFeedback',
   tableName: 'message_feedback',
