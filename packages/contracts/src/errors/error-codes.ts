@@ -81,7 +81,9 @@ export const publicErrorCodes = define({
   user_limit_reached: short("The user's monthly limit does not allow this. See details."),
   insufficient_unallocated_credits: short('The organization has fewer unallocated credits than this allocation needs. See details.', 409),
 
-  agent_not_active: conflict('The agent is not active. Activate it before sending messages.'),
+  agent_not_active: conflict(
+    'The agent is not active. Activate it before sending messages: PATCH /v1/agents/{agent_id} with {"status":"active"}.',
+  ),
   invalid_status_transition: conflict('The agent cannot change to this status.'),
   conversation_busy: conflict('The previous message of this conversation is still being answered.'),
   answer_cancelled: conflict('The answer was cancelled.'),

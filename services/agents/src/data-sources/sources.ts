@@ -6,6 +6,7 @@ import {
   dropScopedRoles,
   openDataSources,
   resolveScope,
+  suggestNames,
   toDataSourceSettings,
 } from '@agent-service/business-data';
 import { formatTableScope, invalidFields, parseTableScope, ServiceError, type Tenant } from '@agent-service/contracts';
@@ -136,6 +137,8 @@ function tlsMessageOf(cause: unknown): string | undefined {
   return tlsMessages[String(code)];
 }
 
+const suggestedFaults = 5;
+
 type Catalogs = Pick<Sources, 'catalogOf'>;
 
 /** Refuses tables and columns that the tenant's connected database does not have. */
@@ -146,7 +149,13 @@ export async function checkScope(sources: Catalogs, tenant: Tenant, tables: read
   if (!catalog || catalog === 'unreadable') return;
   const { unknown } = resolveScope(catalog, { tables, readOnly: true });
   if (unknown.length > 0)
-    throw invalidFields(unknown.map(({ index, reason }) => ({ param: `data_scope.tables[${index}]`, message: reason })));
+    throw invalidFields(
+      unknown.map(({ index, reason }, position) => {
+        // Comparing names costs time; a further fault is seen when the first are mended.
+        const suggestion = position < suggestedFaults ? suggestNames(catalog, tables[index] ?? '') : '';
+        return { param: `data_scope.tables[${index}]`, message: suggestion === '' ? reason : `${reason}. ${suggestion}` };
+      }),
+    );
 }
 
 /** Tables of a scope that the tenant's connected database does not have. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, classifyCallFailure, isPublicErrorCode, ServiceError, withCall } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
 
 type Agents = Client<'agents'>;
@@ -90,5 +91,16 @@ function outcome({ started, refusal }: Result): StartedAnswer | Error {
   if (!refusal || !isPublicErrorCode(code))
     return new ServiceError('internal', { cause: new Error(`agents refused a message with ${code}`) });
   const [required, available] = [Number(refusal.required), Number(refusal.available)];
-  return new ServiceError(code, { details: code === 'credits_exhausted' || code === 'user_limit_reached' ? { required, available } : {} });
+  if (code !== 'credits_exhausted' && code !== 'user_limit_reached') return new ServiceError(code);
+  return new ServiceError(code, { message: shortageMessage(code, required, available), details: { required, available } });
+}
+
+/** What is missing, when it renews, and who can change it. */
+function shortageMessage(code: 'credits_exhausted' | 'user_limit_reached', required: number, available: number): string {
+  const missing = `This message needs up to ${required} credits, and ${available} are left`;
+  if (code === 'credits_exhausted')
+    return `${missing} in the organization. The operator can add credits; an administrator can lower the allocations of other users.`;
+  const at = new Date(processClock.now());
+  const renewal = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
+  return `${missing} of the user's monthly limit. It renews on ${renewal}; an administrator can raise it: PUT /v1/credits/users/{user_id}/allocation.`;
 }

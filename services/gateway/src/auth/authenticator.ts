@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type Client, type Principal, ServiceError } from '@agent-service/contracts';
 import { createBatcher } from '@agent-service/work';
 import { LRUCache } from 'lru-cache';
-import { couldBeOurs } from './authorization-header.ts';
+import { couldBeOurs, malformedTokenMessage } from './authorization-header.ts';
 
 type Refusal = 'invalid_token' | 'token_expired' | 'token_revoked';
 
@@ -116,7 +116,7 @@ export function createAuthenticator({ ask, now = () => performance.now() }: Auth
 
   return {
     async authenticate(token) {
-      if (!couldBeOurs(token)) throw new ServiceError('invalid_token');
+      if (!couldBeOurs(token)) throw new ServiceError('invalid_token', { message: malformedTokenMessage(token) });
       const { verdict } = await currentLease(idOf(token), token);
       return accept(verdict, now());
     },

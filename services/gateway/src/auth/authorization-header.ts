@@ -16,6 +16,12 @@ export function bearerToken(header: string | undefined): string {
 /** False for a token that cannot be valid: neither an API key with its checksum nor three parts like an access token. */
 export const couldBeOurs = (token: string): boolean => (token.startsWith('sa_') ? isWellFormedApiKey(token) : jsonWebToken.test(token));
 
+/** What is wrong with a token that cannot be valid, without the token. */
+export const malformedTokenMessage = (token: string): string =>
+  token.startsWith('sa_')
+    ? 'The API key is mistyped or cut off: its last characters are a checksum of the others and do not fit. Please copy it again as a whole.'
+    : 'The token is neither an API key, which begins with sa_live_ or sa_test_, nor an access token of POST /v1/auth/token.';
+
 const basic = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 const basicScheme = /^Basic(?: |$)/i;
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '@agent-service/contracts';
+import { findJsonFault } from './json-fault.ts';
 import { parsePairs } from './pairs.ts';
 
 /** Limits of a route's body, checked before it is parsed. */
@@ -77,8 +78,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the body, which may hold secrets.
-    throw new ServiceError('invalid_json');
+    throw new ServiceError('invalid_json', { message: findJsonFault(text) });
   }
 }
 

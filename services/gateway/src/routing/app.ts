@@ -53,7 +53,7 @@ function register(methods: IRoute, method: Method, handler: ReturnType<Responder
 function refuseOthers(methods: IRoute, path: string, allowed: readonly Method[], respond: Responder): void {
   const allow = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
   const refuse = () => {
-    throw new ServiceError('method_not_allowed');
+    throw new ServiceError('method_not_allowed', { message: `This path has the methods ${allow}.` });
   };
   methods.all(
     respond(path, refuse, (exchange, error) => {
@@ -69,14 +69,19 @@ const route = 'unmatched';
 function createUnmatched(respond: Responder): (request: Request, response: Response, cause: unknown) => void {
   return (request, response, cause) => {
     const handler = respond(route, () => {
-      throw failure(cause);
+      throw failure(cause, request);
     });
     handler(request, response, () => undefined);
   };
 }
 
-function failure(cause: unknown): ServiceError {
-  if (!cause) return new ServiceError('not_found', { message: 'There is no such path.' });
+const maxShownPath = 100;
+
+function failure(cause: unknown, { path }: Request): ServiceError {
+  if (!cause)
+    return new ServiceError('not_found', {
+      message: `There is no path ${path.slice(0, maxShownPath).toWellFormed()}. All paths are listed at /docs.`,
+    });
   if (cause instanceof URIError) return new ServiceError('invalid_request', { message: 'The path has invalid percent-encoding.' });
   return ServiceError.from(cause);
 }

@@ -11,6 +11,7 @@ import type { FailedAuthentications } from '../limits/failed-authentications.ts'
 import type { Decision, Limiter, Rule } from '../limits/limiter.ts';
 import type { Rules } from '../limits/rules.ts';
 import { readInput } from './input.ts';
+import { explainNotFound } from './not-found.ts';
 import { type Backends, bodyLimitsOf, isIdempotent, type Route, type RouteInput, RouteReply, successStatus } from './route.ts';
 
 const deadlineMs = 10_000;
@@ -150,7 +151,12 @@ async function runHandler(route: Route, { backends }: PipelineDeps, exchange: Ex
   const input = readInput(route, exchange, body);
   const call = callContext(route, exchange, exchange.principal, input);
   const request = { ...input, call, disconnected: () => abortedWithClient(exchange) };
-  return toReply(route, await withCall(call, () => route.handler(request, backends)));
+  return toReply(
+    route,
+    await withCall(call, () => route.handler(request, backends)).catch((cause: unknown) =>
+      Promise.reject(explainNotFound(cause, input, exchange.principal)),
+    ),
+  );
 }
 
 function toReply(route: Route, answer: unknown): Reply {

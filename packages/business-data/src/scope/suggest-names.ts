@@ -1,0 +1,47 @@
+import { parseTableScope } from '@agent-service/contracts/agents/data-scope';
+import type { Catalog } from './catalog.ts';
+
+const shownNames = 20;
+const maxCompared = 1_000;
+/** The longest name of PostgreSQL. */
+const maxLetters = 63;
+
+/** For an entry of a scope that the data source cannot satisfy: the nearest name, and the names that there are. Empty where it has another fault. */
+export function suggestNames(catalog: Catalog, text: string): string {
+  const entry = parseTableScope(text);
+  if (entry === undefined) return '';
+  const schema = entry.schema ?? catalog.defaultSchema;
+  const table = catalog.tables.find((each) => each.name === entry.table && each.schema === schema);
+  if (table === undefined) {
+    const names = catalog.tables.map((each) => (each.schema === catalog.defaultSchema ? each.name : `${each.schema}.${each.name}`));
+    return suggestion(entry.schema === null ? entry.table : `${entry.schema}.${entry.table}`, names, 'tables');
+  }
+  const columns = table.columns.map(({ name }) => name);
+  const missing = entry.columns?.find((name) => !columns.includes(name));
+  return missing === undefined ? '' : suggestion(missing, columns, 'columns');
+}
+
+function suggestion(wanted: string, names: readonly string[], what: string): string {
+  if (names.length === 0) return `There are no ${what}.`;
+  const distances = names.slice(0, maxCompared).map((name) => ({ name, distance: editDistance(wanted.toLowerCase(), name.toLowerCase()) }));
+  const nearest = distances.reduce((best, each) => (each.distance < best.distance ? each : best));
+  const isNear = nearest.distance <= Math.max(1, Math.floor(wanted.length / 3));
+  const rest = names.length > shownNames ? ` and ${names.length - shownNames} more` : '';
+  const list = `The ${what} are: ${names.slice(0, shownNames).join(', ')}${rest}`;
+  return isNear ? `Did you mean ${nearest.name}? ${list}` : list;
+}
+
+/** The number of letters that are inserted, removed or replaced (Levenshtein). */
+function editDistance(one: string, other: string): number {
+  const [a, b] = [one.slice(0, maxLetters), other.slice(0, maxLetters)];
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let index = 0; index < a.length; index += 1) {
+    const next = [index + 1];
+    for (let column = 1; column <= b.length; column += 1) {
+      const replaced = (row[column - 1] ?? 0) + (b[column - 1] === a[index] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
