@@ -16,8 +16,8 @@ const schema = z.object({
   MODELS_FILE: setting.text().optional(),
   /** Answers that run at once. */
   ANSWER_CONCURRENCY: setting.integer(200, 1, 5_000),
-  /** Answers that a worker with free capacity waits for at a time, without jobs: at most a quarter of ANSWER_CONCURRENCY. 0: all have jobs. */
-  ANSWER_WAITING_CAPACITY: setting.integer(50, 0, 1_000),
+  /** Answers that a worker with free capacity waits for at a time, without jobs: at most half of ANSWER_CONCURRENCY. 0: all have jobs. */
+  ANSWER_WAITING_CAPACITY: setting.integer(100, 0, 1_000),
   /** Processes for answers that have lost a lease, started when there are some. */
   ANSWER_APART_PROCESSES: setting.integer(8, 1, 64),
   /** How many answers that have lost one lease share such a process; one that has lost two has it to itself. */

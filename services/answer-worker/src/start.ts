@@ -29,8 +29,10 @@ export interface Timing {
   readonly renewEveryMs?: number;
 }
 
-/** The part of a worker's concurrency that answers without jobs may be waited for with; the queue has the rest. */
-const maxWaitingShare = 0.25;
+/** The part of a worker's concurrency that it may wait for answers with. */
+const maxWaitingShare = 0.5;
+/** A worker whose answers fill this part of its concurrency takes all others from the queue. */
+const maxActiveShare = 0.75;
 /** Child processes check one statement at a time; the second thread is ready when the first must be replaced. */
 const apartThreads = 2;
 /** Bytes of query results that the process holds at a time, as PostgreSQL sent them. */
@@ -58,7 +60,7 @@ export async function start(process: ProcessContext, config: AnswerWorkerConfig,
     answers,
     jobs,
     capacity: Math.min(config.ANSWER_WAITING_CAPACITY, Math.floor(config.ANSWER_CONCURRENCY * maxWaitingShare)),
-    maxActive: Math.floor(config.ANSWER_CONCURRENCY * (1 - maxWaitingShare)),
+    maxActive: Math.floor(config.ANSWER_CONCURRENCY * maxActiveShare),
     run: ({ answer, begun }, stopping) => runAssigned(deps, answer, begun, stopping),
   });
 }
