@@ -5,7 +5,7 @@ import type { ModelRequest, Models, Tool } from '../../src/models.ts';
 import type { Endpoint } from '../../src/models-file.ts';
 import { refusal } from '../endpoints.ts';
 import { ask, testModels } from '../harness.ts';
-import { type ModelServer, startLitellm, startLlama } from './start.ts';
+import { litellmKey, type ModelServer, startLitellm, startLlama } from './start.ts';
 
 const long = process.env['MODEL_SERVERS'] === 'long' ? describe : describe.skip;
 const installMs = 400_000;
@@ -16,7 +16,8 @@ afterEach(async () => {
 });
 
 function open(endpoint: Partial<Endpoint>, maxOutputTokens = 4_096): Models {
-  const { models } = testModels({ endpoints: [{ timeoutMs: 30_000, ...endpoint }], tier: { maxOutputTokens } });
+  const env = { LITELLM_KEY: litellmKey };
+  const { models } = testModels({ endpoints: [{ timeoutMs: 30_000, ...endpoint }], tier: { maxOutputTokens }, env });
   opened.push(models);
   return models;
 }
@@ -44,6 +45,7 @@ long('the LiteLLM proxy', () => {
     await upstream?.stop();
   });
 
+  const proxied = () => ({ baseUrl: proxy.url, apiKeyEnv: 'LITELLM_KEY' });
   // Each of our interfaces to the proxy, over each of the proxy's own to a provider.
   const ways = (['openai-compatible', 'anthropic'] as const).flatMap((provider) =>
     ['openai', 'anthropic'].flatMap((model) => [false, true].map((stream) => ({ provider, model, stream }))),
@@ -51,7 +53,7 @@ long('the LiteLLM proxy', () => {
   const usage = { prompt_tokens: 40, completion_tokens: 20 };
 
   describe.each(ways)('by $provider over $model, streamed $stream', ({ provider, model, stream }) => {
-    const request = (fields: Partial<ModelRequest> = {}) => ask(open({ baseUrl: proxy.url, provider, model }), { stream, ...fields });
+    const request = (fields: Partial<ModelRequest> = {}) => ask(open({ ...proxied(), provider, model }), { stream, ...fields });
 
     test('answers with text and tokens', async () => {
       upstream.follow(() => ({ kind: 'text', text: 'The month went well. 📈', usage }));
@@ -98,7 +100,7 @@ long('the LiteLLM proxy', () => {
 
   test('passes the JSON mode on', async () => {
     upstream.follow(() => ({ kind: 'text', text: '{"sold": 12}' }));
-    const answer = await ask(open({ baseUrl: proxy.url, model: 'openai' }), { output: { format: 'json', charts: false } });
+    const answer = await ask(open({ ...proxied(), model: 'openai' }), { output: { format: 'json', charts: false } });
     expect(answer.content).toBe('```json\n{"sold": 12}\n```');
     expect(upstream.calls.at(-1)).toMatchObject({ response_format: { type: 'json_object' } });
   });

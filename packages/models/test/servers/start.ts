@@ -8,6 +8,8 @@ import { until } from '../endpoints.ts';
 
 /** Kept from run to run, because an installation takes a minute. */
 const cacheFolder = fileURLToPath(new URL('../../../../.cache/model-servers/', import.meta.url));
+/** The key that the proxy asks of its callers. */
+export const litellmKey = 'sk-a-key-that-is-long-enough-for-the-proxy';
 const litellmVersion = '1.106.2';
 const llamaPackages = ['xllamacpp==2026.10.11549', 'gguf==0.19.0'];
 
@@ -49,6 +51,8 @@ export async function startLitellm(upstream: string): Promise<ModelServer> {
   });
   const config = {
     model_list: [model('openai', 'openai/scripted', upstream), model('anthropic', 'anthropic/claude-scripted', origin)],
+    // It does not start without a key.
+    general_settings: { master_key: litellmKey },
     litellm_settings: { num_retries: 0, telemetry: false },
   };
   const file = join(await testFolder(), 'litellm.json');
