@@ -177,7 +177,7 @@ describe('PATCH /v1/agents/{agent_id}', () => {
     expect(await patched({ name: 'New', status: 'inactive' })).toEqual({ ...nothing, name: 'New', status: 'inactive' });
     expect(await patched({ data_scope: { read_only: false } })).toEqual({
       ...nothing,
-      dataScope: { tables: null, readOnly: false, _readOnly: 'readOnly' },
+      dataScope: { tables: null, readOnly: false },
     });
     expect(await patched({ data_scope: { tables: [] } })).toEqual({ ...nothing, dataScope: { tables: { values: [] } } });
     expect(await patched({ suggested_prompts: ['a'] })).toEqual({ ...nothing, suggestedPrompts: { values: ['a'] } });

@@ -95,7 +95,7 @@ function outcome({ started, refusal }: Result): StartedAnswer | Error {
   return new ServiceError(code, { message: shortageMessage(code, required, available), details: { required, available } });
 }
 
-/** What is missing, when it renews, and who can change it. */
+/** Names the missing credits, when the limit renews, and who can change it. */
 function shortageMessage(code: 'credits_exhausted' | 'user_limit_reached', required: number, available: number): string {
   const missing = `This message needs up to ${required} credits, and ${available} are left`;
   if (code === 'credits_exhausted')

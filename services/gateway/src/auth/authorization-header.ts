@@ -16,7 +16,7 @@ export function bearerToken(header: string | undefined): string {
 /** False for a token that cannot be valid: neither an API key with its checksum nor three parts like an access token. */
 export const couldBeOurs = (token: string): boolean => (token.startsWith('sa_') ? isWellFormedApiKey(token) : jsonWebToken.test(token));
 
-/** What is wrong with a token that cannot be valid, without the token. */
+/** The fault of a token that cannot be valid. The message does not contain the token. */
 export const malformedTokenMessage = (token: string): string =>
   token.startsWith('sa_')
     ? 'The API key is mistyped or cut off: its last characters are a checksum of the others and do not fit. Please copy it again as a whole.'

@@ -44,7 +44,7 @@ const accepted: Readonly<Record<Expected, string>> = {
   end: '',
 };
 
-/** What may come after the token; undefined if the token may not come. */
+/** The state after the token; undefined if the token may not come. */
 function nextState(state: Expected, kind: string, open: string[]): Expected | undefined {
   if (!accepted[state].includes(kind)) return undefined;
   if (kind === '{' || kind === '[') {
@@ -68,6 +68,6 @@ function describe(text: string, at: number, state: Expected): string {
   const before = text.slice(0, at);
   const line = before.split('\n').length;
   const column = at - before.lastIndexOf('\n');
-  const found = at >= text.length ? 'it ends' : 'something else stands';
-  return `The body is not valid JSON: ${expected[state]} must come at line ${line}, column ${column}, where ${found}.`;
+  const actual = at >= text.length ? 'it ends' : 'something else stands';
+  return `The body is not valid JSON: ${expected[state]} must come at line ${line}, column ${column}, where ${actual}.`;
 }

@@ -51,7 +51,7 @@ function send({ token = keys.live, method = 'GET', path, headers, body }: Mistak
 const message = { message: 'How many orders are there?' };
 const agent = (scope: string[]) => ({ name: 'A', system_prompt: 'Answer.', data_scope: { tables: scope } });
 
-/** What was done wrong, the code and field of the answer, and the words that tell a beginner what to do. */
+/** The mistake, the code and field of the answer, and the words that tell a beginner what to do. */
 const mistakes: readonly [string, () => Mistake, string, string | null, RegExp][] = [
   [
     'a key with a typing error',
