@@ -174,7 +174,7 @@ function fault({ path, method }: Shot, answer: ReceivedResponse): string | undef
   return offSchema(['paths', path, method, 'responses', String(answer.status), 'content', type, 'schema'], answer.text);
 }
 
-const wholeStream = /^event: (completed|failed)\ndata: .*\n\n$/m;
+const wholeStream = /^event: (completed|failed)\n(?:id: [0-9a-f-]+\n)?data: .*\n\n$/m;
 
 function offSchema(location: readonly string[], text: string): string | undefined {
   const pointer = location.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
