@@ -21,11 +21,11 @@ export function suggestNames(catalog: Catalog, text: string): string {
   return missing === undefined ? '' : suggestion(missing, columns, 'columns');
 }
 
-function suggestion(wanted: string, names: readonly string[], what: string): string {
+function suggestion(target: string, names: readonly string[], what: string): string {
   if (names.length === 0) return `There are no ${what}.`;
-  const distances = names.slice(0, maxCompared).map((name) => ({ name, distance: editDistance(wanted.toLowerCase(), name.toLowerCase()) }));
+  const distances = names.slice(0, maxCompared).map((name) => ({ name, distance: editDistance(target.toLowerCase(), name.toLowerCase()) }));
   const nearest = distances.reduce((best, each) => (each.distance < best.distance ? each : best));
-  const isNear = nearest.distance <= Math.max(1, Math.floor(wanted.length / 3));
+  const isNear = nearest.distance <= Math.max(1, Math.floor(target.length / 3));
   const rest = names.length > shownNames ? ` and ${names.length - shownNames} more` : '';
   const list = `The ${what} are: ${names.slice(0, shownNames).join(', ')}${rest}`;
   return isNear ? `Did you mean ${nearest.name}? ${list}` : list;

@@ -5,7 +5,7 @@ export class LocalError extends Error {
   override name = 'LocalError';
 }
 
-/** What a command prints before it ends: the message of a fault that the operator can correct, the stack of any other. */
+/** The text that a command prints before it ends: the message of a fault that the operator can correct, the stack of any other. */
 export function failureText(cause: unknown): string {
   if (cause instanceof LocalError || ConfigurationError.is(cause)) return cause.message;
   return (cause instanceof Error && cause.stack) || String(cause);
