@@ -46,13 +46,13 @@ export interface AnswersApi {
   renew(keys: readonly AttemptKey[]): Promise<readonly AttemptKey[]>;
 }
 
-/** What this worker takes of a replica without jobs. */
+/** The free capacity that this worker offers to a replica, and the answers that it confirms. */
 export type Offer = Omit<Request<'waitForAnswers'>, 'workerChannel'>;
 
 /** An answer that was begun for this worker. */
 export interface AssignedAnswer {
   readonly answer: AnswerKey;
-  readonly begun: BegunAnswer;
+  readonly attempt: BegunAnswer;
 }
 
 /** A begun attempt has its prompt and history: usually a few kB, up to about 800 kB. */
@@ -98,7 +98,7 @@ export function createAnswersApi(agents: Agents, { workerChannel }: AnswersApiOp
     replicas: () => agents.replicas(),
     async wait(replica, offer) {
       const { answers } = await agents.waitForAnswers({ ...offer, workerChannel }, { timeoutMs: waitTimeoutMs, waitAt: replica });
-      return answers.flatMap(({ answer, begun }) => (answer && begun ? [{ answer, begun }] : []));
+      return answers.flatMap(({ answer, begun }) => (answer && begun ? [{ answer, attempt: begun }] : []));
     },
     async renew(keys) {
       const { lost } = await agents.renewLeases({ answers: [...keys] }, { timeoutMs: renewTimeoutMs });

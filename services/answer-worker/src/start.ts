@@ -61,7 +61,7 @@ export async function start(process: ProcessContext, config: AnswerWorkerConfig,
     jobs,
     capacity: Math.min(config.ANSWER_WAITING_CAPACITY, Math.floor(config.ANSWER_CONCURRENCY * maxWaitingShare)),
     maxActive: Math.floor(config.ANSWER_CONCURRENCY * maxActiveShare),
-    run: ({ answer, begun }, stopping) => runAssigned(deps, answer, begun, stopping),
+    run: ({ answer, attempt }, stopping) => runAssigned(deps, answer, attempt, stopping),
   });
 }
 

@@ -9,7 +9,7 @@ class Waits {
   readonly confirmed: string[] = [];
   readonly stops: Offer[] = [];
 
-  wait(offer: Offer): Promise<{ answerId: string; begun: object }[]> {
+  wait(offer: Offer): Promise<{ answerId: string; attempt: object }[]> {
     this.confirmed.push(...offer.receivedAnswerIds);
     if (offer.stopping) {
       this.stops.push(offer);
@@ -21,7 +21,7 @@ class Waits {
         offer,
         respond: (answerIds: readonly string[]) => {
           this.open.splice(this.open.indexOf(wait), 1);
-          resolve(answerIds.map((answerId) => ({ answerId, begun: {} })));
+          resolve(answerIds.map((answerId) => ({ answerId, attempt: {} })));
         },
       };
       this.open.push(wait);

@@ -179,16 +179,16 @@ export class Acceptance {
   /** Sends the attempts that have begun to their workers, and removes these from the map. */
   #assign(rows: readonly AcceptedRow[], candidates: ReadonlyMap<string, Candidate>, workers: Map<string, Reservation | undefined>): void {
     const { store, metrics, background, waitingWorkers } = this.#deps;
-    const begun = rows.flatMap((row) => {
+    const assigned = rows.flatMap((row) => {
       const name = nameOf(row);
       const [candidate, reservation] = [candidates.get(name), workers.get(name)];
       if (row.state !== 'running' || !candidate || !reservation) return [];
       workers.delete(name);
       return [{ input: toAttemptInput(row, candidate), reservation }];
     });
-    metrics.countAssignments(begun.length);
-    for (const { input, reservation } of begun) if (!input.continues) reservation.assign({ input, history: [] });
-    const continuing = begun.filter(({ input }) => input.continues);
+    metrics.countAssignments(assigned.length);
+    for (const { input, reservation } of assigned) if (!input.continues) reservation.assign({ input, history: [] });
+    const continuing = assigned.filter(({ input }) => input.continues);
     if (continuing.length === 0) return;
     background.run('reading histories', async () => {
       const inputs = continuing.map(({ input }) => input);

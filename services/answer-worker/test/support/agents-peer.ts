@@ -24,7 +24,7 @@ export interface AgentsScript {
   isLost(attempt: Attempt): boolean;
   authorize(step: Step): ErrorCode | ResponseOf<'authorizeStep'>;
   /** The answers that a waiting call gets. Unset: workers may not wait, as at a replica of the version before. */
-  wait?: ((offer: Offer) => Promise<{ answerId: string; begun: Partial<Begun> }[]>) | undefined;
+  wait?: ((offer: Offer) => Promise<{ answerId: string; attempt: Partial<Begun> }[]>) | undefined;
   /** The tenant's database. */
   source(): ErrorCode | ResponseOf<'getDataSource'>;
 }
@@ -135,7 +135,7 @@ function implementationOf(peer: AgentsPeer): Methods {
       peer.workerChannel = offer.workerChannel;
       const assigned = await peer.script.wait(offer);
       return {
-        answers: assigned.map(({ answerId, begun }) => ({ answer: { ...tenant, answerId }, begun: { ...usualBegun(), ...begun } })),
+        answers: assigned.map(({ answerId, attempt }) => ({ answer: { ...tenant, answerId }, begun: { ...usualBegun(), ...attempt } })),
       };
     },
     async renewLeases({ answers }) {

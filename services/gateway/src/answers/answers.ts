@@ -22,11 +22,11 @@ interface StreamedAnswer {
 
 /** Sends messages and waits for their answers. */
 export interface Answers {
-  /** WaiterRegistry for the answer, up to the wait limit. */
+  /** Waits for the answer, up to the wait limit. */
   wait(question: Question, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
-  /** WaiterRegistry for the acceptance only, and returns the message with its status. */
+  /** Waits for the acceptance only, and returns the message with its status. */
   accept(question: Question, call: CallContext, disconnected: AbortSignal): Promise<AnswerMessage>;
-  /** WaiterRegistry for the acceptance; the stream writes the answer. */
+  /** Waits for the acceptance; the stream writes the answer. */
   stream(question: Question, call: CallContext, disconnected: AbortSignal, ids?: StreamIds): Promise<StreamedAnswer>;
   /** Waits until an answer of the caller's tenant has ended or was deleted, or the time or the wait limit is over. */
   waitUntilEnded(answerId: string, call: CallContext, seconds: number, disconnected: AbortSignal): Promise<void>;
@@ -87,6 +87,17 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
     }
   }
 
+  async function waitUntilEnded(answerId: string, call: CallContext, seconds: number, disconnected: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    disconnected.addEventListener('abort', () => resolve(), { once: true });
+    if (disconnected.aborted) resolve();
+    const waiter: Waiter = { take: (reply) => reply.kind === 'ended' && resolve(), end: () => resolve() };
+    const wait = waits.open(keyOf(principalOf(call), answerId), waiter);
+    wait.accepted(answerId, now() + Math.min(seconds * 1_000, waitMs), true);
+    await promise;
+    wait.close();
+  }
+
   return {
     async wait(question, call, disconnected) {
       const { promise, resolve } = Promise.withResolvers<End>();
@@ -112,16 +123,7 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
       if (!message) throw answerDeletedError({ messageId: started.answerId, conversationId: started.conversationId });
       return message;
     },
-    async waitUntilEnded(answerId, call, seconds, disconnected) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      disconnected.addEventListener('abort', () => resolve(), { once: true });
-      if (disconnected.aborted) resolve();
-      const waiter: Waiter = { take: (reply) => reply.kind === 'ended' && resolve(), end: () => resolve() };
-      const wait = waits.open(keyOf(principalOf(call), answerId), waiter);
-      wait.accepted(answerId, now() + Math.min(seconds * 1_000, waitMs), true);
-      await promise;
-      wait.close();
-    },
+    waitUntilEnded,
     async stream(question, call, disconnected, ids) {
       const stream = new AnswerStream({ requestId: call.requestId, now, hasIds: ids !== undefined, resumeFrom: ids?.resumeFrom });
       const item = itemOf(question, call, replyChannel, true);

@@ -216,7 +216,7 @@ export const listMessages = route({
 
 type Request = RouteRequest<z.output<typeof agentParams>, unknown, z.output<typeof newMessage>>;
 
-const description = `WaiterRegistry for the answer, up to a minute; then 504 with the ids under which it can be read later, for the work goes on. A 504 says in
+const description = `Waits for the answer, up to a minute; then 504 with the ids under which it can be read later, for the work goes on. A 504 says in
 \`details.status\` whether the answer is still \`running\` or has \`failed\` at its deadline.
 
 With \`Prefer: respond-async\` the answer is 202 as soon as the message is accepted. With \`Accept: text/event-stream\` it is a stream of

@@ -1,6 +1,6 @@
 const everyMs = 20;
 
-/** WaiterRegistry for a condition, with a limit. */
+/** Waits for a condition, with a limit. */
 export async function until(condition: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await condition())) {

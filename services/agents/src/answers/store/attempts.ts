@@ -29,7 +29,7 @@ export interface Claim extends AnswerKey {
   readonly workerChannel: string;
 }
 
-/** What an attempt gets from its agent and its tenant's data source. */
+/** The part of an attempt's input that its agent and its tenant's data source decide. */
 export interface AgentInput {
   systemPrompt: string;
   tables: string[];
