@@ -87,17 +87,6 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
     }
   }
 
-  async function waitUntilEnded(answerId: string, call: CallContext, seconds: number, disconnected: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    disconnected.addEventListener('abort', () => resolve(), { once: true });
-    if (disconnected.aborted) resolve();
-    const waiter: Waiter = { take: (reply) => reply.kind === 'ended' && resolve(), end: () => resolve() };
-    const wait = waits.open(keyOf(principalOf(call), answerId), waiter);
-    wait.accepted(answerId, now() + Math.min(seconds * 1_000, waitMs), true);
-    await promise;
-    wait.close();
-  }
-
   return {
     async wait(question, call, disconnected) {
       const { promise, resolve } = Promise.withResolvers<End>();
@@ -123,7 +112,7 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
       if (!message) throw answerDeletedError({ messageId: started.answerId, conversationId: started.conversationId });
       return message;
     },
-    waitUntilEnded,
+    waitUntilEnded: createWait({ waits, waitMs, now }),
     async stream(question, call, disconnected, ids) {
       const stream = new AnswerStream({ requestId: call.requestId, now, hasIds: ids !== undefined, resumeFrom: ids?.resumeFrom });
       const item = itemOf(question, call, replyChannel, true);
@@ -137,6 +126,19 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
     },
   };
 }
+
+const createWait =
+  ({ waits, waitMs, now }: Pick<AnswersDeps, 'waits' | 'waitMs' | 'now'>): Answers['waitUntilEnded'] =>
+  async (answerId, call, seconds, disconnected) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    disconnected.addEventListener('abort', () => resolve(), { once: true });
+    if (disconnected.aborted) resolve();
+    const waiter: Waiter = { take: (reply) => reply.kind === 'ended' && resolve(), end: () => resolve() };
+    const wait = waits.open(keyOf(principalOf(call), answerId), waiter);
+    wait.accepted(answerId, now() + Math.min(seconds * 1_000, waitMs), true);
+    await promise;
+    wait.close();
+  };
 
 function itemOf(question: Question, call: CallContext, replyChannel: string, stream: boolean): StartItem {
   const { organizationId, environment, userId, credentialId, scopes, admin } = principalOf(call);
