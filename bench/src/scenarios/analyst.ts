@@ -1,17 +1,18 @@
-import { evaluateHalves, floors, type Half } from '@agent-service/analyst/evaluation';
+import { evaluateAnalyst, floors, type Half } from '@agent-service/analyst/evaluation';
+import { testDatabase } from '@agent-service/testkit';
 import type { Scenario } from '../scenario.ts';
 
-const halves: readonly Half[] = ['tuned', 'untouched'];
+const parts: readonly Half[] = ['tuned', 'untouched'];
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
 
-/** The evaluation set of the built-in analyst. Of the untouched half only these totals are ever shown. */
+/** The evaluation set of the built-in analyst. Only these totals of its untouched half are ever shown. */
 export const analyst: Scenario = {
   name: 'analyst',
   about:
     'questions to the built-in analyst in wordings that it does not know: how many are right, asked back, and answered with a wrong figure',
   async run(say) {
-    const { scores } = await evaluateHalves(halves);
-    const promises = halves.flatMap((half) => {
+    const { scores } = await evaluateAnalyst(parts, testDatabase);
+    const promises = parts.flatMap((half) => {
       const { wordings, right, askedBack, wrong } = scores[half];
       say(
         `${half}: of ${wordings} wordings ${percent(right / wordings)} right, ${percent(askedBack / wordings)} asked back, ${percent(wrong / wordings)} wrong`,
@@ -21,7 +22,7 @@ export const analyst: Scenario = {
         { name: `${half}: share with a wrong figure`, measured: wrong / wordings, atMost: floors[half].wrong },
       ];
     });
-    const figures = halves.flatMap((half) => Object.entries(scores[half]).map(([name, count]) => [`${half} ${name}`, count] as const));
+    const figures = parts.flatMap((half) => Object.entries(scores[half]).map(([name, count]) => [`${half} ${name}`, count] as const));
     return { promises, figures: Object.fromEntries(figures) };
   },
 };

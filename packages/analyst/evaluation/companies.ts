@@ -3,7 +3,6 @@ import { createBusinessData, createStatementGate } from '@agent-service/business
 import { createDataSource } from '@agent-service/business-data/data-source';
 import { createTools } from '@agent-service/business-data/tools';
 import { bringUpDemonstration } from '@agent-service/local/demonstration/database';
-import { testDatabase } from '@agent-service/testkit';
 import { Client } from 'pg';
 import type { Tool } from '../src/tools.ts';
 import type { Row } from './judge.ts';
@@ -16,9 +15,12 @@ export interface OpenCompany {
   stop(): Promise<void>;
 }
 
+/** An empty database on a server where roles and further databases may be made. `drop` removes it. */
+export type MakeDatabase = () => Promise<{ readonly url: string; drop(): Promise<void> }>;
+
 /** Both companies' days are relative to the current one. */
-export async function openCompany(company: Company): Promise<OpenCompany> {
-  const database = await testDatabase();
+export async function openCompany(company: Company, makeDatabase: MakeDatabase): Promise<OpenCompany> {
+  const database = await makeDatabase();
   const url = company === 'clinic' ? await makeClinic(database.url) : await makeDemonstration(database.url);
   const tables = await textRows(url, "select table_name from information_schema.tables where table_schema = 'public' order by 1");
   const lost: unknown[] = [];

@@ -1,6 +1,6 @@
 import { answerQuestion } from '../src/index.ts';
 import type { OpenCompany } from './companies.ts';
-import { type Given, judge, type Row, type Verdict } from './judge.ts';
+import { type Answer, judge, type Row, type Verdict } from './judge.ts';
 import { type Company, type EvaluationQuestion, type Half, questionsOf } from './questions.ts';
 
 /** Totals over the wordings of a half. */
@@ -13,7 +13,7 @@ export interface Score {
 
 interface Report {
   readonly score: Score;
-  /** What was not right. Always empty for the untouched half, which nobody may tune against. */
+  /** The answers that are not right. Always empty for the untouched half: the analyst is never tuned against it. */
   readonly failures: readonly string[];
 }
 
@@ -27,8 +27,8 @@ export async function evaluate(company: Company, half: Half, { tools, rows }: Op
     const expected: Row[][] = [];
     for (const sql of [question.sql ?? []].flat()) expected.push(await rows(sql));
     for (const message of question.wordings) {
-      const { content, given } = await ask(question, message, tools, company);
-      const verdict = judge(question, expected, given);
+      const { content, answer } = await ask(question, message, tools, company);
+      const verdict = judge(question, expected, answer);
       verdicts.push(verdict);
       if (verdict !== 'right' && half === 'tuned') failures.push(`${verdict}: ${company}/${question.id} “${message}”\n${content}`);
     }
@@ -43,14 +43,14 @@ async function ask(
   message: string,
   tools: OpenCompany['tools'],
   source: Company,
-): Promise<{ content: string; given: Given }> {
+): Promise<{ content: string; answer: Answer }> {
   const question = { message, earlier, context: context ? JSON.stringify(context) : '', tools, source };
   const output = { format: 'markdown', charts: false } as const;
   const { content, outcome, result } = await answerQuestion({ ...question, output }, AbortSignal.timeout(limitMs));
-  const given: Given = result
+  const answer: Answer = result
     ? { rows: result.rows.map((row) => row.map((cell) => (cell === null ? null : String(cell)))), truncated: result.truncated }
     : { refused: true };
-  return { content: `${outcome}: ${content}`, given };
+  return { content: `${outcome}: ${content}`, answer };
 }
 
 export const sumOf = (scores: readonly Score[]): Score => ({

@@ -1,4 +1,4 @@
-import { openCompany } from './companies.ts';
+import { type MakeDatabase, openCompany } from './companies.ts';
 import { evaluate, type Score, sumOf } from './evaluate.ts';
 import type { Half } from './questions.ts';
 
@@ -8,18 +8,18 @@ export type { Half } from './questions.ts';
 
 interface Scores {
   readonly scores: Readonly<Record<Half, Score>>;
-  /** What was not right in the tuned half. */
+  /** The answers of the tuned half that are not right. */
   readonly failures: readonly string[];
 }
 
 /** Asks all questions about both companies. */
-export async function evaluateHalves(halves: readonly Half[]): Promise<Scores> {
+export async function evaluateAnalyst(parts: readonly Half[], makeDatabase: MakeDatabase): Promise<Scores> {
   const scores: Record<Half, Score[]> = { tuned: [], untouched: [] };
   const failures: string[] = [];
   for (const company of ['demonstration', 'clinic'] as const) {
-    const open = await openCompany(company);
+    const open = await openCompany(company, makeDatabase);
     try {
-      for (const half of halves) {
+      for (const half of parts) {
         const report = await evaluate(company, half, open);
         scores[half].push(report.score);
         failures.push(...report.failures);

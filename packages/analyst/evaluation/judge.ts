@@ -3,42 +3,42 @@ import type { EvaluationQuestion } from './questions.ts';
 type Cell = string | null;
 export type Row = readonly Cell[];
 
-/** What was given to a question: the rows of an answer, or `refused` where the analyst asked back. */
-export type Given = { readonly refused: true } | { readonly rows: readonly Row[]; readonly truncated: boolean };
+/** The rows of an answer, or `refused` where the analyst asked back. */
+export type Answer = { readonly refused: true } | { readonly rows: readonly Row[]; readonly truncated: boolean };
 
 export type Verdict = 'right' | 'asked back' | 'wrong';
 
 /** Judges an answer by its rows against those of each expected statement. Columns may have any order and more may be shown. */
-export function judge({ match = 'rows', asksBack }: EvaluationQuestion, expected: readonly (readonly Row[])[], given: Given): Verdict {
-  if ('refused' in given) return asksBack ? 'right' : 'asked back';
+export function judge({ match = 'rows', asksBack }: EvaluationQuestion, expected: readonly (readonly Row[])[], answer: Answer): Verdict {
+  if ('refused' in answer) return asksBack ? 'right' : 'asked back';
   if (asksBack) return 'wrong';
   const agrees = { rows: sameRows, ranked: firstRows, values: holdsValues }[match];
-  return expected.some((rows) => agrees(rows, given.rows, given.truncated)) ? 'right' : 'wrong';
+  return expected.some((rows) => agrees(rows, answer.rows, answer.truncated)) ? 'right' : 'wrong';
 }
 
-function sameRows(expected: readonly Row[], given: readonly Row[], truncated: boolean): boolean {
-  if (truncated ? given.length > expected.length : given.length !== expected.length) return false;
-  return mappings(expected, given).some((mapping) => contains(expected, given.map(choose(mapping))));
+function sameRows(expected: readonly Row[], actual: readonly Row[], truncated: boolean): boolean {
+  if (truncated ? actual.length > expected.length : actual.length !== expected.length) return false;
+  return mappings(expected, actual).some((mapping) => contains(expected, actual.map(choose(mapping))));
 }
 
-function firstRows(expected: readonly Row[], given: readonly Row[]): boolean {
-  if (given.length === 0 || given.length > expected.length) return false;
+function firstRows(expected: readonly Row[], actual: readonly Row[]): boolean {
+  if (actual.length === 0 || actual.length > expected.length) return false;
   const value = (expected[0]?.length ?? 0) - 1;
-  return mappings(expected, given).some((mapping) => {
-    const rows = given.map(choose(mapping));
+  return mappings(expected, actual).some((mapping) => {
+    const rows = actual.map(choose(mapping));
     return contains(expected, rows) && rows.every((row, index) => sameCell(expected[index]?.[value] ?? null, row[value] ?? null));
   });
 }
 
 const mostRowsOfValues = 5;
 
-const holdsValues = (expected: readonly Row[], given: readonly Row[]): boolean =>
-  given.length <= mostRowsOfValues && expected.flat().every((value) => given.flat().some((cell) => sameCell(value, cell)));
+const holdsValues = (expected: readonly Row[], actual: readonly Row[]): boolean =>
+  actual.length <= mostRowsOfValues && expected.flat().every((value) => actual.flat().some((cell) => sameCell(value, cell)));
 
 /** Every choice of one shown column for each expected column, in which the columns could agree. */
-function mappings(expected: readonly Row[], given: readonly Row[]): number[][] {
-  const width = given[0]?.length ?? expected[0]?.length ?? 0;
-  const first = given[0];
+function mappings(expected: readonly Row[], actual: readonly Row[]): number[][] {
+  const width = actual[0]?.length ?? expected[0]?.length ?? 0;
+  const first = actual[0];
   const extend = (mapping: readonly number[]): number[][] => {
     if (mapping.length === (expected[0]?.length ?? 0)) return [[...mapping]];
     return Array.from({ length: width }, (_, column) => column)
@@ -71,10 +71,10 @@ const month = /^\d{4}-\d{2}$/;
 const quarterOf = (month: string) => `${month.slice(0, 4)}-Q${Math.ceil(Number(month.slice(5)) / 3)}`;
 
 /** Numbers agree as far as they are shown, a sum over nothing is 0, and a month is its first day. */
-function sameCell(expected: Cell, given: Cell): boolean {
-  if (expected === given) return true;
-  if (expected !== null && given !== null && month.test(expected))
-    return given.startsWith(`${expected}-01`) || given === quarterOf(expected);
-  const [a, b] = [Number(expected ?? 0), Number(given ?? 0)];
-  return expected !== '' && given !== '' && Math.abs(a - b) <= Math.max(rounding, Math.abs(a) * 1e-6);
+function sameCell(expected: Cell, actual: Cell): boolean {
+  if (expected === actual) return true;
+  if (expected !== null && actual !== null && month.test(expected))
+    return actual.startsWith(`${expected}-01`) || actual === quarterOf(expected);
+  const [a, b] = [Number(expected ?? 0), Number(actual ?? 0)];
+  return expected !== '' && actual !== '' && Math.abs(a - b) <= Math.max(rounding, Math.abs(a) * 1e-6);
 }
