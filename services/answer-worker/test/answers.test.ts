@@ -48,7 +48,15 @@ test('the model gets instructions, history and message, and the result is report
   const id = await dispatched({ begin: () => ({ attempt: 3, history, message: 'And now?', replyChannels: [scene.dispatcher.channel] }) });
   await eventually('it is completed', () => scene.agents.completed.length === 1);
   expect(scene.agents.completed).toEqual([
-    { answer: keyOf(id, 3), content: 'Fine.', contentType: 'markdown', inputTokens: 31, outputTokens: 2, queries: [] },
+    {
+      answer: keyOf(id, 3),
+      content: 'Fine.',
+      contentType: 'markdown',
+      inputTokens: 31,
+      outputTokens: 2,
+      queries: [],
+      record: { resultJson: '', steps: [], usage: { model: 'm', inputTokens: 31, outputTokens: 2, latencyMs: expect.any(Number) } },
+    },
   ]);
   const call = scene.model.calls.at(-1);
   expect(call?.stream ?? false).toBe(false);

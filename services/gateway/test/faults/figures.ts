@@ -23,7 +23,7 @@ export interface Findings {
 
 const limitMs = 60_000;
 
-/** WaiterRegistry until no work is left, at most a minute after the fault, which is the promised limit. */
+/** Waits until no work is left, at most a minute after the fault, which is the promised limit. */
 export async function untilQuiet(world: FaultyWorld): Promise<Record<string, number>> {
   const end = performance.now() + limitMs;
   for (;;) {

@@ -16,7 +16,7 @@ export interface EventStream {
   readonly comments: string[];
   /** Resolves when the server has ended the stream, rejects when the connection ends before. */
   readonly ended: Promise<void>;
-  /** WaiterRegistry until this many events have arrived. */
+  /** Waits until this many events have arrived. */
   until(count: number): Promise<void>;
   leave(): void;
 }

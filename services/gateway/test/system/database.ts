@@ -35,11 +35,21 @@ function content(url: string, line: string): Promise<Map<string, string[]>> {
 
 /** The rows that a refused request must not change. */
 export async function lastingState(url: string): Promise<Map<string, string[]>> {
+  const deleted = await deletedConversations(url);
   const lasting = await content(url, `(to_jsonb(t) - '{${restlessColumns.join(',')}}'::text[])::text`);
-  return new Map([...lasting].filter(([table]) => !restless.test(table.split('.')[1] ?? '')));
+  const tables = [...lasting].filter(([table]) => !restless.test(table.split('.')[1] ?? ''));
+  return new Map(tables.map(([table, lines]) => [table, lines.filter((line) => !deleted.some((id) => line.includes(id)))]));
 }
 
-/** WaiterRegistry until every outbox is empty. */
+/** A sweep removes their rows some time after their deletion. */
+async function deletedConversations(url: string): Promise<string[]> {
+  return withDatabase(url, async (client) => {
+    const { rows } = await client.query<{ id: string }>('select id from agents.conversations where deleted_at is not null');
+    return rows.map(({ id }) => id);
+  });
+}
+
+/** Waits until every outbox is empty. */
 export function untilOutboxesAreEmpty(url: string): Promise<void> {
   return withDatabase(url, async (client) => {
     const outboxes = (await tablesOf(client)).filter(({ name }) => name === 'outbox');
