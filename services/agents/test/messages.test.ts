@@ -46,6 +46,7 @@ test("a user's conversations, the latest message first, page by page, with their
   expect((await conversations('usr_pages', { limit: 1 })).conversations[0]).toEqual({
     id: ids[1],
     agentId,
+    title: '',
     messageCount: 2,
     totalCredits: '0',
     createdAt: new Date(at(1)).toISOString(),

@@ -56,6 +56,7 @@ test('the model gets instructions, history and message, and the result is report
       outputTokens: 2,
       queries: [],
       record: { resultJson: '', steps: [], usage: { model: 'm', inputTokens: 31, outputTokens: 2, latencyMs: expect.any(Number) } },
+      refused: false,
     },
   ]);
   const call = scene.model.calls.at(-1);

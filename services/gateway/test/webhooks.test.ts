@@ -150,11 +150,10 @@ describe.each(webhookRoutes.map((route) => [`${route.method} ${route.path}`, rou
 
   test('is an unknown path and not in the document where webhooks are off', async () => {
     const { path, request } = sampleOf(route);
-    const { body: unmatched } = await ask(without.url, '/v1/nothing');
     for (const credential of [{ token }, {}]) {
       const answer = await ask(without.url, path, { ...request, ...credential });
       expectError(answer, 404, 'not_found');
-      expect(answer.body.error).toEqual(unmatched.error);
+      expect(answer.body.error.message).toBe(`There is no path ${path.split('?')[0]}. All paths are listed at /docs.`);
     }
     expect((await ask(without.url, '/openapi.json')).body.paths[route.path]).toBeUndefined();
     expect((await ask(gateway.url, '/openapi.json')).body.paths[route.path]).toBeDefined();

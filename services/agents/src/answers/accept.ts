@@ -295,10 +295,11 @@ const isHeld = (hold: HoldOutcome | Error | undefined): boolean => hold !== unde
 /** A message whose caller got a timeout or has disconnected is not accepted. */
 const isAwaited = ({ message }: Candidate) => performance.now() <= message.callerExpiresAt && !message.isCallerDisconnected();
 
-const toAttemptInput = (row: AcceptedRow, { message, tier, deadline, conversationId }: Candidate): AttemptInput => ({
-  organizationId: row.organizationId,
-  environment: row.environment,
-  id: row.id,
+const toAttemptInput = (
+  { state: _state, priority: _priority, ...row }: AcceptedRow,
+  { message, tier, deadline, conversationId }: Candidate,
+): AttemptInput => ({
+  ...row,
   claim: '',
   attempt: 1,
   deadline,
@@ -313,11 +314,6 @@ const toAttemptInput = (row: AcceptedRow, { message, tier, deadline, conversatio
   stream: message.stream,
   requestId: message.requestId,
   traceparent: message.traceparent,
-  systemPrompt: row.systemPrompt,
-  tables: row.tables,
-  readOnly: row.readOnly,
-  defaultFormat: row.defaultFormat,
-  chartEnabled: row.chartEnabled,
   changedBefore: false,
   sourceVersion: row.sourceVersion ?? 0,
 });

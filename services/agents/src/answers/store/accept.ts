@@ -2,7 +2,7 @@ import type { Tenant } from '@agent-service/contracts';
 import { insertInto, type Sql } from '@agent-service/store';
 import { type AnswerKey, leaseMs, select, unbegunMs, userMessageIdOf } from '../../shared/answer.ts';
 import type { Situation } from '../domain/admission.ts';
-import { type AgentInput, sourceVersion } from './attempts.ts';
+import { type AgentInput, agentColumns, sourceVersion } from './attempts.ts';
 import {
   afterLines,
   at,
@@ -220,13 +220,12 @@ const candidateColumns: ItemColumns<Candidate> = {
 
 // Locks agents, then lines, then the rows that a line guards, as deleting an agent does. An agent that is being deleted is waited for
 // and then not found. The counters come from the locked row, so they are the newest ones.
-const agentSettings = 'a.system_prompt, a.tables, a.read_only, a.default_format, a.chart_enabled';
 const lockedAgents = `
   living as materialized (
     select agent.* from (
       select distinct organization_id, environment, agent_id from items order by organization_id, environment, agent_id) i
     cross join lateral (
-      select a.organization_id, a.environment, a.id, a.name, ${agentSettings} from agents a
+      select a.organization_id, a.environment, a.id, a.name, ${Object.values(agentColumns('a')).join(', ')} from agents a
       where ${sameTenant('a', 'i')} and a.id = i.agent_id for key share) agent)`;
 
 const fitting = `
@@ -336,11 +335,7 @@ const accept = `
     id: 'a.id',
     state: 'a.state',
     priority: 'a.priority',
-    systemPrompt: 'living.system_prompt',
-    tables: 'living.tables',
-    readOnly: 'living.read_only',
-    defaultFormat: 'living.default_format',
-    chartEnabled: 'living.chart_enabled',
+    ...agentColumns('living'),
     sourceVersion: `case when living.id is not null then ${sourceVersion('a')} end`,
   })}
   from accepted a

@@ -40,6 +40,15 @@ export interface AgentInput {
   sourceVersion: number;
 }
 
+/** The columns of row `alias` of agents that an attempt needs. */
+export const agentColumns = (alias: string) => ({
+  systemPrompt: `${alias}.system_prompt`,
+  tables: `${alias}.tables`,
+  readOnly: `${alias}.read_only`,
+  defaultFormat: `${alias}.default_format`,
+  chartEnabled: `${alias}.chart_enabled`,
+});
+
 /** The version of the data source of the tenant of row `alias`. */
 export const sourceVersion = (alias: string): string =>
   `coalesce((select d.version from data_sources d where ${sameTenant('d', alias)} and d.url_sealed is not null), 0)`;
@@ -98,11 +107,7 @@ const inputColumns = select({
   stream: 'b.stream',
   requestId: 'b.request_id',
   traceparent: 'b.traceparent',
-  systemPrompt: 'agent.system_prompt',
-  tables: 'agent.tables',
-  readOnly: 'agent.read_only',
-  defaultFormat: 'agent.default_format',
-  chartEnabled: 'agent.chart_enabled',
+  ...agentColumns('agent'),
   changedBefore: `b.attempt > 1 and exists (
       select 1 from answer_steps s where ${sameTenant('s', 'b')} and s.answer_id = b.id and s.attempt < b.attempt)`,
   sourceVersion: sourceVersion('b'),
