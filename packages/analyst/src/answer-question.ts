@@ -1,14 +1,15 @@
+import { catalogReply } from './answer/catalog.ts';
+import { describeIntent, understoodOf, unfinishedOf } from './answer/describe.ts';
 import { examplesOf } from './answer/examples.ts';
-import { fenced, messageReply, type Outcome, type Output, present, type Reply, type Result } from './answer/presentation.ts';
-import { describeIntent, statementOf } from './answer/statement.ts';
-import { type Doubts, doubtsOf } from './question/coverage.ts';
-import { combine, continuesPrevious, foretells, latest, longestFollowUp } from './question/follow-ups.ts';
-import { type Reading, read } from './question/interpretation.ts';
-import { mentionedTables } from './schema/measures.ts';
-import { type Schema, withKeysByName } from './schema/schema.ts';
-import { type Hit, hitsStatements } from './schema/values.ts';
+import { explainChange } from './answer/explain.ts';
+import { displayed, fenced, messageReply, type Outcome, type Output, present, type Reply, type Result } from './answer/presentation.ts';
+import { statementOf } from './answer/statement.ts';
+import type { Intent } from './meaning/intent.ts';
+import { type Vocabulary, vocabularyOf } from './meaning/tiles.ts';
+import { type Context, type Interpretation, interpret, withContext } from './question/interpret.ts';
+import { withKeysByName } from './schema/schema.ts';
+import { valueIndexOf } from './schema/value-index.ts';
 import { type Data, type Tool, toolData, type Unreadable } from './tools.ts';
-import { isColouring, isTalk, replaceVerbs, type Word, wordsOf } from './words/words.ts';
 
 /** The end of every answer, so that no reader mistakes it for that of a language model. */
 export const signature = 'Answered by the built-in model; no language model is configured.';
@@ -19,8 +20,14 @@ export interface Question {
   readonly message: string;
   /** The same user's earlier messages, oldest first. */
   readonly earlier: readonly string[];
+  /** JSON that a program gave beside the message; '' for none. */
+  readonly context?: string;
   readonly output: Output;
   readonly tools: readonly Tool[];
+  /** Names the organization's data source, so that questions about it share an index of its values. */
+  readonly source?: string | undefined;
+  /** How numbers are written, as `de-DE`; the context's `locale` comes before it. */
+  readonly locale?: string | undefined;
 }
 
 /** The text of an answer, and what it is to a program. */
@@ -33,13 +40,13 @@ export interface AnalystAnswer {
 }
 
 /** Answers a question about the tables that the tools give access to, without a language model, and says so. */
-export async function answerQuestion({ message, earlier, output, tools }: Question, signal: AbortSignal): Promise<AnalystAnswer> {
-  const data = toolData(tools, signal);
+export async function answerQuestion(question: Question, signal: AbortSignal): Promise<AnalystAnswer> {
+  const data = toolData(question.tools, signal);
   const reply = data
-    ? await analyse({ message: cut(message), earlier: earlier.map(cut), output }, data)
+    ? await analyse(question, data)
     : messageReply('No business data is connected to this agent, so there is nothing to look up.');
   const { outcome, result } = reply;
-  return { content: signed(reply, output.format), outcome, ...(result && { result }) };
+  return { content: signed(reply, question.output.format), outcome, ...(result && { result }) };
 }
 
 const cut = (message: string): string => message.slice(0, longestMessage);
@@ -48,107 +55,112 @@ const cut = (message: string): string => message.slice(0, longestMessage);
 const signed = ({ text, members }: Reply, format: Output['format']): string =>
   format === 'json' ? fenced('json', { ...members, model: 'built-in', note: signature }) : `${text}\n\n${signature}`;
 
-interface Request {
-  readonly message: string;
-  /** The same user's earlier messages, newest last. */
-  readonly earlier: readonly string[];
-  readonly output: Output;
-}
+const unreadable = ({ error }: Unreadable): Reply => messageReply(`The data could not be read: ${error}`, 'unreadable');
 
-const longestQuestion = 60;
+/** Small talk, and questions about the answerer. */
+const talk =
+  /^\W*(hi|hello|hey|hallo|good (morning|afternoon|evening|day)|thanks|thank you|cheers|help|help me|what can (you|i) (do|ask)|what do you (do|know|understand)|who are you|what are you|how does this work|how can you help)\W*$/i;
 
 /** Answers a question about the data with one query, or lists questions that it understands. Never throws for any text. */
-async function analyse(request: Request, data: Data): Promise<Reply> {
+async function analyse(question: Question, data: Data): Promise<Reply> {
   const read = await data.schema();
   if ('error' in read) return unreadable(read);
   const schema = withKeysByName(read);
   if (schema.length === 0) return messageReply('No table is in the scope of this agent, so there is nothing to look up.');
-  const words = wordsOf(request.message).slice(0, longestQuestion);
-  if (isTalk(request.message, words)) return explained('I answer questions about the tables that this agent can see', schema, words);
-  const question = await understand(words, request.earlier, schema, data);
-  if ('error' in question) return unreadable(question);
-  const { reading } = question;
-  if (!reading) return explained('I did not understand that as a question about the data that I can see', schema, words);
-  if (foretells(reading.intent, question.words))
-    return explained('That asks about the future: I look up what is in the data and make no forecasts', schema, words);
-  const doubts = doubtsOf(reading.unplaced, question.words);
-  const refusal = refusalOf(reading, doubts, schema);
-  if (refusal !== undefined) return explained(refusal, schema, words);
-  return await answer(reading, doubts.others, { schema, data, output: request.output });
+  const index = await valueIndexOf(question.source, schema, data);
+  if ('error' in index) return unreadable(index);
+  const vocabulary = vocabularyOf(schema, index);
+  const message = cut(question.message);
+  const hasContext = (question.context ?? '') !== '';
+  const meaning = interpret(message, question.earlier.map(cut), vocabulary, hasContext);
+  const { intent, tiles } = meaning;
+  const explained = (reason: string): Reply => {
+    const questions = examplesOf(vocabulary, tiles, (text) => interpret(text, [], vocabulary).intent !== undefined);
+    const listed = questions.map((one) => `- ${one}`).join('\n');
+    return {
+      outcome: 'refused',
+      text: `${reason}. I understand questions such as:\n\n${listed}`,
+      members: { message: `${reason}.`, questions },
+    };
+  };
+  if (talk.test(message)) return explained('I answer questions about the tables that this agent can see');
+  const catalog = catalogReply(tiles, schema, question.output);
+  if (catalog) return catalog;
+  if (meaning.foretells) return explained('That asks about the future: I look up what is in the data and make no forecasts');
+  if (!intent) return explained(doubtOf(meaning));
+  const context = withContext(intent, question.context ?? '', schema, index);
+  const pronoun = tiles.find(({ tags, words }) => tags.includes('pronoun') && /^(they|them|their|those|these)/.test(words[0]?.lower ?? ''));
+  const explainsPronoun = meaning.continues || context.used.length > 0 || interpret(message, [], vocabulary).intent !== undefined;
+  if (pronoun && !explainsPronoun) return explained(`I do not know what “${pronoun.words[0]?.text}” means here`);
+  return await answer(context, meaning, { question, data, vocabulary });
 }
 
-const unreadable = ({ error }: Unreadable): Reply => ({ ...messageReply(`The data could not be read: ${error}`), outcome: 'unreadable' });
-
-/** Why an answer would mislead; undefined where there is one to give. */
-function refusalOf({ unplaced }: Reading, { names, negations, groups, others }: Doubts, schema: Schema): string | undefined {
-  if (names.length > 0) return `I found no ${names.map((name) => `“${name}”`).join(' and no ')} in the data that this question leads to`;
-  if (negations.length > 0) return `I did not understand what “${negations.join(' ')}” leaves out here`;
-  const tables = mentionedTables(unplaced, schema).map(({ table }) => table.name.replaceAll('_', ' '));
-  if (tables.length > 0) return `I cannot bring ${tables.join(' and ')} together with the rest of the question`;
-  if (groups.length > 0) return `I do not know how to put these rows together by “${groups.join(' ')}”`;
-  return unplaced.every(isColouring) ? undefined : `I could not place: ${others.join(', ')}`;
+/** Why an answer would mislead: the words that nothing accounts for, and what was understood. */
+function doubtOf({ unused, partly, tiles }: Interpretation): string {
+  const understood = partly && unused.length < tiles.length ? `. I understood: ${understoodOf(partly)}` : '';
+  if (unused.length === 0) return `I did not understand that as a question about the data that I can see${understood}`;
+  const names = unused.map(({ words }) => `“${words.map(({ text }) => text).join(' ')}”`);
+  return `I could not place ${names.join(', ')}${understood}`;
 }
 
 interface Scene {
-  readonly schema: Schema;
+  readonly question: Question;
   readonly data: Data;
-  readonly output: Output;
+  readonly vocabulary: Vocabulary;
 }
 
-async function answer({ intent }: Reading, others: readonly string[], { schema, data, output }: Scene): Promise<Reply> {
-  const { sql, titles } = statementOf(intent, schema);
+async function answer(context: Context, { continues, why }: Interpretation, { question, data, vocabulary }: Scene): Promise<Reply> {
+  const explained = why ? await explainChange(context.intent, vocabulary, data) : undefined;
+  if (explained && 'error' in explained) return unreadable(explained);
+  const intent = explained ?? context.intent;
+  const { sql, titles } = statementOf(intent, vocabulary.schema);
   const result = await data.query(sql);
   if ('error' in result) return unreadable(result);
   const rows = result.rows.slice(0, intent.limit).map((row) => row.slice(0, titles.length));
-  const days = (result.rows[0]?.slice(titles.length) ?? []).map(String);
+  const extra = (result.rows[0]?.slice(titles.length) ?? []).map(String);
+  const isList = intent.shape === 'list';
   const truncated = result.truncated || result.rows.length > rows.length;
-  return present({ titles, rows, truncated }, { counted: describeIntent(intent, days), unplaced: others }, output);
-}
-
-interface Understood {
-  readonly words: readonly Word[];
-  readonly reading: Reading | undefined;
-}
-
-/** A question that continues the previous one is interpreted together with it, or alone where that gives no interpretation. */
-async function understand(
-  words: readonly Word[],
-  earlier: readonly string[],
-  schema: Schema,
-  data: Data,
-): Promise<Understood | Unreadable> {
-  const own = await readWith({ words, own: words.length }, schema, data);
-  const before = earlier.at(-1);
-  if ('error' in own || before === undefined || !(continuesPrevious(words) || own.reading === undefined) || words.length > longestFollowUp)
-    return own;
-  const together = await readWith(combine(words, earlier, longestQuestion), schema, data);
-  return 'error' in together || together.reading ? together : own;
-}
-
-async function readWith(combined: ReturnType<typeof combine>, schema: Schema, data: Data): Promise<Understood | Unreadable> {
-  const hits = await hitsOf(combined.words, schema, data);
-  if ('error' in hits) return hits;
-  const { words: left, hits: still } = latest(hits, combined);
-  const words = replaceVerbs(left);
-  return { words, reading: read(words, schema, still) };
-}
-
-async function hitsOf(words: readonly Word[], schema: Schema, data: Data): Promise<Hit[] | Unreadable> {
-  const hits: Hit[] = [];
-  for (const statement of hitsStatements(words, schema)) {
-    const result = await data.query(statement);
-    if ('error' in result) return result;
-    hits.push(...result.rows.map(([table, column, value]) => ({ table: String(table), column: String(column), value: String(value) })));
-  }
-  return hits;
-}
-
-function explained(reason: string, schema: Schema, words: readonly Word[]): Reply {
-  const questions = examplesOf(schema, words);
-  const listed = questions.map((question) => `- ${question}`).join('\n');
-  return {
-    outcome: 'refused',
-    text: `${reason}. I understand questions such as:\n\n${listed}`,
-    members: { message: `${reason}.`, questions },
+  const locale = localeOf(question);
+  const page = { columns: titles, rows, truncated, ...(isList && { rowCount: Number(extra[0] ?? rows.length) }) };
+  const [days, today] = isList ? [[], ''] : [extra.slice(0, -1), extra.at(-1) ?? ''];
+  const about = {
+    counted: describeIntent(intent, days),
+    assumed: [
+      ...intent.assumed,
+      ...(continues ? ['this continues your question before'] : []),
+      ...context.used.map((used) => `${used}, from the context`),
+    ],
+    notes: [...differenceOf(intent, page, locale), ...unfinishedOf(intent, today, days), ...unusedOf(context)],
+    groups: isList || intent.ofGroups ? 0 : intent.dimensions.length,
+    locale,
   };
+  return present(page, about, question.output);
+}
+
+const unusedOf = ({ unused }: Context): string[] =>
+  unused.length > 0 ? [`The context's ${unused.join(', ')} had no effect on the figures`] : [];
+
+/** The difference of two spans in words. */
+function differenceOf({ versus, dimensions }: Intent, { rows, columns }: Result, locale: string): string[] {
+  const [now, before, difference, percent] = rows[0] ?? [];
+  if (!versus || dimensions.length > 0 || now === undefined || before === undefined || difference === undefined) return [];
+  const signed = Number(difference) > 0 ? '+' : '';
+  const change = percent === null || percent === undefined ? '' : ` (${signed}${displayed(percent, columns[3], locale)} %)`;
+  return [`Difference: ${signed}${displayed(difference, columns[2], locale)}${change}`];
+}
+
+const standard = 'en';
+
+/** The locale of the context, else of the setting; an unknown one is passed over. */
+function localeOf({ context = '', locale }: Question): string {
+  const requested = /"locale"\s*:\s*"([A-Za-z0-9-]{2,35})"/.exec(context)?.[1];
+  for (const tag of [requested, locale]) {
+    try {
+      const [known] = tag === undefined ? [] : Intl.NumberFormat.supportedLocalesOf(tag);
+      if (known) return known;
+    } catch {
+      // Not a tag of a language; the next one counts.
+    }
+  }
+  return standard;
 }

@@ -1,4 +1,3 @@
-import type { Result } from './answer/presentation.ts';
 import { type Column, type ForeignKey, kindOf, type Schema, type Table } from './schema/schema.ts';
 
 /** Why the data could not be read, as a text for the reader. */
@@ -9,7 +8,7 @@ export interface Unreadable {
 /** The organization's data as far as the agent may see it. */
 export interface Data {
   schema(): Promise<Schema | Unreadable>;
-  query(sql: string): Promise<Pick<Result, 'rows' | 'truncated'> | Unreadable>;
+  query(sql: string): Promise<Rows | Unreadable>;
 }
 
 export interface Tool {

@@ -126,14 +126,7 @@ function toolsOver(refused: string[]): Tool[] {
       } catch (cause) {
         refused.push(`${sql}\n${String(cause)}`);
       }
-      const rows = sql.startsWith('select distinct source')
-        ? [
-            ['public.orders', 'status', 'alpha'],
-            ['customers', 'country', 'Germany'],
-            ['Client "X"', 'status', 'happy'],
-            ['nowhere', 'x', 'beta'],
-          ]
-        : [plausible];
+      const rows = sql.startsWith('with sample as') ? [['0', '["alpha", "Germany", "happy", "beta"]']] : [plausible];
       return formatRows({ columns: ['a'], rows, truncated: false });
     }),
   ];

@@ -77,13 +77,13 @@ export function jsonOf(answer: string): unknown {
   return JSON.parse(block);
 }
 
-/** The rows of the first table in an answer; `–` is no value. */
+/** The rows of the first table in an answer, with numbers as a program writes them; `–` is no value. */
 export function tableOf(answer: string): (string | null)[][] {
   const lines = answer.split('\n').filter((line) => line.startsWith('| '));
   return lines.slice(2).map((line) =>
     line
       .slice(2, -2)
       .split(' | ')
-      .map((cell) => (cell === '–' ? null : cell)),
+      .map((cell) => (cell === '–' ? null : /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(cell) ? cell.replaceAll(',', '') : cell)),
   );
 }

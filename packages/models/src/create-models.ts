@@ -103,9 +103,9 @@ const builtIn = 'built-in';
 const builtInProvider: Provider = {
   async answer(request: ModelRequest, { signal, onDelta }: AnswerOptions): Promise<ModelAnswer> {
     signal.throwIfAborted();
-    const { message, history, output, tools } = request;
+    const { message, context, dataSource: source, history, output, tools } = request;
     const earlier = history.filter(({ role }) => role === 'user').map(({ content }) => content);
-    const answer = await answerQuestion({ message, earlier, output, tools }, signal);
+    const answer = await answerQuestion({ message, earlier, context, source, output, tools }, signal);
     const content = cleanText(answer.content);
     signal.throwIfAborted();
     if (request.stream) for (const piece of piecesOf(content)) onDelta(piece);

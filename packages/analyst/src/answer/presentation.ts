@@ -1,3 +1,5 @@
+import type { Title } from './statement.ts';
+
 /** The format of the answer. With charts it may contain fenced `vega-lite` blocks over queried rows, which text and JSON cannot contain. */
 export type Output =
   | { readonly format: 'markdown' | 'table'; readonly charts: boolean }
@@ -6,10 +8,14 @@ export type Output =
 type Cell = string | number | boolean | null;
 
 export interface Result {
-  readonly titles: readonly string[];
+  readonly columns: readonly Title[];
   readonly rows: readonly (readonly Cell[])[];
+  /** How many rows there are in all, where that is known. */
+  readonly rowCount?: number;
   /** There were more rows than are here. */
   readonly truncated: boolean;
+  /** A Vega-Lite specification over the rows. */
+  readonly chart?: object;
 }
 
 export type Outcome = 'answered' | 'refused' | 'unreadable';
@@ -23,45 +29,63 @@ export interface Reply {
 }
 
 /** A reply without rows. */
-export const messageReply = (message: string): Reply => ({ outcome: 'refused', text: message, members: { message } });
+export const messageReply = (message: string, outcome: Outcome = 'refused'): Reply => ({ outcome, text: message, members: { message } });
 
 export const fenced = (language: 'json' | 'vega-lite', value: unknown): string =>
   `\`\`\`${language}\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 
 interface About {
-  /** The description of what was counted. */
+  /** The rows that were counted, in words. */
   readonly counted: string;
-  /** Words of the question that no part of the answer depends on. */
-  readonly unplaced: readonly string[];
+  /** The readings that the question left open. */
+  readonly assumed: readonly string[];
+  /** Further lines, such as a difference or an unfinished period. */
+  readonly notes: readonly string[];
+  /** The number of columns that name the groups. */
+  readonly groups: number;
+  readonly locale: string;
 }
 
 /** Formats the result by the agent's preferences. */
-export function present({ titles, rows, truncated }: Result, { counted, unplaced }: About, { format, charts }: Output): Reply {
-  const chart = charts ? chartOf(titles, rows) : undefined;
+export function present(data: Result, { counted, assumed, notes, groups, locale }: About, { format, charts }: Output): Reply {
+  const chart = groups > 0 ? chartOf(data, groups) : undefined;
+  const result = { ...data, ...(chart && { chart }) };
   const text = [
-    bodyOf({ titles, rows, truncated }, format),
-    truncated ? `These are the first ${rows.length}; there are more.` : '',
-    chart ? fenced('vega-lite', chart) : '',
+    bodyOf(data, format, locale),
+    moreOf(data),
+    charts && chart ? fenced('vega-lite', chart) : '',
+    ...notes.map((note) => `${note}.`),
     `Counted: ${counted}.`,
-    unplaced.length > 0 ? `I could not place: ${unplaced.join(', ')}.` : '',
+    assumed.length > 0 ? `Assumed: ${assumed.join('; ')}.` : '',
   ];
   const members = {
-    rows: rows.map((row) => Object.fromEntries(titles.map((title, index) => [title, jsonCell(row[index])]))),
-    truncated,
+    rows: data.rows.map((row) => Object.fromEntries(data.columns.map(({ title }, index) => [title, jsonCell(row[index])]))),
+    truncated: data.truncated,
+    ...(data.rowCount !== undefined && { row_count: data.rowCount }),
     counted,
-    ...(unplaced.length > 0 ? { unplaced } : {}),
+    ...(assumed.length > 0 && { assumed }),
+    ...(notes.length > 0 && { notes }),
   };
-  return { outcome: 'answered', text: text.filter(Boolean).join('\n\n'), members, result: { titles, rows, truncated } };
+  return { outcome: 'answered', text: text.filter(Boolean).join('\n\n'), members, result };
 }
 
-function bodyOf({ titles, rows }: Result, format: Output['format']): string {
+/** How many rows there are, and how to see the others. */
+function moreOf({ rows, rowCount, truncated }: Result): string {
+  if (!truncated) return '';
+  const all = rowCount === undefined ? '' : ` of ${rowCount}`;
+  return `These are the first ${rows.length}${all}; there are more. Narrow the question, by a period or a value, or ask for a figure of them.`;
+}
+
+function bodyOf({ columns, rows }: Result, format: Output['format'], locale: string): string {
   if (rows.length === 0) return 'There are no rows that fit.';
-  if (format === 'text') return rows.map((row) => titles.map((title, index) => `${title}: ${displayed(row[index])}`).join(', ')).join('\n');
+  const textOf = (cell: Cell | undefined, index: number) => displayed(cell, columns[index], locale);
+  if (format === 'text')
+    return rows.map((row) => columns.map(({ title }, index) => `${title}: ${textOf(row[index], index)}`).join(', ')).join('\n');
   const single =
-    rows.length === 1 && titles.length === 1 && format === 'markdown'
-      ? `**${capital(titles[0] as string)}: ${displayed(rows[0]?.[0])}**\n\n`
+    rows.length === 1 && columns.length === 1 && format === 'markdown'
+      ? `**${capital(columns[0]?.title ?? '')}: ${textOf(rows[0]?.[0], 0)}**\n\n`
       : '';
-  return `${single}${tableOf(titles, rows)}`;
+  return `${single}${tableOf(columns, rows, textOf)}`;
 }
 
 /** Numbers come as text; those that a JSON number holds without loss become one. */
@@ -71,31 +95,61 @@ function jsonCell(cell: Cell | undefined): Cell {
 }
 
 const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
-const displayed = (cell: Cell | undefined): string => (cell === null || cell === undefined ? '–' : String(cell));
+
+/** Numbers of a known unit are written as the locale does; others, such as ids, as they are. */
+export function displayed(cell: Cell | undefined, column: Title | undefined, locale: string): string {
+  if (cell === null || cell === undefined) return '–';
+  if (!column?.unit || column.unit === 'time' || !isNumber(cell)) return String(cell);
+  const decimals = String(cell).split('.')[1]?.length ?? 0;
+  const style = column.currency ? ({ style: 'currency', currency: column.currency } as const) : {};
+  return new Intl.NumberFormat(locale, { ...style, minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
+    String(cell) as `${number}`,
+  );
+}
+
 const escaped = (text: string) => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
 
-function tableOf(titles: readonly string[], rows: readonly (readonly Cell[])[]): string {
+function tableOf(columns: readonly Title[], rows: Result['rows'], textOf: (cell: Cell | undefined, index: number) => string): string {
   const line = (cells: readonly string[]) => `| ${cells.map(escaped).join(' | ')} |`;
-  const numeric = titles.map((_, index) => rows.every((row) => isNumber(row[index])));
+  const numeric = columns.map((_, index) => rows.every((row) => isNumber(row[index])));
   return [
-    line(titles),
+    line(columns.map(({ title }) => title)),
     line(numeric.map((right) => (right ? '---:' : '---'))),
-    ...rows.map((row) => line(titles.map((_, index) => displayed(row[index])))),
+    ...rows.map((row) => line(columns.map((_, index) => textOf(row[index], index)))),
   ].join('\n');
 }
 
 const isNumber = (cell: Cell | undefined) => typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell));
 
-/** A chart of one number for each of something: a line over time, else bars. */
-function chartOf(titles: readonly string[], rows: readonly (readonly Cell[])[]): object | undefined {
-  const value = titles.findIndex((_, index) => index > 0 && rows.every((row) => isNumber(row[index])));
-  if (rows.length < 2 || value < 0) return undefined;
-  const [x, y] = [titles[0] as string, titles[value] as string];
-  const overTime = /^(day|week|month|quarter|year)$/.test(x);
+/** More bars than these say nothing. */
+const mostBars = 30;
+
+/** A chart of a figure for each of something: a line over time, else bars, the largest first. Lists and single figures have none. */
+function chartOf({ columns, rows }: Result, groups: number): object | undefined {
+  const [x, second] = columns;
+  const y = columns[groups];
+  if (!x || !y || rows.length < 2 || groups > 2 || !rows.every((row) => isNumber(row[groups]))) return undefined;
+  const overTime = x.unit === 'time';
+  if (!overTime && rows.length > mostBars) return undefined;
+  const names = columns.slice(0, groups + 1);
+  const unit = y.currency ?? { money: undefined, days: 'days', pieces: 'pieces', percent: '%', time: undefined }[y.unit ?? 'money'];
+  const title = unit === undefined || y.title.includes(unit) ? y.title : `${y.title} (${unit})`;
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
-    data: { values: rows.map((row) => ({ [x]: displayed(row[0]), [y]: Number(row[value]) })) },
-    mark: overTime ? 'line' : 'bar',
-    encoding: { x: { field: x, type: 'ordinal', sort: null }, y: { field: y, type: 'quantitative' } },
+    title: `${capital(y.title)} by ${names
+      .slice(0, groups)
+      .map((one) => one.title)
+      .join(' and ')}`,
+    data: {
+      values: rows.map((row) =>
+        Object.fromEntries(names.map((one, index) => [one.title, index === groups ? Number(row[index]) : String(row[index] ?? '–')])),
+      ),
+    },
+    mark: overTime ? { type: 'line', point: true } : 'bar',
+    encoding: {
+      x: { field: x.title, type: 'ordinal', sort: null, title: capital(x.title) },
+      y: { field: y.title, type: 'quantitative', title: capital(title) },
+      ...(groups === 2 && second && { color: { field: second.title, type: 'nominal', title: capital(second.title) } }),
+    },
   };
 }

@@ -1,14 +1,23 @@
-import type { Comparison, Figure, Intent, Listing, Span, Without } from '../question/intent.ts';
-import { type Dimension, labelColumn, labelOf } from '../schema/dimensions.ts';
-import { type ColumnKind, columnName, literal, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
-import type { Hit } from '../schema/values.ts';
+import type { Dimension, Intent, Span, Unit } from '../meaning/intent.ts';
+import { columnDimension } from '../question/groups.ts';
+import type { ColumnSql } from '../schema/expression.ts';
+import { isMoney, labelColumn } from '../schema/roles.ts';
+import { type ColumnKind, columnName, columnOf, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import type { Grain, Period } from '../words/periods.ts';
-import { pluralOf } from '../words/words.ts';
+import { pluralOf, spoken, stemsOfName } from '../words/words.ts';
+
+/** A column of an answer. */
+export interface Title {
+  readonly title: string;
+  readonly unit?: Unit | 'time' | undefined;
+  /** An ISO code, where the column's name says it. */
+  readonly currency?: string | undefined;
+}
 
 interface Statement {
   readonly sql: string;
-  /** The titles of the answer's columns. Further columns hold the first and last days of the periods. */
-  readonly titles: readonly string[];
+  /** The titles of the answer's columns. Further columns hold the number of all rows of a list, else the first and last days of the periods. */
+  readonly titles: readonly Title[];
 }
 
 const formats: Readonly<Record<Grain, string>> = {
@@ -21,55 +30,72 @@ const formats: Readonly<Record<Grain, string>> = {
 
 /** The query that answers the intent. It reads one more row than is displayed, which shows whether there are more. */
 export function statementOf(intent: Intent, schema: Schema): Statement {
-  if (intent.kind === 'list') return listStatement(intent, schema);
-  return intent.countGroups ? groupsStatement(intent, schema) : figureStatement(intent, schema);
+  if (intent.shape === 'list') return listStatement(intent, schema);
+  return intent.ofGroups ? groupsStatement(intent, schema) : figureStatement(intent, schema);
 }
 
 const rowsOf = ({ limit, limited }: Intent) => (limited ? limit : limit + 1);
 
-function figureStatement(figure: Figure, schema: Schema): Statement {
-  const { select, rest } = figureParts(figure, schema);
-  const positions = figure.dimensions.map((_, index) => String(index + 1)).join(', ');
-  const order =
-    figure.order === 'time'
-      ? positions
-      : `${figure.dimensions.length + 1} ${figure.order === 'least' ? 'asc' : 'desc'} nulls last, ${positions}`;
+function figureStatement(intent: Intent, schema: Schema): Statement {
+  const { select, rest } = figureParts(intent, schema);
+  const { dimensions } = intent;
+  const positions = dimensions.map((_, index) => String(index + 1)).join(', ');
+  const time =
+    intent.order === 'time' ? positions : `${dimensions.length + 1} ${intent.order === 'least' ? 'asc' : 'desc'} nulls last, ${positions}`;
   const sql = [
-    `select ${[...select, ...datesSql(figure)].join(', ')}`,
+    `select ${[...select, ...datesSql(intent)].join(', ')}`,
     rest,
-    positions === '' ? '' : `order by ${order} limit ${rowsOf(figure)}`,
+    dimensions.length === 0 ? '' : `order by ${time} limit ${rowsOf(intent)}`,
   ];
-  const titles = [...figure.dimensions.map((dimension) => labelOf(dimension, schema)), ...figureTitles(figure)];
+  const titles = [
+    ...dimensions.map(
+      (dimension): Title => ({ title: dimensionTitle(dimension, schema), ...(dimension.kind === 'time' && { unit: 'time' }) }),
+    ),
+    ...figureTitles(intent),
+  ];
   return { sql: sql.filter(Boolean).join(' '), titles };
 }
 
-/** The first and last days of the spans, so that a reader sees which days were counted and compared. */
-function datesSql({ versus, span }: Figure): string[] {
-  return [span?.period, versus].flatMap((period) => {
+/** The first and last days of the spans, so that a reader sees which days were counted and compared, and the current day beside them. */
+function datesSql({ versus, span }: Intent): string[] {
+  const day = (sql: string) => `to_char(${sql}, 'YYYY-MM-DD')`;
+  const days = [span?.period, versus].flatMap((period) => {
     if (period?.from === undefined || period.to === undefined) return [];
-    const day = (sql: string) => `to_char(${sql}, 'YYYY-MM-DD')`;
     return [`${day(period.from)} || ' to ' || ${day(`${period.to} - interval '1 day'`)}`];
   });
+  return days.length > 0 ? [...days, day('current_date')] : [];
 }
 
-function groupsStatement(figure: Figure, schema: Schema): Statement {
-  const { select, rest } = figureParts(figure, schema);
-  const [dimension] = figure.dimensions;
-  const of = dimension ? labelOf(dimension, schema) : 'groups';
-  return { sql: `select count(*) from (select ${select[0]} as name ${rest}) groups`, titles: [`number of ${pluralOf(of)}`] };
+function groupsStatement(intent: Intent, schema: Schema): Statement {
+  const { select, rest } = figureParts(intent, schema);
+  const [dimension] = intent.dimensions;
+  const of = dimension ? dimensionTitle(dimension, schema) : 'groups';
+  const [title] = figureTitles(intent);
+  if (intent.ofGroups === 'count')
+    return { sql: `select count(*) from (select ${select[0]} as name ${rest}) groups`, titles: [{ title: `number of ${pluralOf(of)}` }] };
+  const titles = [{ ...title, title: `average ${title?.title ?? ''} per ${of}` }];
+  return { sql: `select round(avg(g.figure), 2) from (select ${select[1]} as figure ${rest}) g`, titles };
 }
 
-function figureParts(figure: Figure, schema: Schema): { select: string[]; rest: string } {
-  const tables = new Tables(figure.base, schema);
-  const dimensions = figure.dimensions.map((dimension) => dimensionSql(dimension, figure, tables));
-  const amount = figure.amount?.sql((name) => tables.alias(name));
-  const numbers = numbersSql(figure, amount, tables);
-  const where = conditionsSql(figure, tables, amount, figure.versus === undefined);
-  const keys = figure.dimensions.flatMap((dimension) => rowKey(dimension, schema, tables));
+function figureParts(intent: Intent, schema: Schema): { select: string[]; rest: string } {
+  const tables = new Tables(intent.base, schema);
+  const dimensions = intent.dimensions.map((dimension) => dimensionSql(dimension, intent, tables));
+  const numbers = numbersSql(intent, tables);
+  const having = havingSql(intent, numbers[0] as string, tables);
+  const where = whereSql(intent, tables, intent.versus === undefined);
+  const keys = intent.dimensions.flatMap((dimension) => rowKey(dimension, schema, tables));
   const groups = [...dimensions, ...keys].join(', ');
-  const having = figure.having ? `having ${comparisonSql(numbers[0] as string, figure.having)}` : '';
-  const rest = [tables.sql, where, groups === '' ? '' : `group by ${groups}`, having].filter(Boolean).join(' ');
-  return { select: [...dimensions, ...numbers], rest };
+  return {
+    select: [...dimensions, ...numbers],
+    rest: [tables.sql, where, groups === '' ? '' : `group by ${groups}`, having].filter(Boolean).join(' '),
+  };
+}
+
+function havingSql({ having }: Intent, number: string, tables: Tables): string {
+  if (!having) return '';
+  if ('sql' in having) return `having ${number} ${having.sql(tables.column)}`;
+  const { operator, number: limit, to } = having;
+  return to === undefined ? `having ${number} ${operator} ${limit}` : `having ${number} between ${limit} and ${to}`;
 }
 
 /** Two rows with the same name are two groups. */
@@ -77,23 +103,32 @@ function rowKey(dimension: Dimension, schema: Schema, tables: Tables): string[] 
   if (dimension.kind === 'time') return [];
   const table = tableOf(schema, dimension.table);
   const isLabel = table !== undefined && labelColumn(table)?.name === dimension.column && dimension.column !== 'id';
-  return isLabel && table.columns.some(({ name }) => name === 'id') ? [tables.column(dimension.table, 'id')] : [];
+  return isLabel && columnOf(table, 'id') ? [tables.column(dimension.table, 'id')] : [];
 }
 
-function numbersSql(figure: Figure, amount: string | undefined, tables: Tables): string[] {
-  const { versus, span, change, share, rate } = figure;
-  if (rate) return [`round(100.0 * count(*) filter (where ${valuesSql(figure.hits, tables).join(' and ')}) / nullif(count(*), 0), 1)`];
+function numbersSql(intent: Intent, tables: Tables): string[] {
+  const { versus, span, share, rate } = intent;
+  const value = valueSql(intent, tables, []);
+  if (rate)
+    return [
+      `round(100.0 * ${valueSql(
+        intent,
+        tables,
+        rate.map(({ sql }) => sql(tables.column)),
+      )} / nullif(${value}, 0), 1)`,
+    ];
   if (versus && span) {
-    const [now, then] = [valueSql(figure, amount, span, tables), valueSql(figure, amount, { ...span, period: versus }, tables)];
-    return [now, then, ...(change ? [`round(100.0 * (${now} - ${then}) / nullif(${then}, 0), 1)`] : [])];
+    const [now, before] = [
+      valueSql(intent, tables, spanSql(span, tables)),
+      valueSql(intent, tables, spanSql({ ...span, period: versus }, tables)),
+    ];
+    return [now, before, `${now} - ${before}`, `round(100.0 * (${now} - ${before}) / nullif(${before}, 0), 1)`];
   }
-  const value = valueSql(figure, amount, undefined, tables);
   return share ? [value, `round(100.0 * ${value} / nullif(sum(${value}) over (), 0), 1)`] : [value];
 }
 
-function dimensionSql(dimension: Dimension, { day }: Figure, tables: Tables): string {
+function dimensionSql(dimension: Dimension, { day }: Intent, tables: Tables): string {
   if (dimension.kind === 'column') return displayedSql(tables.column(dimension.table, dimension.column), dimension.type);
-  // The interpretation has verified that there is a day.
   const column = day ? tables.column(day.table, day.column) : 'current_date';
   return `to_char(date_trunc('${dimension.grain}', ${column}), '${formats[dimension.grain]}')`;
 }
@@ -101,11 +136,13 @@ function dimensionSql(dimension: Dimension, { day }: Figure, tables: Tables): st
 const displayedSql = (column: string, kind: ColumnKind): string =>
   kind === 'boolean' ? `case when ${column} then 'yes' when not ${column} then 'no' end` : column;
 
-function valueSql({ operation, distinct }: Figure, amount: string | undefined, only: Span | undefined, tables: Tables): string {
-  const during = only ? spanSql(only, (name) => tables.column(only.table, name)).join(' and ') : '';
-  const filter = during === '' ? '' : ` filter (where ${during})`;
+/** The figure over the rows that fit further conditions. */
+function valueSql({ operation, distinct, quantity }: Intent, tables: Tables, only: readonly string[]): string {
+  const filter = only.length === 0 ? '' : ` filter (where ${only.join(' and ')})`;
   if (distinct) return `count(distinct ${tables.column(distinct.table, distinct.column)})${filter}`;
-  if (operation === 'count' || amount === undefined) return `count(*)${filter}`;
+  if (!quantity || (operation === 'count' && !quantity.per)) return `count(*)${filter}`;
+  const amount = quantity.value.sql(tables.column);
+  if (quantity.per) return `round(100.0 * sum(${amount})${filter} / nullif(sum(${quantity.per.sql(tables.column)})${filter}, 0), 1)`;
   if (operation === 'avg') return `round(avg(${amount})${filter}::numeric, 2)`;
   if (operation === 'median') return `round((percentile_cont(0.5) within group (order by ${amount})${filter})::numeric, 2)`;
   return operation === 'sum' ? `coalesce(sum(${amount})${filter}, 0)` : `${operation}(${amount})${filter}`;
@@ -113,22 +150,27 @@ function valueSql({ operation, distinct }: Figure, amount: string | undefined, o
 
 const mostColumns = 9;
 
-function listStatement(list: Listing, schema: Schema): Statement {
-  const tables = new Tables(list.base, schema);
-  const displayed = displayedColumns(list.base, schema).slice(0, mostColumns);
-  const columns = displayed.map(({ table, column, kind }) => displayedSql(tables.column(table, column), kind));
-  const where = conditionsSql(list, tables, undefined, true);
-  const { orderBy } = list;
-  const first = orderBy ? `${tables.column(list.base.name, orderBy.column)} ${orderBy.descending ? 'desc' : 'asc'} nulls last, 1` : '1';
+function listStatement(intent: Intent, schema: Schema): Statement {
+  const tables = new Tables(intent.base, schema);
+  const displayed = displayedColumns(intent.base, schema).slice(0, mostColumns);
+  const computed = intent.quantity && intent.quantity.column === undefined ? [intent.quantity] : [];
+  const columns = [
+    ...displayed.map(({ table, column, kind }) => displayedSql(tables.column(table, column), kind)),
+    ...computed.map(({ value, per }) =>
+      per ? `round(100.0 * (${value.sql(tables.column)}) / nullif(${per.sql(tables.column)}, 0), 1)` : value.sql(tables.column),
+    ),
+  ];
+  const { orderBy } = intent;
+  const ordered = computed.length > 0 ? String(columns.length) : orderBy?.column.sql(tables.column);
+  const first = orderBy ? `${ordered} ${orderBy.descending ? 'desc' : 'asc'} nulls last, 1` : '1';
+  const where = whereSql(intent, tables, true);
   return {
-    sql: [`select ${columns.join(', ')}`, tables.sql, where, `order by ${first} limit ${rowsOf(list)}`].filter(Boolean).join(' '),
-    titles: distinct(displayed.map(({ title }) => title)),
+    sql: [`select ${[...columns, 'count(*) over ()'].join(', ')}`, tables.sql, where, `order by ${first} limit ${rowsOf(intent)}`]
+      .filter(Boolean)
+      .join(' '),
+    titles: [...distinctTitles(displayed), ...computed.map((quantity) => ({ title: quantity.label, unit: quantity.unit }))],
   };
 }
-
-/** In JSON the titles are names of fields, so they must differ. */
-const distinct = (titles: readonly string[]): string[] =>
-  titles.map((title, index) => (titles.indexOf(title) === index ? title : `${title} (${index + 1})`));
 
 interface DisplayedColumn {
   readonly table: string;
@@ -137,7 +179,6 @@ interface DisplayedColumn {
   readonly title: string;
 }
 
-/** The columns of a row for readers, with names instead of keys. */
 function displayedColumns(base: Table, schema: Schema): DisplayedColumn[] {
   const label = labelColumn(base);
   // Rows without a name are identified by their ids.
@@ -149,55 +190,31 @@ function displayedColumns(base: Table, schema: Schema): DisplayedColumn[] {
       const target = key && tableOf(schema, key.table);
       const named = target && labelColumn(target);
       if (named && target !== base)
-        return [{ table: target.name, column: named.name, kind: named.kind, title: name.replace(/_id$/, '').replaceAll('_', ' ') }];
-      return name.endsWith('_id') ? [] : [{ table: base.name, column: name, kind, title: name.replaceAll('_', ' ') }];
+        return [{ table: target.name, column: named.name, kind: named.kind, title: spoken(name.replace(/_id$/, '')) }];
+      return name.endsWith('_id') ? [] : [{ table: base.name, column: name, kind, title: spoken(name) }];
     });
   const [first] = base.columns;
   return displayed.length > 0 || !first ? displayed : [{ table: base.name, column: first.name, kind: first.kind, title: first.name }];
 }
 
-function spanSql({ column, until, period }: Span, columnOf: (name: string) => string): string[] {
-  const start = columnOf(column);
-  const end = until ? columnOf(until) : start;
-  return [...(period.from ? [`${end} >= ${period.from}`] : []), ...(period.to ? [`${start} < ${period.to}`] : [])];
-}
-
-/** The rows that count. With two spans the numbers filter their own span. */
-function conditionsSql(intent: Intent, tables: Tables, amount: string | undefined, withSpan: boolean): string {
-  const { conditions, span, comparison, without } = intent;
-  const compared = amount ?? (intent.compared && `t0.${columnName(intent.compared.name)}`);
-  const all = [
-    ...conditions.map(({ table, sql }) => sql(tables.alias(table))),
-    // A rate is of all rows, those with the values and those without.
-    ...(intent.kind === 'figure' && intent.rate ? [] : valuesSql(intent.hits, tables)),
-    ...(span && withSpan ? spanSql(span, (name) => tables.column(span.table, name)) : []),
-    ...(comparison && compared ? [comparisonSql(compared, comparison)] : []),
-    ...(without ? [withoutSql(without)] : []),
-  ];
-  return all.length > 0 ? `where ${all.join(' and ')}` : '';
-}
-
-const comparisonSql = (compared: string, { operator, number, to }: Comparison): string =>
-  to === undefined ? `${compared} ${operator} ${number}` : `${compared} between ${number} and ${to}`;
-
-/** Several values of one column are alternatives. */
-function valuesSql(hits: readonly Hit[], tables: Tables): string[] {
-  const groups = Map.groupBy(hits, ({ table, column, excluded }) => JSON.stringify([table, column, excluded ?? false]));
-  return [...groups.values()].map((group) => {
-    const { table, column, excluded } = group[0] as Hit;
-    const name = `lower(${tables.column(table, column)}::text)`;
-    const values = group.map(({ value }) => literal(value.toLowerCase()));
-    if (excluded) return `coalesce(${name}, '') not in (${values.join(', ')})`;
-    return values.length === 1 ? `${name} = ${values[0]}` : `${name} in (${values.join(', ')})`;
+function distinctTitles(columns: readonly DisplayedColumn[]): Title[] {
+  return columns.map(({ title, table, column, kind }, index) => {
+    const isRepeated = columns.slice(0, index).some((one) => one.title === title);
+    const isAmount = kind === 'number' && isMoney({ name: column, kind });
+    return { title: isRepeated ? `${title} of ${spoken(table)}` : title, ...(isAmount && { unit: 'money', currency: currencyOf(column) }) };
   });
 }
 
-function withoutSql({ table, key, span }: Without): string {
-  const met = [
-    `w.${columnName(key.column)} = t0.${columnName(key.references)}`,
-    ...(span ? spanSql(span, (name) => `w.${columnName(name)}`) : []),
-  ];
-  return `not exists (select 1 from ${table.written} w where ${met.join(' and ')})`;
+function spanSql({ table, column, until, period }: Span, tables: Tables): string[] {
+  const start = tables.column(table, column);
+  const end = until ? tables.column(table, until) : start;
+  return [...(period.from ? [`${end} >= ${period.from}`] : []), ...(period.to ? [`${start} < ${period.to}`] : [])];
+}
+
+/** The rows that count. With two spans each number filters its own span. */
+function whereSql({ conditions, span }: Intent, tables: Tables, withSpan: boolean): string {
+  const all = [...conditions.map(({ sql }) => sql(tables.column)), ...(span && withSpan ? spanSql(span, tables) : [])];
+  return all.length > 0 ? `where ${all.join(' and ')}` : '';
 }
 
 /** Tables of a statement: the base, and those that are joined along keys. */
@@ -213,7 +230,9 @@ class Tables {
     this.#aliases.set(base.name, 't0');
   }
 
-  alias(name: string): string {
+  column: ColumnSql = (table, column) => `${this.#alias(table)}.${columnName(column)}`;
+
+  #alias(name: string): string {
     const known = this.#aliases.get(name);
     if (known) return known;
     let from = this.#base.name;
@@ -224,10 +243,6 @@ class Tables {
     const alias = this.#aliases.get(name);
     if (!alias) throw new Error(`no key leads from ${this.#base.name} to ${name}`);
     return alias;
-  }
-
-  column(table: string, column: string): string {
-    return `${this.alias(table)}.${columnName(column)}`;
   }
 
   #join(from: string, to: string, column: string, references: string): void {
@@ -242,66 +257,46 @@ class Tables {
   }
 }
 
-const spoken = (name: string) => name.replaceAll(/[_.]/g, ' ');
+export function dimensionTitle(dimension: Dimension, schema: Schema): string {
+  if (dimension.kind === 'time') return dimension.grain;
+  const table = tableOf(schema, dimension.table);
+  const own = table && labelColumn(table)?.name === dimension.column;
+  return own ? stemsOfName(dimension.table).join(' ') : spoken(dimension.column);
+}
 
-function titleOf({ operation, amount, base, distinct }: Figure): string {
-  const what = amount?.label ?? spoken(base.name);
-  if (operation === 'count') return `number of ${spoken(distinct?.table ?? base.name)}`;
-  if (operation === 'sum') return amount?.named ? what : what === 'total' ? `total of ${spoken(base.name)}` : `total ${what}`;
+const codes = /_(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy)\b/i;
+const currencyOf = (text: string): string | undefined => codes.exec(text)?.[1]?.toUpperCase();
+
+function titleOf({ operation, quantity, base, distinct }: Intent): string {
+  if (!quantity) return `number of ${spoken(distinct ? targetOf(base, distinct.column) : base.name)}`;
+  const what = quantity.label;
+  if (quantity.per) return what;
+  if (operation === 'sum') return quantity.isTerm ? what : what === 'total' ? `total of ${spoken(base.name)}` : `total ${what}`;
+  if (operation === 'count') return what;
   return `${{ avg: 'average', median: 'median', min: 'lowest', max: 'highest' }[operation]} ${what}`;
 }
 
+const targetOf = (base: Table, column: string): string => base.foreignKeys.find((key) => key.column === column)?.table ?? base.name;
+
 /** The titles of a figure's numbers, in order. */
-function figureTitles(figure: Figure): string[] {
-  if (figure.rate) return [`share of ${spoken(figure.base.name)} in %`];
-  const title = titleOf(figure);
-  const { versus, span, change, share } = figure;
-  if (versus && span) return [`${title}, ${span.period.label}`, `${title}, ${versus.label}`, ...(change ? ['change in %'] : [])];
-  return share ? [title, 'share in %'] : [title];
+function figureTitles(intent: Intent): Title[] {
+  const { versus, span, share, rate, quantity, base } = intent;
+  const currency = quantity && currencyOf(quantity.value.sql((_, column) => `_.${column}`));
+  const unit = quantity?.unit;
+  if (rate) return [{ title: `share of ${quantity?.label ?? spoken(base.name)} in %`, unit: 'percent' }];
+  const title = titleOf(intent);
+  if (versus && span)
+    return [
+      { title: `${title}, ${span.period.label}`, unit, currency },
+      { title: `${title}, ${versus.label}`, unit, currency },
+      { title: 'difference', unit, currency },
+      { title: 'change in %', unit: 'percent' },
+    ];
+  return [{ title, unit, currency }, ...(share ? [{ title: 'share in %', unit: 'percent' as const }] : [])];
 }
 
-/** Describes what was counted, so that a reader can object; with the days of its periods if they are known. */
-export function describeIntent(intent: Intent, [days, daysBefore]: readonly string[] = []): string {
-  const { base, conditions, span, comparison, compared, without } = intent;
-  const distinct = intent.kind === 'figure' ? intent.distinct : undefined;
-  const versus = intent.kind === 'figure' && intent.versus ? ` against ${intent.versus.label}${inBrackets(daysBefore)}` : '';
-  const having = intent.kind === 'figure' ? intent.having : undefined;
-  const parts = [
-    distinct ? `each of the ${spoken(distinct.table)} once by ${spoken(base.name)}` : spoken(base.name),
-    ...conditions.map(({ label }) => label),
-    ...valueLabels(intent.hits),
-    ...(span ? [`${spoken(span.column)} ${spanLabel(span.period)}${inBrackets(days)}${versus}`] : []),
-    ...(comparison ? [`each ${compared ? `${spoken(compared.name)} ` : ''}${comparisonLabel(comparison)}`] : []),
-    ...(having ? [`only groups ${comparisonLabel(having)}`] : []),
-    ...orderLabel(intent),
-    ...(without ? [`without ${spoken(without.table.name)}${without.span ? ` ${spanLabel(without.span.period)}` : ''}`] : []),
-  ];
-  return parts.join(', ');
-}
-
-const inBrackets = (days = '') => (days === '' ? '' : ` (${days.replace(/^(.+) to \1$/, '$1')})`);
-
-/** The order of a limited list. */
-function orderLabel(intent: Intent): string[] {
-  if (intent.kind !== 'list' || !intent.orderBy || !intent.limited) return [];
-  const { column, descending } = intent.orderBy;
-  return [`${descending ? 'highest' : 'lowest'} ${spoken(column)} first`];
-}
-
-function valueLabels(hits: readonly Hit[]): string[] {
-  const groups = Map.groupBy(hits, ({ table, column, excluded }) => `${table} ${column} ${excluded}`);
-  return [...groups.values()].map((group) => {
-    const { column, excluded } = group[0] as Hit;
-    const values = group.map(({ value }) => value);
-    return `${spoken(column)} ${excluded ? `not ${values.join(' nor ')}` : values.join(' or ')}`;
-  });
-}
-
-const comparisonLabel = ({ operator, number, to }: Comparison) =>
-  to === undefined ? `${{ '>': 'over', '<': 'under', '>=': 'at least', '<=': 'at most' }[operator]} ${number}` : `from ${number} to ${to}`;
-
-const spanLabel = ({ label }: Period) =>
-  (/^(since|after|before)/.test(label) ? label : `in ${label}`).replace(
-    /^in (today|yesterday|tomorrow|this|last|next|past|previous|current|coming|upcoming|\d{4}-)/,
-    '$1',
-  );
+/** Groups by another column, to explain a change. */
+export const groupedBy = (intent: Intent, table: Table, column: string, versus: Period): Intent => {
+  const grouped = columnOf(table, column);
+  return { ...intent, dimensions: grouped ? [columnDimension(table, grouped)] : [], versus, order: 'most', limit: 50, limited: false };
+};

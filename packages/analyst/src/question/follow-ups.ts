@@ -1,86 +1,115 @@
-import { dimensionPhrases } from '../schema/dimensions.ts';
-import type { Hit } from '../schema/values.ts';
-import { periodWords } from '../words/periods.ts';
-import { has, type Word, wordsOf } from '../words/words.ts';
-import type { Intent } from './intent.ts';
+import { quantityOfColumn } from '../meaning/candidates.ts';
+import type { Intent } from '../meaning/intent.ts';
+import { Pass } from '../meaning/pass.ts';
+import type { ColumnMeaning, Tile } from '../meaning/tiles.ts';
+import type { Operation } from '../schema/concepts.ts';
+import { mainNumber } from '../schema/roles.ts';
+import type { Schema } from '../schema/schema.ts';
+import type { ValueIndex } from '../schema/value-index.ts';
+import { type Attempt, rowConditions } from './assemble.ts';
+import { groupsOf } from './groups.ts';
+import { type Order, orderOf } from './order.ts';
+import { spansOf } from './spans.ts';
+import { trendOf } from './subject.ts';
 
-/** In words. */
-export const longestFollowUp = 8;
-const mostTurns = 10;
-
-const begins = /^(and|but|only|just|by|per|without|except|excluding|what about|how about)$/;
-const asks = /^(how|what|which|who|whom|whose|list|show|give|display|compare)$/;
+/** In tiles. */
+const longest = 8;
 
 /** `and last month?`, `by country?`, `only for Germany`, `how many of them` continue the previous question. */
-export function continuesPrevious(words: readonly Word[]): boolean {
-  if (words.length === 0 || words.length > longestFollowUp) return false;
-  if (has(words, 'of them', 'of those', 'of these', 'them', 'those')) return true;
-  const [first, second] = [words[0]?.lower ?? '', words[1]?.lower ?? ''];
-  return begins.test(`${first} ${second}`) || (begins.test(first) && !asks.test(second));
+export function continuesPrevious(tiles: readonly Tile[]): boolean {
+  if (tiles.length === 0 || tiles.length > longest) return false;
+  const [first, second] = tiles as [Tile, Tile | undefined];
+  if (tiles.some(({ tags, words }) => tags.includes('pronoun') && /^(of|them|those|these|they)/.test(words[0]?.lower ?? ''))) return true;
+  const begins =
+    first.tags.some((tag) => /^(and|only|continue|by|without)$/.test(tag)) &&
+    !second?.tags.some((tag) => /^(count|howMuch|which)$/.test(tag));
+  return begins || tiles.every(({ tables, concepts }) => tables.length === 0 && concepts.length === 0);
 }
 
-interface Combined {
-  readonly words: readonly Word[];
-  /** How many of them are of the newest message. */
-  readonly own: number;
+/** The previous question with what this one changes: its span, groups, filters, order or operation. */
+export function continueIntent(previous: Intent, tiles: readonly Tile[], schema: Schema, index: ValueIndex): Attempt {
+  const pass = new Pass(tiles, previous.base, schema, index);
+  const order = orderOf(pass);
+  const groups = [...groupsOf(pass), ...(trendOf(pass) ?? [])];
+  const placed = rowConditions(pass);
+  const figure = figureOf(pass, previous);
+  const dimensions = groups.length > 0 ? groups : figure && figure.ofGroups === undefined ? [] : previous.dimensions;
+  const hasTime = dimensions.some(({ kind }) => kind === 'time');
+  const spans = spansOf(pass, hasTime, previous.span);
+  useGrammar(pass, previous);
+  const unused = pass.unused();
+  if (!spans || spans.foretells) return { intent: undefined, unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true };
+  const keys = new Set(placed.map(({ condition }) => condition.key));
+  const isNew = pass.tiles.some(({ period }) => period !== undefined);
+  const remaining = previous.conditions.filter(({ key }) => !keys.has(key));
+  const intent: Intent = {
+    ...previous,
+    ...figure,
+    dimensions,
+    conditions: [...remaining, ...placed.map(({ condition }) => condition)],
+    span: spans.span,
+    day: spans.day ?? previous.day,
+    versus: isNew ? spans.versus : previous.versus,
+    ...orderAfter(previous, order, hasTime),
+    assumed: pass.assumed,
+  };
+  return { intent, unused, foretells: false, why: false, isMentioned: true };
 }
 
-/** Joins the message with the words of earlier messages that still apply: a new period replaces the old one. */
-export function combine(words: readonly Word[], earlier: readonly string[], longest: number): Combined {
-  let all = [...words];
-  for (const text of earlier.slice(-mostTurns).toReversed()) {
-    const before = wordsOf(text).slice(0, longest);
-    all = [...all, ...stillSaid(before, all)];
-    if (before.length > longestFollowUp || standsAlone(before)) break;
+function orderAfter(previous: Intent, order: Order | undefined, hasTime: boolean): Pick<Intent, 'order' | 'orderBy'> & Partial<Intent> {
+  const before = previous.order === 'time' ? 'most' : previous.order;
+  return {
+    order: order?.order ?? (hasTime ? 'time' : before),
+    orderBy: order && previous.orderBy ? { ...previous.orderBy, descending: order.order === 'most' } : previous.orderBy,
+    ...(order?.number !== undefined && { limit: order.number, limited: true }),
+  };
+}
+
+const grammar = /^(pronoun|and|only|continue|which|who|worth)$/;
+
+function useGrammar(pass: Pass, previous: Intent): void {
+  for (const [at, tile] of pass.tiles.entries()) if (tile.tags.some((tag) => grammar.test(tag)) || isKnown(tile, previous)) pass.use(at);
+}
+
+/** Tables that the previous question leads to, and words for what it counts. */
+const isKnown = ({ tables, concepts }: Tile, { base, quantity }: Intent) =>
+  tables.some((table) => table === base) || concepts.some(({ label }) => label === quantity?.label);
+
+const alone = {
+  shape: 'figure',
+  share: false,
+  rate: undefined,
+  ofGroups: undefined,
+  having: undefined,
+  distinct: undefined,
+  limited: false,
+  limit: 50,
+} as const;
+
+/** `how many of them`, `what was their total value`, `and the average` */
+function figureOf(pass: Pass, previous: Intent): Partial<Intent> | undefined {
+  const counts = pass.find('count');
+  const sums = pass.find('sum', 'howMuch', 'worth');
+  const [average] = pass.find('average', 'median');
+  const isOwn = ({ table, column }: ColumnMeaning) => table === previous.base && column.kind === 'number';
+  const amounts = pass.tiles.flatMap((tile, at) => (tile.columns.some(isOwn) && !pass.isUsed(at) ? [at] : []));
+  if (sums.length + amounts.length > 0 || average !== undefined) {
+    pass.use(...sums, ...pass.find('average', 'median'), ...amounts, ...(sums.length > 0 ? counts : []));
+    const quantity = quantityAfter(previous, amounts[0] === undefined ? undefined : pass.columnAt(amounts[0], isOwn));
+    const operation: Operation = average === undefined ? 'sum' : pass.has(average, 'median') ? 'median' : 'avg';
+    return quantity && { ...alone, operation, quantity };
   }
-  return { words: all, own: words.length };
+  if (counts.length === 0) return undefined;
+  pass.use(...counts);
+  const { shape, dimensions, having, operation, quantity } = previous;
+  return shape === 'figure' && dimensions.length === 1 && having
+    ? { ...alone, operation, quantity, having, ofGroups: 'count' }
+    : { ...alone, operation: 'count', quantity: undefined };
 }
 
-function stillSaid(before: readonly Word[], now: readonly Word[]): Word[] {
-  const replaced = new Set<number>();
-  if (periodWords(now).size > 0) for (const at of periodWords(before)) replaced.add(at);
-  if (dimensionPhrases(now).size > 0) for (const at of dimensionPhrases(before)) replaced.add(at);
-  return before.filter((_, at) => !replaced.has(at));
+/** The quantity that is named, that of the previous question, or the one that its rows are about. */
+function quantityAfter({ base, quantity }: Intent, named: ColumnMeaning | undefined) {
+  const main = mainNumber(base);
+  const column = named?.column ?? (quantity ? undefined : main);
+  return column ? quantityOfColumn({ table: base, column }) : quantity;
 }
-
-/** True for a message that names a subject; a shorter one such as `last month?` continues the one before it. */
-const standsAlone = (words: readonly Word[]) => !continuesPrevious(words) && words.length > shortest;
-const shortest = 3;
-
-interface LatestWords {
-  readonly words: readonly Word[];
-  readonly hits: readonly Hit[];
-}
-
-/** A value of the newest message replaces earlier values of the same column. */
-export function latest(hits: readonly Hit[], { words, own }: Combined): LatestWords {
-  const now = hits.filter((hit) => isIn(hit, words.slice(0, own)));
-  const isReplaced = (hit: Hit) => !now.includes(hit) && now.some(({ table, column }) => table === hit.table && column === hit.column);
-  const replaced = hits.filter(isReplaced);
-  const replacedWords = new Set(replaced.flatMap(({ value }) => wordsOf(value).map(({ lower }) => lower)));
-  const left = words.filter(({ lower, stem }, at) => at < own || !(replacedWords.has(lower) || replacedWords.has(stem)));
-  return { words: left, hits: hits.filter((hit) => !replaced.includes(hit)) };
-}
-
-const isIn = ({ value }: Hit, words: readonly Word[]) =>
-  wordsOf(value).every(({ lower }) => words.some((word) => word.lower === lower || word.stem === lower));
-
-/** Columns of days that are planned ahead. */
-const planned =
-  /^(due|expect|start|begin|end|schedul|plan|deadline|expir|valid|until|renew|deliver(y|ies)|arriv|depart|appointment|event|book|reserv|target|matur)/;
-
-/** Columns of days on which something has happened. */
-const happened =
-  /^(order|issued|paid|created|updated|shipped|received|requested|approved|last|registered|signed|sold|joined|recorded|logged|posted|delivered)/;
-
-/** True for a question about the future that the data cannot answer, unlike questions for planned days such as due dates. */
-export function foretells(intent: Intent, words: readonly Word[]): boolean {
-  const span = intent.span ?? intent.without?.span;
-  const column = (span ?? intent.day)?.column ?? '';
-  if (words.some((word, at) => isWill(word, words[at + 1]))) return !planned.test(column);
-  return span?.period.ahead === true && happened.test(column);
-}
-
-/** `will you show me` is a request. */
-const isWill = ({ lower }: Word, next: Word | undefined) =>
-  (lower === 'will' && next?.lower !== 'you') || (lower === 'shall' && !/^(we|i)$/.test(next?.lower ?? ''));

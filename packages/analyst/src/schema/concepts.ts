@@ -1,280 +1,285 @@
+import { stemOf } from '../words/words.ts';
+import { costColumn, dueDate, endDate, mainNumber, paidDate, paidPart, priceColumn, quantityColumn, statusColumn } from './roles.ts';
+import type { Schema, Table } from './schema.ts';
+
 /** The operation on the numbers of rows. */
 export type Operation = 'count' | 'sum' | 'avg' | 'median' | 'min' | 'max';
 
-/** The table and columns of a figure, by their usual names. */
+/** The tables and columns that hold a figure, as templates of SQL over `table.column`. */
 export interface FigureSource {
-  readonly table: string;
-  /** All of them must be there. */
-  readonly columns: readonly string[];
-  readonly amount?: string;
-  /** With columns of other tables, as `products.unit_cost`. */
-  readonly expression?: string;
+  readonly base: string;
+  /** The number of each row; without one the rows are counted. */
+  readonly value?: string;
+  /** Divides the sum of `value`; the figure is a ratio in percent. */
+  readonly per?: string;
   readonly operation?: Operation;
-  readonly only?: readonly (readonly [column: string, sql: string, label: string])[];
-  readonly onlyIn?: readonly [table: string, column: string, sql: string, label: string];
+  readonly where?: readonly (readonly [template: string, label: string])[];
 }
 
-/** A figure by its names. */
-interface Concept {
-  readonly phrases: readonly string[];
+/** A term of business. */
+export interface Concept {
   readonly label: string;
-  readonly sources: readonly FigureSource[];
+  readonly phrases: readonly string[];
+  /** The unit of the figure. */
+  readonly unit?: 'money' | 'days' | 'pieces' | 'percent';
+  readonly sources: (schema: Schema) => readonly FigureSource[];
 }
 
-const notCancelled = ['status', "<> 'cancelled'", 'without cancelled ones'] as const;
-const notCancelledOrder = ['orders', 'status', "<> 'cancelled'", 'without cancelled orders'] as const;
+const goodOrders = [["orders.status <> 'cancelled'", 'without cancelled orders']] as const;
+const approved = [["leave_requests.status = 'approved'", 'approved requests']] as const;
+const active = [["employees.status = 'active'", 'active ones']] as const;
+const fixed =
+  (...sources: FigureSource[]) =>
+  () =>
+    sources;
+const terms = (text: string): string[] => text.split('|').map((phrase) => phrase.split(' ').map(stemOf).join(' '));
 
-/** Business terms for figures, and the tables and columns that usually hold them. The first match is used. */
+/** The cost of the goods on an order's line. */
+const lineCost = 'order_items.quantity * products.unit_cost';
+
+/** The sources that every table with such columns gives. */
+const everyTable = (source: (table: Table) => FigureSource | undefined) => (schema: Schema) =>
+  schema
+    .filter(({ name, columns }) => [name, ...columns.map((column) => column.name)].every((one) => /^[a-z_]\w*$/.test(one)))
+    .flatMap((table) => source(table) ?? []);
+
+const notVoid = (table: Table) =>
+  statusColumn(table)
+    ? ([[`coalesce(${table.name}.status, '') not in ('void', 'cancelled', 'canceled', 'draft')`, 'without void ones']] as const)
+    : [];
+
+function unpaid(table: Table): FigureSource | undefined {
+  const [amount, part, paid] = [mainNumber(table), paidPart(table), paidDate(table)];
+  if (!amount || (!dueDate(table) && !part)) return undefined;
+  if (part)
+    return {
+      base: table.name,
+      value: `${table.name}.${amount.name} - ${table.name}.${part.name}`,
+      operation: 'sum',
+      where: [[`${table.name}.${part.name} < ${table.name}.${amount.name}`, 'not fully paid'], ...notVoid(table)],
+    };
+  return (
+    paid && {
+      base: table.name,
+      value: `${table.name}.${amount.name}`,
+      operation: 'sum',
+      where: [[`${table.name}.${paid.name} is null`, 'not paid'], ...notVoid(table)],
+    }
+  );
+}
+
+function overdue(table: Table): FigureSource | undefined {
+  const [source, due] = [unpaid(table), dueDate(table)];
+  return (
+    source &&
+    due && {
+      ...source,
+      where: [...(source.where ?? []), [`${table.name}.${due.name} < current_date`, `${due.name.replaceAll('_', ' ')} before today`]],
+    }
+  );
+}
+
+function profit(table: Table): FigureSource | undefined {
+  const [price, cost] = [priceColumn(table), costColumn(table)];
+  return price && cost && { base: table.name, value: `${table.name}.${price.name} - ${table.name}.${cost.name}`, operation: 'sum' };
+}
+
+function margin(table: Table): FigureSource | undefined {
+  const [source, price] = [profit(table), priceColumn(table)];
+  return source && price && { ...source, per: `${table.name}.${price.name}` };
+}
+
+function stockValue(table: Table): FigureSource | undefined {
+  const [quantity, cost] = [quantityColumn(table), costColumn(table)];
+  return quantity && cost && /stock|hand/.test(quantity.name)
+    ? { base: table.name, value: `${table.name}.${quantity.name} * ${table.name}.${cost.name}`, operation: 'sum' }
+    : undefined;
+}
+
+/** The phrases that name a figure; of sources the first one that is in reach is used. */
 export const concepts: readonly Concept[] = [
   {
-    phrases: ['order value', 'basket size', 'order size'],
     label: 'order value',
-    sources: [{ table: 'orders', columns: ['total', 'status'], amount: 'total', operation: 'avg', only: [notCancelled] }],
+    phrases: terms('order value|basket size|order size|size of an order'),
+    unit: 'money',
+    sources: fixed({ base: 'orders', value: 'orders.total', operation: 'avg', where: goodOrders }),
   },
   {
-    phrases: ['profit', 'margin', 'gross profit'],
+    label: 'gross margin in %',
+    phrases: terms(
+      'margin|gross margin|margin percentage|gross margin percentage|profit margin|margin in percent|margin percent|gross margin in percent|margin rate|profitable|most profitable|margin as a percentage',
+    ),
+    unit: 'percent',
+    sources: (schema) => [
+      {
+        base: 'order_items',
+        value: `order_items.line_total - ${lineCost}`,
+        per: 'order_items.line_total',
+        operation: 'sum',
+        where: goodOrders,
+      },
+      ...everyTable(margin)(schema),
+    ],
+  },
+  {
     label: 'gross profit',
-    sources: [
-      {
-        table: 'order_items',
-        columns: ['line_total', 'quantity', 'product_id', 'order_id'],
-        expression: 'order_items.line_total - order_items.quantity * products.unit_cost',
-        operation: 'sum',
-        onlyIn: notCancelledOrder,
-      },
+    phrases: terms('profit|gross profit'),
+    unit: 'money',
+    sources: (schema) => [
+      { base: 'order_items', value: `order_items.line_total - ${lineCost}`, operation: 'sum', where: goodOrders },
+      ...everyTable(profit)(schema),
     ],
   },
   {
-    phrases: [
-      'unit sold',
-      'units sold',
-      'quantity sold',
-      'best product',
-      'top product',
-      'how many products sold',
-      'how many products do we sell',
-      'how many products did we sell',
-      'sold the most',
-      'sold most',
-      'sell the most',
-      'sell most',
-      'units did we sell',
-      'items did we sell',
-      'best selling',
-      'bestselling',
-      'best-selling',
-      'bestseller',
-      'most sold',
-      'items sold',
-    ],
     label: 'units sold',
-    sources: [{ table: 'order_items', columns: ['quantity', 'order_id'], amount: 'quantity', operation: 'sum', onlyIn: notCancelledOrder }],
+    phrases: terms(
+      'unit sold|sold|sell|quantity sold|best selling|bestselling|best-selling|bestseller|most sold|item sold|sold most|sold the most|sell the most|sell most|sold the most unit|unit did we sell|item did we sell|quantity sold of|sold in unit|most sold in unit|best-selling by quantity|piece sold',
+    ),
+    unit: 'pieces',
+    sources: fixed({ base: 'order_items', value: 'order_items.quantity', operation: 'sum', where: goodOrders }),
   },
   {
-    phrases: [
-      'revenue',
-      'sales',
-      'turnover',
-      'sell',
-      'sold',
-      'bought most',
-      'buy most',
-      'best customer',
-      'top customer',
-      'biggest customer',
-      'largest customer',
-      'important customer',
-    ],
     label: 'revenue',
-    sources: [
-      { table: 'orders', columns: ['total', 'status'], amount: 'total', operation: 'sum', only: [notCancelled] },
-      { table: 'order_items', columns: ['line_total', 'order_id'], amount: 'line_total', operation: 'sum', onlyIn: notCancelledOrder },
-      { table: 'orders', columns: ['total'], amount: 'total', operation: 'sum' },
-      { table: 'sales', columns: ['amount'], amount: 'amount', operation: 'sum' },
-    ],
+    phrases: terms(
+      'revenue|sales|turnover|turn over|sell|sold|sold most|sold the most|sell the most|sell most|sale volume|spend with us|spend the most with us|buy',
+    ),
+    unit: 'money',
+    sources: fixed(
+      { base: 'orders', value: 'orders.total', operation: 'sum', where: goodOrders },
+      { base: 'order_items', value: 'order_items.line_total', operation: 'sum', where: goodOrders },
+      { base: 'order_items', value: 'order_items.line_total', operation: 'sum' },
+      { base: 'orders', value: 'orders.total', operation: 'sum' },
+      { base: 'sales', value: 'sales.amount', operation: 'sum' },
+    ),
   },
   {
-    phrases: ['outstanding', 'unpaid', 'receivable', 'owe', 'owed', 'owing'],
     label: 'outstanding amount',
-    sources: [
-      {
-        table: 'invoices',
-        columns: ['amount', 'amount_paid', 'status'],
-        expression: 'invoices.amount - invoices.amount_paid',
-        operation: 'sum',
-        only: [['status', "in ('open', 'overdue')", 'open and overdue ones']],
-      },
-    ],
+    phrases: terms(
+      'outstanding|unpaid|receivable|open receivable|outstanding receivable|owe|owed|owing|debt|outstanding amount|unpaid amount|owe us|owed to us|open amount owed|not paid|not paid yet|owed amount|without payment|amount owed|still owe|still unpaid|still owe us',
+    ),
+    unit: 'money',
+    sources: everyTable(unpaid),
   },
   {
-    phrases: ['overdue'],
     label: 'overdue amount',
-    sources: [
-      {
-        table: 'invoices',
-        columns: ['amount', 'amount_paid', 'status'],
-        expression: 'invoices.amount - invoices.amount_paid',
-        operation: 'sum',
-        only: [['status', "= 'overdue'", 'overdue ones']],
-      },
-    ],
+    phrases: terms('overdue|overdue amount|past due|past due amount|overdue total|amount overdue|past due date'),
+    unit: 'money',
+    sources: everyTable(overdue),
   },
   {
-    phrases: ['invoiced', 'billed', 'we invoice', 'we bill'],
     label: 'invoiced amount',
-    sources: [
-      {
-        table: 'invoices',
-        columns: ['amount', 'status'],
-        amount: 'amount',
-        operation: 'sum',
-        only: [['status', "<> 'void'", 'without void ones']],
-      },
-    ],
+    phrases: terms('invoiced|billed|we invoice|we bill|invoiced amount|billed amount|amount billed|invoicing|bill amount|amount invoiced'),
+    unit: 'money',
+    sources: fixed(
+      { base: 'invoices', value: 'invoices.amount', operation: 'sum', where: [["invoices.status <> 'void'", 'without void ones']] },
+      { base: 'bills', value: 'bills.amount', operation: 'sum' },
+      { base: 'bills', value: 'bills.amount_eur', operation: 'sum' },
+    ),
   },
   {
-    phrases: [
-      'cash',
-      'cash did we receive',
-      'receive in payments',
-      'collect',
-      'money received',
-      'money did we receive',
-      'cash received',
-      'received in payments',
-      'payments received',
-      'payment received',
-      'collected',
-      'cash collected',
-      'received from customers',
-    ],
     label: 'payments received',
-    sources: [{ table: 'payments', columns: ['amount'], amount: 'amount', operation: 'sum' }],
+    phrases: terms(
+      'cash|collect|collected|collection|cash received|cash collected|payment received|money received|money came in|receive in payment|cash did we receive|money did we receive|received from customer|received in payment|customer pay us|money did customer pay us',
+    ),
+    unit: 'money',
+    sources: fixed({ base: 'payments', value: 'payments.amount', operation: 'sum' }),
   },
   {
-    phrases: [
-      'stock value',
-      'inventory value',
-      'value of stock',
-      'value of inventory',
-      'value of our stock',
-      'value of our inventory',
-      'stock worth',
-      'inventory worth',
-    ],
     label: 'stock value at cost',
-    sources: [
-      {
-        table: 'inventory',
-        columns: ['quantity_on_hand', 'product_id'],
-        expression: 'inventory.quantity_on_hand * products.unit_cost',
-        operation: 'sum',
-      },
+    phrases: terms(
+      'stock value|inventory value|value of stock|value of inventory|value of our stock|value of our inventory|stock worth|inventory worth|worth of stock|value of all good in stock|value of good in stock|good in stock at cost|medication stock worth|value of medication stock|value of the medication in stock|stock is worth|is our stock worth|is the stock worth|is our inventory worth|stock at cost',
+    ),
+    unit: 'money',
+    sources: (schema) => [
+      { base: 'inventory', value: 'inventory.quantity_on_hand * products.unit_cost', operation: 'sum' },
+      ...everyTable(stockValue)(schema),
     ],
   },
   {
-    phrases: [
-      'reorder',
-      'reordered',
-      'low stock',
-      'low on stock',
-      'low in stock',
-      'running low',
-      'run low',
-      'restock',
-      'below the reorder level',
-      'under the reorder level',
-    ],
     label: 'stock at or below its reorder level',
-    sources: [
-      {
-        table: 'inventory',
-        columns: ['quantity_on_hand', 'reorder_level'],
-        only: [['quantity_on_hand', '<= {reorder_level}', 'at or below the reorder level']],
-      },
-    ],
+    phrases: terms(
+      'reorder|reordered|low stock|low on stock|low in stock|running low|run low|restock|be reordered|to reorder|need to be reordered|have to reorder|below the reorder level',
+    ),
+    sources: fixed({
+      base: 'inventory',
+      where: [['inventory.quantity_on_hand <= inventory.reorder_level', 'at or below the reorder level']],
+    }),
   },
   {
-    phrases: ['out of stock', 'sold out', 'no stock'],
     label: 'products out of stock',
-    sources: [{ table: 'inventory', columns: ['quantity_on_hand'], only: [['quantity_on_hand', '= 0', 'none in stock']] }],
+    phrases: terms('out of stock|sold out|no stock|with no stock|not in stock'),
+    sources: fixed({ base: 'inventory', where: [['inventory.quantity_on_hand = 0', 'none in stock']] }),
   },
   {
-    phrases: ['stock', 'in stock', 'on hand', 'unit on hand'],
     label: 'units in stock',
-    sources: [{ table: 'inventory', columns: ['quantity_on_hand'], amount: 'quantity_on_hand', operation: 'sum' }],
+    phrases: terms('stock|in stock|on hand|unit on hand|unit in stock|stock quantity|stock of|lowest stock'),
+    unit: 'pieces',
+    sources: fixed({ base: 'inventory', value: 'inventory.quantity_on_hand', operation: 'sum' }),
   },
   {
-    phrases: ['spend', 'spent', 'spending', 'purchasing volume', 'purchase volume', 'purchase cost'],
     label: 'purchasing spend',
-    sources: [{ table: 'purchase_orders', columns: ['total', 'status'], amount: 'total', operation: 'sum', only: [notCancelled] }],
+    phrases: terms(
+      'spend|spent|spending|purchasing volume|purchase volume|purchase cost|purchasing spend|spend on purchase|spent on purchase|buy from|purchase spend',
+    ),
+    unit: 'money',
+    sources: fixed({
+      base: 'purchase_orders',
+      value: 'purchase_orders.total',
+      operation: 'sum',
+      where: [["purchase_orders.status <> 'cancelled'", 'without cancelled ones']],
+    }),
   },
   {
-    phrases: [
-      'headcount',
-      'people work',
-      'most employees',
-      'fewest employees',
-      'employees are in',
-      'employees in',
-      'people are in',
-      'people do we employ',
-      'workforce',
-      'employees do we have',
-      'staff do we have',
-      'people do we have',
-      'employees are there',
-      'employees work',
-      'number of employees',
-    ],
+    label: 'units purchased',
+    phrases: terms(
+      'unit bought|unit did we purchase|unit purchased|quantity purchased|good ordered from|unit bought from|quantity of good ordered from|unit did we buy|quantity bought|quantity ordered from',
+    ),
+    unit: 'pieces',
+    sources: fixed({
+      base: 'purchase_orders',
+      value: 'purchase_orders.quantity',
+      operation: 'sum',
+      where: [["purchase_orders.status <> 'cancelled'", 'without cancelled ones']],
+    }),
+  },
+  {
     label: 'headcount',
-    sources: [{ table: 'employees', columns: ['status'], operation: 'count', only: [['status', "= 'active'", 'active ones']] }],
+    phrases: terms(
+      'headcount|people work|most employee|fewest employee|workforce|employee do we have|staff do we have|people do we have|people do we employ|employee are there|employee work|number of employee|employee are in|employee in|people are in|active employee|current headcount|people work here|employee do we employ',
+    ),
+    sources: fixed({ base: 'employees', operation: 'count', where: active }),
   },
   {
-    phrases: ['salary', 'salaries', 'wage', 'earn', 'earns', 'paid employee'],
     label: 'salary',
-    sources: [{ table: 'employees', columns: ['salary', 'status'], amount: 'salary', only: [['status', "= 'active'", 'active ones']] }],
+    phrases: terms('salary|wage|earn|pay|best paid|highest paid|paid employee|make a year'),
+    unit: 'money',
+    sources: fixed({ base: 'employees', value: 'employees.salary', where: active }),
   },
   {
-    phrases: ['new hire', 'hires', 'new employee', 'new joiner'],
     label: 'new employees',
-    sources: [{ table: 'employees', columns: ['hired_on'] }],
+    phrases: terms('new hire|hire|new employee|new joiner|people hired'),
+    sources: fixed({ base: 'employees' }),
   },
   {
-    phrases: ['payroll', 'salary cost', 'salary bill', 'wage bill'],
     label: 'yearly salaries',
-    sources: [
-      {
-        table: 'employees',
-        columns: ['salary', 'status'],
-        amount: 'salary',
-        operation: 'sum',
-        only: [['status', "= 'active'", 'active ones']],
-      },
-    ],
+    phrases: terms(
+      'payroll|salary cost|salary bill|wage bill|pay in salary|total payroll|sum of all salary|all salary|pay in salary per year',
+    ),
+    unit: 'money',
+    sources: fixed({ base: 'employees', value: 'employees.salary', operation: 'sum', where: active }),
   },
   {
-    phrases: ['on leave', 'absent', 'away', 'on vacation', 'on holiday', 'off sick'],
     label: 'people on leave',
-    sources: [
-      {
-        table: 'leave_requests',
-        columns: ['status', 'start_date', 'end_date'],
-        only: [['status', "= 'approved'", 'approved requests']],
-      },
-    ],
+    phrases: terms('on leave|absent|away|on vacation|on holiday|off sick|is off|are off'),
+    sources: fixed({ base: 'leave_requests', where: approved }),
   },
   {
-    phrases: ['leave days', 'leave day', 'days of leave', 'day of leave', 'vacation days', 'vacation day', 'sick days', 'sick day'],
     label: 'days of leave',
-    sources: [
-      {
-        table: 'leave_requests',
-        columns: ['days', 'status'],
-        amount: 'days',
-        operation: 'sum',
-        only: [['status', "= 'approved'", 'approved requests']],
-      },
-    ],
+    phrases: terms('leave day|day of leave|vacation day|sick day|day sick|parental day|unpaid day|day off|leave taken'),
+    unit: 'days',
+    sources: fixed({ base: 'leave_requests', value: 'leave_requests.days', operation: 'sum', where: approved }),
   },
 ];
+
+/** True for tables whose rows last from one day to another, such as leave. */
+export const lasts = (table: Table): boolean => table.name === 'leave_requests' && endDate(table) !== undefined;

@@ -1,4 +1,4 @@
-import { has, type Word } from './words.ts';
+import type { Word } from './words.ts';
 
 /** With the number of the words that name it. */
 type Named = Period & { readonly length: number };
@@ -21,7 +21,7 @@ const whole = (label: string, grain: Grain, by: number): Period => ({
   to: shifted(grain, by + 1),
 });
 
-interface SpanInWords {
+export interface SpanInWords {
   /** Undefined for a span that depends on another one. */
   readonly period: Period | undefined;
   readonly same?: SameSpan;
@@ -33,29 +33,37 @@ interface SpanInWords {
 /** Every span of time that the words name, in their order. */
 export const periodsOf = (words: readonly Word[]): Period[] => spansIn(words).flatMap(({ period }) => period ?? []);
 
-/** The positions of the words of each span. */
-export const spokenPeriods = (words: readonly Word[]): { positions: number[] }[] =>
-  spansIn(words)
-    .flatMap(({ period, at, length }) => (period ? { at, length } : []))
-    .map(({ at, length }) => ({ positions: Array.from({ length }, (_, offset) => at + offset) }));
-
-export const periodWords = (words: readonly Word[]): Set<number> => new Set(spokenPeriods(words).flatMap(({ positions }) => positions));
-
-function spansIn(words: readonly Word[]): SpanInWords[] {
+/** Every span of time and its place; `previous` is that of the question before. */
+export function spansIn(words: readonly Word[], previous?: Period): SpanInWords[] {
   const spans: SpanInWords[] = [];
   for (let at = 0; at < words.length; at += 1) {
     const same = sameSpanAt(words, at);
-    const period = same ? undefined : periodAt(words, at);
+    const period = same ? undefined : (spanBefore(words, at, spans.at(-1)?.period) ?? periodAt(words, at));
     const length = Math.min(same?.length ?? period?.length ?? 0, words.length - at);
     if (length === 0) continue;
     spans.push({ period, at, length, ...(same ? { same } : {}) });
     at += length - 1;
   }
-  return resolveSameSpans(spans);
+  return resolveSameSpans(spans, previous);
 }
 
+/** `the month before last`, and `the month before` after another month. */
+function spanBefore(words: readonly Word[], at: number, last: Period | undefined): Named | undefined {
+  const grain = grainOf(words[at]);
+  if (!grain || !/^(before|earlier)$/.test(words[at + 1]?.lower ?? '')) return undefined;
+  if (words[at + 2]?.lower === 'last') return { ...whole(`the ${grain} before last`, grain, -2), length: 3 };
+  if (last?.grain !== grain || last.from === undefined) return undefined;
+  return { label: `the ${grain} before`, grain, from: `(${last.from} - ${interval(1, grain)})::date`, to: last.from, length: 2 };
+}
+
+/** The whole span before another one; undefined where it has no unit. */
+export const previousOf = ({ grain, from }: Period): Period | undefined =>
+  grain && from !== undefined
+    ? { label: `the ${grain} before`, grain, from: `(${from} - ${interval(1, grain)})::date`, to: from }
+    : undefined;
+
 /** `the same month last year` depends on the span before it, or else on the one after it; `last month last year` is no span. */
-function resolveSameSpans(spans: readonly SpanInWords[]): SpanInWords[] {
+function resolveSameSpans(spans: readonly SpanInWords[], previous: Period | undefined): SpanInWords[] {
   const all = [...spans];
   for (const [index, { same, period, at }] of spans.entries()) {
     const before = spans[index - 1];
@@ -63,10 +71,11 @@ function resolveSameSpans(spans: readonly SpanInWords[]): SpanInWords[] {
       all[index] = { ...(spans[index] as SpanInWords), period: undefined };
     const other = index > 0 ? index - 1 : index + 1;
     const named = spans[other];
-    const beside = same && named?.period && besideSame(same, named.period);
-    if (!beside || !named) continue;
-    all[index] = { ...(spans[index] as SpanInWords), period: beside.before };
-    all[other] = { ...named, period: beside.now };
+    const now = named ? named.period : previous;
+    const beside = same && now && besideSame(same, now);
+    if (!beside) continue;
+    all[index] = { ...(spans[index] as SpanInWords), period: { ...beside.before, repeats: true } };
+    if (named) all[other] = { ...named, period: beside.now };
   }
   return all;
 }
@@ -151,8 +160,8 @@ const largest = 1e15;
 
 export function numberOf(word: string | undefined): number | undefined {
   if (word === undefined) return undefined;
-  if (/^\d{1,3}(,\d{3})*(\.\d+)?$|^\d+(\.\d+)?$/.test(word)) {
-    const number = Number(word.replaceAll(',', ''));
+  if (/^(\d{1,3}(,\d{3})*(\.\d+)?|\d+(\.\d+)?)[km]?$/.test(word)) {
+    const number = Number(word.replaceAll(/[,km]/g, '')) * (word.endsWith('k') ? 1e3 : word.endsWith('m') ? 1e6 : 1);
     return number < largest ? number : undefined;
   }
   const index = small.indexOf(word);
@@ -265,24 +274,6 @@ export function lastToTheSameDay(period: Period | undefined): { now: Period; bef
   return { now, before: { label: `last ${grain} up to the same day`, from: shifted(grain, -1), to } };
 }
 
-/** True when the words ask for a comparison of two spans. */
-export const isComparison = (words: readonly Word[]): boolean =>
-  has(
-    words,
-    'compare',
-    'compared',
-    'comparison',
-    'versus',
-    'vs',
-    'against',
-    'than last',
-    'than the same',
-    'than in',
-    'and last',
-    'and this',
-    'difference between',
-  );
-
 export type Grain = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
 /** A span of days in SQL: from the first day up to, and not including, the second. */
@@ -296,6 +287,8 @@ export interface Period {
   readonly grain?: Grain;
   /** The unit, where the period is the last N units. */
   readonly rolling?: Grain;
+  /** It is another span, so many weeks, months or years before. */
+  readonly repeats?: true;
   /** It begins after today. */
   readonly ahead?: boolean;
 }

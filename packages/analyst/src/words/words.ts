@@ -7,13 +7,13 @@ export interface Word {
 
 /** Words, numbers and dates of a text, in order; other characters are ignored. `order_date` is two words. */
 export function wordsOf(text: string): Word[] {
-  return [...spelledOut(text).matchAll(/\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*(?![\p{L}\p{N}]|[.,]\d)|[\p{L}\p{N}][\p{L}\p{N}'’&.-]*/gu)].map(
-    ([match]) => {
-      const clean = match.replace(/[.'’-]+$/, '').replace(/['’]s$/, '');
-      const lower = clean.toLowerCase();
-      return { text: clean, lower, stem: stemOf(lower) };
-    },
-  );
+  return [
+    ...spelledOut(text).matchAll(/\d{4}-\d{2}-\d{2}|\d+(?:[.,]\d+)*[km]?(?![\p{L}\p{N}]|[.,]\d)|[\p{L}\p{N}][\p{L}\p{N}'’&.-]*/gu),
+  ].map(([match]) => {
+    const clean = match.replace(/[.'’-]+$/, '').replace(/['’]s$/, '');
+    const lower = clean.toLowerCase().replaceAll('’', "'");
+    return { text: clean, lower, stem: stemOf(lower) };
+  });
 }
 
 const signs: readonly (readonly [sign: RegExp, words: string])[] = [
@@ -22,9 +22,14 @@ const signs: readonly (readonly [sign: RegExp, words: string])[] = [
   [/<=|≤/g, ' at most '],
   [/>/g, ' over '],
   [/</g, ' under '],
+  [/%/g, ' percent '],
+  [/\b(did|does|do|have|has|had|are|is|was|were|ca|can|wo)n['’]?t\b/gi, ' not '],
+  [/\bcannot\b/gi, ' not '],
+  [/\bfalls? due\b/gi, ' due '],
+  [/\bbreak (.{1,40}?) down\b/gi, ' $1 '],
 ];
 
-/** `total > 1000` says no less than `total over 1000`. */
+/** `total > 1000` means the same as `total over 1000`. */
 const spelledOut = (text: string) => signs.reduce((all, [sign, words]) => all.replaceAll(sign, words), text);
 
 /** The singular, near enough for names of tables and columns. */
@@ -50,9 +55,12 @@ export const stemsOfName = (name: string): string[] =>
     .filter(Boolean)
     .map(stemOf);
 
+/** A name of the data as a reader would say it. */
+export const spoken = (name: string): string => name.replaceAll(/[_.]/g, ' ');
+
 /** The index at which these stems follow each other, or -1. */
-export function indexOfStems(words: readonly Word[], stems: readonly string[], from = 0): number {
-  for (let start = from; start + stems.length <= words.length; start += 1)
+function indexOfStems(words: readonly Word[], stems: readonly string[]): number {
+  for (let start = 0; start + stems.length <= words.length; start += 1)
     if (stems.every((stem, index) => words[start + index]?.stem === stem)) return start;
   return -1;
 }
@@ -60,72 +68,54 @@ export function indexOfStems(words: readonly Word[], stems: readonly string[], f
 export const has = (words: readonly Word[], ...phrases: readonly string[]): boolean =>
   phrases.some((phrase) => indexOfStems(words, phrase.split(' ').map(stemOf)) >= 0);
 
-const wordsIn = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
+export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
 
-/** Words of grammar and of questions, which name no data. */
-const asking = wordsIn(`
-  a an the of in on for by per and or to at as is are was were be been being do does did done have has had having with from into than then
-  how many much what what's whats which who whom whose when where there here it its this that these those they them their he she his her
-  i i'd i'm we us our ours you your my me mine please can could would should will shall may might let's let want like need needs know
-  show list display give tell find see get got gets getting look fetch provide return report overview summary breakdown break split group
-  grouped about all any some each every across overall altogether only
-  just also now so far currently still yet right ever up down out off over under above below exceeding more less fewer greater higher
-  lower larger least most at total sum amount number count counts average avg mean typical max maximum min minimum top bottom best worst
-  highest lowest largest biggest smallest longest shortest greatest cheapest fewest strongest slowest priciest first last next past previous current
-  coming upcoming newest latest oldest earliest recent recently often rank ranked ranking sort sorted descending ascending company business today yesterday tomorrow day week month
-  quarter year daily weekly monthly quarterly yearly annual annually ytd date since before after until during through ago time period
-  ok okay hey hi hello well same thing things kind of value values data figure figures result results entries entry records record rows row
-  make makes made took take taken place placed come came go goes went happen happened happening say says exist exists generate generated
-  work works had worth use used using one ones bring brings brought contribute contributes contributed`);
+const irregular = new Map(
+  Object.entries({
+    paid: 'pay',
+    payment: 'pay',
+    sold: 'sell',
+    bought: 'order',
+    buy: 'order',
+    spent: 'spend',
+    sent: 'send',
+    receipt: 'receiv',
+    admission: 'admit',
+    arriv: 'receiv',
+    hire: 'hir',
+    join: 'hir',
+    employ: 'hir',
+    beginn: 'start',
+    begin: 'start',
+    invoic: 'issu',
+    ship: 'ship',
+    due: 'due',
+    purchas: 'order',
+    placed: 'order',
+    plac: 'order',
+    purchase: 'order',
+    sign: 'register',
+    fall: 'due',
+    left: 'left',
+    quit: 'left',
+    leaver: 'left',
+    leav: 'left',
+    birth: 'birth',
+    prescription: 'prescrib',
+    deliver: 'deliver',
+    approv: 'approv',
+    new: 'creat',
+    plan: 'schedul',
+    serv: 'hir',
+    won: 'creat',
+    win: 'creat',
+  }),
+);
 
-/** Negations. An answer that does not apply one would be wrong. */
-const negation =
-  /^(not?|nor|non|no(ne|body|thing)|never|without|except|excluding|excludes?|neither|(is|are|was|were|have|has|had|do|does|did|wo)n't|cannot|can't)$/;
-
-/**
- * Words that restrict the answer as part of a phrase. Outside of a phrase that was understood they are reported as not understood.
- */
-const bearing = wordsIn(`
-  between before after since until over under above below exceeding than through ago first last past previous next coming upcoming earlier
-  day days week weeks month months quarter quarters year years yesterday tomorrow annual annually daily weekly monthly quarterly yearly ytd or same`);
-
-/** Words that do not change the meaning of a question. */
-const colouring = wordsIn(`
-  actually exactly precisely approximately approx roughly about basically really simply quickly briefly kindly maybe perhaps possibly
-  hopefully honestly thanks thank cheers dear again too
-  splendid great wonderful amazing impressive fantastic lovely nice beautiful glorious`);
-
-/** `different customers` are each counted once. */
-export const countsOnce: ReadonlySet<string> = wordsIn('distinct unique different separate individual');
-
-const plain = (word: Word) => word.lower.replaceAll('’', "'");
-
-export const isNegation = (word: Word): boolean => negation.test(plain(word));
-
-export const isAsking = (word: Word): boolean => asking.has(plain(word)) || asking.has(word.stem);
-
-export const isBearing = (word: Word): boolean => bearing.has(plain(word));
-
-export const isColouring = (word: Word): boolean => colouring.has(plain(word));
-
-/** Small talk, and questions about the answerer. */
-const talk =
-  /^\W*(hi|hello|hey|hallo|good (morning|afternoon|evening|day)|thanks|thank you|cheers|help|help me|what can (you|i) (do|ask)|what do you (do|know|understand)|who are you|what are you|how does this work|how can you help|(what|which) (data|tables) (do you have|are there|is there|can you see)|what can you (tell|show) me)\b/i;
-
-export const isTalk = (text: string, words: readonly Word[]): boolean => words.length <= 8 && talk.test(text);
-
-const subjects = new Set(['customer', 'client', 'buyer']);
-const verbs = new Set(['ordered', 'bought', 'purchased']);
-/** `customers in Germany who have ordered`, but `customers for whom desks were ordered` is another thing. */
-const between = new Set('who that which have has had we our also ever actually and'.split(' '));
-
-/** Replaces a verb by its table: `customers ordered` refers to orders. */
-export function replaceVerbs(words: readonly Word[]): readonly Word[] {
-  return words.map((word, at) => (verbs.has(word.lower) && followsSubject(words, at) ? { ...word, stem: stemOf('orders') } : word));
-}
-
-function followsSubject(words: readonly Word[], at: number): boolean {
-  let before = at - 1;
-  while (before >= 0 && between.has(words[before]?.lower ?? '')) before -= 1;
-  return subjects.has(words[before]?.stem ?? '');
+/** The root that forms of a verb share: `shipped`, `shipping` and `shipment` have `ship`. */
+export function rootOf(word: string): string {
+  const known = irregular.get(word);
+  if (known !== undefined) return known;
+  const bare = word.replace(/(ments?|ing|ed|es|s|e)$/, '').replace(/([^aeiouls])\1$/, '$1');
+  return irregular.get(bare) ?? (bare.length >= 3 ? bare : word);
 }

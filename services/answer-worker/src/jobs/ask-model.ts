@@ -46,7 +46,11 @@ export async function askModel(
     if (attempt.changedBefore) throw new ServiceError('change_unfinished');
     const describeData = await tools.describeData();
     const facts = (maxBytes: number) => factsOf(today(), describeData, maxBytes);
-    const request = requestOf(environment, attempt, { tools: tools.tools, facts });
+    const request = requestOf(environment, attempt, {
+      tools: tools.tools,
+      facts,
+      dataSource: `${answer.key.answer.organizationId} ${environment}`,
+    });
     const result = await inStepSpan('model', () => models.answer(request, { signal: answer.signal, onDelta, onRestart: writer.restart }));
     // A process that stops still stores a finished result.
     if (answer.interruption !== undefined && answer.interruption !== 'stopping')
@@ -78,7 +82,7 @@ function factsOf(today: string, describeData: (maxBytes: number) => string, maxB
 function requestOf(
   environment: ModelRequest['environment'],
   attempt: BegunAnswer,
-  data: Pick<ModelRequest, 'tools' | 'facts'>,
+  data: Pick<ModelRequest, 'tools' | 'facts' | 'dataSource'>,
 ): ModelRequest {
   return {
     ...data,

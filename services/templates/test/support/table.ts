@@ -5,9 +5,12 @@ export function tableIn(content: string): string[][] {
     line
       .slice(1, -1)
       .split(/(?<!\\)\|/)
-      .map((cell) => cell.trim().replaceAll('\\|', '|')),
+      .map((cell) => plain(cell.trim().replaceAll('\\|', '|'))),
   );
 }
+
+/** Thousands without their separators. */
+const plain = (cell: string) => (/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(cell) ? cell.replaceAll(',', '') : cell);
 
 /** True if a row contains these cells, in their order. */
 function contains(row: readonly string[], cells: readonly string[]): boolean {

@@ -1,0 +1,259 @@
+import { type Concept, concepts, type FigureSource, type Operation } from '../schema/concepts.ts';
+import { type Condition, columnExpression, type Expression, expressionOf } from '../schema/expression.ts';
+import { beginDate, birthDate, dueDate, endDate, isKey, isMoney, mainNumber } from '../schema/roles.ts';
+import { pathTo, reachable, type Schema, type Table, tableOf } from '../schema/schema.ts';
+import { spoken } from '../words/words.ts';
+import type { Day, Quantity } from './intent.ts';
+import type { ColumnMeaning, Tile } from './tiles.ts';
+
+/** A possible subject of a question: rows of a table, and the figure that is computed of them. */
+export interface Candidate {
+  readonly base: Table;
+  readonly quantity: Quantity | undefined;
+  readonly operation: Operation | undefined;
+  readonly conditions: readonly Condition[];
+  /** The tiles that name it. */
+  readonly tiles: readonly number[];
+  /** Rows of the base are counted by the rows of another table to which they refer. */
+  readonly distinct?: Day;
+  /** The table to whose rows the figure belongs: customers with more than ten orders. */
+  readonly subject?: Table;
+  readonly assumed?: string;
+  /** A term of business names it. */
+  readonly isTerm?: true;
+}
+
+/** Every candidate that the tiles name, the more telling ones first. */
+export function candidatesOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
+  const terms = tiles.flatMap((tile, at) => tile.concepts.flatMap((concept) => candidatesOfConcept(concept, at, schema)));
+  const columns = tiles.flatMap((tile, at) => tile.columns.flatMap((meaning) => candidatesOfColumn(meaning, at)));
+  const tables = tiles.flatMap((tile, at) => tile.tables.map((table) => ({ table, at })));
+  const rows = tables.map(({ table, at }): Candidate => ({ ...rowsOf(table), tiles: [at] }));
+  const amounts = tables.flatMap(({ table, at }) => amountOf(table, at));
+  const related = relatedOf(tiles, tables, schema);
+  const implied = tiles.flatMap((tile) => [
+    ...tile.columns.map(({ table }) => table),
+    ...tile.values.map(({ table }) => tableOf(schema, table)),
+    ...tile.days.map(({ table }) => table),
+  ]);
+  const silent = [...new Set(implied)].flatMap((table) => (table ? [{ ...rowsOf(table), tiles: [] }] : []));
+  const best = tiles.some(({ tags }) => tags.includes('most')) ? tables.flatMap(({ table }) => bestOf(table, schema)) : [];
+  return [
+    ...durationsOf(tiles, schema),
+    ...terms,
+    ...columns,
+    ...(tiles.some(({ tags }) => tags.includes('count')) ? [...related, ...rows] : [...rows, ...related]),
+    ...amounts,
+    ...best,
+    ...silent,
+  ];
+}
+
+/** The figure by which the best rows of a table are usually found. */
+const bestBy = new Map(Object.entries({ customers: 'revenue', products: 'units sold', suppliers: 'purchasing spend' }));
+
+function bestOf({ name }: Table, schema: Schema): Candidate[] {
+  const concept = concepts.find(({ label }) => label === bestBy.get(name));
+  return concept
+    ? candidatesOfConcept(concept, -1, schema).map((candidate) => ({ ...candidate, tiles: [], assumed: `the best by ${concept.label}` }))
+    : [];
+}
+
+export const rowsOf = (base: Table): Omit<Candidate, 'tiles'> => ({ base, quantity: undefined, operation: undefined, conditions: [] });
+
+/** The candidates of a term of business, one for each of its sources that the schema has. */
+export function candidatesOfConcept(concept: Concept, at: number, schema: Schema): Candidate[] {
+  return concept.sources(schema).flatMap((source) => {
+    const base = tableOf(schema, source.base);
+    const quantity = base && quantityOf(source, concept, base, schema);
+    const conditions = base && conditionsOf(source, base, schema);
+    if (!base || quantity === null || !conditions) return [];
+    return [{ base, quantity, operation: source.operation, conditions, tiles: [at], isTerm: true as const }];
+  });
+}
+
+/** Undefined where rows are counted, null where a column is missing. */
+function quantityOf({ value, per }: FigureSource, { label, unit }: Concept, base: Table, schema: Schema): Quantity | undefined | null {
+  if (value === undefined) return undefined;
+  const [expression, divisor] = [expressionOf(value, base, schema), per === undefined ? undefined : expressionOf(per, base, schema)];
+  if (!expression || (per !== undefined && !divisor)) return null;
+  const column = /^\w+\.(\w+)$/.exec(value)?.[1];
+  return { label, isTerm: true, unit, value: expression, per: divisor, column };
+}
+
+function conditionsOf({ where = [] }: FigureSource, base: Table, schema: Schema): Condition[] | undefined {
+  const conditions = where.map(([template, label]) => {
+    const expression = expressionOf(template, base, schema);
+    return expression && { ...expression, key: `term ${template}`, label };
+  });
+  return conditions.every((one) => one !== undefined) ? conditions : undefined;
+}
+
+export const quantityOfColumn = ({ table, column }: ColumnMeaning): Quantity => ({
+  label: spoken(column.name),
+  isTerm: false,
+  unit: isMoney(column) ? 'money' : undefined,
+  value: columnExpression(table.name, column.name),
+  column: column.name,
+});
+
+function candidatesOfColumn({ table, column }: ColumnMeaning, at: number): Candidate[] {
+  if (column.kind !== 'number' || isKey(column)) return [];
+  return [{ base: table, quantity: quantityOfColumn({ table, column }), operation: undefined, conditions: [], tiles: [at] }];
+}
+
+/** The number that a table is mostly about: what orders are worth. */
+function amountOf(table: Table, at: number): Candidate[] {
+  const column = mainNumber(table);
+  if (!column || !isMoney(column) || !/(total|amount|value)/.test(column.name)) return [];
+  return [{ base: table, quantity: quantityOfColumn({ table, column }), operation: undefined, conditions: [], tiles: [at] }];
+}
+
+/** The tables of what was sold or bought; revenue is a figure and says nothing of single rows. */
+export const tablesOfTerms = ({ concepts: named, words }: Tile, schema: Schema): Table[] =>
+  named.flatMap((one) =>
+    words.every(({ stem }) => !/^(revenue|sale|turnover)$/.test(stem)) && /revenue|units sold/.test(one.label)
+      ? one.sources(schema).flatMap(({ base }) => tableOf(schema, base) ?? [])
+      : [],
+  );
+
+/** Rows that are counted for another table: customers that have orders, invoices that were paid late. */
+function relatedOf(tiles: readonly Tile[], tables: readonly { table: Table; at: number }[], schema: Schema): Candidate[] {
+  return tables.flatMap(({ table, at }) =>
+    tiles.flatMap((tile, other) => {
+      const concerned = [
+        ...tile.tables,
+        ...tile.days.map((day) => day.table),
+        ...(tile.days.length > 0 ? [] : tablesOfTerms(tile, schema)),
+      ];
+      if (other === at) return [];
+      return [...new Set(concerned)].flatMap((base): Candidate[] => {
+        const key = base.foreignKeys.find((one) => one.table === table.name);
+        if (!key || base === table) return [];
+        const own = tile.tables.includes(base) ? [at, other] : [at];
+        return [{ ...rowsOf(base), tiles: own, subject: table, distinct: { table: base.name, column: key.column } }];
+      });
+    }),
+  );
+}
+
+const asks = /^(howLong|days|age)$/;
+
+/** Numbers of days: how long, days between two dates, how late, how old. */
+function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
+  const askingTiles = tiles.flatMap((tile, at) =>
+    tile.tags.some((tag) => asks.test(tag)) && tiles[at - 1]?.number === undefined ? [at] : [],
+  );
+  if (askingTiles.length === 0) return [];
+  const named = tiles.flatMap((tile, at) => [
+    ...tile.days.map((day) => ({ ...day, at })),
+    ...tile.columns.filter(({ column }) => column.kind === 'date').map((day) => ({ ...day, at })),
+    ...tile.tables.flatMap((table) =>
+      [beginDate(table)].flatMap((column) => (column && tile.tags.length === 0 ? [{ table, column, at }] : [])),
+    ),
+  ]);
+  const ands = (positions: readonly number[]) =>
+    tiles.flatMap(({ tags }, at) =>
+      tags.includes('and') && positions.length > 1 && at > Math.min(...positions) && at < Math.max(...positions) ? [at] : [],
+    );
+  const used = (positions: readonly number[]) => [...new Set([...askingTiles, ...positions, ...connecting(tiles), ...ands(positions)])];
+  const between = named.flatMap((from) =>
+    named.flatMap((to) => (from.at < to.at ? daysBetween(from, to, schema, used([from.at, to.at])) : [])),
+  );
+  const until = named.flatMap((to) => daysUntil(to, schema, used([to.at])));
+  return [
+    ...(tiles.some(({ tags }) => tags.includes('between')) || /\bfrom\b/.test(textOf(tiles)) ? between : []),
+    ...lastingOf(tiles, schema, used),
+    ...sinceOf(tiles, schema, used),
+    ...until,
+    ...between,
+  ];
+}
+
+const textOf = (tiles: readonly Tile[]) => tiles.flatMap(({ words }) => words.map(({ lower }) => lower)).join(' ');
+
+/** `between order and shipment`, `until it is paid` */
+const connecting = (tiles: readonly Tile[]) =>
+  tiles.flatMap(({ tags, words }, at) =>
+    tags.includes('between') || /^(until|till|since|date|from)$/.test(words[0]?.lower ?? '') ? [at] : [],
+  );
+
+const dateSql = (sql: string) => `${sql}::date`;
+
+function durationQuantity(label: string, from: Day | 'today', to: Day | 'today'): Quantity {
+  const sqlOf = (day: Day | 'today', of: (table: string, column: string) => string) =>
+    day === 'today' ? 'current_date' : dateSql(of(day.table, day.column));
+  const value: Expression = {
+    tables: [from, to].flatMap((day) => (day === 'today' ? [] : [day.table])),
+    sql: (of) => `(${sqlOf(to, of)} - ${sqlOf(from, of)})`,
+  };
+  return { label, isTerm: true, unit: 'days', value };
+}
+
+const dayOf = ({ table, column }: ColumnMeaning): Day => ({ table: table.name, column: column.name });
+
+const duration = (base: Table, from: ColumnMeaning, to: ColumnMeaning, tiles: readonly number[]): Candidate => ({
+  base,
+  quantity: durationQuantity(`days from ${spoken(from.column.name)} to ${spoken(to.column.name)}`, dayOf(from), dayOf(to)),
+  operation: 'avg',
+  conditions: [],
+  tiles,
+});
+
+function daysBetween(from: ColumnMeaning, to: ColumnMeaning, schema: Schema, tiles: readonly number[]): Candidate[] {
+  if (from.column === to.column) return [];
+  const [base] = [to.table, from.table].filter((table) => [from, to].every((one) => pathTo(schema, table, one.table.name)));
+  return base ? [duration(base, from, to, tiles)] : [];
+}
+
+/** `how long until a bill is paid` counts from the day on which the bill begins. */
+function daysUntil(to: ColumnMeaning, schema: Schema, tiles: readonly number[]): Candidate[] {
+  for (const table of reachable(to.table, schema)) {
+    const from = beginDate(table);
+    if (from && from !== to.column && isEnd(to)) return [duration(to.table, { table, column: from }, to, tiles)];
+  }
+  return [];
+}
+
+const isEnd = ({ table, column }: ColumnMeaning) =>
+  endDate(table) === column || (endDate(table) !== undefined && /paid|received|shipped|discharged|delivered/.test(column.name));
+
+/** How long rows last, such as stays; and how late they are. */
+function lastingOf(tiles: readonly Tile[], schema: Schema, used: (positions: readonly number[]) => number[]): Candidate[] {
+  const late = tiles.flatMap(({ tags }, at) => (tags.includes('late') || tags.includes('days') ? [at] : []));
+  const isLate = tiles.some(({ tags, words }) => tags.includes('late') || words[0]?.lower === 'delay');
+  const named = tiles.flatMap((tile, at) => tile.tables.map((table) => ({ table, at })));
+  const tables = named.length > 0 && isLate ? [...named, ...schema.filter(dueDate).map((table) => ({ table, at: -1 }))] : named;
+  return tables.flatMap(({ table, at }): Candidate[] => {
+    const [begin, end, due] = [beginDate(table), endDate(table), dueDate(table)];
+    if (isLate)
+      return due && end ? [duration(table, { table, column: due }, { table, column: end }, used([...late, ...(at < 0 ? [] : [at])]))] : [];
+    const lasts = /how long|length|duration|how many day|number of day|average day/.test(textOf(tiles).replace('days', 'day'));
+    return lasts && begin && end && begin !== end && !due
+      ? [duration(table, { table, column: begin }, { table, column: end }, used([at]))]
+      : [];
+  });
+}
+
+/** Ages and times since a day, up to today. */
+function sinceOf(tiles: readonly Tile[], schema: Schema, used: (positions: readonly number[]) => number[]): Candidate[] {
+  const isAge = tiles.some(({ tags }) => tags.includes('age'));
+  const isSince = /\bsince\b|been with|tenure/.test(textOf(tiles));
+  const old = tiles.flatMap(({ tags }, at) => (tags.includes('age') ? [at] : []));
+  return schema.flatMap((table): Candidate[] => {
+    const column = isAge
+      ? birthDate(table)
+      : isSince
+        ? tiles.flatMap(({ days }) => days).find((day) => day.table === table)?.column
+        : undefined;
+    if (!column) return [];
+    const verbs = tiles.flatMap(({ days }, at) => (days.some((day) => day.column === column) ? [at] : []));
+    const days = durationQuantity(`days since ${spoken(column.name)}`, { table: table.name, column: column.name }, 'today');
+    const age: Quantity = {
+      label: 'age in years',
+      isTerm: true,
+      value: { tables: [table.name], sql: (of) => `extract(year from age(current_date, ${of(table.name, column.name)}))` },
+    };
+    return [{ base: table, quantity: isAge ? age : days, operation: 'avg', conditions: [], tiles: used([...verbs, ...old]) }];
+  });
+}

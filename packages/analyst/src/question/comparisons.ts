@@ -1,0 +1,173 @@
+import type { Comparison } from '../meaning/intent.ts';
+import type { Pass } from '../meaning/pass.ts';
+import type { ColumnMeaning } from '../meaning/tiles.ts';
+import type { Condition } from '../schema/expression.ts';
+import { beginDate, dueDate, endDate, isMoney, mainNumber, numbersOf, quantityColumn } from '../schema/roles.ts';
+import { spoken } from '../words/words.ts';
+import type { Placed } from './conditions.ts';
+
+export interface StatedComparison {
+  /** The comparison, and its own position and that of its number. */
+  readonly comparison: Comparison;
+  readonly at: number;
+  readonly number: number;
+  /** The last position that belongs to it. */
+  readonly end: number;
+}
+
+const operators = { over: '>', under: '<', atLeast: '>=', atMost: '<=' } as const;
+
+/** Comparisons with numbers: over 5000, at least 3, between 1000 and 2000. */
+export function comparisonsOf(pass: Pass): StatedComparison[] {
+  const stated: StatedComparison[] = [];
+  for (const at of pass.find('over', 'under', 'atLeast', 'atMost')) {
+    const tag = (['atLeast', 'atMost', 'over', 'under'] as const).find((one) => pass.has(at, one)) ?? 'over';
+    const next = pass.beside(at, 1);
+    const number = pass.tiles[next]?.number;
+    if (number !== undefined) stated.push({ comparison: { operator: operators[tag], number }, at, number: next, end: next });
+  }
+  for (const at of pass.find('between')) {
+    const [from, joint, to] = [at + 1, at + 2, at + 3].map((one) => pass.tiles[one]);
+    if (from?.number !== undefined && to?.number !== undefined && joint?.tags.includes('and'))
+      stated.push({ comparison: { operator: '>=', number: from.number, to: to.number }, at, number: at + 1, end: at + 3 });
+  }
+  return stated;
+}
+
+export const useComparison = (pass: Pass, { at, end }: StatedComparison): void =>
+  pass.use(...Array.from({ length: end - at + 1 }, (_, offset) => at + offset));
+
+export const comparisonSql = (value: string, { operator, number, to }: Comparison): string =>
+  to === undefined ? `${value} ${operator} ${number}` : `${value} between ${number} and ${to}`;
+
+export const comparisonLabel = ({ operator, number, to }: Comparison): string =>
+  to === undefined ? `${{ '>': 'over', '<': 'under', '>=': 'at least', '<=': 'at most' }[operator]} ${number}` : `from ${number} to ${to}`;
+
+/** A comparison of a column of each row with a number; the column is the one beside it, else the one that the rows are about. */
+export function numberConditions(pass: Pass): Placed[] {
+  return comparisonsOf(pass).flatMap((stated) => {
+    const days = daysCompared(pass, stated);
+    if (days) return [days];
+    const numberAt = (at: number) => pass.columnAt(at, ({ column }) => column.kind === 'number');
+    const named = [pass.beside(stated.end, 1), pass.beside(stated.at, -1)].find((at) => numberAt(at) !== undefined);
+    const target = named === undefined ? mainOf(pass, stated) : numberAt(named);
+    if (!target) return [];
+    useComparison(pass, stated);
+    if (named !== undefined) pass.use(named);
+    else pass.assumed.push(`compared the ${spoken(target.column.name)}`);
+    return [{ at: stated.at, condition: rowComparison(target, stated.comparison) }];
+  });
+}
+
+/** The amount that the rows are about, unless the number counts something else: 5 times, 20 orders, 30 days. */
+function mainOf(pass: Pass, { end }: StatedComparison): ColumnMeaning | undefined {
+  const unit = pass.tiles[pass.beside(end, 1)];
+  const main = mainNumber(pass.base);
+  if (!main || !isMoney(main) || (unit && (unit.tables.length > 0 || unit.tags.includes('times') || unit.grain))) return undefined;
+  return { table: pass.base, column: main };
+}
+
+const rowComparison = ({ table, column }: ColumnMeaning, comparison: Comparison): Condition => ({
+  key: `${table.name}.${column.name}`,
+  label: `${spoken(column.name)} ${comparisonLabel(comparison)}`,
+  tables: [table.name],
+  sql: (of) => comparisonSql(of(table.name, column.name), comparison),
+});
+
+/** `more than 30 days overdue`, `counted more than 90 days ago`, `longer than 10 days` */
+function daysCompared(pass: Pass, stated: StatedComparison): Placed | undefined {
+  if (pass.tiles[stated.end + 1]?.grain !== 'day') return undefined;
+  const { name: table } = pass.base;
+  const [due, begin, end] = [dueDate(pass.base), beginDate(pass.base), endDate(pass.base)];
+  const placed = (key: string, label: string, sql: Condition['sql'], ...used: readonly number[]): Placed => {
+    useComparison(pass, stated);
+    pass.use(stated.end + 1, ...used);
+    return { at: stated.at, condition: { key, label: `${comparisonLabel(stated.comparison)} days ${label}`, tables: [table], sql } };
+  };
+  if (due && pass.mentions('late'))
+    return placed('days late', `after ${spoken(due.name)}`, (of) =>
+      comparisonSql(`(current_date - ${of(table, due.name)}::date)`, stated.comparison),
+    );
+  const ago = dayBeforeToday(pass, stated);
+  if (ago)
+    return placed(
+      `${table}.${ago.name}`,
+      `since ${spoken(ago.name)}`,
+      (of) => comparisonSql(`(current_date - ${of(table, ago.name)}::date)`, stated.comparison),
+      stated.end + 2,
+      ago.at,
+    );
+  if (!begin || !end || begin === end || due || !saysLasting(pass, stated)) return undefined;
+  return placed('lasting', `from ${spoken(begin.name)} to ${spoken(end.name)}`, (of) =>
+    comparisonSql(`(${of(table, end.name)}::date - ${of(table, begin.name)}::date)`, stated.comparison),
+  );
+}
+
+/** The day of these rows that a verb names, where the question says `ago`. */
+function dayBeforeToday(pass: Pass, { end }: StatedComparison): { name: string; at: number } | undefined {
+  if (pass.tiles[end + 2]?.words[0]?.lower !== 'ago') return undefined;
+  const dayAt = (at: number) => pass.dayAt(at) ?? pass.columnAt(at, ({ column }) => column.kind === 'date');
+  const at = [...pass.tiles.keys()].find((one) => dayAt(one)?.table === pass.base);
+  const name = at === undefined ? undefined : dayAt(at)?.column.name;
+  return at === undefined || name === undefined ? undefined : { name, at };
+}
+
+/** The words say that the rows last: `stays longer than`, `lasted more than`, `days between admission and discharge`. */
+function saysLasting(pass: Pass, { at }: StatedComparison): boolean {
+  const lasting = pass.tiles.flatMap(({ words }, index) => (/^(last|lasted|lasting|stayed)$/.test(words[0]?.lower ?? '') ? [index] : []));
+  const between = pass.find('between');
+  const days = pass.tiles.flatMap((_, index) => (pass.dayAt(index)?.table === pass.base ? [index] : []));
+  const isSaid =
+    lasting.length > 0 || (between.length > 0 && days.length > 1) || /^longer|^shorter/.test(pass.tiles[at]?.words[0]?.lower ?? '');
+  if (isSaid)
+    pass.use(
+      ...lasting,
+      ...between,
+      ...(between.length > 0 ? [...days, ...pass.tiles.flatMap(({ tags }, index) => (tags.includes('and') ? [index] : []))] : []),
+    );
+  return isSaid;
+}
+
+const beyond = { over: 'above', under: 'below', atLeast: 'at or above', atMost: 'at or below' } as const;
+
+/** `below their reorder level`, `stock under the minimum`: two columns of the same row. */
+export function columnConditions(pass: Pass): Placed[] {
+  const table = pass.base.name;
+  return pass.find('over', 'under', 'atLeast', 'atMost').flatMap((at) => {
+    const tag = (['atMost', 'atLeast', 'over', 'under'] as const).find((one) => pass.has(at, one)) ?? 'over';
+    const columns = columnsCompared(pass, at);
+    if (!columns) return [];
+    const { left, right } = columns;
+    const label = `${spoken(left)} ${beyond[tag]} ${spoken(right)}`;
+    return [
+      {
+        at,
+        condition: {
+          key: `${table}.${left}`,
+          label,
+          tables: [table],
+          sql: (of) => `${of(table, left)} ${operators[tag]} ${of(table, right)}`,
+        },
+      },
+    ];
+  });
+}
+
+/** The column after the words, and the one before them; a quantity has its level or minimum without being named. */
+function columnsCompared(pass: Pass, at: number): { left: string; right: string } | undefined {
+  const numberAt = (index: number) => pass.columnAt(index, ({ column }) => column.kind === 'number');
+  const right = [at + 1, at + 2, at + 3, at + 4].find((index) => numberAt(index) !== undefined);
+  const limit = right === undefined ? undefined : numberAt(right);
+  if (right === undefined || limit?.table !== pass.base) return undefined;
+  const names = (index: number, name: string) =>
+    pass.tiles[index]?.columns.some((one) => one.table === pass.base && one.column.name === name);
+  const before = [...pass.tiles.keys()].slice(0, at);
+  const named = numbersOf(pass.base).find((column) => column !== limit.column && before.some((index) => names(index, column.name)));
+  const left = named ?? (/level|minimum|reorder/.test(limit.column.name) ? quantityColumn(pass.base) : undefined);
+  if (!left || left === limit.column) return undefined;
+  const stock = pass.tiles.flatMap(({ concepts }, index) =>
+    index < at + 5 && concepts.some(({ label }) => label === 'units in stock') ? [index] : [],
+  );
+  pass.use(at, right, ...before.filter((index) => names(index, left.name)).slice(0, 1), ...stock);
+  return { left: left.name, right: limit.column.name };
+}

@@ -1,0 +1,278 @@
+import { candidatesOfConcept } from '../meaning/candidates.ts';
+import type { Pass } from '../meaning/pass.ts';
+import { type ColumnMeaning, valuesOfRoot } from '../meaning/tiles.ts';
+import type { Condition } from '../schema/expression.ts';
+import { beginDate, endDate, labelColumn, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
+import { columnOf, literal, type Schema, type Table, tableOf } from '../schema/schema.ts';
+import { type Value, type ValueIndex, valueTest } from '../schema/value-index.ts';
+import { spoken } from '../words/words.ts';
+
+/** A condition with the position of the words that ask for it. */
+export interface Placed {
+  readonly at: number;
+  readonly condition: Condition;
+}
+
+/** `not cancelled`, `except Germany`, `have not been shipped` */
+function negationOf(pass: Pass, at: number): number | undefined {
+  let before = pass.beside(at, -1);
+  if (pass.has(before, 'still') || pass.has(before, 'sum')) before = pass.beside(before, -1);
+  return pass.has(before, 'not') || pass.has(before, 'without') ? before : undefined;
+}
+
+/** Values by which rows are filtered: in the table that stands beside the value, else in the nearest one. */
+export function valueConditions(pass: Pass, isDay: (at: number) => boolean = () => false): Placed[] {
+  const placed: (Placed & { value: Value; excluded: boolean })[] = [];
+  for (const [at, tile] of pass.tiles.entries()) {
+    const isTaken = pass.isUsed(at) && tile.concepts.length === 0;
+    if (tile.values.length === 0 || isTaken || isDay(at)) continue;
+    const value = chooseValue(pass, at);
+    if (!value || (pass.isUsed(at) && value.table !== pass.base.name)) continue;
+    const not = negationOf(pass, at);
+    const still = pass.beside(at, -1);
+    pass.use(at, ...(not === undefined ? [] : [not]), ...columnBeside(pass, at, value), ...(pass.has(still, 'still') ? [still] : []));
+    if (pass.has(at - 1, 'by')) pass.use(at - 1);
+    placed.push({ at, value, excluded: not !== undefined, condition: valueCondition([value], not !== undefined) });
+  }
+  const groups = Map.groupBy(placed, ({ value, excluded }) => `${value.table}.${value.column} ${excluded}`);
+  return [...groups.values()].map((group) => {
+    for (const { at } of group.slice(1))
+      for (const joint of [at - 1, pass.beside(at, -1)]) if (pass.has(joint, 'and') || pass.has(joint, 'or')) pass.use(joint);
+    const [{ at, excluded }] = group as [(typeof group)[number]];
+    return {
+      at: group.at(-1)?.at ?? at,
+      condition: valueCondition(
+        group.map(({ value }) => value),
+        excluded,
+      ),
+    };
+  });
+}
+
+export function valueCondition(values: readonly Value[], excluded: boolean): Condition {
+  const [{ table, column }] = values as [Value];
+  const names = [...new Set(values.map(({ value }) => value))];
+  return {
+    key: `${table}.${column}`,
+    label: `${spoken(column)} ${excluded ? `not ${names.join(' nor ')}` : names.join(' or ')}`,
+    tables: [table],
+    sql: (of) => valueTest(of(table, column), names, excluded),
+  };
+}
+
+function chooseValue(pass: Pass, at: number): Value | undefined {
+  const values = pass.tiles[at]?.values ?? [];
+  const beside = [pass.beside(at, 1), pass.beside(at, -1)];
+  const named = values.find(
+    ({ table, column }) =>
+      pass.reaches(table) &&
+      beside.some(
+        (next) =>
+          pass.tiles[next]?.tables.some(({ name }) => name === table) ||
+          pass.tiles[next]?.columns.some((one) => one.table.name === table && one.column.name === column),
+      ),
+  );
+  return named ?? pass.tables.flatMap((table) => values.find((value) => value.table === table.name) ?? [])[0];
+}
+
+/** `status inactive`, `Warehouse department`: the column that is said with its value, or its table. */
+function columnBeside(pass: Pass, at: number, value: Value): number[] {
+  const before = pass.beside(at, -1);
+  return [pass.beside(at, 1), before, ...(pass.has(before, 'not') ? [pass.beside(before, -1)] : [])].filter((next) => {
+    const tile = pass.tiles[next];
+    if (!tile || pass.isUsed(next)) return false;
+    const isLabel = tile.tables.some((table) => table.name === value.table && labelColumn(table)?.name === value.column);
+    return isLabel || tile.columns.some(({ table, column }) => column.name === value.column && table.name === value.table);
+  });
+}
+
+/** Columns of yes or no: discontinued products, inactive doctors. */
+export function flagConditions(pass: Pass): Placed[] {
+  return pass.tiles.flatMap((tile, at) => {
+    if (pass.isUsed(at)) return [];
+    const plain = pass.columnAt(at, ({ column }) => column.kind === 'boolean');
+    const opposite = plain ? undefined : oppositeOf(pass, tile.words[0]?.lower ?? '');
+    const flag = plain ?? opposite;
+    if (!flag) return [];
+    const not = negationOf(pass, at);
+    pass.use(at, ...(not === undefined ? [] : [not]));
+    const holds = (not === undefined) === (opposite === undefined);
+    const { table, column } = flag;
+    const name = spoken(column.name);
+    return [
+      {
+        at,
+        condition: {
+          key: `${table.name}.${column.name}`,
+          label: holds ? name : `not ${name}`,
+          tables: [table.name],
+          sql: (of) => (holds ? of(table.name, column.name) : `not ${of(table.name, column.name)}`),
+        },
+      },
+    ];
+  });
+}
+
+const oppositeOf = (pass: Pass, word: string): ColumnMeaning | undefined => {
+  const rest = /^(?:in|un|non-?)(.{4,})$/.exec(word)?.[1];
+  return pass.nearest(
+    pass.tables.flatMap((table) =>
+      table.columns.filter(({ name, kind }) => kind === 'boolean' && name.toLowerCase() === rest).map((column) => ({ table, column })),
+    ),
+  );
+};
+
+/** Terms of business that describe the rows: overdue invoices, products out of stock. */
+export function termConditions(pass: Pass): Placed[] {
+  return pass.tiles.flatMap((tile, at) => {
+    if (pass.isUsed(at) || tile.concepts.length === 0) return [];
+    const candidate = tile.concepts
+      .flatMap((concept) =>
+        /overdue|outstanding|stock at|out of|on leave|new emp/.test(concept.label) ? candidatesOfConcept(concept, at, pass.schema) : [],
+      )
+      .find(({ base }) => base === pass.base);
+    if (!candidate || negationOf(pass, at) !== undefined) return [];
+    pass.use(at);
+    const note = pass.beside(at, -1);
+    if (pass.has(note, 'still')) pass.use(note);
+    return candidate.conditions.map((condition) => ({ at, condition }));
+  });
+}
+
+const isCancelled = /^(cancell?ed|void|rejected)$/;
+
+/** Rows that are called off do not count as waiting. */
+export function notCalledOff(pass: Pass, table: Table): Condition[] {
+  const status = statusColumn(table);
+  const values = status ? pass.index.fewOf(table.name, status.name).filter((value) => isCancelled.test(value)) : [];
+  if (!status || values.length === 0) return [];
+  return [
+    {
+      key: `called off ${table.name}`,
+      label: `without ${values.join(' and ')} ones`,
+      tables: [table.name],
+      sql: (of) => valueTest(of(table.name, status.name), values, true),
+    },
+  ];
+}
+
+/** Rows to which something has happened, or has not: discharged patients, orders that are not shipped. */
+export function doneConditions(pass: Pass, isDay: (at: number) => boolean): Placed[] {
+  return [...pass.tiles.keys()].flatMap((at) => {
+    const day = pass.isUsed(at) ? undefined : pass.dayAt(at);
+    const not = negationOf(pass, at) ?? stillBefore(pass, at);
+    return !day ? [] : not === undefined ? happened(pass, at, day, isDay(at)) : waiting(pass, at, day, not);
+  });
+}
+
+/** An order is ordered; what has an end may have ended. */
+function happened(pass: Pass, at: number, day: ColumnMeaning, isDay: boolean): Placed[] {
+  if (isDay) return [];
+  if (day.table === pass.base && beginDate(day.table) === day.column) pass.use(at);
+  if (pass.isUsed(at) || endDate(day.table) !== day.column) return [];
+  pass.use(at, ...pass.find('still'));
+  return done(pass, day, true).map((condition) => ({ at, condition }));
+}
+
+function waiting(pass: Pass, at: number, day: ColumnMeaning, not: number): Placed[] {
+  if (endDate(day.table) !== day.column || pass.mentions('late')) return [];
+  pass.use(at, not, ...pass.find('still'));
+  return done(pass, day, false).map((condition) => ({ at, condition }));
+}
+
+function done(pass: Pass, { table, column }: ColumnMeaning, isDone: boolean): Condition[] {
+  const condition: Condition = {
+    key: `${table.name}.${column.name}`,
+    label: `${isDone ? 'with' : 'without'} ${spoken(column.name)}`,
+    tables: [table.name],
+    sql: (of) => `${of(table.name, column.name)} is ${isDone ? 'not ' : ''}null`,
+  };
+  return isDone ? [condition] : [condition, ...notCalledOff(pass, table)];
+}
+
+/** `still have to be shipped` */
+function stillBefore(pass: Pass, at: number): number | undefined {
+  const before = pass.beside(at, -1);
+  return pass.has(before, 'still') ? before : undefined;
+}
+
+/** Part of the amount was paid. */
+export function partConditions(pass: Pass): Placed[] {
+  const [at] = pass.find('partly');
+  if (at === undefined) return [];
+  const total = mainNumber(pass.base);
+  const paid = numbersOf(pass.base).find(({ name }) => /paid/.test(name));
+  if (!total || !paid) return [];
+  const table = pass.base.name;
+  pass.use(at, ...pass.tiles.flatMap((tile, index) => (/^(paid|payment|amount)$/.test(tile.words[0]?.lower ?? '') ? [index] : [])));
+  return [
+    {
+      at,
+      condition: {
+        key: `${table}.${paid.name}`,
+        label: 'partly paid',
+        tables: [table],
+        sql: (of) => `${of(table, paid.name)} > 0 and ${of(table, paid.name)} < ${of(table, total.name)}`,
+      },
+    },
+  ];
+}
+
+/** `no insurer`: the key is empty. */
+export function missingConditions(pass: Pass): Placed[] {
+  return pass.find('without', 'not').flatMap((at) => {
+    const next = pass.beside(at, 1);
+    const key = pass.tiles[next]?.tables.flatMap((table) => pass.base.foreignKeys.find((one) => one.table === table.name) ?? [])[0];
+    if (!key || pass.isUsed(next)) return [];
+    pass.use(at, next);
+    return [
+      {
+        at,
+        condition: {
+          key: `${pass.base.name}.${key.column}`,
+          label: `without ${spoken(key.table)}`,
+          tables: [pass.base.name],
+          sql: (of) => `${of(pass.base.name, key.column)} is null`,
+        },
+      },
+    ];
+  });
+}
+
+/** `cancellation rate`, `no-show rate`: the value of a column with few values that the word before `rate` is a form of. */
+export function rateConditions(pass: Pass): Placed[] {
+  return pass.find('rate').flatMap((rate) => {
+    const at = pass.beside(rate, -1);
+    const tile = pass.tiles[at];
+    if (!tile || pass.isUsed(at) || tile.values.length > 0) return [];
+    const few = pass.tables.flatMap((table) =>
+      table.columns.filter(({ kind }) => kind === 'text').flatMap(({ name }) => pass.index.fewOf(table.name, name)),
+    );
+    const value = valuesOfRoot(tile.words[0]?.lower ?? '', pass.index, [...new Set(few)]).find(({ table }) => table === pass.base.name);
+    if (!value) return [];
+    pass.use(at);
+    return [{ at, condition: valueCondition([value], false) }];
+  });
+}
+
+/** A condition for a value that a program gives beside the question. */
+export function contextCondition(key: string, value: string | number, schema: Schema, index: ValueIndex): Condition | undefined {
+  const name = key.toLowerCase();
+  const isOf = (table: Table) => [table.name, table.name.replace(/s$/, '')].includes(name.replace(/_(id|name)$/, ''));
+  const table = schema.find(isOf);
+  if (table && (typeof value === 'number' || /_id$/.test(name))) {
+    const id = columnOf(table, 'id');
+    return (
+      id && {
+        key: `${table.name}.id`,
+        label: `${spoken(table.name.replace(/s$/, ''))} ${value}`,
+        tables: [table.name],
+        sql: (of) => `${of(table.name, 'id')}::text = ${literal(String(value))}`,
+      }
+    );
+  }
+  const values = index.find(String(value).toLowerCase());
+  const label = table && labelColumn(table)?.name;
+  const own = values.find((one) => (table ? one.table === table.name && one.column === label : one.column === name));
+  return own && tableOf(schema, own.table) ? valueCondition([own], false) : undefined;
+}

@@ -1,0 +1,92 @@
+import type { Candidate } from '../meaning/candidates.ts';
+import type { Comparison, Dimension, Intent, Quantity } from '../meaning/intent.ts';
+import type { Pass } from '../meaning/pass.ts';
+import { tableOf } from '../schema/schema.ts';
+import { comparisonsOf, useComparison } from './comparisons.ts';
+import type { Placed } from './conditions.ts';
+import { columnDimension } from './groups.ts';
+
+interface Criteria {
+  readonly having: Intent['having'];
+  /** The conditions whose share is asked for. */
+  readonly rate: readonly Placed[] | undefined;
+  readonly share: boolean;
+  readonly compared: readonly Dimension[];
+}
+
+/** The limits that the figures of the groups must fit, and the figures beside them. */
+export function criteriaOf(pass: Pass, candidate: Candidate, placed: readonly Placed[], dimensions: readonly Dimension[]): Criteria {
+  const having = dimensions.length === 0 ? undefined : (numberOfGroups(pass, candidate) ?? limitOfGroups(pass, candidate, dimensions));
+  const rate = rateOf(pass, placed, candidate.quantity, dimensions);
+  const share = rate === undefined && dimensions.length > 0 && shareOf(pass);
+  return { having, rate, share, compared: comparedValues(pass, placed) };
+}
+
+/** `customers with more than 10 orders`, `who ordered more than 5 times`, `countries with revenue over 80000` */
+function numberOfGroups(pass: Pass, { base, quantity }: Candidate): Intent['having'] {
+  const [stated] = comparisonsOf(pass);
+  if (!stated) return undefined;
+  const after = pass.beside(stated.end, 1);
+  const isOfRows = pass.tiles[after]?.tables.includes(base) || pass.has(after, 'times');
+  // Groups without any row would have fewer as well, and are not there.
+  const countsOthers = quantity !== undefined && (pass.tiles[after]?.tables.length ?? 0) > 0;
+  if (countsOthers || isOfRows === (quantity !== undefined) || (!quantity && isBelow(stated.comparison))) return undefined;
+  useComparison(pass, stated);
+  if (isOfRows) pass.use(after);
+  return stated.comparison;
+}
+
+/** `customers who owe more than their credit limit` */
+function limitOfGroups(pass: Pass, { quantity }: Candidate, [dimension]: readonly Dimension[]): Intent['having'] {
+  const [at] = pass.find('over', 'under');
+  if (at === undefined || !quantity || dimension?.kind !== 'column') return undefined;
+  const numberAt = (index: number) =>
+    pass.columnAt(index, ({ table, column }) => table.name === dimension.table && column.kind === 'number');
+  const right = [...pass.tiles.keys()].find((index) => index > at && numberAt(index) !== undefined);
+  const limit = right === undefined ? undefined : numberAt(right);
+  if (right === undefined || !limit) return undefined;
+  pass.use(at, right);
+  const operator = pass.has(at, 'over') ? '>' : '<';
+  return { tables: [limit.table.name], sql: (of) => `${operator} max(${of(limit.table.name, limit.column.name)})` };
+}
+
+const isBelow = ({ operator, to }: Comparison) => to === undefined && operator.startsWith('<');
+
+/** `what percentage of orders is cancelled`: the condition that comes last. */
+function rateOf(
+  pass: Pass,
+  placed: readonly Placed[],
+  quantity: Quantity | undefined,
+  dimensions: readonly Dimension[],
+): Placed[] | undefined {
+  const stated = pass.find('percent', 'rate');
+  if (stated.length === 0) return undefined;
+  if (quantity?.per) {
+    pass.use(...stated);
+    return undefined;
+  }
+  const isOneGroup = new Set(placed.map(({ at }) => at)).size === 1;
+  if (dimensions.length > 0 || !isOneGroup) return undefined;
+  pass.use(...stated);
+  return [...placed];
+}
+
+function shareOf(pass: Pass): boolean {
+  const stated = pass.find('percent');
+  pass.use(...stated);
+  return stated.length > 0;
+}
+
+/** `compare web and phone`: a group for each of the values. */
+function comparedValues(pass: Pass, placed: readonly Placed[]): Dimension[] {
+  const compares = pass.find('compare');
+  const of = placed.filter(({ condition }) => / or /.test(condition.label));
+  const [one] = of;
+  if (compares.length === 0 || !one || of.length > 1) return [];
+  const [table, column] = one.condition.key.split('.') as [string, string];
+  const owner = tableOf(pass.schema, table);
+  const meaning = owner?.columns.find(({ name }) => name === column);
+  if (!owner || !meaning) return [];
+  pass.use(...compares);
+  return [columnDimension(owner, meaning)];
+}

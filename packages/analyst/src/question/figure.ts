@@ -1,0 +1,188 @@
+import type { Candidate } from '../meaning/candidates.ts';
+import type { Dimension, Intent, Quantity } from '../meaning/intent.ts';
+import type { Pass } from '../meaning/pass.ts';
+import type { Tile } from '../meaning/tiles.ts';
+import type { Operation } from '../schema/concepts.ts';
+import { labelColumn, mainNumber } from '../schema/roles.ts';
+import { type Table, tableOf } from '../schema/schema.ts';
+import type { Order } from './order.ts';
+
+/** The rows that are listed or counted are those that the question names first; a term of business may stand for other rows. */
+export function isCountedNoun(pass: Pass, { base, subject, isTerm, quantity }: Candidate, { shape, operation, distinct }: Figure): boolean {
+  if (isTerm || quantity) return true;
+  const [count] = pass.tiles.flatMap(({ tags }, at) => (tags.includes('count') ? [at] : []));
+  const isNoun = ({ tables, concepts }: Tile) => tables.length > 0 && concepts.every(({ unit }) => unit !== 'money');
+  const first = pass.tiles.slice(count ?? 0).find(isNoun) ?? pass.tiles.find(isNoun);
+  if (!first || (shape === 'figure' && (operation !== 'count' || count === undefined) && !distinct)) return true;
+  if (distinct) return subject !== undefined && first.tables.includes(subject);
+  const isNamed = first.tables.some((table) => table === base || table === subject);
+  return isNamed || (subject === undefined && standsFor(pass, base, first));
+}
+
+/** Stock may stand for products: rows of a table that no word names, and that refer to what is named. */
+const standsFor = (pass: Pass, base: Table, { tables }: Tile) =>
+  !pass.tiles.some((tile) => tile.tables.includes(base)) &&
+  base.foreignKeys.some(({ table }) => tables.some(({ name }) => name === table)) &&
+  pass.mentions('over', 'under', 'atMost', 'late');
+
+type Figure = Pick<Intent, 'shape' | 'operation' | 'quantity' | 'distinct' | 'ofGroups'>;
+
+const aggregates = { average: 'avg', median: 'median', sum: 'sum' } as const;
+
+interface Words {
+  readonly counts: readonly number[];
+  /** The position of `total`, `average` or `median`. */
+  readonly at: number | undefined;
+  readonly aggregate: Operation | undefined;
+  readonly amounts: readonly number[];
+}
+
+function wordsOfFigure(pass: Pass): Words {
+  const [at] = pass.find('average', 'median', 'sum');
+  const tag = at === undefined ? undefined : (['average', 'median', 'sum'] as const).find((one) => pass.has(at, one));
+  return { counts: pass.find('count'), at, aggregate: tag && aggregates[tag], amounts: pass.find('howMuch', 'worth') };
+}
+
+const plain = { distinct: undefined, ofGroups: undefined } as const;
+
+/** Which figure is asked for; undefined where the words ask for another one than the candidate has. */
+export function figureOf(pass: Pass, candidate: Candidate, dimensions: readonly Dimension[], order: Order | undefined): Figure | undefined {
+  const words = wordsOfFigure(pass);
+  const { quantity } = candidate;
+  if (!quantity) return countOf(pass, candidate, dimensions, order, words);
+  if (contradicts(pass, candidate, quantity, words, dimensions, order)) return undefined;
+  pass.use(...words.counts, ...pass.find('average', 'median', 'sum'), ...words.amounts);
+  return amountOf(pass, candidate, quantity, words, dimensions, order);
+}
+
+/** How many rows there are, or the rows themselves. */
+function countOf(
+  pass: Pass,
+  candidate: Candidate,
+  dimensions: readonly Dimension[],
+  order: Order | undefined,
+  { counts, aggregate, amounts }: Words,
+): Figure | undefined {
+  const { subject, operation, base } = candidate;
+  const hasGroups = dimensions.length > 0;
+  const inGroups = dimensions.length === 1 && aggregate === 'avg' && !subject;
+  const isOfAmount = aggregate === 'sum' && counts.length === 0 && operation === undefined && mainNumber(base) !== undefined;
+  if (amounts.length > 0 || aggregate === 'median' || isOfAmount || (aggregate === 'avg' && !inGroups)) return undefined;
+  const isGrouped = hasGroups && (order !== undefined || operation === undefined);
+  const isCount = [counts.length > 0, isGrouped, operation === 'count', subject, pass.mentions('percent', 'rate'), aggregate].some(Boolean);
+  pass.use(...counts, ...pass.find('average', 'sum'));
+  return isCount
+    ? rowsCounted(pass, candidate, dimensions, counts, inGroups)
+    : { ...plain, shape: 'list', operation: 'count', quantity: undefined };
+}
+
+function rowsCounted(
+  pass: Pass,
+  candidate: Candidate,
+  dimensions: readonly Dimension[],
+  counts: readonly number[],
+  inGroups: boolean,
+): Figure {
+  const { subject } = candidate;
+  const distinct = subject && dimensions.every(({ kind }) => kind === 'time') ? candidate.distinct : undefined;
+  const counted = counts[0] === undefined ? undefined : pass.tiles[pass.beside(counts[0], 1)];
+  const isOfSubject = subject && !distinct && counted?.tables.includes(subject);
+  return {
+    shape: 'figure',
+    operation: 'count',
+    quantity: undefined,
+    distinct,
+    ofGroups: inGroups ? 'avg' : isOfSubject ? 'count' : undefined,
+  };
+}
+
+/** True where a word asks for another kind of figure than this quantity. */
+function contradicts(
+  pass: Pass,
+  candidate: Candidate,
+  { unit }: Quantity,
+  { counts, at, aggregate, amounts }: Words,
+  dimensions: readonly Dimension[],
+  order: Order | undefined,
+): boolean {
+  if (counts.length > 0 && unit !== 'pieces' && unit !== 'days') return true;
+  if (unit === 'pieces' && !countsPieces(pass, candidate, dimensions)) return true;
+  const isDuration = unit === 'days' && candidate.tiles.some((one) => pass.has(one, 'days'));
+  if (aggregate === 'sum' && (isDuration || (order && at !== undefined && at < order.at))) return true;
+  return isStateOfRows(pass, candidate, at !== undefined || amounts.length > 0);
+}
+
+function amountOf(
+  pass: Pass,
+  candidate: Candidate,
+  quantity: Quantity,
+  { aggregate, amounts }: Words,
+  dimensions: readonly Dimension[],
+  order: Order | undefined,
+): Figure | undefined {
+  const figure = (operation: Operation): Figure => ({ ...plain, shape: 'figure', operation, quantity });
+  if (aggregate === 'avg' && candidate.operation === 'sum' && !quantity.per && isPerEntity(pass, dimensions))
+    return { ...figure('sum'), ofGroups: 'avg' };
+  if (aggregate) return figure(aggregate === 'sum' && candidate.operation === 'avg' ? 'avg' : aggregate);
+  if (order && dimensions.length === 0) return extreme(pass, candidate, quantity, order);
+  if (candidate.operation) return figure(candidate.operation);
+  return isSum(pass, candidate, quantity, dimensions.length > 0 || amounts.length > 0) ? figure('sum') : undefined;
+}
+
+/** The largest order is a row, and the highest salary has its owner beside it; else it is a number. */
+function extreme(pass: Pass, { base }: Candidate, quantity: Quantity, { order }: Order): Figure {
+  const isList = pass.mentions('who') || pass.tiles.some(({ tables }) => tables.includes(base));
+  return isList
+    ? { ...plain, shape: 'list', operation: 'count', quantity }
+    : { ...plain, shape: 'figure', operation: order === 'most' ? 'max' : 'min', quantity };
+}
+
+/** True for a number that the question names without saying that it is added up. */
+function isSum(pass: Pass, { base, tiles }: Candidate, quantity: Quantity, isAsked: boolean): boolean {
+  const label = labelColumn(base)?.name;
+  const isOneRow = pass.tiles.some(({ values }) => values.some(({ table, column }) => table === base.name && column === label));
+  if (isOneRow) return true;
+  if (!isAdditive(quantity)) return false;
+  const isSaid = isAsked || pass.mentions('howMuch', 'worth', 'sum');
+  if (!isSaid && isAmountOf(pass, tiles)) pass.assumed.push(`added up the ${quantity.label}`);
+  return isSaid || isAmountOf(pass, tiles);
+}
+
+/** `overdue invoices` are rows, unless an amount is asked for; the highest paid ones are ranked by it. */
+function isStateOfRows(pass: Pass, { base, tiles, conditions: own, isTerm }: Candidate, saysAmount: boolean): boolean {
+  const words = tiles.flatMap((at) => pass.tiles[at]?.words.map(({ lower }) => lower) ?? []);
+  const isState = isTerm && own.length > 0 && words.some((word) => /^(overdue|unpaid|outstanding|paid|due)$/.test(word));
+  return (
+    Boolean(isState) &&
+    !saysAmount &&
+    !words.some((word) => /amount|total|highest|best|lowest/.test(word)) &&
+    pass.tiles.some(({ tables }) => tables.includes(base))
+  );
+}
+
+/** Sold is money, unless pieces, a number or products are mentioned; the number of orders is none of pieces. */
+function countsPieces(pass: Pass, { tiles }: Candidate, dimensions: readonly Dimension[]): boolean {
+  const [count] = pass.find('count');
+  const counted = count === undefined ? undefined : pass.tiles[pass.beside(count, 1)];
+  if (counted?.tables.some(({ name }) => !/product|item|inventory|good/.test(name))) return false;
+  const words = pass.tiles.flatMap(({ words: own, columns }, at) =>
+    tiles.includes(at) || columns.some(({ column }) => column.name === 'quantity') ? own.map(({ lower }) => lower) : [],
+  );
+  const isSaid = words.some((word) => /unit|quantity|sell(ing|er)|item|piece|stock|hand|bought|purchased/.test(word));
+  return isSaid || count !== undefined || dimensions.some((one) => one.kind === 'column' && one.table === 'products');
+}
+
+/** `amount of bills not yet paid` */
+const isAmountOf = (pass: Pass, tiles: readonly number[]) => {
+  const first = [...pass.tiles.keys()].find((at) => !pass.tiles[at]?.isFiller);
+  return first !== undefined && tiles.includes(first) && (pass.tiles[first]?.columns.length ?? 0) > 0;
+};
+
+const isAdditive = ({ column, isTerm }: Quantity) =>
+  isTerm || (/(total|amount|quantity|days|cost|units)(_[a-z]{3})?$/.test(column ?? '') && !/^unit_/.test(column ?? ''));
+
+/** One average for all customers, and not one for each of them. */
+const isPerEntity = (pass: Pass, [dimension, ...more]: readonly Dimension[]) =>
+  more.length === 0 &&
+  (dimension?.kind === 'time' ||
+    (dimension?.kind === 'column' && labelColumn(tableOf(pass.schema, dimension.table) as Table)?.name === dimension.column));

@@ -1,0 +1,114 @@
+import { candidatesOf } from '../meaning/candidates.ts';
+import type { Intent } from '../meaning/intent.ts';
+import { type Tile, tilesOf, type Vocabulary } from '../meaning/tiles.ts';
+import type { Schema } from '../schema/schema.ts';
+import { pathTo } from '../schema/schema.ts';
+import type { ValueIndex } from '../schema/value-index.ts';
+import { wordsOf } from '../words/words.ts';
+import { type Attempt, assemble } from './assemble.ts';
+import { contextCondition } from './conditions.ts';
+import { continueIntent, continuesPrevious } from './follow-ups.ts';
+
+export interface Interpretation {
+  readonly tiles: readonly Tile[];
+  readonly intent: Intent | undefined;
+  /** The words that nothing accounts for; an answer would pass over them. */
+  readonly unused: readonly Tile[];
+  /** The part that was understood, where the rest was not. */
+  readonly partly: Intent | undefined;
+  readonly foretells: boolean;
+  /** It continues the previous question. */
+  readonly continues: boolean;
+  /** It asks why the figure changed. */
+  readonly why: boolean;
+}
+
+const longestQuestion = 60;
+const mostTurns = 10;
+const mostCandidates = 200;
+
+/** The meaning of the newest message. Earlier messages count as far as they were understood; one that was not adds nothing. */
+export function interpret(message: string, earlier: readonly string[], vocabulary: Vocabulary, hasContext = false): Interpretation {
+  let previous: Intent | undefined;
+  for (const text of earlier.slice(-mostTurns)) {
+    const turn = interpretTurn(text, vocabulary, previous, hasContext);
+    if (turn.intent && turn.unused.length === 0) previous = turn.intent;
+  }
+  return interpretTurn(message, vocabulary, previous, hasContext);
+}
+
+function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | undefined, hasContext: boolean): Interpretation {
+  const { schema, index } = vocabulary;
+  const tiles = tilesOf(wordsOf(text).slice(0, longestQuestion), vocabulary, previous?.span?.period);
+  const alone = bestOf(
+    candidatesOf(tiles, schema)
+      .slice(0, mostCandidates)
+      .map((candidate) => assemble(candidate, tiles, vocabulary, hasContext)),
+  );
+  const together = previous && continuesPrevious(tiles) ? continueIntent(previous, tiles, schema, index) : undefined;
+  const isTogether = together?.intent !== undefined && together.unused.length === 0;
+  const attempt = isTogether ? together : alone;
+  // `what about France?` is no question of its own.
+  const isFragment = tiles[0]?.tags.some((tag) => /^(continue|and|only)$/.test(tag)) && !isTogether;
+  const isWhole = !isFragment && attempt?.intent !== undefined && attempt.unused.length === 0;
+  return {
+    tiles,
+    intent: isWhole ? attempt.intent : undefined,
+    unused: attempt?.unused ?? tiles.filter(({ isFiller }) => !isFiller),
+    partly: attempt?.intent,
+    foretells: attempt?.foretells ?? false,
+    continues: isTogether,
+    why: attempt?.why ?? false,
+  };
+}
+
+/** The attempt that leaves the fewest words; of several the first one. */
+const bestOf = (attempts: readonly Attempt[]): Attempt | undefined => attempts.toSorted((a, b) => costOf(a) - costOf(b))[0];
+
+/** A question that is a question comes before one that is none, and one about a table that is mentioned before one about another. */
+const costOf = ({ unused, intent, isMentioned }: Attempt) =>
+  unused.reduce((sum, { words }) => sum + words.length, 0) + (intent ? 0 : 0.5) + (isMentioned ? 0 : 0.1);
+
+export interface Context {
+  readonly intent: Intent;
+  /** The keys whose values limit the rows. */
+  readonly used: readonly string[];
+  readonly unused: readonly string[];
+}
+
+const settings = /^(locale|language|lang|time_?zone|currency)$/i;
+const mostValues = 20;
+
+/** Limits the rows to what a program gave beside the question, where a column holds it and the question names nothing else. */
+export function withContext(intent: Intent, context: string, schema: Schema, index: ValueIndex): Context {
+  const entries = valuesOf(context).filter(([key]) => !settings.test(key));
+  const conditions = entries.map(([key, value]) => contextCondition(key, value, schema, index));
+  const applies = conditions.map((condition) => condition?.tables.every((table) => pathTo(schema, intent.base, table)) === true);
+  const isOverruled = conditions.map((condition) => intent.conditions.some(({ key }) => key === condition?.key));
+  const added = conditions
+    .filter((condition, at) => condition && applies[at] && !isOverruled[at])
+    .map((condition) => condition as NonNullable<typeof condition>);
+  return {
+    intent: { ...intent, conditions: [...intent.conditions, ...added] },
+    used: added.map(({ label }) => label),
+    unused: entries.filter((_, at) => !applies[at] || isOverruled[at]).map(([key]) => key),
+  };
+}
+
+/** `{"customer": {"name": "Alder"}}` gives customer and its name. */
+function valuesOf(context: string): [key: string, value: string | number][] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(context);
+  } catch {
+    return [];
+  }
+  const flat = (value: unknown, key: string): [string, string | number][] => {
+    if (typeof value === 'string' || typeof value === 'number') return [[key, value]];
+    if (value === null || typeof value !== 'object') return [];
+    return Object.entries(value).flatMap(([name, inner]) =>
+      flat(inner, key === '' ? name : /^(id|name)$/.test(name) ? `${key}_${name}`.replace(/_name$/, '') : name),
+    );
+  };
+  return flat(parsed, '').slice(0, mostValues);
+}

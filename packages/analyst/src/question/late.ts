@@ -1,0 +1,77 @@
+import { candidatesOfConcept } from '../meaning/candidates.ts';
+import type { Day } from '../meaning/intent.ts';
+import type { Pass } from '../meaning/pass.ts';
+import { concepts } from '../schema/concepts.ts';
+import type { Condition } from '../schema/expression.ts';
+import { dueDate, endDate } from '../schema/roles.ts';
+import { spoken } from '../words/words.ts';
+import { notCalledOff, type Placed } from './conditions.ts';
+
+/** The day on which something is due in these rows, and the day on which it was done. */
+export function lateDays(pass: Pass): { due: Day; end: Day | undefined } | undefined {
+  const due = pass.tables.flatMap((table) => (dueDate(table) ? [{ table: table.name, column: dueDate(table)?.name as string }] : []))[0];
+  const own = endDate(pass.base);
+  const paid = pass.base.columns.find(({ name, kind }) => kind === 'date' && /paid|received|delivered|completed/.test(name)) ?? own;
+  return due && { due, end: paid && { table: pass.base.name, column: paid.name } };
+}
+
+/** Rows that ended after their day, or have not ended although it is past; `on time` is the opposite. */
+export function lateConditions(pass: Pass): Placed[] {
+  const [at] = pass.find('late', 'onTime');
+  if (at === undefined) return [];
+  const days = lateDays(pass);
+  const onTime = pass.has(at, 'onTime');
+  const verb = pass.tiles.findIndex((_, index) => !pass.isUsed(index) && pass.dayAt(index)?.column.name === days?.end?.column);
+  if (!days?.end)
+    return pass.tiles.some(({ days: verbs }) => verbs.some(({ table, column }) => endDate(table) === column || /paid/.test(column.name)))
+      ? []
+      : overdueConditions(pass, at);
+  const { due, end } = days;
+  const isDone = verb >= 0 || onTime || days.due.table !== pass.base.name;
+  if (!isDone && pass.tiles[at]?.values.some(({ table }) => table === pass.base.name)) return [];
+  pass.use(at, ...(verb < 0 ? [] : [verb]));
+  const noun = pass.tiles.flatMap((_, index) => (pass.dayAt(index)?.column.name === end.column ? [index] : []));
+  pass.use(...noun);
+  const [dueName, endName] = [spoken(due.column), spoken(end.column)];
+  const tables = [due.table, end.table];
+  if (onTime)
+    return [
+      {
+        at,
+        condition: {
+          key: 'late',
+          label: `${endName} not after ${dueName}`,
+          tables,
+          sql: (of) => `${of(end.table, end.column)} <= ${of(due.table, due.column)}`,
+        },
+      },
+    ];
+  if (isDone)
+    return [
+      {
+        at,
+        condition: {
+          key: 'late',
+          label: `${endName} after ${dueName}`,
+          tables,
+          sql: (of) => `${of(end.table, end.column)} > ${of(due.table, due.column)}`,
+        },
+      },
+    ];
+  const waiting: Condition = {
+    key: 'late',
+    label: `${dueName} past and without ${endName}`,
+    tables,
+    sql: (of) => `${of(end.table, end.column)} is null and ${of(due.table, due.column)} < current_date`,
+  };
+  return [waiting, ...notCalledOff(pass, pass.base)].map((condition) => ({ at, condition }));
+}
+
+/** Where no day of payment is kept, what is overdue is what is not paid. */
+function overdueConditions(pass: Pass, at: number): Placed[] {
+  const overdue = concepts.find(({ label }) => label === 'overdue amount');
+  const candidate = overdue && candidatesOfConcept(overdue, at, pass.schema).find(({ base }) => base === pass.base);
+  if (!candidate || pass.has(at, 'onTime')) return [];
+  pass.use(at, ...pass.find('and'));
+  return candidate.conditions.map((condition) => ({ at, condition }));
+}

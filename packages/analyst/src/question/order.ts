@@ -1,0 +1,119 @@
+import type { Candidate } from '../meaning/candidates.ts';
+import type { Intent } from '../meaning/intent.ts';
+import type { Pass } from '../meaning/pass.ts';
+import { beginDate, datesOf, isMoney, mainNumber, priceColumn } from '../schema/roles.ts';
+import type { Column, Table } from '../schema/schema.ts';
+import { spoken } from '../words/words.ts';
+
+export interface Order {
+  readonly order: 'most' | 'least';
+  readonly byDay: boolean;
+  readonly number: number | undefined;
+  readonly at: number;
+  /** The words of it. */
+  readonly word: string;
+}
+
+/** top 5, the 5 largest, latest, oldest, the most; also inside of a term such as best selling. */
+export function orderOf(pass: Pass): Order | undefined {
+  const isTerm = (at: number) => (pass.tiles[at]?.concepts.length ?? 0) > 0;
+  const term = pass.tiles.findIndex(
+    ({ words }, at) => isTerm(at) && words.some(({ lower }) => /^(most|best|best-selling|bestselling|highest|lowest)$/.test(lower)),
+  );
+  const [found, second] = pass.find('most', 'least', 'highest', 'lowest', 'newest', 'oldest').filter((at) => at !== term);
+  const at = found ?? (term < 0 ? pass.find('descending')[0] : term);
+  if (at === undefined) return undefined;
+  const word = pass.tiles[at]?.words.map(({ lower }) => lower).join(' ') ?? '';
+  const isLeast = ['least', 'lowest', 'oldest'].some((tag) => pass.has(at, tag as 'least')) || /\blowest\b/.test(word);
+  const number = numberOfOrder(pass, at);
+  pass.use(...(at === term ? [] : [at]), ...(number === undefined ? [] : [number]), ...pass.find('descending'));
+  if (second === at + 1 && pass.has(second, 'oldest')) pass.use(second);
+  const byDay = pass.has(at, 'newest') || pass.has(at, 'oldest');
+  return { order: isLeast ? 'least' : 'most', byDay, number: number === undefined ? undefined : pass.tiles[number]?.number, at, word };
+}
+
+/** The number beside the superlative, or before what is ranked: the 5 customers who spend the most. */
+function numberOfOrder(pass: Pass, at: number): number | undefined {
+  const isFree = (one: number) => pass.tiles[one]?.number !== undefined && !pass.isUsed(one) && !pass.tiles[one]?.isFiller;
+  const isRanked = (one: number) =>
+    (pass.tiles[one + 1]?.tables.length ?? 0) > 0 && !pass.has(one - 1, 'over') && !pass.has(one - 1, 'atLeast');
+  return [at - 1, at + 1].find(isFree) ?? [...pass.tiles.keys()].find((one) => isFree(one) && isRanked(one));
+}
+
+const byColumn = (base: Table, column: string, descending: boolean): NonNullable<Intent['orderBy']> => ({
+  column: { tables: [base.name], sql: (of) => of(base.name, column) },
+  label: spoken(column),
+  descending,
+});
+
+/** The order of a list: by the superlative, else the latest rows first. */
+function listOrder(pass: Pass, { quantity, base }: Candidate, order: Order | undefined): Intent['orderBy'] {
+  const begin = beginDate(base)?.name;
+  const late = pass.mentions('late') ? datesOf(base).find(({ name }) => /due|expected/.test(name))?.name : undefined;
+  const day = late ?? begin;
+  if (!order) return day === undefined ? undefined : byColumn(base, day, late === undefined);
+  const descending = order.order === 'most';
+  if (order.byDay) return day === undefined ? undefined : byColumn(base, day, descending);
+  if (quantity) return { column: quantity.value, label: quantity.label, descending };
+  // Who is employed the longest began first.
+  if (order.word === 'longest')
+    return begin !== undefined && pass.tiles.some(({ days }) => days.some(({ table }) => table === base))
+      ? byColumn(base, begin, false)
+      : undefined;
+  const ranked = rankedColumn(base, order.word);
+  return ranked && byColumn(base, ranked.name, descending);
+}
+
+/** The price of the most expensive rows, the amount of the largest ones. */
+function rankedColumn(base: Table, word: string): Column | undefined {
+  const main = mainNumber(base);
+  const price = /expensive|cheapest|priciest|dearest/.test(word) ? (priceColumn(base) ?? main) : undefined;
+  if (price && isMoney(price)) return price;
+  return main && /(total|amount)/.test(main.name) && /^(largest|biggest|highest|smallest|lowest)$/.test(word) ? main : undefined;
+}
+
+interface Ranks {
+  readonly order: Order | undefined;
+  readonly hasTime: boolean;
+  /** The subject is in the singular; undefined where the question has no subject. */
+  readonly isSingle: boolean | undefined;
+}
+
+/** How the groups or rows are ordered, and how many are shown. */
+export function orderedBy(
+  pass: Pass,
+  candidate: Candidate,
+  shape: Intent['shape'],
+  { order, hasTime, isSingle }: Ranks,
+): Pick<Intent, 'order' | 'orderBy' | 'limit' | 'limited'> {
+  return {
+    order: hasTime && !order ? 'time' : (order?.order ?? 'most'),
+    orderBy: shape === 'list' ? listOrder(pass, candidate, order) : undefined,
+    ...limitOf(order, isSingle ?? isSingular(pass, candidate.base), hasTime, shape),
+  };
+}
+
+/** `the last order` is one row. */
+const isSingular = (pass: Pass, base: Table) =>
+  pass.tiles.some(
+    ({ tables, words }) =>
+      tables.includes(base) &&
+      words.at(-1)?.lower === words.at(-1)?.stem &&
+      !/stock|staff|inventory|people/.test(words.at(-1)?.lower ?? ''),
+  );
+
+const manyRows = 20;
+
+function limitOf(order: Order | undefined, isSingle: boolean, time: boolean, shape: Intent['shape']): Pick<Intent, 'limit' | 'limited'> {
+  if (order?.number !== undefined && Number.isInteger(order.number) && order.number >= 1 && order.number <= 100)
+    return { limit: order.number, limited: true };
+  if (order) return { limit: isSingle || time ? 1 : 5, limited: true };
+  return { limit: shape === 'list' ? manyRows : time ? 100 : 50, limited: false };
+}
+
+/** A superlative needs something to put in order. */
+export const isSound = (intent: Intent, order: Order | undefined): boolean => {
+  if (!order) return true;
+  if (intent.shape === 'list') return intent.orderBy !== undefined;
+  return order.byDay ? false : intent.dimensions.length > 0 || intent.operation === 'max' || intent.operation === 'min';
+};

@@ -1,0 +1,59 @@
+import { tablesOfTerms } from '../meaning/candidates.ts';
+import type { Pass } from '../meaning/pass.ts';
+import type { Tile } from '../meaning/tiles.ts';
+import type { Condition } from '../schema/expression.ts';
+import { beginDate } from '../schema/roles.ts';
+import { columnName, pathTo, type Table } from '../schema/schema.ts';
+import { spoken } from '../words/words.ts';
+
+/** Tables whose rows refer to these: customers without orders, products that were never sold. */
+export function relatedOf(pass: Pass): Condition[] {
+  const concerned = [...pass.tiles.entries()].flatMap(([at, tile]) => (pass.isUsed(at) ? [] : childOf(pass, tile, at)));
+  const [first] = concerned;
+  if (!first || concerned.some(({ child }) => child !== first.child)) return [];
+  const nots = pass.find('not', 'without');
+  const periods = pass.tiles.flatMap(({ period }, at) => (period && !pass.isUsed(at) ? [{ period, at }] : []));
+  const day = beginDate(first.child)?.name;
+  if (periods.length > 1 || (periods.length === 1 && day === undefined)) return [];
+  const [span] = periods;
+  const within = span && day !== undefined ? { ...span.period, day } : undefined;
+  const condition = relatedCondition(first.child, pass.base, nots.length === 0, within);
+  if (!condition) return [];
+  const anything = pass.tiles.flatMap(({ words }, at) => (nots.length > 0 && /^any(thing)?$/.test(words[0]?.lower ?? '') ? [at] : []));
+  pass.use(...concerned.map(({ at }) => at), ...nots, ...periods.map(({ at }) => at), ...anything);
+  return [condition];
+}
+
+/** The table below the base that a word names. Ordered things may be in orders of customers and in those to suppliers: then none. */
+function childOf({ schema, base, reaches }: Pass, tile: Tile, at: number): { at: number; child: Table }[] {
+  const isChild = (table: Table) => !reaches(table.name) && table.foreignKeys.some((key) => key.table === base.name);
+  const child = [...tile.tables, ...tile.days.map(({ table }) => table), ...tablesOfTerms(tile, schema)].find(isChild);
+  if (!child) return [];
+  const leadsElsewhere = (table: Table) =>
+    table !== child &&
+    !pathTo(schema, child, table.name) &&
+    schema.some((one) => isChild(one) && one !== child && pathTo(schema, one, table.name));
+  return tile.days.some(({ table }) => leadsElsewhere(table)) ? [] : [{ at, child }];
+}
+
+interface Within {
+  readonly day: string;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly label: string;
+}
+
+function relatedCondition(child: Table, base: Table, isThere: boolean, within: Within | undefined): Condition | undefined {
+  const key = child.foreignKeys.find(({ table }) => table === base.name);
+  if (!key) return undefined;
+  const day = within && `w.${columnName(within.day)}`;
+  const from = within?.from === undefined ? [] : [`${day} >= ${within.from}`];
+  const to = within?.to === undefined ? [] : [`${day} < ${within.to}`];
+  const met = (own: string) => [`w.${columnName(key.column)} = ${own}`, ...from, ...to].join(' and ');
+  return {
+    key: `related ${child.name}`,
+    label: `${isThere ? 'with' : 'without'} ${spoken(child.name)}${within ? ` in ${within.label}` : ''}`,
+    tables: [base.name],
+    sql: (of) => `${isThere ? '' : 'not '}exists (select 1 from ${child.written} w where ${met(of(base.name, key.references))})`,
+  };
+}

@@ -1,0 +1,123 @@
+import type { Day, Span } from '../meaning/intent.ts';
+import type { Pass } from '../meaning/pass.ts';
+import type { ColumnMeaning } from '../meaning/tiles.ts';
+import { lasts } from '../schema/concepts.ts';
+import { beginDate, dueDate, endDate, isPlanned } from '../schema/roles.ts';
+import { lastToTheSameDay, type Period, previousOf } from '../words/periods.ts';
+import { stemsOfName } from '../words/words.ts';
+
+interface Spans {
+  readonly span: Span | undefined;
+  readonly versus: Period | undefined;
+  readonly day: Day | undefined;
+  /** The question is about days that have not come, and the rows are not planned ahead. */
+  readonly foretells: boolean;
+}
+
+const dayOf = ({ table, column }: ColumnMeaning): Day => ({ table: table.name, column: column.name });
+
+/** The day to which a span applies: one that a verb or name gives, else the day on which the rows begin. */
+export function dayOfRows(pass: Pass, isNeeded: boolean): { day: Day; at: number | undefined } | undefined {
+  for (const [at] of pass.tiles.entries()) {
+    if (pass.isUsed(at)) continue;
+    const named = pass.dayAt(at) ?? pass.columnAt(at, ({ column }) => column.kind === 'date');
+    if (named && isNeeded) return { day: dayOf(planned(pass, named)), at };
+  }
+  for (const table of pass.tables) {
+    const column = (table === pass.base && pass.mentions('late') ? dueDate(table) : undefined) ?? beginDate(table);
+    if (column) return { day: { table: table.name, column: column.name }, at: undefined };
+  }
+  return undefined;
+}
+
+/** Goods that arrive next week are expected then. */
+function planned(pass: Pass, day: ColumnMeaning): ColumnMeaning {
+  const due = dueDate(day.table);
+  const isAhead = pass.mentions('future') || pass.tiles.some(({ period }) => period?.ahead === true);
+  return due && isAhead && endDate(day.table) === day.column ? { table: day.table, column: due } : day;
+}
+
+/** Rows such as customers last on: a span needs a verb that says what happened in it. */
+const isEntry = (column: string) =>
+  stemsOfName(column).some((stem) => /^(created|registered|hired|employed|joined|opened|birth|since)$/.test(stem));
+
+interface StatedPeriod {
+  readonly period: Period;
+  readonly at: number;
+}
+
+const positionOf = (dayOfSpans: { readonly at: number | undefined } | undefined): number[] =>
+  dayOfSpans?.at === undefined ? [] : [dayOfSpans.at];
+
+const dayOfSpan = ({ table, column }: Span): Day => ({ table, column });
+
+const isEntryAlone = ({ column }: Day, inherited: Span | undefined) => !inherited && isEntry(column);
+
+/** The span of time of the question, and the one that it is compared with; undefined where its words fit no span. */
+export function spansOf(pass: Pass, hasTime: boolean, inherited: Span | undefined): Spans | undefined {
+  const stated = pass.tiles.flatMap(({ period }, at): StatedPeriod[] => (period && !pass.isUsed(at) ? [{ period, at }] : []));
+  const dayOfSpans = dayOfRows(pass, stated.length > 0 || hasTime);
+  if (stated.length > 2 || (stated.length > 0 && !dayOfSpans)) return undefined;
+  const named = positionOf(dayOfSpans);
+  const day = named.length === 0 && inherited ? dayOfSpan(inherited) : dayOfSpans?.day;
+  const isFuture = pass.find('future');
+  pass.use(...stated.map(({ at }) => at), ...isFuture, ...named);
+  const periods = stated.map(({ period }) => period);
+  const foretells = (isFuture.length > 0 || periods[0]?.ahead === true) && !isPlanned(day?.column ?? '');
+  if (foretells || !day) return { span: foretells ? undefined : inherited, versus: undefined, day, foretells };
+  const isClear = periods.length === 0 || named.length > 0 || !isEntryAlone(day, inherited);
+  return isClear ? withDay(pairOf(pass, day, periods, { hasTime, inherited }), day) : undefined;
+}
+
+const withDay = (pair: Pair | undefined, day: Day): Spans | undefined => pair && { ...pair, day, foretells: false };
+
+function pairOf(
+  pass: Pass,
+  day: Day,
+  [first, second]: readonly Period[],
+  { hasTime, inherited }: { hasTime: boolean; inherited: Span | undefined },
+): Pair | undefined {
+  const isGrowth = !hasTime && pass.find('growth').length > 0;
+  const until = lasts(pass.base) && isAbsence(pass) ? endDate(pass.base)?.name : undefined;
+  const ofRows = { ...day, ...(until !== undefined && { until }) };
+  if (second && first) return ofTwo(pass, ofRows, first, second);
+  if (isGrowth) return growth(pass, ofRows, first);
+  // `and the same month last year?` is set beside the month of the question before.
+  if (first?.repeats && inherited) return { span: inherited, versus: first };
+  return { span: first ? { ...ofRows, period: first } : inherited, versus: undefined };
+}
+
+type Pair = Pick<Spans, 'span' | 'versus'>;
+
+/** The present span so far, against as many days of the one before. */
+function growth(pass: Pass, day: Omit<Span, 'period'>, period: Period | undefined): Pair | undefined {
+  const spans = lastToTheSameDay(period);
+  pass.use(...pass.find('growth'));
+  return spans && { span: { ...day, period: spans.now }, versus: spans.before };
+}
+
+/** Two spans are compared, or are the two ends of one. */
+function ofTwo(pass: Pass, day: Omit<Span, 'period'>, first: Period, second: Period): Pair | undefined {
+  if (first.grain && second.grain && first.grain !== second.grain) return undefined;
+  const compares = pass.find('compare', 'growth');
+  if (compares.length > 0 || pass.mentions('change') || second.repeats) {
+    pass.use(...compares, ...pass.find('change', 'and'));
+    return { span: { ...day, period: first }, versus: second };
+  }
+  const joined = joinedOf(first, second);
+  pass.use(...pass.find('and'));
+  return joined && { span: { ...day, period: joined }, versus: undefined };
+}
+
+/** Who is on leave this week may have left before it. */
+const isAbsence = (pass: Pass) => pass.tiles.some(({ concepts }) => concepts.some(({ label }) => label === 'people on leave'));
+
+/** `after 2026-01-31 and before 2026-03-01` */
+function joinedOf(a: Period, b: Period): Period | undefined {
+  const [from, to] = [a.from ?? b.from, a.to ?? b.to];
+  const isJoined = (a.to === undefined && b.from === undefined) || (a.from === undefined && b.to === undefined);
+  return isJoined && from !== undefined && to !== undefined ? { label: `${a.label} and ${b.label}`, from, to } : undefined;
+}
+
+/** The span to explain and the one before it. */
+export const spanOfChange = (span: Span): Period | undefined => previousOf(span.period);

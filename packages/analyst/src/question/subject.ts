@@ -1,0 +1,78 @@
+import type { Candidate } from '../meaning/candidates.ts';
+import type { Dimension } from '../meaning/intent.ts';
+import type { Pass } from '../meaning/pass.ts';
+import { spoken } from '../words/words.ts';
+import { comparisonsOf } from './comparisons.ts';
+import { dimensionAt, labelDimension } from './groups.ts';
+import type { Order } from './order.ts';
+
+interface Subject {
+  readonly dimensions: readonly Dimension[];
+  readonly isSingle: boolean;
+}
+
+/** Whom the figure is about: which country, top 5 customers, who. */
+export function subjectOf(pass: Pass, candidate: Candidate, order: Order | undefined): Subject | undefined {
+  if (candidate.subject) {
+    const dimension = labelDimension(candidate.subject);
+    return dimension && { dimensions: candidate.distinct && !wantsGroups(pass, order) ? [] : [dimension], isSingle: false };
+  }
+  const ranks = /^(most|least|fewest|top|most often)$/.test(order?.word ?? '');
+  const isRows = pass.tiles.some(({ tables }, at) => candidate.tiles.includes(at) && tables.includes(candidate.base));
+  if (!candidate.quantity && candidate.operation !== 'count' && !ranks && !isRows) return undefined;
+  return namedSubject(pass, candidate, order) ?? people(pass, candidate, order);
+}
+
+function namedSubject(pass: Pass, { tiles, base, quantity }: Candidate, order: Order | undefined): Subject | undefined {
+  const questionWords = pass.find('which');
+  const begins = (before: number) =>
+    before < 0 ||
+    questionWords.includes(before) ||
+    before === order?.at ||
+    pass.tiles[before]?.number !== undefined ||
+    (order && tiles.includes(before) && quantity?.unit === 'pieces');
+  for (const at of pass.tiles.keys()) {
+    const before = pass.beside(at, -1);
+    const isAsked = order !== undefined || questionWords.includes(before) || quantity !== undefined;
+    const phrase = begins(before) && isAsked && !pass.isUsed(at) ? dimensionAt(pass, at) : undefined;
+    // A column of the same rows is shown with them.
+    const isOwn = phrase?.dimension.kind === 'column' && phrase.dimension.table === base.name && quantity?.column !== undefined && !order;
+    if (!phrase || isOwn) continue;
+    pass.use(...Array.from({ length: phrase.end - at }, (_, offset) => at + offset), ...questionWords);
+    const word = pass.tiles[phrase.end - 1]?.words.at(-1);
+    return { dimensions: [phrase.dimension], isSingle: word !== undefined && word.lower === word.stem };
+  }
+  return undefined;
+}
+
+const persons = /^(customers|employees|doctors|patients|suppliers|users|people)$/;
+
+/** `who owes us the most` */
+function people(pass: Pass, { base, quantity }: Candidate, order: Order | undefined): Subject | undefined {
+  const [who] = pass.find('who');
+  const table = pass.tables.find((one) => one !== base && persons.test(one.name));
+  if (who === undefined || !table || (!order && quantity?.column !== undefined)) return undefined;
+  pass.use(who);
+  pass.assumed.push(`who: ${spoken(table.name)}`);
+  const dimension = labelDimension(table);
+  return dimension && { dimensions: [dimension], isSingle: false };
+}
+
+/** `customers with more than 10 orders`, `the doctor with the most appointments` */
+const wantsGroups = (pass: Pass, order: Order | undefined) =>
+  order !== undefined ||
+  comparisonsOf(pass).some(({ end }) => {
+    const after = pass.tiles[pass.beside(end, 1)];
+    return after?.tags.includes('times') || after?.tables.includes(pass.base);
+  });
+
+/** `the trend of orders` is by month. */
+export function trendOf(pass: Pass): Dimension[] | undefined {
+  const trends = pass.find('trend');
+  if (trends.length === 0) return undefined;
+  const grains = pass.tiles.flatMap(({ grain }, at) => (grain && !pass.isUsed(at) ? [{ grain, at }] : []));
+  pass.use(...trends, ...grains.map(({ at }) => at));
+  const grain = grains[0]?.grain ?? 'month';
+  if (grains.length === 0) pass.assumed.push('by month');
+  return [{ kind: 'time', grain }];
+}

@@ -1,0 +1,152 @@
+import { rootOf, stemOf, stemsOfName } from '../words/words.ts';
+import { type Column, columnOf, type Schema, type Table } from './schema.ts';
+
+/** The roles of columns, judged by their names and kinds. */
+
+export const isKey = ({ name }: Column): boolean => stemsOfName(name).at(-1) === 'id';
+
+const hasStem = ({ name }: Column, pattern: RegExp): boolean => stemsOfName(name).some((stem) => pattern.test(stem));
+
+export const datesOf = (table: Table): Column[] => table.columns.filter(({ kind }) => kind === 'date');
+export const numbersOf = (table: Table): Column[] => table.columns.filter((column) => column.kind === 'number' && !isKey(column));
+
+const due = /^(due|expected|deadline|promised|planned|target)$/;
+const ends = /^(paid|received|shipped|delivered|discharged|returned|completed|closed|settled|left|finished|resolved|end|ended)$/;
+const birth = /^(birth|born)$/;
+
+/** The day by which something should have happened. */
+export const dueDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, due));
+
+/** The day on which something was over; it is empty before. */
+export const endDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, ends));
+
+export const birthDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, birth));
+
+/** The day on which such a row begins. */
+export function beginDate(table: Table): Column | undefined {
+  const begins = datesOf(table).filter((column) => !hasStem(column, due) && !hasStem(column, ends) && !hasStem(column, birth));
+  return begins.find((column) => hasStem(column, /^(start|scheduled|begin|order|issued|ordered)$/)) ?? begins[0] ?? datesOf(table)[0];
+}
+
+/** True for days that are set down before they come. */
+export const isPlanned = (name: string): boolean =>
+  stemsOfName(name).some((stem) =>
+    /^(due|expected?|start|begin|end|scheduled?|planned|deadline|expir\w+|valid|until|renew\w*|arriv\w+|depart\w*|appointment|event|book\w*|target|matur\w+)$/.test(
+      stem,
+    ),
+  );
+
+const money = /^(total|amount|price|cost|value|revenue|salary|limit|rate|fee|spend|income|budget|balance|wage|paid|discount)$/;
+export const isMoney = (column: Column): boolean =>
+  column.kind === 'number' &&
+  hasStem(column, money) &&
+  !hasStem(column, /^(percent|pct|day|count|quantity|unit?s)$/) &&
+  !/percent/.test(column.name);
+
+const amounts = /^(total|amount|value|price|salary|sum|fee|revenue)$/;
+
+/** The number that a table is mostly about. */
+export function mainNumber(table: Table): Column | undefined {
+  const numbers = numbersOf(table);
+  return (
+    numbers.find(({ name }) => /^(line_)?(total|amount)$/.test(name)) ??
+    numbers.find((column) => hasStem(column, amounts) && !hasStem(column, /^(paid|unit|cost|list)$/)) ??
+    numbers.find((column) => hasStem(column, /^(quantity|price|day|rating|minute|rate)$/)) ??
+    numbers[0]
+  );
+}
+
+export const paidPart = (table: Table): Column | undefined =>
+  numbersOf(table).find((column) => hasStem(column, /^paid$/) && hasStem(column, /^amount$/));
+export const costColumn = (table: Table): Column | undefined => numbersOf(table).find((column) => hasStem(column, /^cost$/));
+export const priceColumn = (table: Table): Column | undefined =>
+  numbersOf(table).find((column) => hasStem(column, /^(price|revenue|income)$/) && !hasStem(column, /^cost$/));
+export const quantityColumn = (table: Table): Column | undefined =>
+  numbersOf(table).find((column) => hasStem(column, /^(quantity|stock|qty)$/) && !hasStem(column, /^(reorder|minimum|cost|price)$/));
+export const paidDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, /^(paid|settled)$/));
+export const statusColumn = (table: Table): Column | undefined =>
+  table.columns.find(({ name, kind }) => kind === 'text' && /^(status|state)$/.test(name));
+
+/** The column that people call a row by. */
+export function labelColumn(table: Table): Column | undefined {
+  const preferred = ['name', 'full_name', 'title', 'label'];
+  const named = preferred.flatMap((name) => columnOf(table, name) ?? [])[0];
+  return (
+    named ?? table.columns.find(({ name, kind }) => kind === 'text' && /(^|_)(number|code|sku|name)$/.test(name)) ?? columnOf(table, 'id')
+  );
+}
+
+/** Other words for names of tables. */
+const tableSynonyms = new Map(
+  Object.entries({
+    customers: 'client|buyer|account',
+    suppliers: 'vendor',
+    employees: 'colleague|staff|worker|salesperson|sales rep|seller|team member|people|person|staff member|sales representative',
+    leave_requests: 'leave|time off|absence|vacation request|holiday request|leave application|time off request|request',
+    invoices: 'bill',
+    products: 'article|item|good',
+    inventory: 'stock item|stock|inventory|warehouse stock|stock level',
+    purchase_orders: 'purchase|po|delivery',
+    order_items: 'order line|line item',
+    doctors: 'physician',
+    appointments: 'visit',
+    admissions: 'stay',
+  }),
+);
+
+/** The names of a table, each as its stems. */
+export const namesOf = (name: string): string[][] => [
+  stemsOfName(name),
+  ...(tableSynonyms.get(name.toLowerCase())?.split('|') ?? []).map((phrase) => phrase.split(' ').map(stemOf)),
+];
+
+/** Other words for columns, also adjectives: the most expensive is the highest price. */
+const columnSynonyms = new Map(
+  Object.entries({
+    lead_time_days: 'lead time',
+    salary: 'salary|pay|wage|earn|paid',
+    unit_price: 'price|most expensive|priciest|cheapest|least expensive|expensive|dearest',
+    list_price: 'price|most expensive|priciest|cheapest|least expensive|expensive|dearest',
+    unit_cost: 'cost',
+    quantity_on_hand: 'stock|unit|quantity|stock level|unit on hand|on hand|unit in stock',
+    stock_unit: 'stock',
+    minimum_unit: 'minimum stock|minimum',
+    discount_percent: 'discount',
+    credit_limit: 'credit line|limit',
+    rating: 'rated|rating',
+    duration_minute: 'duration|minute',
+    material_cost: 'material',
+    city: 'live',
+    sex: 'gender',
+  }),
+);
+
+const currency = /^(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy|cents?)$/;
+
+/** The names of a column, each as its stems; a currency at its end is not said. */
+export function namesOfColumn({ name, kind }: Column): string[][] {
+  const all = stemsOfName(name);
+  const isEnding = all.length > 1 && (currency.test(all.at(-1) as string) || (kind === 'date' && /^(on|at)$/.test(all.at(-1) as string)));
+  const stems = isEnding ? all.slice(0, -1) : all;
+  const short =
+    kind === 'number' && stems.length > 1 && !/^(id|day|unit|level|percent|hand|minute)$/.test(stems.at(-1) as string)
+      ? [stems.slice(-1)]
+      : [];
+  const synonyms = (columnSynonyms.get(stems.join('_')) ?? columnSynonyms.get(name) ?? '').split('|').filter(Boolean);
+  return [stems, ...short, ...synonyms.map((phrase) => phrase.split(' ').map(stemOf))];
+}
+
+const verbForm = /(ed|ing|ment|ments|ion|ions|ipt|ipts|en|al)$/;
+const verbsAsTheyAre =
+  /^(due|paid|pay|pays|left|start|starts|begin|begins|end|ends|hire|hires|join|ship|discharge|discharges|employ|order|invoice|bill|register|sent|send|place|sold|receive|arrive|arrives|leavers|win|won|new|expect|admit|return|quit|request|buy|bought)$/;
+
+/** The columns of days that a verb names: `admitted` and `admission` name admitted_on. */
+export function daysOfVerb(word: string, schema: Schema): { table: Table; column: Column }[] {
+  if (!verbForm.test(word) && !verbsAsTheyAre.test(word)) return [];
+  const root = rootOf(word);
+  return schema.flatMap((table) =>
+    datesOf(table)
+      .filter(({ name }) => stemsOfName(name).some((stem, at, { length }) => (at === 0 || length > 2) && rootOf(stem) === root))
+      .map((column) => ({ table, column })),
+  );
+}

@@ -1,0 +1,119 @@
+import type { Data, Unreadable } from '../tools.ts';
+import { stemOf } from '../words/words.ts';
+import { columnName, literal, type Schema, type Table } from './schema.ts';
+
+/** A value of the data that a question names. */
+export interface Value {
+  readonly table: string;
+  readonly column: string;
+  readonly value: string;
+}
+
+/** The values of text columns, by the words that name them. */
+export interface ValueIndex {
+  /** The values that a phrase names, in lower case. */
+  find(phrase: string): readonly Value[];
+  /** All values of a column, if there are few; empty for other columns. */
+  fewOf(table: string, column: string): readonly string[];
+  readonly size: number;
+}
+
+/** A sample of rows for each table, and of values for each column: so the cost does not grow with the data. */
+const limits = { tables: 60, rows: 20_000, valuesOfColumn: 1_000, values: 20_000, length: 60 };
+/** A tool cuts long cells and gives at most so many rows, so the values come in lists of a few. */
+const listed = { values: 20, rows: 100 };
+const few = 40;
+
+const keyOf = (value: string) => value.toLowerCase().replaceAll('_', ' ').trim();
+
+/** Reads a sample of the values of every text column, one statement for each table. */
+export async function readValueIndex(schema: Schema, data: Data): Promise<ValueIndex | Unreadable> {
+  const byPhrase = new Map<string, Value[]>();
+  const byColumn = new Map<string, string[]>();
+  let size = 0;
+  const add = (table: string, column: string, values: readonly string[]) => {
+    byColumn.set(`${table}.${column}`, [...(byColumn.get(`${table}.${column}`) ?? []), ...values]);
+    size += values.length;
+    for (const value of values)
+      for (const key of new Set([keyOf(value), keyOf(value).split(' ').map(stemOf).join(' ')]))
+        byPhrase.set(key, [...(byPhrase.get(key) ?? []), { table, column, value }]);
+  };
+  for (const table of schema.slice(0, limits.tables)) {
+    const texts = table.columns.filter(({ kind }) => kind === 'text');
+    if (texts.length === 0 || size >= limits.values) continue;
+    const result = await data.query(
+      sampleOf(
+        table,
+        texts.map(({ name }) => name),
+      ),
+    );
+    if ('error' in result) return result;
+    for (const [index, list] of result.rows) add(table.name, texts[Number(index)]?.name ?? '', parseValues(list ?? null));
+  }
+  const valuesOf = (table: string, column: string) => byColumn.get(`${table}.${column}`) ?? [];
+  return {
+    size,
+    find: (phrase) => byPhrase.get(phrase) ?? [],
+    fewOf: (table, column) => (valuesOf(table, column).length <= few ? valuesOf(table, column) : []),
+  };
+}
+
+/** The distinct values of each column among the first rows, in short lists; the first list of each column comes before the second of any. */
+function sampleOf({ written }: Table, columns: readonly string[]): string {
+  const each = columns.map((column, index) => {
+    const value = `s.${columnName(column)}::text`;
+    return `select ${index} as field, d.v, row_number() over (order by d.v) as n from (select distinct ${value} as v from sample s where length(${value}) <= ${limits.length} limit ${limits.valuesOfColumn}) d`;
+  });
+  const selected = columns.map((column) => `t.${columnName(column)}`).join(', ');
+  return `with sample as (select ${selected} from ${written} t limit ${limits.rows}) select u.field, json_agg(u.v)::text as list from (${each.join(' union all ')}) u group by u.field, (u.n - 1) / ${listed.values} order by (u.n - 1) / ${listed.values}, u.field limit ${listed.rows}`;
+}
+
+/** A list that the tool has cut is left out. */
+function parseValues(cell: unknown): string[] {
+  try {
+    const values: unknown = JSON.parse(String(cell));
+    return Array.isArray(values) ? values.filter((value): value is string => typeof value === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+const refreshMs = 10 * 60_000;
+const mostIndexes = 20;
+
+interface IndexEntry {
+  readonly at: number;
+  readonly index: Promise<ValueIndex | Unreadable>;
+}
+
+const indexes = new Map<string, IndexEntry>();
+
+/**
+ * The index of one data source for one scope, read again after ten minutes. The least recently used of more than twenty is dropped. Questions
+ * without a source get an index of their own.
+ */
+export async function valueIndexOf(source: string | undefined, schema: Schema, data: Data): Promise<ValueIndex | Unreadable> {
+  if (source === undefined) return await readValueIndex(schema, data);
+  const key = JSON.stringify([source, schema.map(({ written, columns }) => [written, columns.map(({ name }) => name)])]);
+  const known = indexes.get(key);
+  const entry = known && performance.now() - known.at < refreshMs ? known : { at: performance.now(), index: readValueIndex(schema, data) };
+  indexes.delete(key);
+  indexes.set(key, entry);
+  if (indexes.size > mostIndexes) indexes.delete(indexes.keys().next().value as string);
+  try {
+    const index = await entry.index;
+    // A failure is not kept for the next question.
+    if ('error' in index && indexes.get(key) === entry) indexes.delete(key);
+    return index;
+  } catch (cause) {
+    if (indexes.get(key) === entry) indexes.delete(key);
+    throw cause;
+  }
+}
+
+/** A condition on values of one column; several are alternatives. */
+export const valueTest = (column: string, values: readonly string[], excluded: boolean): string => {
+  const list = values.map((value) => literal(value)).join(', ');
+  if (excluded) return `(${column} is null or ${column}::text not in (${list}))`;
+  return values.length === 1 ? `${column}::text = ${list}` : `${column}::text in (${list})`;
+};
