@@ -1,5 +1,7 @@
 import { evaluateAnalyst, floors, type Half } from '@agent-service/analyst/evaluation';
 import { testDatabase } from '@agent-service/testkit';
+import startServers from '@agent-service/testkit/infrastructure/global-setup';
+import stopServers from '@agent-service/testkit/infrastructure/global-teardown';
 import type { Scenario } from '../scenario.ts';
 
 const parts: readonly Half[] = ['tuned', 'untouched'];
@@ -11,7 +13,7 @@ export const analyst: Scenario = {
   about:
     'questions to the built-in analyst in wordings that it does not know: how many are right, asked back, and answered with a wrong figure',
   async run(say) {
-    const { scores } = await evaluateAnalyst(parts, testDatabase);
+    const { scores } = await evaluateOnServers();
     const promises = parts.flatMap((half) => {
       const { wordings, right, askedBack, wrong } = scores[half];
       say(
@@ -26,3 +28,12 @@ export const analyst: Scenario = {
     return { promises, figures: Object.fromEntries(figures) };
   },
 };
+
+async function evaluateOnServers(): ReturnType<typeof evaluateAnalyst> {
+  await startServers();
+  try {
+    return await evaluateAnalyst(parts, testDatabase);
+  } finally {
+    await stopServers();
+  }
+}
