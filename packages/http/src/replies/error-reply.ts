@@ -1,6 +1,6 @@
 import { isPublicErrorCode, type PublicErrorCode, ServiceError } from '@agent-service/contracts';
-import { retryAfterSeconds } from '../limits/limiter.ts';
 import type { Exchange } from './exchange.ts';
+import { retryAfterSeconds } from './limits.ts';
 import type { Reply } from './reply.ts';
 
 const unavailableRetryAfter = '1';
@@ -32,7 +32,8 @@ function errorHeaders(exchange: Exchange, error: ServiceError): string[] {
 }
 
 /** Seconds after which the caller may try again, for temporary failures. */
-function retryAfterOf({ limits }: Exchange, { definition }: ServiceError): string | undefined {
+function retryAfterOf({ limits }: Exchange, { definition, details }: ServiceError): string | undefined {
+  if (definition.http === 429 && typeof details['retry_after_seconds'] === 'number') return String(details['retry_after_seconds']);
   if (definition.http === 429) return String(limits && !limits.allowed ? retryAfterSeconds(limits) : unavailableRetryAfter);
   return definition.http === 503 ? unavailableRetryAfter : undefined;
 }
@@ -78,9 +79,12 @@ export function oauthErrorReply(exchange: Exchange, error: PublicError): Reply {
   if (http === 401) headers.push('WWW-Authenticate', basicChallenge);
   const retryAfter = retryAfterOf(exchange, error);
   if (retryAfter) headers.push('Retry-After', retryAfter);
-  const body = JSON.stringify({ error: names[error.code] ?? 'invalid_request', error_description: asciiOnly(error.message) });
-  return { status: http, body, headers, code: error.code };
+  return { status: http, body: oauthErrorBody(error), headers, code: error.code };
 }
+
+/** The body of such a failure. */
+export const oauthErrorBody = ({ code, message }: PublicError): string =>
+  JSON.stringify({ error: names[code] ?? 'invalid_request', error_description: asciiOnly(message) });
 
 /** The characters that RFC 6749 allows in error_description. */
 const asciiOnly = (text: string) => text.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');

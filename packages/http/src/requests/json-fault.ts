@@ -15,8 +15,8 @@ const expected = {
 type Expected = keyof typeof expected;
 
 /**
- * Where a text stops being JSON, and what may come there. Only for texts that the parser has refused: its own message quotes the text, which may
- * hold secrets, and mostly has no position.
+ * Finds the place where a text stops being JSON, and what may come there. Only for texts that the parser has refused: its own message
+ * quotes the text, which may hold secrets, and mostly has no position.
  */
 export function findJsonFault(text: string): string {
   const open: string[] = [];

@@ -41,7 +41,7 @@ function separatorsOf(value: unknown): number {
 }
 
 describe('the shape of JSON', () => {
-  test('is counted by what is between its texts, however it is spelled', () => {
+  test('is counted by the characters between its strings, in any spelling', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' }), fc.constantFrom(0, 2), (value, spaces) => {
         const json = JSON.stringify(value, undefined, spaces);
@@ -59,7 +59,7 @@ describe('the shape of JSON', () => {
     expect(faultOf(JSON.stringify('[{'.repeat(1_000)))).toBeUndefined();
   });
 
-  test('of anything else is counted as well, and is for the parser to refuse', () => {
+  test('that is not JSON is counted too, and the parser refuses it', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: anyCharacter }), fc.string({ unit: fc.constantFrom('"', '\\', '{', ']', ',') })), (text) => {
         expect([undefined, 'The body is nested deeper than 64 levels.']).toContain(faultOf(text));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '@agent-service/contracts';
 import type { Request, Response } from 'express';
-import type { Decision } from '../limits/limiter.ts';
+import type { Decision } from './limits.ts';
 
 /** One request and its answer, with what became known about it on the way. */
 export class Exchange {
@@ -13,6 +13,8 @@ export class Exchange {
   readonly startedAt = performance.now();
   principal: Principal | undefined;
   limits: Decision | undefined;
+  /** The headers of every answer of the route, names and values in turn. */
+  routeHeaders: readonly string[] | undefined;
   /** The outcome of an earlier identical request is returned. */
   replayed = false;
 

@@ -7,18 +7,20 @@ type Directives = Record<string, string[]>;
 /** These have a meaning only for pages of old browsers, and each header costs time in every answer. */
 const obsoleteHeaders = {
   xDownloadOptions: false,
-  xDnsPrefetchControl: false,
   xPermittedCrossDomainPolicies: false,
   xXssProtection: false,
   originAgentCluster: false,
 };
 
-/** Names and values in turn, computed once: the headers of helmet do not depend on the request. */
-function headersOf(directives: Directives): readonly string[] {
+/** For a page. Names and values in turn, computed once: the headers of helmet do not depend on the request. */
+export const securityHeaders = (directives: Directives): readonly string[] => headersOf({ directives, isPage: true });
+
+function headersOf({ directives, isPage }: { readonly directives: Directives; readonly isPage: boolean }): readonly string[] {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
   const secure = helmet({
     ...obsoleteHeaders,
+    xDnsPrefetchControl: isPage,
     contentSecurityPolicy: { useDefaults: false, directives },
     xFrameOptions: { action: 'deny' },
   });
@@ -27,10 +29,10 @@ function headersOf(directives: Directives): readonly string[] {
 }
 
 /** For answers that no browser should ever render. */
-export const apiHeaders = headersOf({ defaultSrc: ["'none'"], frameAncestors: ["'none'"] });
+export const apiHeaders = headersOf({ directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] }, isPage: false });
 
 /** For the reference page: everything from here, nothing inline. */
-export const pageHeaders = headersOf({
+export const pageHeaders = securityHeaders({
   defaultSrc: ["'none'"],
   scriptSrc: ["'self'"],
   styleSrc: ["'self'"],

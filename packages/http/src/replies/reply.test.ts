@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Principal } from '@agent-service/contracts';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Request, Response } from 'express';
+import { createCors } from './cors.ts';
 import { Exchange } from './exchange.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { type Delivery, send } from './reply.ts';
@@ -27,7 +28,7 @@ async function answer(more: Partial<Delivery> = {}): Promise<{ heldBytes: HeldBy
     // Express adds `get` to a request.
     const exchange = new Exchange(Object.assign(request, { get: () => undefined }) as unknown as Request, response as Response, '/');
     exchange.principal = { organizationId } as Principal;
-    send(exchange, { status: 200, body }, { stopping: new AbortController().signal, heldBytes, ...more });
+    send(exchange, { status: 200, body }, { stopping: new AbortController().signal, heldBytes, cors: createCors([]), ...more });
     sent.resolve({ closed: new Promise((resolve) => request.socket.once('close', resolve)) });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -55,7 +56,7 @@ test('an answer counts no longer when its reader leaves', async () => {
   expect(heldBytes.isFull(organizationId)).toBe(false);
 });
 
-test('a connection ends whose reader does not take its answer in time', async () => {
+test('a connection is closed if its client does not read the answer in time', async () => {
   const { heldBytes, closed } = await answer({ readWithinMs: 20 });
   await closed;
   expect(heldBytes.isFull(organizationId)).toBe(false);

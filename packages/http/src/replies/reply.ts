@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { ServiceError } from '@agent-service/contracts';
-import { limitHeaders } from '../limits/limiter.ts';
+import { discardRest, hasUnreadBody } from '../requests/unread-body.ts';
+import type { Cors } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import type { HeldBytes } from './held-bytes.ts';
+import { limitHeaders } from './limits.ts';
 import { apiHeaders } from './security-headers.ts';
-import { discardRest, hasUnreadBody } from './unread-body.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
@@ -64,13 +65,14 @@ export interface Delivery {
   /** Connections end with the answers they carry once this is aborted. */
   readonly stopping: AbortSignal;
   readonly heldBytes: HeldBytes;
+  readonly cors: Cors;
   readonly readWithinMs?: number;
 }
 
 /** Writes head and body at once; of a stream the head. After a body that was not read the connection ends. */
 export function send(exchange: Exchange, reply: Reply, delivery: Delivery): void {
   const unread = hasUnreadBody(exchange.request, reply.status);
-  const headers = headersOf(exchange, reply, delivery.stopping.aborted || unread);
+  const headers = headersOf(exchange, reply, delivery, delivery.stopping.aborted || unread);
   if (reply.stream) {
     headers.push('Content-Type', reply.type ?? jsonType);
     exchange.response.writeHead(reply.status, headers).flushHeaders();
@@ -93,15 +95,17 @@ export function send(exchange: Exchange, reply: Reply, delivery: Delivery): void
   discardRest(exchange.request, () => exchange.response.end());
 }
 
-function headersOf(exchange: Exchange, reply: Reply, closing: boolean): string[] {
+function headersOf(exchange: Exchange, reply: Reply, { cors }: Delivery, closing: boolean): string[] {
   const headers = [
     ...(reply.security ?? apiHeaders),
     'X-Request-Id',
     exchange.requestId,
     'Cache-Control',
     reply.cacheControl ?? 'no-store',
+    ...cors.headersFor(exchange.request),
   ];
   if (exchange.limits) headers.push(...limitHeaders(exchange.limits));
+  if (exchange.routeHeaders) headers.push(...exchange.routeHeaders);
   if (exchange.replayed) headers.push('Idempotent-Replayed', 'true');
   if (closing) headers.push('Connection', 'close');
   if (reply.headers) headers.push(...reply.headers);

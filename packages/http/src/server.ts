@@ -3,9 +3,9 @@ import { createServer, type RequestListener, type Server, type ServerResponse, S
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type PublicErrorCode, ServiceError } from '@agent-service/contracts';
-import { errorBody, type PublicError } from './error-reply.ts';
-import { apiHeaders } from './security-headers.ts';
-import { discardRest } from './unread-body.ts';
+import { errorBody, type PublicError } from './replies/error-reply.ts';
+import { apiHeaders } from './replies/security-headers.ts';
+import { discardRest } from './requests/unread-body.ts';
 
 const maxHeaderSize = 16 * 1024;
 
