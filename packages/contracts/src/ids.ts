@@ -1,12 +1,44 @@
+import { randomFillSync } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { processClock } from '@agent-service/runtime/clock';
 import { monotonicFactory } from 'ulid';
 import type { Environment } from './callers/principal.ts';
 
 /** The first letters of an identifier, which say what it names. */
-type IdPrefix = 'org' | 'usr' | 'key' | 'app' | 'agt' | 'tpl' | 'conv' | 'msg' | 'use' | 'whk' | 'evt' | 'dlv' | 'hld' | 'trf' | 'aud';
+type IdPrefix =
+  | 'org'
+  | 'usr'
+  | 'key'
+  | 'app'
+  | 'agt'
+  | 'tpl'
+  | 'conv'
+  | 'msg'
+  | 'use'
+  | 'whk'
+  | 'evt'
+  | 'dlv'
+  | 'hld'
+  | 'trf'
+  | 'aud'
+  | 'ses'
+  | 'inv';
 
-const next = monotonicFactory();
+const randomWords = new Uint32Array(256);
+let wordsUsed = randomWords.length;
+
+/** A number from 0 up to 1. The library asks for one for each character, and the system's source costs as much for one as for many. */
+function nextRandom(): number {
+  if (wordsUsed === randomWords.length) {
+    randomFillSync(randomWords);
+    wordsUsed = 0;
+  }
+  const word = randomWords[wordsUsed] as number;
+  wordsUsed += 1;
+  return word / 2 ** 32;
+}
+
+const next = monotonicFactory(nextRandom);
 
 /** A new identifier; those made later in one process sort later. */
 export const newId = (prefix: IdPrefix, nowMs: number = processClock.now()): string => `${prefix}_${next(nowMs).toLowerCase()}`;

@@ -1,12 +1,25 @@
 import { z } from 'zod';
 
+/** Bounds of RFC 5321 and of names in the DNS, which `z.email()` leaves out. */
+const [longestEmail, longestLocalPart, longestLabel] = [254, 64, 63];
+
+/** True for an address that mail can be sent to. */
+export function isEmailAddress(value: string): boolean {
+  if (value.length > longestEmail || !z.email().safeParse(value).success) return false;
+  const [localPart = '', domain = ''] = value.split('@');
+  return localPart.length <= longestLocalPart && domain.split('.').every((label) => label.length <= longestLabel && !label.endsWith('-'));
+}
+
+/** For documents: the pattern of text that PostgreSQL can hold. Lone surrogates, which it can't hold either, are no Unicode text. */
+export const plainText = String.raw`^[^\x00]*$`;
+
 /** Text of so many characters, counted as people count: by code points. */
 export function text(min: number, max: number): z.ZodString {
   const message = min > 0 ? `must have ${min} to ${max} characters` : `must have at most ${max} characters`;
   return z
     .string()
     .refine((value) => isWithin(value, min, max), message)
-    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max, pattern: plainText });
 }
 
 function isWithin(value: string, min: number, max: number): boolean {

@@ -12,7 +12,7 @@ const scope: fc.Arbitrary<TableScope> = fc.record({
 });
 const space = fc.constantFrom('', ' ', '\t', '  \n');
 
-test('what is formatted is read as the same, whatever the names hold', () => {
+test('a formatted scope is parsed as the same scope, with any characters in its names', () => {
   fc.assert(fc.property(scope, (parsed) => expect(parseTableScope(formatTableScope(parsed))).toEqual(parsed)));
 });
 

@@ -33,6 +33,14 @@ export function formatTableScope({ schema, table, columns }: TableScope): string
   return columns === null ? name : `${name}(${columns.map(quoted).join(', ')})`;
 }
 
+// Every character beyond ASCII counts as a letter, because not all dialects of regular expressions know which are.
+const space = String.raw`[ \t\r\n]*`;
+const name = String.raw`([^\x00-@\[-\^\x60\{-\x7f][^\x00-#%-\/:-@\[-\^\x60\{-\x7f]*|"([^"\x00]|"")+")${space}`;
+
+/** For documents: the pattern of an entry. The parser also refuses names that are too long, repeated, or no letters. */
+export const tableScopePattern: string = `^${space}${name}([.]${space}${name})?([(]${space}${name}(,${space}${name})*[)]${space})?$`;
+
+const utf8 = new TextEncoder();
 const plain = /^[a-z_][a-z0-9_]*$/;
 const quoted = (name: string): string => (plain.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
 
@@ -68,7 +76,7 @@ function readerOf(text: string): Reader {
     name() {
       match(spaces);
       const name = match(quotedName)?.[1]?.replaceAll('""', '"') ?? lowerCase(match(bareName)?.[0]);
-      return name !== undefined && Buffer.byteLength(name) <= longestNameBytes ? name : undefined;
+      return name !== undefined && utf8.encode(name).byteLength <= longestNameBytes ? name : undefined;
     },
     atEnd() {
       match(spaces);

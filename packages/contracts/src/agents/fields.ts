@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { text } from '../text.ts';
-import { parseTableScope } from './data-scope.ts';
+import { parseTableScope, tableScopePattern } from './data-scope.ts';
 
 /** Model quality levels, the cheapest first. */
 export const tiers = ['Fast', 'Smart', 'Expert', 'Premium'] as const;
@@ -15,15 +15,14 @@ const maxTextLength = 2_000;
 const maxPromptLength = 32_000;
 
 const example = {
-  tables: ['orders(id, total, ordered_at)', 'customers'],
+  tables: ['orders(id, total, order_date)', 'customers'],
   scope: ['orders(id, total)', 'customers'],
   prompts: ['How much did we sell last month?'],
 };
 
-const tableScope = text(1, maxTextLength).refine(
-  (value) => parseTableScope(value) !== undefined,
-  'must be a table, as orders, or a table with its columns, as orders(id, total)',
-);
+const tableScope = text(1, maxTextLength)
+  .refine((value) => parseTableScope(value) !== undefined, 'must be a table, as orders, or a table with its columns, as orders(id, total)')
+  .meta({ pattern: tableScopePattern });
 const tier = z.enum(tiers).meta({ example: 'Fast' });
 const outputFormat = z.enum(['markdown', 'table', 'text', 'json']).meta({
   description: 'How answers are written: `text` has no markup, `json` is one fenced block in markdown.',

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Principal } from '../callers/principal.ts';
+import { ServiceError } from '../errors/service-error.ts';
 
 /** Names an effect that the caller may ask for twice (the Idempotency-Key header). */
 export interface IdempotencyKey {
@@ -21,6 +22,12 @@ export interface CallContext {
   readonly idempotency?: IdempotencyKey | undefined;
   /** Called when the outcome of an earlier identical request is returned instead of a new one. */
   readonly onReplayed?: (() => void) | undefined;
+}
+
+/** The principal of a call that only an authenticated caller can reach. */
+export function requirePrincipal({ principal }: Pick<CallContext, 'principal'>): Principal {
+  if (!principal) throw new ServiceError('internal', { cause: new Error('a call for authenticated callers ran without a principal') });
+  return principal;
 }
 
 const storage = new AsyncLocalStorage<CallContext>();

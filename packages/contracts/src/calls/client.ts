@@ -196,7 +196,10 @@ function send(calling: Calling, replica: Replica, sending: Sending, done: Done) 
 }
 
 /** Settings of every process that calls the webhooks service where it is enabled. */
-export const webhooksClientSettings = { WEBHOOKS_ENABLED: setting.flag(false), WEBHOOKS_ADDRESS: setting.text().optional() };
+export const webhooksClientSettings = {
+  WEBHOOKS_ENABLED: setting.flag(false).describe('Webhooks and their events; see [webhook receivers](../guides/webhook-receivers.md).'),
+  WEBHOOKS_ADDRESS: setting.text().optional().describe('Address of `webhooks`.'),
+};
 
 export interface WebhooksClientConfig extends ClientConfig {
   WEBHOOKS_ENABLED: boolean;

@@ -57,9 +57,17 @@ export const publicErrorCodes = define({
   token_revoked: unauthenticated('The token has been revoked.'),
   invalid_client: unauthenticated('The client credentials are not valid.'),
 
+  unauthorized: unauthenticated('Sign in to the portal.'),
+  invalid_credentials: unauthenticated('The e-mail address or the password is wrong.'),
+  code_required: unauthenticated('Send the code of your authenticator app, or a recovery code.'),
+  organization_required: conflict(
+    'Users of several organizations have this e-mail address and password. Name one with organization_id. See details.',
+  ),
+
   insufficient_scope: forbidden('The token lacks the scope that this endpoint needs.'),
   wrong_audience: forbidden('This token may only send messages to the agent that it was made for.'),
   admin_required: forbidden('This endpoint needs a token made from an administrator key.'),
+  csrf_refused: forbidden('The request did not come from the portal itself, or lacks its X-CSRF-Token. Read GET /api/session again.'),
   own_role_or_status: forbidden('Your own role and status can only be changed by another administrator.'),
 
   not_found: { type: 'not_found', http: 404, grpc: status.NOT_FOUND, message: 'There is no such resource.' },
