@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createCursors } from './cursors.ts';
 
-const cursors = createCursors('a-cursor-secret-that-is-long-enough');
+const [secret, other] = ['a-cursor-secret-that-is-long-enough', 'another-cursor-secret-of-good-length'];
+const cursors = createCursors([secret]);
 const page = fc.record({ after: fc.array(fc.oneof(fc.string(), fc.integer())), total: fc.option(fc.nat(), { nil: undefined }) });
 
 test('a cursor decodes to the page that it was made of, for the same list', () => {
@@ -24,7 +25,8 @@ test('a cursor is refused for another tenant, filter or secret', () => {
   ]) {
     expect(() => cursors.decode(binding, cursor)).toThrow(expect.objectContaining({ code: 'invalid_cursor' }));
   }
-  expect(() => createCursors('another-cursor-secret-of-good-length').decode(['users', 'org_a', 'admin'], cursor)).toThrow();
+  expect(() => createCursors([other]).decode(['users', 'org_a', 'admin'], cursor)).toThrow();
+  expect(createCursors([other, secret]).decode(['users', 'org_a', 'admin'], cursor)?.after).toEqual(['2026-01-01', 'usr_1']);
 });
 
 test('a cursor with a changed character is refused, and so is any other text', () => {

@@ -18,15 +18,16 @@ export interface Cursors {
 
 /**
  * Creates keyset cursors. The binding (list, tenant, filters) is part of the MAC and not of the cursor, so that a cursor is valid for
- * its own list only.
+ * its own list only. The first secret signs, all are accepted.
  */
-export function createCursors(secret: string): Cursors {
-  const mac = (binding: readonly unknown[], payload: string) =>
+export function createCursors(secrets: readonly string[]): Cursors {
+  const [first = ''] = secrets;
+  const mac = (secret: string, binding: readonly unknown[], payload: string) =>
     createHmac('sha256', secret).update(JSON.stringify(binding)).update('\0').update(payload).digest().subarray(0, macBytes);
   return {
     encode(binding, page) {
       const payload = JSON.stringify([page.after, page.total ?? null]);
-      return Buffer.concat([mac(binding, payload), Buffer.from(payload)]).toString('base64url');
+      return Buffer.concat([mac(first, binding, payload), Buffer.from(payload)]).toString('base64url');
     },
     decode(binding, cursor) {
       if (cursor === '') return undefined;
@@ -36,7 +37,7 @@ export function createCursors(secret: string): Cursors {
       const genuine =
         bytes.length > macBytes &&
         bytes.toString('base64url') === cursor &&
-        timingSafeEqual(mac(binding, payload), bytes.subarray(0, macBytes));
+        secrets.some((secret) => timingSafeEqual(mac(secret, binding, payload), bytes.subarray(0, macBytes)));
       if (!genuine) throw new ServiceError('invalid_cursor', { param: 'cursor' });
       const [after, total] = JSON.parse(payload) as [Page['after'], number | null];
       return total === null ? { after } : { after, total };

@@ -12,6 +12,7 @@ export { boundChangesJson } from './outbox/audit-bounds.ts';
 export { eventTopic, openEventRelay, writeEvents } from './outbox/events.ts';
 export { deadLettersTable, type OutboxMessage, outboxMethods, outboxTable, writeOutbox } from './outbox/outbox.ts';
 export { type Relay, type RelayOptions, startRelay } from './outbox/relay.ts';
+export { databaseUrl } from './servers/database-url.ts';
 export { classifyDatabaseFailure, isoTime, isViolation, type Parameters, parameters, type Sql } from './sql.ts';
 export type { Transaction } from './store.ts';
 export { type DatabaseConfig, databaseSettings, openStore, type Store } from './store.ts';

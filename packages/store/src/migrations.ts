@@ -2,10 +2,16 @@ import { retry, sleep } from '@agent-service/work';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { type Constructor, MikroORM } from '@mikro-orm/postgresql';
 import { Client } from 'pg';
+import { roleOf, withoutOptions } from './servers/database-url.ts';
+import { primaryUrl } from './servers/primary.ts';
 
 export interface NamedMigration {
   readonly name: string;
   readonly class: Constructor<Migration>;
+  /** Those of the step, for checks. */
+  readonly statements: readonly string[];
+  /** Allows the step to drop what no process of the release before uses any more, and says why nothing does. */
+  readonly contracts?: string;
   /**
    * Run one by one before the step, outside of its transaction, so that the step itself holds its locks only briefly: an index made
    * concurrently, a constraint that is validated. Must be repeatable, and must do nothing where the step does not need it.
@@ -20,7 +26,7 @@ export function migration(name: string, ...statements: string[]): NamedMigration
       for (const statement of statements) this.addSql(statement);
     }
   }
-  return { name, class: SqlMigration };
+  return { name, class: SqlMigration, statements };
 }
 
 /** The limit of one statement, and of the wait for a replica that migrates. */
@@ -45,7 +51,8 @@ interface MigrateOptions {
  * Runs the steps that a service's schema lacks, and returns their names. An advisory lock lets one replica migrate at a time. Each step
  * commits by itself, and is repeated while it cannot get its locks.
  */
-export async function migrate({ url, schema, migrations, lockLimitMs = defaultLockLimitMs }: MigrateOptions): Promise<string[]> {
+export async function migrate({ url: servers, schema, migrations, lockLimitMs = defaultLockLimitMs }: MigrateOptions): Promise<string[]> {
+  const url = await primaryUrl(servers);
   const client = new Client({
     connectionString: url,
     application_name: `agent-service migrations ${schema}`,
@@ -92,6 +99,7 @@ async function runMigrations({ url, schema, migrations, lockLimitMs }: Required<
     discovery: { warnWhenNoEntities: false },
     extensions: [Migrator],
     driverOptions: {
+      connectionString: withoutOptions(url),
       options: `-c search_path=${schema} -c statement_timeout=${statementLimitMs} -c lock_timeout=${lockLimitMs}`,
     },
     migrations: { migrationsList: [...migrations], snapshot: false, tableName: 'migrations', silent: true },
@@ -151,10 +159,14 @@ interface RuntimeRoleOptions {
  * into, because only the owner can disable triggers or grant privileges.
  */
 export async function grantRuntimeRole({ ownerUrl, runtimeUrl, schema, restricted }: RuntimeRoleOptions): Promise<void> {
-  const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000, statement_timeout: grantLimitMs });
+  const client = new Client({
+    connectionString: await primaryUrl(ownerUrl),
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: grantLimitMs,
+  });
   await client.connect();
   try {
-    const role = client.escapeIdentifier(decodeURIComponent(new URL(runtimeUrl).username));
+    const role = client.escapeIdentifier(roleOf(runtimeUrl));
     const own = client.escapeIdentifier(schema);
     await client.query('begin');
     // Concurrent grants on the same tables would fail.

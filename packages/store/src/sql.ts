@@ -8,28 +8,27 @@ export type Sql = <Row extends object>(statement: string, values?: readonly unkn
 
 const names = new Map<string, string>();
 
+export type NameStatement = (statement: string) => string;
+
 /** Statements are few and constant, so each connection prepares each of them once, under this name. */
-function nameOf(statement: string): string {
+export const nameStatement: NameStatement = (statement) => {
   const name = names.get(statement) ?? createHash('sha256').update(statement).digest('base64url').slice(0, 32);
   names.set(statement, name);
   return name;
-}
+};
 
-/** Runs statements in the transaction of the client. */
-export function createSql(client: Pick<PoolClient, 'query'>): Sql {
+/** Runs statements in the transaction of the client; prepared, if they get names. */
+export function createSql(client: Pick<PoolClient, 'query'>, nameOf: NameStatement | undefined): Sql {
   return async <Row extends object>(text: string, values: readonly unknown[] = []) => {
     try {
-      return (await client.query<Row>({ name: nameOf(text), text, values: [...values] })).rows;
+      return (await client.query<Row>({ ...(nameOf && { name: nameOf(text) }), text, values: [...values] })).rows;
     } catch (cause) {
       throw translateFailure(cause);
     }
   };
 }
 
-/** Runs each statement as a transaction of its own. After a failure by the statement's own fault the connection returns to the pool. */
-export const createPoolSql = (pool: Pool): Sql => createSql(poolClient(pool));
-
-/** Runs each statement on a connection of the pool. */
+/** Runs each statement on a connection of the pool, as a transaction of its own. After a failure by the statement's own fault the connection returns to the pool. */
 export const poolClient = (pool: Pool): Pick<PoolClient, 'query'> =>
   ({
     query: (query: QueryConfig | string, values?: unknown[]) =>
@@ -45,7 +44,9 @@ async function runOnPool(pool: Pool, query: QueryConfig): Promise<QueryResult> {
   };
   client.once('error', onLost);
   try {
-    return await client.query(query);
+    const result = await client.query(query);
+    throwIfUnreplicated(client);
+    return result;
   } catch (cause) {
     isBroken ||= !leavesConnectionUsable(cause);
     throw cause;
@@ -53,6 +54,20 @@ async function runOnPool(pool: Pool, query: QueryConfig): Promise<QueryResult> {
     client.removeListener('error', onLost);
     client.release(isBroken);
   }
+}
+
+const unreplicated = new WeakSet<object>();
+
+/** Remembers clients whose commit did not wait for the synchronous standby to the end: the server reports that as a success with a warning. */
+export function watchReplication(client: PoolClient): void {
+  client.on('notice', ({ file }) => {
+    if (file === 'syncrep.c') unreplicated.add(client);
+  });
+}
+
+/** A commit that a failover could undo has not succeeded. Its caller tries again, which every effect permits. */
+export function throwIfUnreplicated(client: PoolClient): void {
+  if (unreplicated.has(client)) throw Object.assign(new Error('the commit was not confirmed by the standby'), { code: '57P03' });
 }
 
 /** Collects the parameters of a statement that is built from parts. */
@@ -76,8 +91,9 @@ interface DriverFailure {
   message?: string;
 }
 
-/** Connection failures, shutdown, too many connections, timeouts of statements and locks, failed serialization. */
-const temporaryCodes = /^(08...|53...|57P0.|57014|55P03|40001|40P01|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/;
+/** Connection failures, a password that was just replaced, shutdown, too many connections, timeouts of statements and locks, failed serialization. */
+const temporaryCodes =
+  /^(08...|28P01|53...|57P0.|25006|57014|55P03|40001|40P01|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/;
 const temporaryMessages =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout/;
 
@@ -95,6 +111,10 @@ export function translateFailure(cause: unknown): unknown {
 
 /** Data, constraints, conflicts, raised errors, timeouts of locks and statements. Any other failure may be the connection's. */
 const ownFaults = /^(22...|23...|40...|P0001|55P03|57014)$/;
+
+/** True if the server accepts no writes any more, or its standby does not confirm them. */
+export const isLostPrimary = (cause: unknown): boolean =>
+  ['25006', '57P03'].includes(failureOf(cause instanceof ServiceError ? cause.cause : cause).code ?? '');
 
 /** True if the statement failed by its own fault, so that the connection can be used again. */
 const leavesConnectionUsable = (cause: unknown): boolean => ownFaults.test(failureOf(cause).code ?? '');

@@ -10,12 +10,32 @@ import {
 import type { CompiledQuery } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 import { z } from 'zod';
-import { createPoolSql, createSql, poolClient, type Sql, translateFailure } from './sql.ts';
+import { databaseUrl, serverUrls, withAddress, withoutOptions } from './servers/database-url.ts';
+import { checkPooledSession, poolerAddress, setRoleDefaults } from './servers/pooler.ts';
+import { clientOfPrimary } from './servers/primary.ts';
+import {
+  createSql,
+  isLostPrimary,
+  type NameStatement,
+  nameStatement,
+  poolClient,
+  type Sql,
+  throwIfUnreplicated,
+  translateFailure,
+  watchReplication,
+} from './sql.ts';
 
 /** Settings of every service with a database of its own. */
 export const databaseSettings = {
-  DATABASE_URL: setting.url('postgres:', 'postgresql:'),
-  DATABASE_POOL_MAX: setting.integer(10, 1, 500),
+  DATABASE_URL: databaseUrl().describe(
+    'PostgreSQL 15 or newer. For `npm start` a server whose role may create roles and schemas, or a role that may create schemas; for a service of a deployment the role that uses its schema. Several servers, of which one accepts writes: `postgres://role:password@one,two/db`.',
+  ),
+  DATABASE_POOLER: poolerAddress
+    .optional()
+    .describe(
+      'A pooler in transaction mode in front of the server of `DATABASE_URL`, as `pgbouncer:6432`; [what it means](../operations/databases.md#pgbouncer).',
+    ),
+  DATABASE_POOL_MAX: setting.integer(10, 1, 500).describe('Connections of one process to PostgreSQL.'),
 };
 
 const schema = z.object(databaseSettings);
@@ -47,19 +67,16 @@ interface StoreOptions {
   lockLimitMs?: number;
 }
 
-const sessionOptions = (schema: string, lockLimitMs: number) =>
-  [
-    `search_path=${schema}`,
-    `statement_timeout=${statementLimitMs}`,
-    `lock_timeout=${lockLimitMs}`,
-    `idle_in_transaction_session_timeout=${idleInTransactionLimitMs}`,
-    'timezone=UTC',
-    // Data in frequent use is in memory, so an index costs less than the planner's default, and compiling takes longer than it saves.
-    'random_page_cost=1.1',
-    'jit=off',
-  ]
-    .map((option) => `-c ${option}`)
-    .join(' ');
+const sessionSettings = (schema: string, lockLimitMs: number): Record<string, string> => ({
+  search_path: schema,
+  statement_timeout: String(statementLimitMs),
+  lock_timeout: String(lockLimitMs),
+  idle_in_transaction_session_timeout: String(idleInTransactionLimitMs),
+  timezone: 'UTC',
+  // Data in frequent use is in memory, so an index costs less than the planner's default, and compiling takes longer than it saves.
+  random_page_cost: '1.1',
+  jit: 'off',
+});
 
 /** Connects to the schema of one service; every wait on it is bounded. Closed with the process. */
 export async function openStore(
@@ -67,16 +84,25 @@ export async function openStore(
   config: DatabaseConfig,
   { schema, entities, lockLimitMs = defaultLockLimitMs }: StoreOptions,
 ): Promise<Store> {
+  const { DATABASE_POOLER: pooler } = config;
+  const settings = sessionSettings(schema, lockLimitMs);
+  if (pooler !== undefined) await setRoleDefaults(config.DATABASE_URL, schema, settings);
+  const url = withoutOptions(pooler === undefined ? config.DATABASE_URL : withAddress(config.DATABASE_URL, pooler));
+  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   // Not `init`, which loads every extension that is installed: migrations, with all of the ORM a second time in a build.
   const orm = new MikroORM({
-    clientUrl: config.DATABASE_URL,
+    clientUrl: serverUrls(url)[0] as string,
     schema,
     entities,
     discovery: { warnWhenNoEntities: false },
     logger: (message) => process.logger.warn({ event: 'orm', message }),
     pool: { min: 0, max: config.DATABASE_POOL_MAX, idleTimeoutMillis: 60_000 },
     driverOptions: {
-      options: sessionOptions(schema, lockLimitMs),
+      // The library itself reads no parameters of a URL, as sslmode.
+      connectionString: serverUrls(url)[0],
+      Client: clientOfPrimary(url),
+      onPoolCreated: (created: Pool) => void created.on('connect', watchReplication),
+      ...(pooler === undefined && { options: options.join(' ') }),
       application_name: `agent-service ${process.name}`,
       connectionTimeoutMillis: connectLimitMs,
       query_timeout: statementLimitMs + 2_000,
@@ -85,13 +111,22 @@ export async function openStore(
   });
   process.onStop('database', () => orm.close(true));
   const pool = (await orm.em.getConnection().getNativeClient()) as Pool;
-  const sql = createPoolSql(pool);
+  // A pooler gives each transaction another session, which has not prepared the statement.
+  const nameOf = pooler === undefined ? nameStatement : undefined;
+  const sql = createSql(poolClient(pool), nameOf);
   const clock = process.clock.follow();
   const check = () => sampleTime(sql, clock);
   process.health.addCheck('database', check);
   await check();
+  if (pooler !== undefined) await checkPooledSession(sql, schema);
 
-  return { orm, schema, sql, read: (work) => readEntities(orm, pool, work), transaction: (work) => inTransaction(orm, pool, work) };
+  return {
+    orm,
+    schema,
+    sql,
+    read: (work) => readEntities(orm, pool, work),
+    transaction: (work) => inTransaction({ orm, pool, nameOf }, work),
+  };
 }
 
 /** Throws if the database does not answer; samples its clock. */
@@ -107,15 +142,21 @@ export interface Transaction {
   readonly sql: Sql;
 }
 
+interface Connected {
+  readonly orm: MikroORM;
+  readonly pool: Pool;
+  readonly nameOf: NameStatement | undefined;
+}
+
 /**
  * Runs the work in a transaction on a connection of its own. The connection returns to the pool, or is closed if it cannot roll back; the
  * library's own transactions would never return such a connection, until the pool is empty.
  */
-async function inTransaction<T>(orm: MikroORM, pool: Pool, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+async function inTransaction<T>({ orm, pool, nameOf }: Connected, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   const client = await connect(pool);
   let entities: EntityManager | undefined;
   const transaction: Transaction = {
-    sql: createSql(client),
+    sql: createSql(client, nameOf),
     get em() {
       entities ??= entitiesOn(orm, client);
       return entities;
@@ -126,10 +167,11 @@ async function inTransaction<T>(orm: MikroORM, pool: Pool, work: (transaction: T
     const result = await work(transaction);
     await entities?.flush();
     await client.query('commit');
+    throwIfUnreplicated(client);
     client.release();
     return result;
   } catch (cause) {
-    await rollBack(client);
+    await rollBack(client, cause);
     throw translateFailure(cause);
   }
 }
@@ -142,10 +184,10 @@ async function connect(pool: Pool): Promise<PoolClient> {
   }
 }
 
-async function rollBack(client: PoolClient): Promise<void> {
+async function rollBack(client: PoolClient, failure: unknown): Promise<void> {
   try {
     await client.query('rollback');
-    client.release();
+    client.release(isLostPrimary(failure));
   } catch {
     // The connection is lost, and its transaction with it. The caller gets the first failure, not this one.
     client.release(true);

@@ -18,9 +18,12 @@ export const versionedKeys = z
 
 /** Settings of every service that stores sealed values. */
 export const encryptionSettings = {
-  ENCRYPTION_KEYS: versionedKeys,
-  /** How long a process opens values with a new key before it seals with it, so that every replica has the key by then. */
-  ENCRYPTION_KEY_AHEAD_SECONDS: setting.integer(600, 0, 86_400),
+  ENCRYPTION_KEYS: versionedKeys.describe(
+    'The keys that encrypt stored secrets: `1:<base64 of 32 bytes>,2:…`; see [encryption keys](../encryption-keys.md).',
+  ),
+  ENCRYPTION_KEY_AHEAD_SECONDS: setting
+    .integer(600, 0, 86_400)
+    .describe('How long a process opens values with a new key before it seals with it, so that every replica has the key by then.'),
 };
 
 export interface EncryptionConfig {
