@@ -217,13 +217,17 @@ test('Redis does not grow with the jobs that are done', async () => {
     }
     await until('all are done', async () => done === target);
     await idle();
-    const used = Number(/used_memory:(\d+)/.exec(await direct.info('memory'))?.[1]);
-    return { keys: await direct.dbsize(), used, events: await direct.xlen('{answers}:answers:events') };
+    const keys = await direct.keys('*');
+    // The server's own memory changes with its clients and its log of slow commands.
+    const sizes = await Promise.all(keys.map((key) => direct.memory('USAGE', key, 'SAMPLES', 0)));
+    const used = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+    return { keys: keys.length, used, events: await direct.xlen('{answers}:answers:events') };
   };
   const first = await round('first', 1_000);
   const second = await round('second', 10_000);
   expect(second.keys).toBeLessThanOrEqual(bare.length);
   expect(second.events).toBeLessThan(500);
-  // Twice the size of one byte for each of 10,000 jobs.
-  expect(second.used - first.used).toBeLessThan(200_000);
+  expect(first.used).toBeGreaterThan(0);
+  // One byte for each of 10,000 jobs.
+  expect(second.used - first.used).toBeLessThan(10_000);
 }, 60_000);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /** The settings do not describe a working process. Each fault begins with the setting's name and says what is needed; the message lists all. */
@@ -38,6 +39,8 @@ const integer = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
+const list = () => z.string().transform((value) => value.split(/[\s,]+/).filter(Boolean));
+
 /** The kinds of settings. */
 export const setting = {
   /** A whole number within bounds, with the default that works. */
@@ -50,6 +53,12 @@ export const setting = {
       .default(fallback),
   text: () => z.string(),
   secret: () => z.string().min(32, 'must have at least 32 characters'),
+  /** One secret, or several separated by commas while it is replaced: the first is used, all are accepted. */
+  secrets: () =>
+    z
+      .string()
+      .transform((value) => value.split(',').map((secret) => secret.trim()))
+      .refine((secrets) => secrets.every((secret) => secret.length >= 32), 'must have at least 32 characters, each of several'),
   url: (...protocols: string[]) =>
     z
       .string()
@@ -57,7 +66,30 @@ export const setting = {
         (value) => protocols.includes(safeProtocol(value)),
         `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
       ),
-  list: () => z.string().transform((value) => value.split(/[\s,]+/).filter(Boolean)),
+  /** A file with content that `parse` accepts, read when the settings are. */
+  file: (what: string, parse: (content: Buffer) => unknown) =>
+    z.string().superRefine((path, context) => {
+      try {
+        parse(readFileSync(path));
+      } catch (cause) {
+        const { code = '' } = cause as NodeJS.ErrnoException;
+        // Node's codes for files are upper-case words; others come from the parser.
+        context.addIssue(/^E[A-Z]+$/.test(code) ? `names a file that cannot be read (${code})` : `must name a file with ${what} (PEM)`);
+      }
+    }),
+  list,
+  /** A list, empty by default, whose parser throws an error with a message for the operator. */
+  parsedList: <T>(parse: (entries: readonly string[]) => T) =>
+    list()
+      .default([])
+      .transform((entries, context) => {
+        try {
+          return parse(entries);
+        } catch (cause) {
+          context.addIssue((cause as Error).message);
+          return z.NEVER;
+        }
+      }),
 };
 
 function safeProtocol(value: string): string {
@@ -68,11 +100,16 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** Settings of every process. */
 export const processSettings = {
-  HOST: setting.text().default('0.0.0.0'),
-  OPS_PORT: setting.port(9090),
-  LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: setting.url('http:', 'https:').optional(),
-  DRAIN_DELAY_MS: setting.integer(0, 0, 60_000),
+  HOST: setting.text().default('0.0.0.0').describe('The address on which a process listens.'),
+  OPS_PORT: setting.port(9090).describe('The port of `/livez`, `/readyz` and `/metrics`.'),
+  LOG_LEVEL: z
+    .enum(logLevels, `must be one of ${logLevels.join(', ')}`)
+    .default('info')
+    .describe('The least severe log events that are written.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting.url('http:', 'https:').optional().describe('Where traces are sent, as `http://collector:4318`.'),
+  DRAIN_DELAY_MS: setting
+    .integer(0, 0, 60_000)
+    .describe('How long a process that is stopped goes on taking calls after it has become unready, so that load balancers see it first.'),
 };
 
 const schema = z.object(processSettings);

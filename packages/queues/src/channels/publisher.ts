@@ -29,12 +29,10 @@ export function createPublisher<Message>(process: ProcessContext, redis: RedisCo
   }
 
   function flush(): void {
-    const parcels = due.map((channel) => pack(channel));
+    const parcels = due.map(pack);
     due = [];
-    for (const [index, sent] of publishAll(redis.commands, parcels).entries()) {
-      const { channel, count } = parcels[index] as (typeof parcels)[number];
-      sent.catch(() => lost.inc(count)).finally(() => arrived(channel));
-    }
+    const sent = publishAll(redis.commands, parcels);
+    for (const [index, { channel, count }] of parcels.entries()) sent[index]?.catch(() => lost.inc(count)).finally(() => arrived(channel));
   }
 
   function pack(channel: string) {

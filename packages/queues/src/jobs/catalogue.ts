@@ -86,6 +86,8 @@ interface Payloads {
 export type JobName = keyof Payloads;
 export type PayloadOf<Name extends JobName> = Payloads[Name];
 
+export const jobNames = Object.keys(jobs) as readonly JobName[];
+
 export const jobKind = <Name extends JobName>(name: Name): JobKind<PayloadOf<Name>> => jobs[name] as unknown as JobKind<PayloadOf<Name>>;
 
 /** The prefix of all keys of a queue. */

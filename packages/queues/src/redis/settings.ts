@@ -11,10 +11,14 @@ const redisUrl = setting.text().superRefine((value, context) => {
 
 /** One Redis node, or several separated by commas. The nodes are asked for their kind unless REDIS_MODE names it. */
 export const redisSettings = {
-  REDIS_URL: redisUrl,
-  REDIS_MODE: z.enum(['auto', 'single', 'sentinel', 'cluster'], 'must be auto, single, sentinel or cluster').default('auto'),
-  /** The sentinels' name of the primary; needed only when they watch several. */
-  REDIS_SENTINEL_MASTER: setting.text().optional(),
+  REDIS_URL: redisUrl.describe(
+    'Limits and queues: only what can be rebuilt. One server, or several of a cluster or sentinels: `redis://one:6379,two:6379`; `rediss://` for TLS.',
+  ),
+  REDIS_MODE: z
+    .enum(['auto', 'single', 'sentinel', 'cluster'], 'must be auto, single, sentinel or cluster')
+    .default('auto')
+    .describe('The kind of servers behind `REDIS_URL`; `auto` asks the servers.'),
+  REDIS_SENTINEL_MASTER: setting.text().optional().describe("The sentinels' name of the primary; needed only where they watch several."),
 };
 
 const schema = z.object(redisSettings);
