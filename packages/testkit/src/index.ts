@@ -4,6 +4,7 @@ export { type ClockShifts, clockShifts } from './faults/clock-shifts.ts';
 export { type LoadSample, percentile, type SteadyLoad, steadyLoad, summarize } from './faults/steady-load.ts';
 export { type TestCertificate, type TestCertificateOptions, testAuthority, testCertificate } from './http/certificate.ts';
 export { type CollectedSpan, type SpanCollector, spanCollector } from './http/collector.ts';
+export { type IdTokenClaims, type IdTokenForge, type OpenIdProvider, openIdProvider } from './http/openid-provider.ts';
 export {
   type ReceivedRequest,
   type Receiver,
@@ -13,13 +14,15 @@ export {
   receiver,
 } from './http/receiver.ts';
 export { type ReceivedResponse, type SentRequest, send } from './http/send.ts';
+export { pythonWith, runProgram } from './infrastructure/python.ts';
 export { testFolder } from './infrastructure/run-folder.ts';
-export { machineEnvironment } from './infrastructure/settings.ts';
+export { machineEnvironment, mainFileOf } from './infrastructure/settings.ts';
 export { modelsFileFor } from './models-file.ts';
 export { type RecordingStore, recordingStore, recordSteps, type StatementRun } from './plans.ts';
 export { randomOf, runSeed } from './random.ts';
 export { type OwnPostgres, ownPostgres } from './servers/own-postgres.ts';
 export { type OwnRedis, ownRedis } from './servers/own-redis.ts';
+export { type PostgresPair, postgresPair } from './servers/postgres-pair.ts';
 export { type TestDatabase, testDatabase, withDatabase } from './servers/test-database.ts';
 export { testRedis } from './servers/test-redis.ts';
 export { type TestRedisCluster, testRedisCluster } from './servers/test-redis-cluster.ts';

@@ -73,7 +73,7 @@ export function testCertificate(options: TestCertificateOptions = {}): TestCerti
 const addressBytes = (address: string): Buffer =>
   address === '::1' ? Buffer.concat([Buffer.alloc(15), Buffer.from([1])]) : Buffer.from(address.split('.').map(Number));
 
-/** Whom others trust: signs certificates for servers. */
+/** A certificate authority, which signs certificates for servers. */
 export function testAuthority(subject = 'test authority') {
   const own = { ...testCertificate({ subject, names: ['authority.invalid'], addresses: [] }), subject };
   return {

@@ -10,6 +10,8 @@ const redisPort = 6379;
 const engineLimitMs = 5000;
 const pullLimitMs = 90_000;
 const runLabel = 'agent-service.test-run';
+/** As the embedded server of the tests: a source without a password can log in, too. */
+const accessRules = { target: '/pg_hba.conf', content: 'local all all trust\nhost all all all trust\n', mode: 0o644 };
 
 /** PostgreSQL and Redis in containers. Every container carries this run's mark, by which it is removed whatever happened to the run. */
 export async function startDocker(): Promise<StartedServers> {
@@ -38,7 +40,8 @@ function isDeadRun(run: string): boolean {
 }
 
 async function startPostgres(run: string): Promise<string> {
-  const settings = Object.entries({ ...serverSettings.throwaway, listen_addresses: '*', unix_socket_directories: '/var/run/postgresql' });
+  const locations = { listen_addresses: '*', unix_socket_directories: '/var/run/postgresql', hba_file: accessRules.target };
+  const settings = Object.entries({ ...serverSettings.throwaway, ...locations });
   const container = await new PostgreSqlContainer(images.postgres)
     .withDatabase('postgres')
     .withUsername('postgres')
@@ -46,9 +49,11 @@ async function startPostgres(run: string): Promise<string> {
     .withEnvironment({ POSTGRES_INITDB_ARGS: '--encoding=UTF8 --locale=C.UTF-8' })
     .withTmpFs({ '/var/lib/postgresql/data': 'rw' })
     .withLabels({ [runLabel]: run })
+    .withCopyContentToContainer([accessRules])
     .withCommand(['postgres', ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])])
     .start();
-  return container.getConnectionUri();
+  // Where the tests run in a container themselves, the engine's host is another one: a data source there has to name its encryption.
+  return `${container.getConnectionUri()}?sslmode=disable`;
 }
 
 async function startRedisContainer(run: string): Promise<string> {

@@ -21,6 +21,9 @@ export function systemRedisKind(): 'single' | 'cluster' {
   throw new Error(`TEST_REDIS must be single or cluster, not "${value}"`);
 }
 
+/** True if whole systems reach their database through a PgBouncer in transaction mode. */
+export const hasPooler = env['TEST_POOLER'] === 'pgbouncer';
+
 export const images = {
   postgres: env['TEST_POSTGRES_IMAGE'] || 'postgres:17-alpine',
   redis: env['TEST_REDIS_IMAGE'] || 'redis:7-alpine',
@@ -38,6 +41,10 @@ const buildVariable = 'AGENT_SERVICE_TEST_BUILD';
 
 /** The folder of the build that the tests start processes from; undefined if they start them from the sources. */
 export const testBuild = env[buildVariable];
+
+/** The file that Node runs for a process: of the build, if the tests use one, as its sources take a second to load. */
+export const mainFileOf = (process: string, source: string): string =>
+  testBuild === undefined ? join(repositoryRoot, source) : join(testBuild, `${process}.js`);
 
 export function publishBuild(folder: string): void {
   env[buildVariable] = folder;

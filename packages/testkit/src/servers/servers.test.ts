@@ -16,7 +16,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 }
 
 describe('the infrastructure of tests', () => {
-  test('a test database is empty, its own, and gone with its roles after drop', async () => {
+  test('a test database is empty and shared with no other, and drop removes it with its roles', async () => {
     const [one, other] = await Promise.all([testDatabase(), testDatabase()]);
     await query(one.url, 'create table things (id int)');
     expect(await query(other.url, "select 1 from pg_tables where tablename = 'things'")).toEqual([]);

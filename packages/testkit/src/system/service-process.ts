@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { repositoryRoot } from '@agent-service/local/host/environment';
 import { freePort } from '@agent-service/local/host/ports';
-import { machineEnvironment, testBuild } from '../infrastructure/settings.ts';
+import { machineEnvironment, mainFileOf } from '../infrastructure/settings.ts';
 import { until } from '../until.ts';
 
 const readyLimitMs = 60_000;
@@ -31,7 +29,7 @@ export interface ServiceProcess {
 
 /** Makes the process, without starting it. Its settings are these alone. */
 export async function serviceProcess(service: string, settings: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const main = testBuild ? join(testBuild, `${service}.js`) : join(repositoryRoot, 'services', service, 'src/main.ts');
+  const main = mainFileOf(service, `services/${service}/src/main.ts`);
   const [grpcPort, opsPort] = [await freePort(), await freePort()];
   const own = { HOST: '127.0.0.1', LOG_LEVEL: 'silent', ...settings, GRPC_PORT: String(grpcPort), OPS_PORT: String(opsPort) };
   const env = { ...machineEnvironment, ...own };

@@ -7,7 +7,7 @@ import type { LocalSystem } from '@agent-service/local/system/system';
 import { machineEnvironment, sharedInfrastructure, systemRedisKind } from '../infrastructure/settings.ts';
 import { withDatabase } from '../servers/test-database.ts';
 import { until } from '../until.ts';
-import { withoutRateLimits } from './test-system.ts';
+import { dataSourceNetworks, withoutRateLimits } from './test-system.ts';
 
 /** A running system whose processes another process holds. */
 export type SystemAccess = Omit<LocalSystem, 'processes' | 'stop'>;
@@ -52,7 +52,8 @@ async function startHost(file: string): Promise<void> {
   rmSync(file, { force: true });
   const log = `${file}.log`;
   const output = openSync(log, 'a', 0o600);
-  const host = spawn(process.execPath, [fileURLToPath(new URL('system-host.ts', import.meta.url)), JSON.stringify(settings), file], {
+  const all = JSON.stringify({ ...settings, ...(await dataSourceNetworks()) });
+  const host = spawn(process.execPath, [fileURLToPath(new URL('system-host.ts', import.meta.url)), all, file], {
     env: { ...process.env, ...machineEnvironment },
     stdio: ['ignore', output, output],
     detached: true,

@@ -1,8 +1,11 @@
+import { lookup } from 'node:dns/promises';
+import { isIPv6 } from 'node:net';
 import { freePort } from '@agent-service/local/host/ports';
-import { type LocalOptions, type LocalSystem, startLocalSystem } from '@agent-service/local/system/system';
+import type { LocalOptions, LocalSystem } from '@agent-service/local/system/system';
 import { testFolder } from '../infrastructure/run-folder.ts';
-import { machineEnvironment, systemRedisKind, testBuild } from '../infrastructure/settings.ts';
+import { hasPooler, machineEnvironment, sharedInfrastructure, systemRedisKind, testBuild } from '../infrastructure/settings.ts';
 import { testDatabase } from '../servers/test-database.ts';
+import { testPooler } from '../servers/test-pooler.ts';
 import { testRedis } from '../servers/test-redis.ts';
 import { testRedisCluster } from '../servers/test-redis-cluster.ts';
 
@@ -14,6 +17,12 @@ export const withoutRateLimits: Readonly<Record<string, string>> = Object.fromEn
   ]),
 );
 
+/** Allows the databases of tests as data sources: with servers in containers, and tests in a container themselves, they are beyond loopback. */
+export async function dataSourceNetworks(): Promise<Readonly<Record<string, string>>> {
+  const { address } = await lookup(new URL(sharedInfrastructure().postgresUrl).hostname);
+  return { DATA_SOURCE_ALLOWED_NETWORKS: `127.0.0.0/8,::1/128,${address}/${isIPv6(address) ? 128 : 32}` };
+}
+
 /**
  * The whole system in one call: all processes of the catalogue on a database and a key space of their own.
  * The settings are those of `npm start`. `stop` stops the processes and drops the database.
@@ -23,10 +32,15 @@ export async function testSystem(
   options: Partial<LocalOptions> = {},
 ): Promise<LocalSystem> {
   const [database, redis, own] = await Promise.all([testDatabase(), redisOf(settings), ownSettings()]);
-  const servers = { DATABASE_URL: database.url, REDIS_URL: redis.url };
-  const leave = () => Promise.all([database.drop(), redis.stop()]);
+  const pooler = hasPooler ? await testPooler(database.url) : undefined;
+  const servers = { DATABASE_URL: database.url, REDIS_URL: redis.url, ...(pooler && { DATABASE_POOLER: pooler.address }) };
+  const leave = async () => {
+    // Its sessions would keep the database from being dropped.
+    await pooler?.stop();
+    await Promise.all([database.drop(), redis.stop()]);
+  };
   try {
-    const system = await startLocalSystem({
+    const system = await startSystem({
       build: testBuild,
       env: { ...machineEnvironment, ...own, ...servers, ...settings },
       ...options,
@@ -51,10 +65,22 @@ export async function testSystemWithServers(
   options: Partial<LocalOptions> = {},
 ): Promise<LocalSystem> {
   const env = { ...machineEnvironment, ...(await ownSettings()), ...settings };
-  return await startLocalSystem({ env, build: testBuild, postgresProfile: 'crash-safe', ...options });
+  return await startSystem({ env, build: testBuild, postgresProfile: 'crash-safe', ...options });
 }
 
-const ownSettings = async () => ({ DATA_DIR: await testFolder(), PORT: String(await freePort()), LOG_LEVEL: 'warn' });
+/** Loaded with the first system: it takes a quarter of a second, and most test files start none. */
+async function startSystem(options: LocalOptions): Promise<LocalSystem> {
+  const { startLocalSystem } = await import('@agent-service/local/system/system');
+  return await startLocalSystem(options);
+}
+
+const ownSettings = async () => ({
+  DATA_DIR: await testFolder(),
+  PORT: String(await freePort()),
+  PORTAL_PORT: String(await freePort()),
+  LOG_LEVEL: 'warn',
+  ...(await dataSourceNetworks()),
+});
 
 interface SystemRedis {
   readonly url: string;
