@@ -1,9 +1,14 @@
+import { mapLibraries } from './scripts/build/test-libraries.mjs';
+
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/{packages,services}/*/{src,test}/**/*.test.ts', '<rootDir>/test/**/*.test.ts', '<rootDir>/scripts/**/*.test.mjs'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': '<rootDir>/packages/testkit/strip-transform.cjs' },
+  moduleNameMapper: await mapLibraries(),
   modulePathIgnorePatterns: ['<rootDir>/\\.data', '<rootDir>/\\.cache'],
+  // They need a browser: npm run test:long -- portal.
+  testPathIgnorePatterns: ['/node_modules/', ...(process.env.PORTAL_PAGES === 'long' ? [] : ['<rootDir>/services/portal/test/pages'])],
   globalSetup: '<rootDir>/packages/testkit/src/infrastructure/global-setup.ts',
   globalTeardown: '<rootDir>/packages/testkit/src/infrastructure/global-teardown.ts',
   testSequencer: '<rootDir>/packages/testkit/sequencer.cjs',

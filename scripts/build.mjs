@@ -7,13 +7,14 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadEnglishMessages, makeAtOnce, removeOldBuilds } from './build/builds.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const cache = join(root, '.cache', 'build');
 const keptBuilds = 6;
 
 /** Found by Node beside the build at run time: packages that load WebAssembly or files of their own, and one that is not installed. */
-const external = ['libpg-query', 'swagger-ui-dist', 'pg-native'];
+const external = ['libpg-query', '@scalar/fastify-api-reference', 'pg-native'];
 
 /** How a source names a file that it starts as a thread or a child process. */
 const startedFile = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g;
@@ -78,24 +79,14 @@ function filesBelow(folder, ending) {
 /** Builds these sources unless that has been done, and returns the folder. */
 export async function ensureBuild() {
   const folder = buildFolder();
-  if (!existsSync(folder)) await buildAtOnce(folder);
+  if (!existsSync(folder)) {
+    await makeAtOnce(folder, build);
+    removeOldBuilds(cache, keptBuilds);
+  }
   const now = new Date();
   utimesSync(folder, now, now);
   pointTo(folder);
   return folder;
-}
-
-/** The folder appears complete. A process that builds the same at the same time may be first. */
-async function buildAtOnce(folder) {
-  const draft = `${folder}.${process.pid}`;
-  try {
-    await build(draft);
-    renameSync(draft, folder);
-  } catch (cause) {
-    rmSync(draft, { recursive: true, force: true });
-    if (!existsSync(folder)) throw cause;
-  }
-  removeOldBuilds(folder);
 }
 
 /** Replaces the link `current`, which `npm start` follows. */
@@ -104,16 +95,6 @@ function pointTo(folder) {
   rmSync(draft, { force: true });
   symlinkSync(folder, draft);
   renameSync(draft, join(cache, 'current'));
-}
-
-/** Removes all but the builds used last. A process that still runs from an older one could no longer load its rarely used parts. */
-function removeOldBuilds(newest) {
-  const builds = readdirSync(cache, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && /^[0-9a-f]{16}$/.test(entry.name))
-    .map(({ name }) => ({ path: join(cache, name), usedAt: statSync(join(cache, name)).mtimeMs }))
-    .filter(({ path }) => path !== newest)
-    .sort((a, b) => b.usedAt - a.usedAt);
-  for (const { path } of builds.slice(keptBuilds - 1)) rmSync(path, { recursive: true, force: true });
 }
 
 /** Writes the bundles into the folder, and returns the files in them. They find the repository's other files, such as the protos, relative to it. */
@@ -186,11 +167,7 @@ function plugin(entries) {
         kind === 'import-statement' ? { path: 'node:http', namespace: 'required' } : undefined,
       );
       esbuild.onLoad({ filter: /^node:http$/, namespace: 'required' }, () => ({ contents: "module.exports = require('node:http');" }));
-      // Messages in fifty languages.
-      esbuild.onLoad({ filter: /[/\\]zod[/\\]v4[/\\]locales[/\\]index\.js$/ }, ({ path }) => ({
-        contents: "export { default as en } from './en.js';",
-        resolveDir: dirname(path),
-      }));
+      loadEnglishMessages(esbuild);
       esbuild.onLoad({ filter: /\.([cm]?js|ts)$/ }, ({ path }) => {
         if (!loaded.has(path)) loaded.set(path, load(path, names));
         return loaded.get(path);

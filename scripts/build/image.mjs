@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from '../build.mjs';
 import { writeProtos } from './protos.mjs';
+import { buildWeb } from './web.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const [, , image] = process.argv;
@@ -16,7 +17,7 @@ const user = 10_001;
 /** The packages that are not bundled, with the files that processes load: all of them where there is no list. */
 const packages = {
   ...withDependencies('libpg-query'),
-  'swagger-ui-dist': ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js', 'LICENSE', 'NOTICE'],
+  '@scalar/fastify-api-reference': ['package.json', 'dist/index.js'],
 };
 
 /** A new volume takes its owner from the folder of the image; `setup` writes the settings of each process into one. */
@@ -25,7 +26,7 @@ const volumes = ['data', ...programsWithSettings.map((name) => `config/${name}`)
 const loadLimitMs = 20_000;
 
 writeProtos(join(root, 'packages', 'contracts', 'src', 'gen'));
-const bundled = await build(join(root, 'dist'));
+const bundled = new Set([...(await build(join(root, 'dist'))), ...(await buildWeb(join(image, 'app', 'services/portal/web/dist')))]);
 copy('services/templates/catalogue');
 copy('package.json');
 cpSync(join(root, 'deploy', 'entrypoint.mjs'), join(image, 'app', 'entrypoint.mjs'));
@@ -80,7 +81,8 @@ function load(file, cache, owner) {
 
 /** The packages that the image has, bundled or not, with their versions, hashes and licences. */
 function billOfMaterials() {
-  const options = ['--package-lock-only', '--sbom-format=cyclonedx', '--loglevel=error'];
+  // Vite has set NODE_ENV, under which npm leaves out the packages of the pages.
+  const options = ['--package-lock-only', '--include=dev', '--sbom-format=cyclonedx', '--loglevel=error'];
   const text = execFileSync('npm', ['sbom', ...options], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   const bill = JSON.parse(text);
   const refs = new Set([...packageFolders()].map(referenceOf));
