@@ -1,12 +1,17 @@
 import { createHmac } from 'node:crypto';
 
 /** The form in which API keys and client secrets are stored: useless without the service's own secret. */
-export type KeyedHash = (secret: string) => string;
+export interface KeyedHash {
+  (secret: string): string;
+  /** Under each of the service's secrets that are accepted while one replaces the other; first as it is stored now. */
+  readonly accepted: (secret: string) => readonly string[];
+}
 
-export const createKeyedHash =
-  (key: string): KeyedHash =>
-  (secret) =>
-    createHmac('sha256', key).update(secret).digest('base64url');
+export function createKeyedHash(keys: readonly string[]): KeyedHash {
+  const hash = (key: string, secret: string) => createHmac('sha256', key).update(secret).digest('base64url');
+  const [first = ''] = keys;
+  return Object.assign((secret: string) => hash(first, secret), { accepted: (secret: string) => keys.map((key) => hash(key, secret)) });
+}
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** The largest multiple of the alphabet's size that fits a byte. Larger bytes are skipped, so that all letters are equally likely. */

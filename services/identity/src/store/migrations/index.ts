@@ -7,6 +7,7 @@ import {
   usersByRoleAndStatus,
 } from './0002-0006-keys-and-audit.ts';
 import { managedCredentials } from './0007-managed-credentials.ts';
+import { portal } from './0008-portal.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   auditBreaksMigration,
   usersByRoleAndStatus,
   managedCredentials,
+  portal,
 ];

@@ -1,0 +1,92 @@
+import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
+import type { IdentityDeps } from '../../deps.ts';
+import { faultOfPassword } from '../../domain/passwords.ts';
+import { waitForRevocation } from '../../rpc/revocation.ts';
+import { findPerson, type SignInUser } from '../store/passwords.ts';
+import { freshMinutes, type SessionRow } from '../store/sessions.ts';
+import { countAttempt, forgetAttempts, secondsUntilAllowed } from '../store/sign-in-limits.ts';
+import { removeTwoFactor } from '../store/two-factors.ts';
+import { actorOf, portal, replacePassword, requireSession, tooMany } from './session.ts';
+
+const delayOfUser = { freeAttempts: 5, longestSeconds: 60 };
+
+export function checkPassword(password: string, email: string, param: string): string {
+  const fault = faultOfPassword(password, email);
+  if (fault) throw new ServiceError('invalid_request', { message: fault, param });
+  return password;
+}
+
+export async function requirePerson({ store }: IdentityDeps, organizationId: string, userId: string): Promise<SignInUser> {
+  const user = await findPerson(store.sql, organizationId, userId);
+  if (!user) throw new ServiceError('not_found', { message: 'There is no such active user in this organization.' });
+  return user;
+}
+
+interface Confirmation {
+  readonly password: string;
+  readonly param: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Throws unless the user of the session proves to be there: with the password, or with a fresh sign-in where the user has none.
+ * So a browser that was left open, or a stolen cookie, changes no way to sign in.
+ */
+export async function confirmUser(deps: IdentityDeps, session: SessionRow, confirmation: Confirmation): Promise<SignInUser> {
+  const user = await requirePerson(deps, session.organizationId, session.userId);
+  if (user.hash !== null) await confirmPassword(deps, user, confirmation);
+  else if (!session.isFresh)
+    throw new ServiceError('invalid_request', {
+      message: `You signed in more than ${freshMinutes} minutes ago. Sign in again, and repeat this.`,
+      details: { sign_in_again: true },
+    });
+  return user;
+}
+
+/** Throws unless this is the user's password. A stolen session allows a few attempts a minute. */
+async function confirmPassword(deps: IdentityDeps, user: SignInUser, { password, param, signal }: Confirmation): Promise<void> {
+  const { store, passwords, keyedHash } = deps;
+  const key = keyedHash(`password\n${user.userId}`);
+  if (!(await countAttempt(store.sql, key, delayOfUser))) throw tooMany(await secondsUntilAllowed(store.sql, key));
+  const matching = await passwords.matching({ email: user.email, password, lane: user.organizationId, signal }, [user]);
+  if (matching.length === 0) throw new ServiceError('invalid_request', { message: 'This is not your present password.', param });
+  await forgetAttempts(store.sql, key);
+}
+
+/** Ends every other session of the user, and answers when they are refused everywhere. */
+export const changePassword = (deps: IdentityDeps): RpcOf<'identity', 'changePassword'> => ({
+  allow: portal,
+  async handle({ sessionToken, currentPassword, newPassword }, call) {
+    const session = await requireSession(deps, sessionToken);
+    checkPassword(newPassword, session.email, 'new_password');
+    const user = await confirmUser(deps, session, { password: currentPassword, param: 'current_password', signal: call.signal });
+    const hash = await deps.passwords.hash({ email: user.email, password: newPassword, lane: user.organizationId, signal: call.signal });
+    const change = { hash, exceptId: session.id, actor: actorOf(session) };
+    await deps.store.transaction((transaction) => replacePassword(transaction, call, user, change));
+    deps.auditRelay.nudge();
+    await waitForRevocation(0);
+    return {};
+  },
+});
+
+/** Repeated with the same password it changes nothing, so that a start can ensure the password of a demonstration. */
+export const setUserPassword = (deps: IdentityDeps): RpcOf<'identity', 'setUserPassword'> => ({
+  allow: operators,
+  async handle({ organizationId, userId, password, removeTwoFactor: removesTwoFactor }, call) {
+    const user = await requirePerson(deps, organizationId, userId);
+    if (user.email === '')
+      throw new ServiceError('invalid_request', { message: 'The user needs an e-mail address to sign in.', param: 'email' });
+    checkPassword(password, user.email, 'password');
+    const input = { email: user.email, password, lane: 'operator', signal: call.signal };
+    const isSame = (await deps.passwords.matching(input, [user])).length > 0;
+    if (isSame && !removesTwoFactor) return { changed: false };
+    const hash = await deps.passwords.hash(input);
+    const ended = await deps.store.transaction(async (transaction) => {
+      if (removesTwoFactor) await removeTwoFactor(transaction.sql, user);
+      return await replacePassword(transaction, call, user, { hash, removesTwoFactor });
+    });
+    deps.auditRelay.nudge();
+    if (ended > 0) await waitForRevocation(0);
+    return { changed: true };
+  },
+});

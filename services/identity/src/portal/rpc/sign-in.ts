@@ -1,0 +1,136 @@
+import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { type Sql, writeAudit } from '@agent-service/store';
+import type { IdentityDeps } from '../../deps.ts';
+import { serviceChain } from '../../rpc/tokens.ts';
+import {
+  findProviderUsers,
+  findUsersByEmail,
+  foldEmail,
+  linkProviderAccount,
+  rehashPassword,
+  type SignInUser,
+} from '../store/passwords.ts';
+import {
+  type CountedAttempt,
+  claimOnce,
+  countAttempt,
+  countRequest,
+  forgetAttempts,
+  secondsUntilAllowed,
+  takeBackAttempt,
+} from '../store/sign-in-limits.ts';
+import { openSession, portal, requireSession, tooMany, toPortalSession } from './session.ts';
+import { checkCode } from './two-factor.ts';
+
+const longestEmail = 254;
+const longestPassword = 1_024;
+/** For one address, with all users behind it. */
+const requestsPerMinute = 60;
+/** For each pair of address and e-mail, so that attempts from one address delay no other address. */
+const delayOfPair = { freeAttempts: 5, longestSeconds: 900 };
+
+/** Opens a session. An unknown e-mail address, a wrong password and a deactivated user get the same answer after the same work. */
+export const signIn = (deps: IdentityDeps): RpcOf<'identity', 'signIn'> => ({
+  allow: portal,
+  async handle({ email, password, code, organizationId, client, previousSessionToken }, call) {
+    if (email.length > longestEmail || email.includes('\0') || password.length > longestPassword)
+      throw new ServiceError('invalid_credentials');
+    const { store, passwords, keyedHash } = deps;
+    const lane = client?.countedAddress ?? '';
+    const pair = keyedHash(`sign-in\n${lane}\n${await foldEmail(store.sql, email)}`);
+    const attempt = await countSignIn(deps, lane, pair);
+    const users = await findUsersByEmail(store.sql, email);
+    const input = { email, password, lane, signal: call.signal };
+    const matching = await passwords.matching(input, users);
+    const user = await selectByPassword(store, pair, matching, organizationId);
+    if (!user) {
+      if (attempt.delaySeconds > 0) await reportDelay(deps, call, users, { pair, attempt, address: client?.address ?? '' });
+      throw new ServiceError('invalid_credentials');
+    }
+    await checkCode(deps, user, code);
+    if (user.hash !== null && !passwords.isCurrent(user.hash, user.email))
+      await rehashPassword(store.sql, user, await passwords.hash({ ...input, email: user.email }));
+    const opening = { method: 'password', client, previousToken: previousSessionToken } as const;
+    const sessionToken = await store.transaction(async (transaction) => {
+      await forgetSuccess(transaction.sql, pair, matching.length === users.length);
+      return await openSession(transaction, deps, call, user, opening);
+    });
+    deps.auditRelay.nudge();
+    return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };
+  },
+});
+
+/** As `selectUser`. An attempt that has the right password, and no organization, does not count. */
+async function selectByPassword({ sql }: IdentityDeps['store'], pair: string, matching: readonly SignInUser[], organizationId: string) {
+  if (matching.length > 1 && organizationId === '') await takeBackAttempt(sql, pair);
+  return selectUser(matching, organizationId);
+}
+
+/** A password of one of several users of the address may not be that of the others: then only this attempt is forgotten. */
+const forgetSuccess = (sql: Sql, pair: string, isOfAll: boolean): Promise<void> =>
+  isOfAll ? forgetAttempts(sql, pair) : takeBackAttempt(sql, pair);
+
+/** Counts the attempt before the password is looked at, so that attempts at the same time count as well. */
+async function countSignIn({ store, keyedHash }: IdentityDeps, lane: string, pair: string): Promise<CountedAttempt> {
+  const address = keyedHash(`sign-in\n${lane}`);
+  if (!(await countRequest(store.sql, address, requestsPerMinute))) throw tooMany(await secondsUntilAllowed(store.sql, address));
+  const attempt = await countAttempt(store.sql, pair, delayOfPair);
+  if (!attempt) throw tooMany(await secondsUntilAllowed(store.sql, pair));
+  return attempt;
+}
+
+/** The same e-mail address and password may be those of users of several organizations: the caller names one. */
+function selectUser(matching: readonly SignInUser[], organizationId: string): SignInUser | undefined {
+  if (organizationId !== '') return matching.find((user) => user.organizationId === organizationId);
+  if (matching.length <= 1) return matching[0];
+  const organizations = matching.slice(0, 20).map((user) => ({ id: user.organizationId, name: user.organizationName }));
+  throw new ServiceError('organization_required', { details: { organizations } });
+}
+
+interface Delay {
+  readonly pair: string;
+  readonly attempt: CountedAttempt;
+  readonly address: string;
+}
+
+/** Records that failures begin to delay an address. For an unknown e-mail the same is written, apart from every organization. */
+async function reportDelay(
+  { store, auditRelay }: IdentityDeps,
+  call: Call,
+  users: readonly SignInUser[],
+  { pair, attempt, address }: Delay,
+) {
+  const [user] = users;
+  const target = user ? { type: 'user', id: user.userId } : { type: 'sign_in', id: pair.slice(0, 16) };
+  const changes = { address, attempts: attempt.attempts, delay_seconds: Math.ceil(attempt.delaySeconds) };
+  const organizationId = user?.organizationId ?? serviceChain;
+  await store.transaction(({ sql }) =>
+    writeAudit(sql, call, { action: 'sign_in.delayed', organizationId, environment: '', target, changes }),
+  );
+  auditRelay.nudge();
+}
+
+/**
+ * Opens a session for the account of an ID token of the configured provider, once for each token. The provider decides about second factors.
+ * The first sign-in links the account to the user with its e-mail address.
+ */
+export const signInWithProvider = (deps: IdentityDeps): RpcOf<'identity', 'signInWithProvider'> => ({
+  allow: portal,
+  async handle({ organizationId, client, previousSessionToken, idToken, nonce }, call) {
+    const { store, idTokens, auditRelay, keyedHash } = deps;
+    if (!idTokens) throw new ServiceError('invalid_credentials', { message: 'Sign-in with a provider is off.' });
+    const account = await idTokens.verify(idToken, nonce);
+    if (!(await claimOnce(store.sql, keyedHash(`id-token\n${nonce}`))))
+      throw new ServiceError('invalid_token', { message: 'This token of the provider was used before.' });
+    const users = await findProviderUsers(store.sql, account);
+    const user = selectUser(users, organizationId);
+    if (!user) throw new ServiceError('invalid_credentials', { message: 'No active user has the e-mail address of this account.' });
+    const opening = { method: 'openid_connect', client, previousToken: previousSessionToken } as const;
+    const sessionToken = await store.transaction(async (transaction) => {
+      await linkProviderAccount(transaction.sql, user, account);
+      return await openSession(transaction, deps, call, user, opening);
+    });
+    auditRelay.nudge();
+    return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };
+  },
+});

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { processClock } from '@agent-service/runtime';
+import { type Sql, writeAudit } from '@agent-service/store';
+import type { IdentityDeps } from '../../deps.ts';
+import { otpUri, stepOf, toBase32 } from '../../domain/totp.ts';
+import type { SignInUser } from '../store/passwords.ts';
+import type { SessionRow } from '../store/sessions.ts';
+import { countAttempt, forgetAttempts, secondsUntilAllowed } from '../store/sign-in-limits.ts';
+import {
+  beginTwoFactor as begin,
+  confirmTwoFactor as confirm,
+  findTwoFactor,
+  removeTwoFactor as remove,
+  takeRecoveryCode,
+  takeStep,
+  twoFactorContext,
+} from '../store/two-factors.ts';
+import { confirmUser } from './passwords.ts';
+import { actorOf, portal, requireSession, tooMany } from './session.ts';
+
+const secretBytes = 20;
+const recoveryCodes = 10;
+const recoveryBytes = 10;
+/** Only who knows the password comes so far, so attempts count for the user, wherever they come from. */
+const delayOfCodes = { freeAttempts: 5, longestSeconds: 60 };
+
+type User = Pick<SignInUser, 'organizationId' | 'userId'>;
+
+/** Throws unless the user has no second factor, or this is its code or a recovery code. Each is accepted once. */
+export async function checkCode(deps: IdentityDeps, user: User, code: string): Promise<void> {
+  const { store, cipher } = deps;
+  const factor = await findTwoFactor(store.sql, user);
+  if (!factor?.isConfirmed) return;
+  if (code === '') throw new ServiceError('code_required');
+  const attempts = await countCode(deps, user);
+  const secret = Buffer.from(cipher.decrypt(factor.secret, twoFactorContext(user)), 'base64');
+  if (!(await isAccepted(deps, user, secret, code)))
+    throw new ServiceError('code_required', { message: 'The code is wrong, or was used before.', details: { invalid: true } });
+  await forgetAttempts(store.sql, attempts);
+}
+
+/** Counts an attempt at a code, and returns the key that it counts under. */
+async function countCode({ store, keyedHash }: IdentityDeps, { userId }: User): Promise<string> {
+  const key = keyedHash(`code\n${userId}`);
+  if (!(await countAttempt(store.sql, key, delayOfCodes))) throw tooMany(await secondsUntilAllowed(store.sql, key));
+  return key;
+}
+
+async function isAccepted({ store, keyedHash }: IdentityDeps, user: User, secret: Buffer, text: string): Promise<boolean> {
+  const code = text.replaceAll(/[\s-]/g, '');
+  if (!/^\d{6}$/.test(code)) return await takeRecoveryCode(store.sql, user, recoveryHash(keyedHash, user, code));
+  const step = stepOf(secret, code, processClock.now());
+  return step !== undefined && (await takeStep(store.sql, user, step));
+}
+
+const recoveryHash = (keyedHash: IdentityDeps['keyedHash'], { userId }: User, code: string): string =>
+  keyedHash(`recovery\n${userId}\n${code.toUpperCase()}`);
+
+/** Makes a secret after a proof of the user. It replaces one that was not confirmed, and is not in use before a code has confirmed it. */
+export const beginTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'beginTwoFactor'> => ({
+  allow: portal,
+  async handle({ sessionToken, password }, call) {
+    const session = await requireSession(deps, sessionToken);
+    if (session.hasTwoFactor) throw inUse();
+    await confirmUser(deps, session, { password, param: 'password', signal: call.signal });
+    const secret = randomBytes(secretBytes);
+    const sealed = deps.cipher.encrypt(secret.toString('base64'), twoFactorContext(session));
+    if (!(await begin(deps.store.sql, session, sealed))) throw inUse();
+    const text = toBase32(secret);
+    return { secret: text, uri: otpUri(text, session.email, session.organizationName) };
+  },
+});
+
+const inUse = () => new ServiceError('invalid_request', { message: 'Two-factor authentication is on already. Remove it first.' });
+
+/** Puts the secret in use. The answer is the only clear copy of the recovery codes. */
+export const confirmTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'confirmTwoFactor'> => ({
+  allow: portal,
+  async handle({ sessionToken, code }, call) {
+    const { store, cipher, keyedHash, auditRelay } = deps;
+    const session = await requireSession(deps, sessionToken);
+    const factor = await findTwoFactor(store.sql, session);
+    if (!factor) throw new ServiceError('invalid_request', { message: 'Begin with a new secret.' });
+    if (factor.isConfirmed) throw inUse();
+    const attempts = await countCode(deps, session);
+    const secret = Buffer.from(cipher.decrypt(factor.secret, twoFactorContext(session)), 'base64');
+    const step = stepOf(secret, code.replaceAll(/\s/g, ''), processClock.now());
+    if (step === undefined)
+      throw new ServiceError('invalid_request', { message: 'This is not the present code of the authenticator app.', param: 'code' });
+    const codes = Array.from({ length: recoveryCodes }, () => toBase32(randomBytes(recoveryBytes)));
+    const hashes = codes.map((each) => recoveryHash(keyedHash, session, each));
+    await store.transaction(async ({ sql }) => {
+      if (!(await confirm(sql, session, step, hashes))) throw inUse();
+      await forgetAttempts(sql, attempts);
+      await writeTwoFactorAudit(sql, call, session, 'two_factor.enabled');
+    });
+    auditRelay.nudge();
+    return { recoveryCodes: codes.map((each) => (each.match(/.{4}/g) ?? []).join('-')) };
+  },
+});
+
+export const removeTwoFactor = (deps: IdentityDeps): RpcOf<'identity', 'removeTwoFactor'> => ({
+  allow: portal,
+  async handle({ sessionToken, password }, call) {
+    const session = await requireSession(deps, sessionToken);
+    await confirmUser(deps, session, { password, param: 'password', signal: call.signal });
+    await deps.store.transaction(async ({ sql }) => {
+      if (await remove(sql, session)) await writeTwoFactorAudit(sql, call, session, 'two_factor.removed');
+    });
+    deps.auditRelay.nudge();
+    return {};
+  },
+});
+
+async function writeTwoFactorAudit(sql: Sql, call: Call, session: SessionRow, action: string): Promise<void> {
+  const { organizationId, userId } = session;
+  await writeAudit(sql, call, { action, organizationId, environment: '', target: { type: 'user', id: userId }, actor: actorOf(session) });
+}

@@ -1,0 +1,95 @@
+import type { Role } from '@agent-service/contracts';
+import type { Sql } from '@agent-service/store';
+
+/** A user who may sign in with an e-mail address. */
+export interface SignInUser {
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly role: Role;
+  /** Null without a password. */
+  readonly hash: string | null;
+}
+
+const usersAtMost = 100;
+
+/** The active people with this address in all organizations: an address is unique in its organization only. */
+export const findUsersByEmail = (sql: Sql, email: string): Promise<SignInUser[]> => sql<SignInUser>(findByEmail, [email, usersAtMost]);
+
+/** The address as the look-up of users compares it: PostgreSQL and JavaScript fold some letters in different ways. */
+export async function foldEmail(sql: Sql, email: string): Promise<string> {
+  const [row] = await sql<{ folded: string }>(foldEmailStatement, [email]);
+  return row?.folded ?? email;
+}
+
+const foldEmailStatement = 'select lower($1::text) as folded';
+
+const columns = `users.organization_id as "organizationId", organizations.name as "organizationName", users.id as "userId", email, role, hash`;
+const from = `from users join organizations on organizations.id = users.organization_id
+  left join passwords on passwords.organization_id = users.organization_id and passwords.user_id = users.id`;
+const isPerson = `users.kind = 'person' and users.status = 'active'`;
+
+// Those with a password first: only they can sign in with one.
+const findByEmail = `
+  select ${columns} ${from}
+  where lower(email) = lower($1) and email <> '' and ${isPerson} order by passwords.changed_at nulls last, users.id limit $2`;
+
+/** An active person; undefined if there is none. */
+export async function findPerson(sql: Sql, organizationId: string, userId: string): Promise<SignInUser | undefined> {
+  return (await sql<SignInUser>(findPersonStatement, [organizationId, userId]))[0];
+}
+
+const findPersonStatement = `select ${columns} ${from} where users.organization_id = $1 and users.id = $2 and ${isPerson}`;
+
+export async function savePassword(sql: Sql, organizationId: string, userId: string, hash: string): Promise<void> {
+  await sql(savePasswordStatement, [organizationId, userId, hash]);
+}
+
+const savePasswordStatement = `
+  insert into passwords (organization_id, user_id, hash, changed_at) values ($1, $2, $3, now())
+  on conflict (organization_id, user_id) do update set hash = excluded.hash, changed_at = excluded.changed_at`;
+
+/** Replaces the text of a password that stays the same, unless it was changed meanwhile. */
+export async function rehashPassword(sql: Sql, user: SignInUser, hash: string): Promise<void> {
+  await sql(rehashPasswordStatement, [user.organizationId, user.userId, user.hash, hash]);
+}
+
+const rehashPasswordStatement = 'update passwords set hash = $4 where organization_id = $1 and user_id = $2 and hash = $3';
+
+/** The users whom an account of a provider may sign in as: linked ones, and those with its address in organizations without a link. */
+export const findProviderUsers = (sql: Sql, { issuer, subject, email }: ProviderAccount): Promise<SignInUser[]> =>
+  sql<SignInUser>(findProviderUsersStatement, [issuer, subject, email, usersAtMost]);
+
+export interface ProviderAccount {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string;
+}
+
+// A user who is linked to another account of the provider is not signed in by the address: providers give addresses to other people.
+const findProviderUsersStatement = `
+  select ${columns} ${from} join provider_accounts as account on account.organization_id = users.organization_id and account.user_id = users.id
+  where account.issuer = $1 and account.subject = $2 and ${isPerson}
+  union all
+  (select ${columns} ${from} where lower(email) = lower($3) and email <> '' and ${isPerson}
+    and not exists (select 1 from provider_accounts as account where account.organization_id = users.organization_id and account.issuer = $1
+      and (account.user_id = users.id or account.subject = $2)) order by users.id limit $4)`;
+
+/** Links the account to the user, so that a later change of the address at the provider does not matter. */
+export async function linkProviderAccount(sql: Sql, user: SignInUser, { issuer, subject }: ProviderAccount): Promise<void> {
+  await sql(linkProviderAccountStatement, [user.organizationId, user.userId, issuer, subject]);
+}
+
+const linkProviderAccountStatement = `
+  insert into provider_accounts (organization_id, user_id, issuer, subject, created_at) values ($1, $2, $3, $4, now()) on conflict do nothing`;
+
+export const passwordStatements = {
+  findProviderUsersStatement,
+  linkProviderAccountStatement,
+  foldEmailStatement,
+  findByEmail,
+  findPersonStatement,
+  savePasswordStatement,
+  rehashPasswordStatement,
+};

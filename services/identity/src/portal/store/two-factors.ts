@@ -1,0 +1,84 @@
+import { type Sql, sealedColumn } from '@agent-service/store';
+
+interface UserKey {
+  readonly organizationId: string;
+  readonly userId: string;
+}
+
+export const twoFactorContext = ({ organizationId, userId }: UserKey): string => `two_factors/${organizationId}/${userId}/secret`;
+
+/** The column of the secrets, which the cipher seals again after a rotation of its keys. */
+export const sealedTwoFactorSecrets = sealedColumn({
+  table: 'two_factors',
+  column: 'secret',
+  key: ['organization_id', 'user_id'],
+  contextOf: ({ organization_id = '', user_id = '' }) => twoFactorContext({ organizationId: organization_id, userId: user_id }),
+});
+
+interface TwoFactorRow {
+  readonly secret: string;
+  readonly isConfirmed: boolean;
+}
+
+export async function findTwoFactor(sql: Sql, { organizationId, userId }: UserKey): Promise<TwoFactorRow | undefined> {
+  return (await sql<TwoFactorRow>(findTwoFactorStatement, [organizationId, userId]))[0];
+}
+
+const findTwoFactorStatement = `
+  select secret, confirmed_at is not null as "isConfirmed" from two_factors where organization_id = $1 and user_id = $2`;
+
+/** Keeps a secret that is not confirmed yet; false if the user has a confirmed one. */
+export async function beginTwoFactor(sql: Sql, { organizationId, userId }: UserKey, sealedSecret: string): Promise<boolean> {
+  return (await sql(beginTwoFactorStatement, [organizationId, userId, sealedSecret])).length > 0;
+}
+
+const beginTwoFactorStatement = `
+  insert into two_factors as known (organization_id, user_id, secret) values ($1, $2, $3)
+  on conflict (organization_id, user_id) do update set secret = excluded.secret, last_step = 0 where known.confirmed_at is null returning 1`;
+
+/** Puts the secret in use with its recovery codes; false if it is in use already. */
+export async function confirmTwoFactor(
+  sql: Sql,
+  { organizationId, userId }: UserKey,
+  step: number,
+  recoveryHashes: readonly string[],
+): Promise<boolean> {
+  return (await sql(confirmTwoFactorStatement, [organizationId, userId, step, recoveryHashes])).length > 0;
+}
+
+const confirmTwoFactorStatement = `
+  update two_factors set confirmed_at = now(), last_step = $3, recovery_hashes = $4::text[]
+  where organization_id = $1 and user_id = $2 and confirmed_at is null returning 1`;
+
+/** Notes that the code of a step was accepted; false if that or a later one was before. */
+export async function takeStep(sql: Sql, { organizationId, userId }: UserKey, step: number): Promise<boolean> {
+  return (await sql(takeStepStatement, [organizationId, userId, step])).length > 0;
+}
+
+const takeStepStatement = `
+  update two_factors set last_step = $3 where organization_id = $1 and user_id = $2 and last_step < $3 returning 1`;
+
+/** Uses up a recovery code; false if it is none of the user's. */
+export async function takeRecoveryCode(sql: Sql, { organizationId, userId }: UserKey, hash: string): Promise<boolean> {
+  return (await sql(takeRecoveryCodeStatement, [organizationId, userId, hash])).length > 0;
+}
+
+const takeRecoveryCodeStatement = `
+  update two_factors set recovery_hashes = array_remove(recovery_hashes, $3)
+  where organization_id = $1 and user_id = $2 and $3 = any(recovery_hashes) returning 1`;
+
+/** False if the user had none. */
+export async function removeTwoFactor(sql: Sql, { organizationId, userId }: UserKey): Promise<boolean> {
+  return (await sql(removeTwoFactorStatement, [organizationId, userId])).length > 0;
+}
+
+const removeTwoFactorStatement = 'delete from two_factors where organization_id = $1 and user_id = $2 returning 1';
+
+export const twoFactorStatements = {
+  findTwoFactorStatement,
+  beginTwoFactorStatement,
+  confirmTwoFactorStatement,
+  takeStepStatement,
+  takeRecoveryCodeStatement,
+  removeTwoFactorStatement,
+};
