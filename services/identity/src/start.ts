@@ -1,19 +1,24 @@
 import { hkdfSync } from 'node:crypto';
-import { serve } from '@agent-service/contracts';
+import { createFairLimiter, serve } from '@agent-service/contracts';
 import type { ProcessContext } from '@agent-service/runtime';
 import { createCursors, openCipher, openEventRelay, openStore, startRelay, startSweep, sweepIdempotency } from '@agent-service/store';
 import type { IdentityConfig } from './config.ts';
 import type { IdentityDeps } from './deps.ts';
 import type { AuditKeys } from './domain/audit-chain.ts';
 import { createKeyedHash } from './domain/secrets.ts';
+import { implementation } from './implementation.ts';
+import { createPasswords } from './passwords.ts';
+import { createIdTokens } from './portal/id-tokens.ts';
+import { portalEntities } from './portal/store/entities.ts';
+import { removeEnded } from './portal/store/sessions.ts';
+import { sealedTwoFactorSecrets } from './portal/store/two-factors.ts';
 import { prepareSchema, schema } from './prepare-schema.ts';
-import { implementation } from './rpc/index.ts';
-import { createOrganizationLimiter } from './rpc/organization-limiter.ts';
 import { type AuditRecord, appendAudit, signOldChains } from './store/audit-append.ts';
 import { isAppendOnly } from './store/audit-verify.ts';
 import { createCredentialUses } from './store/credential-uses.ts';
 import { sealedOutcomes } from './store/credentials.ts';
 import { entities } from './store/entities.ts';
+import { createFormerHashes } from './store/former-hashes.ts';
 import { createUserEvents } from './store/users.ts';
 import { openSigningKeys, sealedPrivateKeys } from './tokens/signing-keys.ts';
 
@@ -21,15 +26,17 @@ const sweepEveryMs = 60_000;
 const usesEveryMs = 5_000;
 /** A token takes about 3 ms. Two at once leave threads and connections to authentication. */
 const tokenLimits = { permits: 2, maxWaiting: 100 };
+/** A password takes about 40 ms of one core: one at once, on a thread of its own, leaves the others to authentication. */
+const passwordLimits = { permits: 1, maxWaiting: 20 };
 
 /** Composes the service; resolves to its gRPC port. */
 export async function start(process: ProcessContext, config: IdentityConfig): Promise<number> {
   await prepareSchema(config);
-  const store = await openStore(process, config, { schema, entities });
+  const store = await openStore(process, config, { schema, entities: [...entities, ...portalEntities] });
   const auditKeys = auditKeysOf(config);
   await signOldChains(store, auditKeys);
   if (!(await isAppendOnly(store.sql))) process.logger.warn({ event: 'audit_log_not_separated', setting: 'DATABASE_OWNER_URL' });
-  const cipher = await openCipher(process, store, config, [sealedPrivateKeys, sealedOutcomes]);
+  const cipher = await openCipher(process, store, config, [sealedPrivateKeys, sealedOutcomes, sealedTwoFactorSecrets]);
   const signingKeys = await openSigningKeys(process, store, cipher, {
     issuer: config.TOKEN_ISSUER,
     rotateAfterDays: config.SIGNING_KEY_DAYS,
@@ -46,7 +53,10 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
   });
   const uses = createCredentialUses(store);
   startSweep(process, 'credential uses', usesEveryMs, () => uses.flush());
+  const formerHashes = createFormerHashes(process, store);
+  startSweep(process, 'former hashes', usesEveryMs, formerHashes.flush);
   startSweep(process, 'idempotency', sweepEveryMs, () => sweepIdempotency(store.sql));
+  startSweep(process, 'ended sessions', sweepEveryMs, () => removeEnded(store.sql));
   const deps: IdentityDeps = {
     store,
     cursors: createCursors(config.CURSOR_SECRET),
@@ -57,14 +67,19 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     events: createUserEvents(openEventRelay(process, store, config, 'identity')),
     cipher,
     uses,
+    formerHashes,
     tokenTtlSeconds: config.TOKEN_TTL_SECONDS,
-    tokenLimiter: createOrganizationLimiter(tokenLimits),
+    tokenLimiter: createFairLimiter(tokenLimits),
+    passwords: createPasswords(derivedKey(config, 'agent-service password salts 1'), createFairLimiter(passwordLimits)),
+    idTokens: createIdTokens(config),
+    sessions: { idleSeconds: config.SESSION_IDLE_SECONDS, maxSeconds: config.SESSION_MAX_SECONDS },
   };
   return serve(process, config, 'identity', implementation(deps));
 }
 
-/** Derives a key for the audit log, because one key must not serve two purposes. */
-function auditKeysOf({ KEY_HASH_SECRET, AUDIT_KEYS }: IdentityConfig): AuditKeys {
-  const derived = Buffer.from(hkdfSync('sha256', KEY_HASH_SECRET, '', 'agent-service audit chain 1', 32));
-  return new Map([[1, derived], ...(AUDIT_KEYS ?? [])]);
-}
+/** Derives a key for one purpose, because one key must not serve two. */
+const derivedKey = ({ KEY_HASH_SECRET }: IdentityConfig, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', KEY_HASH_SECRET[0] as string, '', purpose, 32));
+
+const auditKeysOf = (config: IdentityConfig): AuditKeys =>
+  new Map([[1, derivedKey(config, 'agent-service audit chain 1')], ...(config.AUDIT_KEYS ?? [])]);

@@ -311,7 +311,7 @@ describe('limits', () => {
   });
 });
 
-test('each change of a credential stands in the audit log, without a secret', async () => {
+test('each change of a credential is in the audit log, without a secret', async () => {
   const issued = await issueKey({ name: 'Audited' });
   const rotated = await asAdmin((gateway) => gateway.rotateKey({ keyId: issued.key?.id ?? '' }));
   await asAdmin((gateway) => gateway.updateKey({ keyId: rotated.key?.id ?? '', name: 'Renamed' }));

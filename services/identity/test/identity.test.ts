@@ -1,8 +1,9 @@
 import type { Principal } from '@agent-service/contracts';
-import { until } from '@agent-service/testkit';
+import { until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
 import { Client as Database } from 'pg';
+import { userStatements } from '../src/store/users.ts';
 import { type BootedService, boot } from './boot.ts';
 
 let identity: BootedService;
@@ -73,7 +74,7 @@ describe('authentication', () => {
     expect(keys.length).toBeGreaterThan(1);
   });
 
-  test('a revoked signing key verifies nothing, leaves the published keys, and stands in the audit log', async () => {
+  test('a revoked signing key verifies no token, is not published, and is in the audit log', async () => {
     const kidOf = (token: string) => jwt.decode(token, { complete: true })?.header.kid ?? '';
     const { accessToken } = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });
     const started = performance.now();
@@ -203,6 +204,14 @@ describe('users', () => {
     await expect(create('TWICE@acme.example')).rejects.toMatchObject({ code: 'email_taken', param: 'email' });
   });
 
+  test('a registration does not wait for a change of another user, which may want the same address', async () => {
+    await withDatabase(identity.url, async (change) => {
+      await change.query(`begin; set search_path = identity`);
+      await change.query(userStatements.lockOrganization, [admin.organizationId]);
+      await expect(create('meanwhile@acme.example')).resolves.toMatchObject({ user: { email: 'meanwhile@acme.example' } });
+    });
+  });
+
   test('are listed newest first, page by page, each once, with an exact total', async () => {
     const fresh = await identity.operator.createOrganization({ name: 'Paged' });
     const caller = await principalOf(fresh.liveApiKey);
@@ -310,7 +319,7 @@ describe('users', () => {
     await expect(identity.gateway.getOrganization({ organizationId: 'org_nope' })).rejects.toMatchObject({ code: 'service_forbidden' });
   });
 
-  test('what operators type is checked as strictly as what callers send', async () => {
+  test('the input of operators is checked as strictly as that of callers', async () => {
     const make = (changes: object) =>
       identity.as(admin, () => identity.operator.createUser({ name: 'Someone', email: 'fine@acme.example', role: 'member', ...changes }));
     for (const changes of [

@@ -3,19 +3,32 @@ import { schemaDifference } from '@agent-service/store/entities';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { type MigratedSchema, openMigratedSchema } from '@agent-service/testkit/schema';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { portalEntities } from '../src/portal/store/entities.ts';
+import { invitationStatements } from '../src/portal/store/invitations.ts';
+import { passwordStatements } from '../src/portal/store/passwords.ts';
+import { sessionStatements } from '../src/portal/store/sessions.ts';
+import { signInLimitStatements } from '../src/portal/store/sign-in-limits.ts';
+import { twoFactorStatements } from '../src/portal/store/two-factors.ts';
 import { credentialListStatements } from '../src/store/credential-lists.ts';
 import { recordUses } from '../src/store/credential-uses.ts';
 import { credentialStatements } from '../src/store/credentials.ts';
-import { entities } from '../src/store/entities.ts';
+import { entities as coreEntities } from '../src/store/entities.ts';
 import { migrations } from '../src/store/migrations/index.ts';
 import { signingKeyStatements } from '../src/store/signing-keys.ts';
 import { userStatements } from '../src/store/users.ts';
 
 const schema = 'identity';
+const entities = [...coreEntities, ...portalEntities];
 /** Entities hold the ids of other tables as plain columns, which is how the code reads and writes them. */
 const foreignKeys = [
   'api_keys_organization_id_user_id_fkey',
+  'invitations_organization_id_fkey',
   'oauth_clients_organization_id_user_id_fkey',
+  'password_resets_organization_id_user_id_fkey',
+  'passwords_organization_id_user_id_fkey',
+  'portal_sessions_organization_id_user_id_fkey',
+  'provider_accounts_organization_id_user_id_fkey',
+  'two_factors_organization_id_user_id_fkey',
   'user_counts_organization_id_fkey',
   'users_organization_id_fkey',
 ];
@@ -49,6 +62,17 @@ test('every table has an entity or is of packages/store', async () => {
 });
 
 test('every listed statement prepares against the migrated schema', async () => {
-  const statements = { ...credentialStatements, ...credentialListStatements, recordUses, ...signingKeyStatements, ...userStatements };
+  const statements = {
+    ...credentialStatements,
+    ...credentialListStatements,
+    recordUses,
+    ...signingKeyStatements,
+    ...userStatements,
+    ...passwordStatements,
+    ...sessionStatements,
+    ...signInLimitStatements,
+    ...invitationStatements,
+    ...twoFactorStatements,
+  };
   expect(await migrated.failuresToPrepare(statements)).toEqual([]);
 });

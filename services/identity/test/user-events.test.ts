@@ -43,7 +43,7 @@ test('a user who is registered or deactivated leaves one event for both environm
   ]);
 });
 
-test('administrators are told to the webhooks alone: active people who manage the organization', async () => {
+test('the list of administrators is for webhooks alone, and has active users who manage the organization', async () => {
   const webhooks = createClient('identity', { address: identity.address, as: 'webhooks', config: identity.config });
   const { users } = await webhooks.listAdministrators({ organizationId: admin.organizationId });
   expect(users.map(({ email }) => email)).toEqual(['admin@acme.example']);

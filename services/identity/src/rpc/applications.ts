@@ -5,12 +5,12 @@ import { isoTime, once, type Transaction, writeAudit } from '@agent-service/stor
 import { LockMode } from '@agent-service/store/entities';
 import type { IdentityDeps } from '../deps.ts';
 import { makeClientSecret } from '../domain/secrets.ts';
-import { type CredentialDetail, findCredential } from '../store/credential-lists.ts';
+import type { CredentialDetail } from '../store/credential-lists.ts';
 import { OauthClient } from '../store/entities.ts';
 import { lockActiveUser } from '../store/users.ts';
 import { addApplication } from './credentials.ts';
 import { checkName, checkOverlap, checkStatusFilter, grantScopesOf, requireScopes } from './input.ts';
-import { checkLimit, listPage, managers, secretContext } from './keys.ts';
+import { checkLimit, listPage, managers, requireCredential, secretContext, toTimes } from './keys.ts';
 import { waitForRevocation } from './revocation.ts';
 
 export const listOauthApplications = (deps: IdentityDeps): RpcOf<'identity', 'listOauthApplications'> => ({
@@ -25,9 +25,7 @@ export const listOauthApplications = (deps: IdentityDeps): RpcOf<'identity', 'li
 export const getOauthApplication = ({ store }: IdentityDeps): RpcOf<'identity', 'getOauthApplication'> => ({
   allow: managers,
   async handle({ applicationId }, call) {
-    const application = await findCredential(store.sql, 'oauth_application', call.tenant, applicationId);
-    if (!application) throw new ServiceError('not_found');
-    return { application: toApplication(application) };
+    return { application: await readApplication(store, call, applicationId) };
   },
 });
 
@@ -127,11 +125,8 @@ async function lockActiveApplication({ em }: Transaction, { organizationId, envi
   return application;
 }
 
-async function readApplication({ sql }: Transaction, call: Call, id: string) {
-  const application = await findCredential(sql, 'oauth_application', call.tenant, id);
-  if (!application) throw new ServiceError('not_found');
-  return toApplication(application);
-}
+const readApplication = async (transaction: Pick<Transaction, 'sql'>, call: Call, id: string) =>
+  toApplication(await requireCredential(transaction, 'oauth_application', call, id));
 
 /** An application as the contract carries it, without its secret. */
 const toApplication = (application: CredentialDetail) => ({
@@ -139,8 +134,6 @@ const toApplication = (application: CredentialDetail) => ({
   name: application.name,
   userId: application.userId,
   scopes: application.scopes,
-  createdAt: isoTime(application.createdAt),
-  lastUsedAt: application.lastUsedAt ? isoTime(application.lastUsedAt) : '',
-  endsAt: application.endsAt ? isoTime(application.endsAt) : '',
+  ...toTimes(application),
   previousSecretEndsAt: application.previousSecretEndsAt ? isoTime(application.previousSecretEndsAt) : '',
 });

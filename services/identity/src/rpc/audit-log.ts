@@ -1,9 +1,8 @@
-import { callers, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { callers, createFairLimiter, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { boundChangesJson, isoTime, lastOf } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { type AuditRecord, appendAudit } from '../store/audit-append.ts';
 import { type AuditFilter, type AuditRow, countAudit, isFiltered, listAudit } from '../store/audit-list.ts';
-import { createOrganizationLimiter } from './organization-limiter.ts';
 
 const longestText = 1_000;
 
@@ -66,7 +65,7 @@ function isObject(json: string): boolean {
 const filteredLimits = { permits: 2, maxWaiting: 20 };
 
 export const listAuditEntries = ({ store, cursors }: IdentityDeps): RpcOf<'identity', 'listAuditEntries'> => {
-  const filteredReads = createOrganizationLimiter(filteredLimits);
+  const filteredReads = createFairLimiter(filteredLimits);
   return {
     allow: callers({ scope: 'audit:read' }),
     async handle({ page, actor, action, target, dateFrom, dateTo }, call) {

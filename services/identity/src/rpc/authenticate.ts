@@ -2,6 +2,7 @@ import { type Principal, type RpcOf, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import type { IdentityDeps } from '../deps.ts';
 import type { Claims } from '../domain/tokens.ts';
+import { isSessionId, sessionCredential, sessionsById } from '../portal/store/sessions.ts';
 import { credentialsById, keysByHash } from '../store/credentials.ts';
 
 interface Authenticated {
@@ -15,11 +16,14 @@ type Verdict = Authenticated | { refusal: 'invalid_token' | 'token_expired' | 't
 const isApiKey = (token: string) => token.startsWith('sa_');
 
 /** Authenticates a batch of tokens with one look-up of keys by hash and one of the credentials of access tokens. */
-export const authenticate = ({ store, keyedHash, signingKeys, uses }: IdentityDeps): RpcOf<'identity', 'authenticate'> => {
+export const authenticate = ({ store, keyedHash, formerHashes, signingKeys, uses }: IdentityDeps): RpcOf<'identity', 'authenticate'> => {
   async function authenticateKeys(tokens: readonly string[], verdicts: Map<string, Verdict>): Promise<void> {
-    const hashes = new Map(tokens.map((token) => [keyedHash(token), token]));
+    const hashes = new Map(tokens.flatMap((token) => keyedHash.accepted(token).map((hash) => [hash, token])));
     for (const key of await keysByHash(store.sql, [...hashes.keys()])) {
-      verdicts.set(hashes.get(key.hash) as string, key.revoked ? { refusal: 'token_revoked' } : fromKey(key));
+      const token = hashes.get(key.hash) as string;
+      const present = keyedHash(token);
+      if (key.hash !== present) formerHashes.record(key.hash, present);
+      verdicts.set(token, key.revoked ? { refusal: 'token_revoked' } : fromKey(key));
     }
   }
 
@@ -30,13 +34,25 @@ export const authenticate = ({ store, keyedHash, signingKeys, uses }: IdentityDe
       if (!('claims' in verdict)) verdicts.set(token, verdict);
       else if (verdict.claims.agent_id === undefined || agentTokens) claimsOf.set(token, verdict.claims);
     }
-    const ids = [...claimsOf.values()].map((claims) => claims.key_id);
-    const credentials = new Map((await credentialsById(store.sql, ids)).map((credential) => [credential.id, credential]));
-    for (const [token, claims] of claimsOf) verdicts.set(token, fromClaims(claims, credentials.get(claims.key_id)));
+    const ids = [...new Set([...claimsOf.values()].map((claims) => claims.key_id))];
+    const [credentials, sessions] = await Promise.all([
+      credentialsById(
+        store.sql,
+        ids.filter((id) => !isSessionId(id)),
+      ),
+      sessionsById(store.sql, ids.filter(isSessionId)),
+    ]);
+    const credentialOf = new Map(credentials.map((credential) => [credential.id, credential]));
+    const sessionOf = new Map(sessions.map((session) => [session.id, session]));
+    for (const [token, claims] of claimsOf) {
+      const session = sessionOf.get(claims.key_id);
+      verdicts.set(token, fromClaims(claims, session ? sessionCredential(session, claims.env) : credentialOf.get(claims.key_id)));
+    }
   }
 
   return {
-    allow: services('gateway'),
+    // agents asks whose token the portal brings.
+    allow: services('gateway', 'agents'),
     async handle({ tokens, agentTokens }) {
       const verdicts = new Map<string, Verdict>();
       const distinct = [...new Set(tokens)];
@@ -63,7 +79,7 @@ function fromKey({ organizationId, environment, userId, id, scopes, admin, role,
 }
 
 /** A token is valid while it names the credential's user, organization and environment. Its rights are limited to the credential's current ones. */
-function fromClaims(claims: Claims, credential: CredentialRow | undefined): Verdict {
+function fromClaims(claims: Claims, credential: Omit<CredentialRow, 'hash' | 'previousHash'> | undefined): Verdict {
   if (!credential) return { refusal: 'invalid_token' };
   const isSame = credential.organizationId === claims.org && credential.environment === claims.env && credential.userId === claims.sub;
   if (!isSame) return { refusal: 'invalid_token' };

@@ -1,9 +1,7 @@
 import { isScope, type Principal, type Scope, ServiceError, scopesOfRole } from '@agent-service/contracts';
-import { z } from 'zod';
+import { isEmailAddress } from '@agent-service/contracts/text';
 import { grantCredentialScopes } from '../domain/grants.ts';
 import type { Role } from '../domain/user-rules.ts';
-
-const longestEmail = 254;
 
 // Input of operators is validated here, because it does not pass the gateway.
 export function checkScopes(scopes: readonly string[]): Scope[] {
@@ -66,7 +64,7 @@ export function checkName(name: string): string {
 }
 
 export function checkEmail(email: string): string {
-  if (email.length <= longestEmail && z.email().safeParse(email).success) return email;
+  if (isEmailAddress(email)) return email;
   throw new ServiceError('invalid_request', { message: 'The e-mail address is not valid.', param: 'email' });
 }
 

@@ -56,11 +56,16 @@ export async function listPage(
 export const getKey = ({ store }: IdentityDeps): RpcOf<'identity', 'getKey'> => ({
   allow: managers,
   async handle({ keyId }, call) {
-    const key = await findCredential(store.sql, 'api_key', call.tenant, keyId);
-    if (!key) throw new ServiceError('not_found');
-    return { key: toKey(key) };
+    return { key: await readKey(store, call, keyId) };
   },
 });
+
+/** The credential of the caller's tenant. */
+export async function requireCredential({ sql }: Pick<Transaction, 'sql'>, kind: CredentialKind, call: Call, id: string) {
+  const credential = await findCredential(sql, kind, call.tenant, id);
+  if (!credential) throw new ServiceError('not_found');
+  return credential;
+}
 
 /** Creates a key for the caller or another user of the organization, in the caller's environment. */
 export const issueKey = ({ store, keyedHash, cipher, auditRelay }: IdentityDeps): RpcOf<'identity', 'issueKey'> => ({
@@ -102,11 +107,8 @@ export async function checkLimit({ sql }: Transaction, kind: CredentialKind, ten
   if (active > credentialsAtMost) throw new ServiceError('credential_limit_reached', { details: { limit: credentialsAtMost } });
 }
 
-async function readKey({ sql }: Transaction, call: Call, keyId: string) {
-  const key = await findCredential(sql, 'api_key', call.tenant, keyId);
-  if (!key) throw new ServiceError('not_found');
-  return toKey(key);
-}
+const readKey = async (transaction: Pick<Transaction, 'sql'>, call: Call, keyId: string) =>
+  toKey(await requireCredential(transaction, 'api_key', call, keyId));
 
 export const updateKey = ({ store, auditRelay }: IdentityDeps): RpcOf<'identity', 'updateKey'> => ({
   allow: managers,
@@ -194,8 +196,13 @@ const toKey = ({ tokenTtlSeconds, ...key }: CredentialDetail) => ({
   scopes: key.scopes,
   admin: key.admin,
   ...(tokenTtlSeconds !== null && { tokenTtlSeconds }),
-  createdAt: isoTime(key.createdAt),
-  lastUsedAt: key.lastUsedAt ? isoTime(key.lastUsedAt) : '',
-  endsAt: key.endsAt ? isoTime(key.endsAt) : '',
+  ...toTimes(key),
   replacedBy: key.replacedBy,
+});
+
+/** The times of a credential as the contract carries them: empty where there is none. */
+export const toTimes = ({ createdAt, lastUsedAt, endsAt }: Pick<CredentialDetail, 'createdAt' | 'lastUsedAt' | 'endsAt'>) => ({
+  createdAt: isoTime(createdAt),
+  lastUsedAt: lastUsedAt ? isoTime(lastUsedAt) : '',
+  endsAt: endsAt ? isoTime(endsAt) : '',
 });

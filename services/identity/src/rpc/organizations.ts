@@ -42,6 +42,22 @@ export const getOrganization = ({ store }: IdentityDeps): RpcOf<'identity', 'get
   async handle({ organizationId }) {
     const organization = await store.transaction(({ em }) => em.findOne(Organization, { id: organizationId }));
     if (!organization) throw new ServiceError('not_found', { message: 'There is no such organization.', param: 'organization' });
-    return { organizationId: organization.id, name: organization.name };
+    return { organizationId: organization.id, name: organization.name, createdAt: organization.createdAt.toISOString() };
+  },
+});
+
+const organizationsAtMost = 200;
+
+/** Newest first, by their ids, which are in the order of creation. */
+export const listOrganizations = ({ store }: IdentityDeps): RpcOf<'identity', 'listOrganizations'> => ({
+  allow: operators,
+  async handle({ limit, afterId }) {
+    if (limit < 1 || limit > organizationsAtMost)
+      throw new ServiceError('invalid_request', { message: `limit must be from 1 to ${organizationsAtMost}.`, param: 'limit' });
+    const where = afterId === '' ? {} : { id: { $lt: afterId } };
+    // One row more than the limit shows that there is a further page.
+    const rows = await store.transaction(({ em }) => em.find(Organization, where, { orderBy: { id: 'desc' }, limit: limit + 1 }));
+    const organizations = rows.slice(0, limit).map(({ id, name, createdAt }) => ({ id, name, createdAt: createdAt.toISOString() }));
+    return { organizations, hasMore: rows.length > limit };
   },
 });

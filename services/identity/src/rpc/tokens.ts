@@ -1,17 +1,18 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { type Call, callers, checkId, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+import { type Call, callers, checkId, operators, type Principal, type RpcOf, ServiceError, services } from '@agent-service/contracts';
 import { processClock } from '@agent-service/runtime';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../deps.ts';
 import { grantScopes } from '../domain/tokens.ts';
-import { applicationById, credentialsById, keysByHash } from '../store/credentials.ts';
+import { isSessionId, sessionCredential, sessionsById } from '../portal/store/sessions.ts';
+import { applicationById, type Credential, credentialsById, keysByHash } from '../store/credentials.ts';
 import { revokeSigningKeyRow } from '../store/signing-keys.ts';
 import { waitForRevocation } from './revocation.ts';
 
 export const issueToken = (deps: IdentityDeps): RpcOf<'identity', 'issueToken'> => ({
   allow: services('gateway'),
   async handle({ apiKey }, call) {
-    const [key] = await keysByHash(deps.store.sql, [deps.keyedHash(apiKey)]);
+    const [key] = await keysByHash(deps.store.sql, deps.keyedHash.accepted(apiKey));
     if (!key) throw new ServiceError('invalid_token', { message: 'The API key is not valid.', param: 'api_key' });
     if (key.revoked) throw new ServiceError('token_revoked', { message: 'The API key has been revoked.', param: 'api_key' });
     return await issueAccessToken(deps, call, { ...key, ttlSeconds: key.tokenTtlSeconds });
@@ -23,9 +24,11 @@ export const issueClientToken = (deps: IdentityDeps): RpcOf<'identity', 'issueCl
   allow: services('gateway'),
   async handle({ clientId, clientSecret, scope }, call) {
     const client = await applicationById(deps.store.sql, clientId);
-    const hash = Buffer.from(deps.keyedHash(clientSecret));
-    const isSecret = (stored: string | null) => stored !== null && timingSafeEqual(hash, Buffer.from(stored));
+    const hashes = deps.keyedHash.accepted(clientSecret).map((hash) => Buffer.from(hash));
+    const isSecret = (stored: string | null) => stored !== null && hashes.some((hash) => timingSafeEqual(hash, Buffer.from(stored)));
     if (!client || client.revoked || !(isSecret(client.hash) || isSecret(client.previousHash))) throw new ServiceError('invalid_client');
+    const present = deps.keyedHash(clientSecret);
+    if (isSecret(client.hash) && client.hash !== present) deps.formerHashes.record(client.hash, present);
     const grant = grantScopes(client.scopes, scope);
     if ('refused' in grant)
       throw new ServiceError('invalid_scope', { message: `This client may not request: ${grant.refused.join(' ')}`, param: 'scope' });
@@ -42,8 +45,8 @@ const maxAgentTokenSeconds = 3_600;
 export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAgentToken'> => ({
   allow: callers({ scope: chat }),
   async handle({ agentId, expiresIn }, call) {
-    const { credentialId, tokenEndsAt = '0' } = call.tenant;
-    const [credential] = await credentialsById(deps.store.sql, [credentialId]);
+    const { tokenEndsAt = '0' } = call.tenant;
+    const credential = await credentialOf(deps, call.tenant);
     if (!credential || credential.revoked) throw new ServiceError('token_revoked');
     const tokenSeconds = tokenEndsAt === '0' ? Number.POSITIVE_INFINITY : Number(tokenEndsAt) - processClock.now() / 1_000;
     const left = Math.floor(Math.min(tokenSeconds, (credential.endsInMs ?? Number.POSITIVE_INFINITY) / 1_000));
@@ -58,6 +61,12 @@ export const issueAgentToken = (deps: IdentityDeps): RpcOf<'identity', 'issueAge
     });
   },
 });
+
+async function credentialOf({ store }: IdentityDeps, { credentialId, environment }: Principal): Promise<Credential | undefined> {
+  if (!isSessionId(credentialId)) return (await credentialsById(store.sql, [credentialId]))[0];
+  const [session] = await sessionsById(store.sql, [credentialId]);
+  return session && sessionCredential(session, environment);
+}
 
 function tooLong(maxSeconds: number): ServiceError {
   const message = `expires_in must be from 1 to ${Math.max(1, maxSeconds)}: the token cannot outlive the credential that it is made with.`;
@@ -87,11 +96,28 @@ interface IssuedToken {
 const issueAccessToken = (deps: IdentityDeps, call: Call, bearer: Bearer): Promise<IssuedToken> =>
   deps.tokenLimiter.run(bearer.organizationId, () => signAndRecord(deps, call, bearer), call.signal);
 
-async function signAndRecord(
-  { store, signingKeys, auditRelay, uses, tokenTtlSeconds }: IdentityDeps,
-  call: Call,
+async function signAndRecord(deps: IdentityDeps, call: Call, bearer: Bearer): Promise<IssuedToken> {
+  const { id, organizationId, environment, userId, scopes, agentId } = bearer;
+  const { jti, ...token } = await signToken(deps, bearer);
+  await deps.store.transaction(({ sql }) =>
+    writeAudit(sql, call, {
+      action: 'token.issued',
+      organizationId,
+      environment,
+      target: { type: 'token', id: jti },
+      actor: { type: 'user', id: userId, keyId: id },
+      changes: { scopes, expires_in: token.expiresIn, ...(agentId !== undefined && { agent_id: agentId }) },
+    }),
+  );
+  deps.auditRelay.nudge();
+  deps.uses.record({ credentialId: id, organizationId });
+  return token;
+}
+
+export async function signToken(
+  { signingKeys, tokenTtlSeconds }: Pick<IdentityDeps, 'signingKeys' | 'tokenTtlSeconds'>,
   { id, organizationId, environment, userId, scopes, admin, ttlSeconds, agentId }: Bearer,
-): Promise<IssuedToken> {
+): Promise<IssuedToken & { readonly jti: string }> {
   const expiresIn = ttlSeconds ?? tokenTtlSeconds;
   const issuedAt = Math.floor(processClock.now() / 1_000);
   const jti = randomUUID();
@@ -108,23 +134,11 @@ async function signAndRecord(
     exp: issuedAt + expiresIn,
     ...(agentId !== undefined && { agent_id: agentId }),
   });
-  await store.transaction(({ sql }) =>
-    writeAudit(sql, call, {
-      action: 'token.issued',
-      organizationId,
-      environment,
-      target: { type: 'token', id: jti },
-      actor: { type: 'user', id: userId, keyId: id },
-      changes: { scopes, expires_in: expiresIn, ...(agentId !== undefined && { agent_id: agentId }) },
-    }),
-  );
-  auditRelay.nudge();
-  uses.record({ credentialId: id, organizationId });
-  return { accessToken, expiresIn, expiresAt: new Date((issuedAt + expiresIn) * 1_000).toISOString() };
+  return { jti, accessToken, expiresIn, expiresAt: new Date((issuedAt + expiresIn) * 1_000).toISOString() };
 }
 
 /** The audit chain of entries that belong to no organization. */
-const serviceChain = 'service';
+export const serviceChain = 'service';
 
 export const listSigningKeys = ({ signingKeys }: IdentityDeps): RpcOf<'identity', 'listSigningKeys'> => ({
   allow: services('gateway'),

@@ -23,10 +23,13 @@ import {
   type UserState,
   type UserStatus,
 } from '../domain/user-rules.ts';
+import { removeResets } from '../portal/store/invitations.ts';
+import { endSessionsOf, isSessionId } from '../portal/store/sessions.ts';
 import { revokeCredentialsOf } from '../store/credentials.ts';
 import { User, type UserRow } from '../store/entities.ts';
 import {
   countUsers,
+  findSelf,
   findUsers,
   lockOtherAdmins,
   listAdministrators as selectAdministrators,
@@ -71,7 +74,7 @@ export const getUser = ({ store }: IdentityDeps): RpcOf<'identity', 'getUser'> =
   });
   return {
     // A caller that may read or set a user's credits has to learn whether the user exists.
-    allow: callers({ scope: ['users:read', 'credits:read', 'credits:write'] }),
+    allow: callersAndOperators({ scope: ['users:read', 'credits:read', 'credits:write'] }),
     async handle({ userId }, call) {
       const user = await lookUps.add({ organizationId: call.tenant.organizationId, userId });
       if (!user) throw new ServiceError('not_found');
@@ -81,7 +84,7 @@ export const getUser = ({ store }: IdentityDeps): RpcOf<'identity', 'getUser'> =
 };
 
 export const listUsers = ({ store, cursors }: IdentityDeps): RpcOf<'identity', 'listUsers'> => ({
-  allow: callers({ scope: 'users:read' }),
+  allow: callersAndOperators({ scope: 'users:read' }),
   async handle({ page, role, status }, call) {
     const { organizationId } = call.tenant;
     const limit = limitOf(page);
@@ -181,6 +184,10 @@ async function changeUser({ em, sql }: Transaction, call: Call, events: UserEven
   await flushUser(em);
   const isDeactivation = endsCredentials(before, user);
   const revoked = isDeactivation ? await revokeCredentialsOf(sql, organizationId, userId) : undefined;
+  // A link that a former administrator has made could give access back.
+  if (revokesAdmin(before, user)) await removeResets(sql, organizationId);
+  // A later activation restores no session.
+  if (isDeactivation) await endSessionsOf(sql, organizationId, userId);
   if (isDeactivation) await events.addDeactivated(sql, organizationId, userId, user.updatedAt);
   const revokedIds = revoked ? [...revoked.apiKeys, ...revoked.applications] : [];
   await writeAudit(sql, call, {
@@ -205,4 +212,26 @@ function checkRights(caller: Principal, userId: string, before: UserState, after
   if (leavesNoAdmin(before, after, hasOtherAdmin)) throw new ServiceError('last_admin');
   const isChanged = before.role !== after.role || before.status !== after.status;
   if (caller.userId === userId && isChanged) throw new ServiceError('own_role_or_status');
+}
+
+/** Needs no scope: it tells a caller about the caller only. */
+export const getSelf = ({ store }: IdentityDeps): RpcOf<'identity', 'getSelf'> => ({
+  allow: callers(),
+  async handle(_request, call) {
+    const self = await findSelf(store.sql, call.tenant);
+    if (!self) throw new ServiceError('not_found');
+    return {
+      user: toUser(self.user),
+      userKind: self.kind,
+      organizationName: self.organizationName,
+      credentialType: credentialTypeOf(call.tenant.credentialId, self.isKey),
+      credentialName: self.credentialName,
+      credentialEndsAt: self.credentialEndsAt?.toISOString() ?? '',
+    };
+  },
+});
+
+function credentialTypeOf(credentialId: string, isKey: boolean): string {
+  if (isSessionId(credentialId)) return 'session';
+  return isKey ? 'api_key' : 'oauth_application';
 }

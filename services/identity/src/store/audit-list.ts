@@ -1,4 +1,4 @@
-import type { Page, Sql } from '@agent-service/store';
+import { type Page, type Parameters, parameters, type Sql } from '@agent-service/store';
 
 export interface AuditRow {
   id: string;
@@ -29,26 +29,16 @@ export const isFiltered = (filter: AuditFilter): boolean => Object.values(filter
 const columns = `id, environment, created_at as "createdAt", actor_type as "actorType", actor_id as "actorId", actor_key_id as "actorKeyId", action,
   target_type as "targetType", target_id as "targetId", outcome, request_id as "requestId", changes_json as "changesJson"`;
 
-interface Statement {
-  where: string;
-  values: unknown[];
-}
-
 /** The conditions of one environment's range; the organization's own entries (environment '') make a second one. */
-function conditions(organizationId: string, filter: AuditFilter, after: Page['after'] | undefined, firstValues: unknown[]): Statement {
-  const values = [...firstValues, organizationId];
-  const where = [`organization_id = $${values.length}`];
-  const add = (text: (n: number) => string, ...added: unknown[]) => {
-    where.push(text(values.length + 1));
-    values.push(...added);
-  };
-  if (filter.actor) add((n) => `actor_id = $${n}`, filter.actor);
-  if (filter.action) add((n) => `action = $${n}`, filter.action);
-  if (filter.target) add((n) => `target_id = $${n}`, filter.target);
-  if (filter.dateFrom) add((n) => `created_at >= $${n}::timestamptz`, filter.dateFrom);
-  if (filter.dateTo) add((n) => `created_at < $${n}::timestamptz`, filter.dateTo);
-  if (after) add((n) => `(created_at, id) < ($${n}::timestamptz, $${n + 1})`, ...after);
-  return { where: where.join(' and '), values };
+function conditions(organizationId: string, filter: AuditFilter, after: Page['after'] | undefined, { add }: Parameters): string {
+  const where = [`organization_id = ${add(organizationId)}`];
+  if (filter.actor) where.push(`actor_id = ${add(filter.actor)}`);
+  if (filter.action) where.push(`action = ${add(filter.action)}`);
+  if (filter.target) where.push(`target_id = ${add(filter.target)}`);
+  if (filter.dateFrom) where.push(`created_at >= ${add(filter.dateFrom)}::timestamptz`);
+  if (filter.dateTo) where.push(`created_at < ${add(filter.dateTo)}::timestamptz`);
+  if (after) where.push(`(created_at, id) < (${add(after[0])}::timestamptz, ${add(after[1])})`);
+  return where.join(' and ');
 }
 
 /**
@@ -63,22 +53,26 @@ export function listAudit(
   after: Page['after'] | undefined,
   limit: number,
 ): Promise<AuditRow[]> {
-  const { where, values } = conditions(organizationId, filter, after, [environment, limit + 1]);
+  const query = parameters();
+  const [own, rows] = [query.add(environment), query.add(limit + 1)];
+  const where = conditions(organizationId, filter, after, query);
   const range = (condition: string) =>
-    `(select ${columns} from audit_entries where environment = ${condition} and ${where} order by created_at desc, id desc limit $2)`;
+    `(select ${columns} from audit_entries where environment = ${condition} and ${where} order by created_at desc, id desc limit ${rows})`;
   return sql<AuditRow>(
-    `select * from (${range('$1')} union all ${range("''")}) as entries order by "createdAt" desc, id desc limit $2`,
-    values,
+    `select * from (${range(own)} union all ${range("''")}) as entries order by "createdAt" desc, id desc limit ${rows}`,
+    query.values,
   );
 }
 
 /** Without filters from the chain's counters; with filters the matches are counted, once a list. */
 export async function countAudit(sql: Sql, organizationId: string, environment: string, filter: AuditFilter): Promise<number> {
   if (!isFiltered(filter)) return countAll(sql, organizationId, environment);
-  const { where, values } = conditions(organizationId, filter, undefined, [environment]);
+  const query = parameters();
+  const environments = `(${query.add(environment)}, '')`;
+  const where = conditions(organizationId, filter, undefined, query);
   const [row] = await sql<{ total: string }>(
-    `select count(*) as total from audit_entries where environment in ($1, '') and ${where}`,
-    values,
+    `select count(*) as total from audit_entries where environment in ${environments} and ${where}`,
+    query.values,
   );
   return Number(row?.total ?? 0);
 }

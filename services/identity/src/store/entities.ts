@@ -21,6 +21,7 @@ export const User = defineEntity({
     migratedIndex('users_role_index'),
     migratedIndex('users_status_index'),
     migratedIndex('users_role_status_index'),
+    migratedIndex('users_sign_in_index'),
   ],
   triggers: [{ name: 'users_counted', timing: 'after', events: ['insert', 'update', 'delete'], expression: 'see the migrations' }],
   properties: {

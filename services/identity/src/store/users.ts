@@ -115,7 +115,8 @@ export async function lockOtherAdmins(sql: Sql, organizationId: string, userId: 
   return (await sql(findOtherAdmin, [organizationId, userId])).length > 0;
 }
 
-const lockOrganization = 'select 1 from organizations where id = $1 for update';
+/** Not `for update`: a new user refers to the organization, and two requests with the same e-mail address would wait for each other. */
+const lockOrganization = 'select 1 from organizations where id = $1 for no key update';
 const findOtherAdmin = `
   select 1 from users where organization_id = $1 and role = 'admin' and status = 'active' and kind = 'person' and id <> $2 limit 1`;
 

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { codeOf, stepAt } from '../src/domain/totp.ts';
+import { outcomeOf, type PortalWorld, password, portalWorld } from './portal-world.ts';
+
+let world: PortalWorld;
+beforeAll(async () => {
+  world = await portalWorld();
+});
+afterAll(() => world?.stop());
+
+const newPassword = 'a quite different phrase';
+
+describe('a password', () => {
+  test('is changed by a user who gives the present one, which ends the other sessions', async () => {
+    const { portal } = world;
+    const { email } = await world.makeOrganization();
+    const [sessionToken, other] = [await world.signIn(email), await world.signIn(email)];
+    const change = (currentPassword: string, next: string) =>
+      outcomeOf(portal.changePassword({ sessionToken, currentPassword, newPassword: next }));
+    expect(await change('a wrong password', newPassword)).toBe('invalid_request');
+    for (const weak of ['short', 'aaaaaaaaaaaaaaaa', `${email}`, 'x'.repeat(257)])
+      expect(await change(password, weak)).toBe('invalid_request');
+    expect(await change(password, newPassword)).toBe('ok');
+    expect(await outcomeOf(portal.resumeSession({ sessionToken }))).toBe('ok');
+    expect(await outcomeOf(portal.resumeSession({ sessionToken: other }))).toBe('unauthorized');
+    expect(await outcomeOf(world.signIn(email))).toBe('invalid_credentials');
+    expect(await outcomeOf(world.signIn(email, { password: newPassword }))).toBe('ok');
+  });
+
+  test('is reset by a link of an administrator of the organization, once and in time', async () => {
+    const { portal } = world;
+    const [{ email: adminEmail, userId: adminId, organizationId }, other] = [
+      await world.makeOrganization(),
+      await world.makeOrganization(),
+    ];
+    const [adminToken, foreign] = [await world.signIn(adminEmail), await world.signIn(other.email)];
+    // A session alone, which may be stolen, leads to no password of its own user.
+    expect(await outcomeOf(portal.createPasswordReset({ sessionToken: adminToken, userId: adminId }))).toBe('invalid_request');
+    const email = `colleague-${adminEmail}`;
+    const { token } = await portal.createInvitation({ sessionToken: adminToken, email, role: 'member' });
+    const accepted = await portal.acceptInvitation({ token, name: 'Colleague', password, client: world.browser() });
+    const userId = accepted.opened?.session?.user?.id ?? '';
+    const sessionToken = accepted.opened?.sessionToken ?? '';
+    expect(await outcomeOf(portal.createPasswordReset({ sessionToken: foreign, userId }))).toBe('not_found');
+    expect(await outcomeOf(portal.createPasswordReset({ sessionToken: foreign, userId, organizationId }))).toBe('not_found');
+    const first = await portal.createPasswordReset({ sessionToken: adminToken, userId });
+    const second = await portal.createPasswordReset({ sessionToken: adminToken, userId });
+    expect(await outcomeOf(portal.resetPassword({ token: first.token, password: newPassword }))).toBe('not_found');
+    expect(await outcomeOf(portal.resetPassword({ token: second.token, password: newPassword }))).toBe('ok');
+    expect(await outcomeOf(portal.resetPassword({ token: second.token, password }))).toBe('not_found');
+    expect(await outcomeOf(portal.resumeSession({ sessionToken }))).toBe('unauthorized');
+    expect(await outcomeOf(world.signIn(email, { password: newPassword }))).toBe('ok');
+    const third = await world.service.operator.createPasswordReset({ organizationId, userId });
+    await world.database(`update identity.password_resets set expires_at = now() - interval '1 second'`);
+    expect(await outcomeOf(portal.resetPassword({ token: third.token, password }))).toBe('not_found');
+  });
+});
+
+describe('an invitation', () => {
+  const accept = (token: string) =>
+    world.portal.acceptInvitation({ token, name: 'Invited', password: newPassword, client: world.browser() });
+
+  test('makes a user with its role, once', async () => {
+    const { portal } = world;
+    const { email, organizationId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    const { token, invitation } = await portal.createInvitation({ sessionToken, email: 'invited@acme.example', role: 'member' });
+    expect((await portal.getInvitation({ token })).invitation).toMatchObject({ id: invitation?.id, organizationId });
+    const outcomes = await Promise.all([outcomeOf(accept(token)), outcomeOf(accept(token))]);
+    expect(outcomes.sort()).toEqual(['not_found', 'ok']);
+    expect(await outcomeOf(accept(token))).toBe('not_found');
+    const invited = await world.signIn('invited@acme.example', { password: newPassword });
+    expect((await portal.resumeSession({ sessionToken: invited })).session).toMatchObject({ organizationId, user: { role: 'member' } });
+    const calls = [
+      portal.createInvitation({ sessionToken: invited, email: 'other@acme.example', role: 'admin' }),
+      portal.listInvitations({ sessionToken: invited }),
+      portal.deleteInvitation({ sessionToken: invited, invitationId: 'inv_1' }),
+      portal.createPasswordReset({ sessionToken: invited, userId: 'usr_1' }),
+    ];
+    expect(await Promise.all(calls.map(outcomeOf))).toEqual(calls.map(() => 'admin_required'));
+    expect(await outcomeOf(portal.createInvitation({ sessionToken, email: 'INVITED@acme.example', role: 'member' }))).toBe('email_taken');
+  });
+
+  test('ends with its time, when it is withdrawn and when it is replaced, and belongs to its organization', async () => {
+    const { portal } = world;
+    const [one, other] = [await world.makeOrganization(), await world.makeOrganization()];
+    const [sessionToken, foreign] = [await world.signIn(one.email), await world.signIn(other.email)];
+    const invite = (email: string) => portal.createInvitation({ sessionToken, email, role: 'member' });
+    const [late, withdrawn, replaced] = [await invite('late@a.example'), await invite('with@a.example'), await invite('twice@a.example')];
+    const replacement = await invite('TWICE@a.example');
+    await world.database(`update identity.invitations set expires_at = now() - interval '1 second' where id = $1`, [late.invitation?.id]);
+    const invitationId = withdrawn.invitation?.id ?? '';
+    expect(await outcomeOf(portal.deleteInvitation({ sessionToken: foreign, invitationId }))).toBe('not_found');
+    expect((await portal.listInvitations({ sessionToken: foreign })).invitations).toEqual([]);
+    expect(await outcomeOf(portal.deleteInvitation({ sessionToken, invitationId }))).toBe('ok');
+    for (const { token } of [late, withdrawn, replaced]) expect(await outcomeOf(accept(token))).toBe('not_found');
+    expect(await outcomeOf(accept(replacement.token))).toBe('ok');
+    expect((await portal.listInvitations({ sessionToken })).invitations).toEqual([]);
+  });
+});
+
+test('links that an administrator made end with the rights of the administrator, and a reset with a change of the password', async () => {
+  const { portal, service } = world;
+  const first = await world.makeOrganization();
+  const { organizationId } = first;
+  const firstToken = await world.signIn(first.email);
+  const inviteAdmin = async (sessionToken: string, email: string) =>
+    (await portal.createInvitation({ sessionToken, email, role: 'admin' })).token;
+  const second = 'second-admin@links.example';
+  await portal.acceptInvitation({ token: await inviteAdmin(firstToken, second), name: 'Second', password, client: world.browser() });
+  const secondToken = await world.signIn(second);
+  const back = await inviteAdmin(secondToken, 'back@links.example');
+  const { token: reset } = await portal.createPasswordReset({ sessionToken: secondToken, userId: first.userId });
+  const secondId = (await portal.resumeSession({ sessionToken: secondToken })).session?.user?.id ?? '';
+  const { userId } = first;
+  const principal = {
+    organizationId,
+    environment: 'live',
+    userId,
+    credentialId: '',
+    scopes: ['users:write'],
+    admin: true,
+    role: 'admin',
+  } as const;
+  await service.as({ ...principal, scopes: [...principal.scopes] }, () => service.gateway.updateUser({ userId: secondId, role: 'member' }));
+  expect((await portal.listInvitations({ sessionToken: firstToken })).invitations).toEqual([]);
+  expect(await outcomeOf(portal.getInvitation({ token: back }))).toBe('not_found');
+  const acceptance = portal.acceptInvitation({ token: back, name: 'Back', password: newPassword, client: world.browser() });
+  expect(await outcomeOf(acceptance)).toBe('not_found');
+  expect(await outcomeOf(portal.resetPassword({ token: reset, password: newPassword }))).toBe('not_found');
+
+  const { token: older } = await service.operator.createPasswordReset({ organizationId, userId: first.userId });
+  await portal.changePassword({ sessionToken: firstToken, currentPassword: password, newPassword });
+  expect(await outcomeOf(portal.resetPassword({ token: older, password }))).toBe('not_found');
+});
+
+describe('two-factor authentication', () => {
+  const secretOf = (text: string): Buffer => {
+    const bits = [...text].map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0')).join('');
+    return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  };
+
+  test('asks for a code that was not used before, or for a recovery code, and can be removed with the password', async () => {
+    const { portal } = world;
+    const { email } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    for (const wrong of ['', 'a wrong password'])
+      expect(await outcomeOf(portal.beginTwoFactor({ sessionToken, password: wrong }))).toBe('invalid_request');
+    const { secret, uri } = await portal.beginTwoFactor({ sessionToken, password });
+    expect(uri).toMatch(/^otpauth:\/\/totp\//);
+    // It is not asked for before it is confirmed.
+    expect(await outcomeOf(world.signIn(email))).toBe('ok');
+    const bytes = secretOf(secret);
+    const codeAt = (shift: number) => codeOf(bytes, stepAt(Date.now()) + shift);
+    expect(await outcomeOf(portal.confirmTwoFactor({ sessionToken, code: '000000' }))).toBe('invalid_request');
+    const { recoveryCodes } = await portal.confirmTwoFactor({ sessionToken, code: codeAt(-1) });
+    expect(recoveryCodes).toHaveLength(10);
+    expect(await outcomeOf(world.signIn(email))).toBe('code_required');
+    expect(await outcomeOf(world.signIn(email, { code: codeAt(-1) }))).toBe('code_required');
+    const code = codeAt(1);
+    const outcomes = await Promise.all([outcomeOf(world.signIn(email, { code })), outcomeOf(world.signIn(email, { code }))]);
+    expect(outcomes.sort()).toEqual(['code_required', 'ok']);
+    expect(await outcomeOf(world.signIn(email, { code: recoveryCodes[0] ?? '' }))).toBe('ok');
+    expect(await outcomeOf(world.signIn(email, { code: recoveryCodes[0] ?? '' }))).toBe('code_required');
+    const rows = await world.database('select * from identity.two_factors');
+    expect(JSON.stringify(rows)).not.toContain(bytes.toString('base64'));
+    for (const each of recoveryCodes) expect(JSON.stringify(rows)).not.toContain(each.replaceAll('-', ''));
+    expect(await outcomeOf(portal.beginTwoFactor({ sessionToken, password }))).toBe('invalid_request');
+    expect(await outcomeOf(portal.removeTwoFactor({ sessionToken, password: 'a wrong password' }))).toBe('invalid_request');
+    expect(await outcomeOf(portal.removeTwoFactor({ sessionToken, password }))).toBe('ok');
+    expect(await outcomeOf(world.signIn(email))).toBe('ok');
+  });
+
+  test('codes cannot be tried from many addresses', async () => {
+    const { portal } = world;
+    const { email } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email);
+    const { secret } = await portal.beginTwoFactor({ sessionToken, password });
+    const confirm = (code: string) => portal.confirmTwoFactor({ sessionToken, code });
+    // Nor from a browser whose user has begun, and left: a right guess would show recovery codes.
+    const guesses = await Promise.all(Array.from({ length: 15 }, () => outcomeOf(confirm('123456'))));
+    expect(guesses).toContain('rate_limited');
+    await world.database('update identity.sign_in_limits set blocked_until = now(), attempts = 0');
+    await confirm(codeOf(secretOf(secret), stepAt(Date.now())));
+    const outcomes = await Promise.all(Array.from({ length: 15 }, () => outcomeOf(world.signIn(email, { code: '123456' }))));
+    expect(outcomes).toContain('rate_limited');
+  });
+});

@@ -1,0 +1,258 @@
+import type { Principal } from '@agent-service/contracts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { outcomeOf, type PortalWorld, password, portalWorld } from './portal-world.ts';
+
+let world: PortalWorld;
+beforeAll(async () => {
+  world = await portalWorld();
+});
+afterAll(() => world?.stop());
+
+const administrator = (organizationId: string): Principal => ({
+  organizationId,
+  environment: 'live',
+  userId: '',
+  credentialId: '',
+  scopes: ['users:write', 'users:read', 'audit:read'],
+  admin: true,
+  role: 'admin',
+});
+
+async function addMember(organizationId: string, email: string): Promise<string> {
+  const { service } = world;
+  const { user } = await service.as(administrator(organizationId), () => service.gateway.createUser({ name: 'M', email, role: 'member' }));
+  const userId = user?.id ?? '';
+  await service.operator.setUserPassword({ organizationId, userId, password });
+  return userId;
+}
+
+const authenticate = async (token: string) => (await world.service.gateway.authenticate({ tokens: [token] })).results[0];
+
+describe('a session', () => {
+  test('has a short token with everything that the present role allows, until it ends', async () => {
+    const { portal, service } = world;
+    const { email, organizationId, userId } = await world.makeOrganization();
+    const sessionToken = await world.signIn(email.toUpperCase());
+    const { session } = await portal.resumeSession({ sessionToken });
+    expect(session).toMatchObject({ organizationId, user: { id: userId, email, role: 'admin' }, twoFactor: false, hasPassword: true });
+    const { accessToken, expiresIn } = await portal.issueSessionToken({ sessionToken, environment: 'test' });
+    expect(expiresIn).toBeLessThanOrEqual(300);
+    const principal = (await authenticate(accessToken))?.principal as Principal;
+    expect(principal).toMatchObject({ organizationId, userId, environment: 'test', admin: true, role: 'admin', credentialId: session?.id });
+    expect(principal.scopes).toContain('agents:write');
+    expect(principal.scopes).not.toContain('users:write');
+    const self = await service.as(principal, () => service.gateway.getSelf({}));
+    expect(self.credentialType).toBe('session');
+    await portal.endSession({ sessionToken });
+    expect((await authenticate(accessToken))?.refusal).toBe('invalid_token');
+    expect(await outcomeOf(portal.resumeSession({ sessionToken }))).toBe('unauthorized');
+  });
+
+  test('loses the rights of an administrator with the role, and everything when its user is deactivated', async () => {
+    const { portal, service } = world;
+    const { email, organizationId } = await world.makeOrganization();
+    const other = await addMember(organizationId, `second-${email}`);
+    const asAdmin = (work: () => Promise<unknown>) => service.as({ ...administrator(organizationId), userId: 'usr_other' }, work);
+    const change = (changes: object) => asAdmin(() => service.gateway.updateUser({ userId: other, ...changes }));
+    await change({ role: 'admin' });
+    const sessionToken = await world.signIn(`second-${email}`);
+    const { accessToken } = await portal.issueSessionToken({ sessionToken, environment: 'live' });
+    await change({ role: 'member' });
+    expect((await authenticate(accessToken))?.principal).toMatchObject({ admin: false, role: 'member' });
+    expect((await authenticate(accessToken))?.principal?.scopes).not.toContain('users:write');
+    expect(await outcomeOf(portal.listInvitations({ sessionToken }))).toBe('admin_required');
+    await change({ status: 'deactivated' });
+    expect((await authenticate(accessToken))?.refusal).toBe('invalid_token');
+    expect(await outcomeOf(portal.issueSessionToken({ sessionToken, environment: 'live' }))).toBe('unauthorized');
+    expect(await outcomeOf(world.signIn(`second-${email}`))).toBe('invalid_credentials');
+    await change({ status: 'active' });
+    expect(await outcomeOf(portal.resumeSession({ sessionToken }))).toBe('unauthorized');
+  });
+
+  test('ends when it was not used for long, and at its end however much it is used', async () => {
+    const { portal } = world;
+    const { email } = await world.makeOrganization();
+    const [idle, old, used] = [await world.signIn(email), await world.signIn(email), await world.signIn(email)];
+    const idOf = async (sessionToken: string) => (await portal.resumeSession({ sessionToken })).session?.id;
+    // The times of the rows are moved, as if the database's clock had gone on.
+    const age = async (token: string, seconds: number) =>
+      world.database(
+        `update identity.portal_sessions set created_at = created_at - $2 * interval '1 second', last_used_at = last_used_at - $2 * interval '1 second',
+           ends_at = ends_at - $2 * interval '1 second', expires_at = expires_at - $2 * interval '1 second' where id = $1`,
+        [await idOf(token), seconds],
+      );
+    await age(idle, 7_201);
+    expect(await outcomeOf(portal.resumeSession({ sessionToken: idle }))).toBe('unauthorized');
+    for (let hours = 0; hours < 23; hours += 1) {
+      await age(used, 3_600);
+      expect(await outcomeOf(portal.resumeSession({ sessionToken: used }))).toBe('ok');
+    }
+    await age(used, 3_601);
+    expect(await outcomeOf(portal.resumeSession({ sessionToken: used }))).toBe('unauthorized');
+    expect(await outcomeOf(portal.resumeSession({ sessionToken: old }))).toBe('ok');
+  });
+
+  test('can end every session of its user, and none of another user', async () => {
+    const { portal } = world;
+    const [one, other] = [await world.makeOrganization(), await world.makeOrganization()];
+    const tokens = [await world.signIn(one.email), await world.signIn(one.email)];
+    const foreign = await world.signIn(other.email);
+    const foreignId = (await portal.resumeSession({ sessionToken: foreign })).session?.id ?? '';
+    const [sessionToken = ''] = tokens;
+    expect(await outcomeOf(portal.endSession({ sessionToken, sessionId: foreignId }))).toBe('not_found');
+    const { sessions } = await portal.listSessions({ sessionToken });
+    expect(sessions).toHaveLength(2);
+    expect(sessions.filter(({ current }) => current)).toHaveLength(1);
+    expect((await portal.endSessions({ sessionToken })).ended).toBe(2);
+    for (const each of tokens) expect(await outcomeOf(portal.resumeSession({ sessionToken: each }))).toBe('unauthorized');
+    expect(await outcomeOf(portal.resumeSession({ sessionToken: foreign }))).toBe('ok');
+  });
+
+  test('is one of at most twenty of its user, and replaces the one that the browser had', async () => {
+    const { portal } = world;
+    const { email } = await world.makeOrganization();
+    const first = await world.signIn(email);
+    const second = await world.signIn(email, { previousSessionToken: first });
+    expect(second).not.toBe(first);
+    expect(await outcomeOf(portal.resumeSession({ sessionToken: first }))).toBe('unauthorized');
+    for (let count = 0; count < 20; count += 1) await world.signIn(email);
+    const newest = await world.signIn(email);
+    expect((await portal.listSessions({ sessionToken: newest })).sessions).toHaveLength(20);
+    expect(await outcomeOf(portal.resumeSession({ sessionToken: second }))).toBe('unauthorized');
+  });
+
+  test('is stored as a hash only', async () => {
+    const { email } = await world.makeOrganization();
+    const token = await world.signIn(email);
+    const rows = await world.database('select * from identity.portal_sessions');
+    expect(rows.length).toBeGreaterThan(0);
+    expect(JSON.stringify(rows)).not.toContain(token);
+    const passwords = await world.database('select hash from identity.passwords');
+    for (const { hash } of passwords) expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  });
+});
+
+describe('a sign-in', () => {
+  test('gets one answer for an unknown address, a wrong password and a user without one', async () => {
+    const { email, organizationId } = await world.makeOrganization();
+    const { service } = world;
+    const without = `without-${email}`;
+    await service.as(administrator(organizationId), () => service.gateway.createUser({ name: 'W', email: without, role: 'member' }));
+    const answers = await Promise.all(
+      [email, without, 'unknown@acme.example'].map((each) =>
+        world.signIn(each, { password: 'a wrong password' }).catch((cause: Error) => [cause.message, (cause as { code?: string }).code]),
+      ),
+    );
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers[0]).toEqual([expect.any(String), 'invalid_credentials']);
+  });
+
+  test('from one address is delayed after five failures, which delays no other address and no other person', async () => {
+    const [victim, neighbour] = [await world.makeOrganization(), await world.makeOrganization()];
+    const attacker = world.browser();
+    const attempt = () => outcomeOf(world.signIn(victim.email, { password: 'a wrong password', client: attacker }));
+    const outcomes: string[] = [];
+    for (let count = 0; count < 8; count += 1) outcomes.push(await attempt());
+    expect(outcomes.slice(0, 5)).toEqual(Array(5).fill('invalid_credentials'));
+    expect(outcomes.at(-1)).toBe('rate_limited');
+    // Not even the right password is looked at from there.
+    expect(await outcomeOf(world.signIn(victim.email, { client: attacker }))).toBe('rate_limited');
+    expect(await outcomeOf(world.signIn(victim.email))).toBe('ok');
+    expect(await outcomeOf(world.signIn(neighbour.email, { client: attacker }))).toBe('ok');
+    const entries = await world.database(`select payload from identity.outbox where payload ->> 'action' = 'sign_in.delayed'
+      union all select to_jsonb(audit_entries) from identity.audit_entries where action = 'sign_in.delayed'`);
+    expect(JSON.stringify(entries)).toContain(victim.userId);
+  });
+
+  test('that succeeds for one user of an e-mail address does not forget the failures for another one', async () => {
+    const email = 'two-users@acme.example';
+    await world.makeOrganization(email);
+    const { organizationId } = await world.makeOrganization(email, 'the password of the attacker');
+    const client = world.browser();
+    const outcomes: string[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      for (let count = 0; count < 2; count += 1)
+        outcomes.push(await outcomeOf(world.signIn(email, { password: 'a wrong password', client })));
+      outcomes.push(await outcomeOf(world.signIn(email, { password: 'the password of the attacker', organizationId, client })));
+    }
+    expect(outcomes.slice(0, 3)).toEqual(['invalid_credentials', 'invalid_credentials', 'ok']);
+    expect(outcomes.slice(-2)).toEqual(['rate_limited', 'rate_limited']);
+  });
+
+  test('is delayed under every spelling by which an address is found', async () => {
+    const { email } = await world.makeOrganization('information@i.example');
+    const client = world.browser();
+    // PostgreSQL and JavaScript fold the dotted capital I in different ways.
+    const spellings = [email, email.toUpperCase(), email.replaceAll('i', '\u0130'), email.replace('i', '\u0130')];
+    const [known] = await world.database(
+      'select count(*)::integer as count from unnest($1::text[]) as spelling where lower(spelling) = $2',
+      [spellings, email],
+    );
+    const outcomes: string[] = [];
+    for (let round = 0; round < 4; round += 1)
+      for (const spelling of spellings) outcomes.push(await outcomeOf(world.signIn(spelling, { password: 'a wrong password', client })));
+    const refused = outcomes.filter((outcome) => outcome === 'invalid_credentials').length;
+    expect(known).toEqual({ count: spellings.length });
+    expect(refused).toBe(5);
+  });
+
+  test('counts attempts that are made at the same time', async () => {
+    const { email } = await world.makeOrganization();
+    const client = world.browser();
+    const outcomes = await Promise.all(
+      Array.from({ length: 15 }, () => outcomeOf(world.signIn(email, { password: 'a wrong password', client }))),
+    );
+    expect(outcomes.filter((outcome) => outcome === 'invalid_credentials').length).toBeLessThanOrEqual(6);
+  });
+
+  test('of one address is limited for all e-mail addresses together, and of no other address', async () => {
+    const { email } = await world.makeOrganization();
+    const client = world.browser();
+    await world.signIn(email, { client });
+    // As if the address had sent 59 others in this minute; only its counter ends so soon.
+    await world.database(`update identity.sign_in_limits set attempts = 60 where ends_at < now() + interval '2 minutes'`);
+    expect(await outcomeOf(world.signIn('nobody@acme.example', { client }))).toBe('rate_limited');
+    expect(await outcomeOf(world.signIn(email))).toBe('ok');
+  });
+
+  test('with the password of users of several organizations names one of them', async () => {
+    const email = 'shared@agency.example';
+    const [one, two, third] = [
+      await world.makeOrganization(email),
+      await world.makeOrganization(email),
+      await world.makeOrganization(email, 'another long password'),
+    ];
+    const refusal = await world
+      .signIn(email)
+      .catch((cause: unknown) => cause as { code: string; details: { organizations: { id: string }[] } });
+    expect(refusal).toMatchObject({ code: 'organization_required' });
+    const { organizations } = (refusal as { details: { organizations: { id: string }[] } }).details;
+    expect(organizations.map(({ id }) => id).sort()).toEqual([one.organizationId, two.organizationId].sort());
+    const sessionToken = await world.signIn(email, { organizationId: two.organizationId });
+    expect((await world.portal.resumeSession({ sessionToken })).session?.organizationId).toBe(two.organizationId);
+    expect(await outcomeOf(world.signIn(email, { organizationId: third.organizationId }))).toBe('invalid_credentials');
+    expect(await outcomeOf(world.signIn(email, { password: 'another long password' }))).toBe('ok');
+  });
+
+  test('works after the e-mail address of the user was changed', async () => {
+    const { service } = world;
+    const { email, organizationId, userId } = await world.makeOrganization();
+    const changed = `new-${email}`;
+    await service.as(administrator(organizationId), () => service.gateway.updateUser({ userId, email: changed }));
+    expect(await outcomeOf(world.signIn(changed))).toBe('ok');
+    expect(await outcomeOf(world.signIn(changed))).toBe('ok');
+    expect(await outcomeOf(world.signIn(email))).toBe('invalid_credentials');
+  });
+});
+
+describe('only the portal', () => {
+  test('may call the methods of sessions', async () => {
+    const { service } = world;
+    for (const client of [service.gateway, service.operator]) {
+      expect(await outcomeOf(client.signIn({ email: 'a@b.example', password }))).toBe('service_forbidden');
+      expect(await outcomeOf(client.issueSessionToken({ sessionToken: 'x', environment: 'live' }))).toBe('service_forbidden');
+    }
+    expect(await outcomeOf(world.portal.setUserPassword({ organizationId: 'org_1', userId: 'usr_1', password }))).toBe('service_forbidden');
+    expect(await outcomeOf(world.portal.authenticate({ tokens: [] }))).toBe('service_forbidden');
+  });
+});

@@ -1,0 +1,58 @@
+import { type Client, createClient, ServiceError } from '@agent-service/contracts';
+import { Client as Database } from 'pg';
+import { boot } from './boot.ts';
+
+export const password = 'correct horse battery';
+
+/** The identity service with a client that calls as the portal does, and organizations whose administrators can sign in. */
+export async function portalWorld(settings: Readonly<Record<string, string>> = {}) {
+  const service = await boot(settings);
+  const portal = createClient('identity', { address: service.address, as: 'portal', config: service.config });
+  let organizations = 0;
+  let addresses = 0;
+
+  /** A browser at an address that no attempt came from yet. */
+  const browser = (address = `10.0.${Math.floor(addresses / 250)}.${(addresses++ % 250) + 1}`) => ({
+    address,
+    countedAddress: address,
+    userAgent: 'a browser',
+  });
+
+  return {
+    service,
+    portal,
+    browser,
+    async makeOrganization(email = `admin${++organizations}@acme.example`, secret = password) {
+      const { organizationId, userId } = await service.operator.createOrganization({ name: `Acme ${organizations}`, email });
+      await service.operator.setUserPassword({ organizationId, userId, password: secret });
+      return { organizationId, userId, email };
+    },
+    async signIn(email: string, more: Partial<Parameters<Client<'identity'>['signIn']>[0]> = {}): Promise<string> {
+      const { opened } = await portal.signIn({ email, password, client: browser(), ...more });
+      return opened?.sessionToken ?? '';
+    },
+    /** Runs a statement on the database of the service, to move its times. */
+    async database(statement: string, values: unknown[] = []) {
+      const client = new Database({ connectionString: service.url });
+      await client.connect();
+      try {
+        return (await client.query(statement, values)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    async stop() {
+      portal.close();
+      await service.stop();
+    },
+  };
+}
+
+export type PortalWorld = Awaited<ReturnType<typeof portalWorld>>;
+
+/** The code of a failure; `ok` for a success. */
+export const outcomeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'ok',
+    (cause: unknown) => ServiceError.from(cause).code,
+  );

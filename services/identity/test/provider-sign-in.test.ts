@@ -1,0 +1,175 @@
+import type { Principal } from '@agent-service/contracts';
+import { type IdTokenClaims, type IdTokenForge, type OpenIdProvider, openIdProvider } from '@agent-service/testkit';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { boot } from './boot.ts';
+import { outcomeOf, type PortalWorld, portalWorld } from './portal-world.ts';
+
+let provider: OpenIdProvider;
+let world: PortalWorld;
+beforeAll(async () => {
+  provider = await openIdProvider();
+  world = await portalWorld({ OPENID_CONNECT_ISSUER: provider.issuer, OPENID_CONNECT_CLIENT_ID: provider.clientId });
+});
+afterAll(async () => {
+  await world?.stop();
+  await provider?.stop();
+});
+
+let attempts = 0;
+
+/** A user without a password, whose hash would take most of the time of these tests. */
+async function makePerson() {
+  const email = `person${++attempts}@acme.example`;
+  return { email, ...(await world.service.operator.createOrganization({ name: 'Acme', email })) };
+}
+
+/** Signs in as the portal does, with a right token unless it is spoiled. */
+function signIn(account: IdTokenClaims, forge: IdTokenForge = (claims, { signed }) => signed(claims), more: object = {}) {
+  const nonce = `nonce-${++attempts}`;
+  const idToken = forge(provider.claims(account, nonce), provider);
+  return world.portal.signInWithProvider({ idToken, nonce, client: world.browser(), ...more });
+}
+
+const minutesAgo = (minutes: number): number => Math.floor(Date.now() / 1_000) - minutes * 60;
+
+/** Tokens with which a portal that was taken over would sign in as the user. */
+const forgeries: Readonly<Record<string, IdTokenForge>> = {
+  'that is empty': () => '',
+  'that is no token': () => 'nonsense',
+  'of an endless length': (claims, { signed }) => signed({ ...claims, padding: 'x'.repeat(20_000) }),
+  'without a signature': (claims, { signed }) => signed(claims, undefined, { alg: 'none', kid: 'one' }),
+  'whose signature was cut off': (claims, { signed }) => signed(claims).replace(/[^.]*$/, ''),
+  'signed by a stranger': (claims, { signed, stranger }) => signed(claims, stranger),
+  'signed by a stranger under an unknown key id': (claims, { signed, stranger }) => signed(claims, stranger, { alg: 'RS256', kid: 'two' }),
+  'signed with the published key as a shared secret': (claims, { signedWithSecret }) => signedWithSecret(claims),
+  'with claims that were changed after the signature': (claims, { signed }) => {
+    const [header, , signature] = signed({ ...claims, email: 'other@acme.example' }).split('.');
+    return [header, signed(claims).split('.')[1], signature].join('.');
+  },
+  'of another issuer': (claims, { signed }) => signed({ ...claims, iss: 'https://evil.example' }),
+  'for another application': (claims, { signed }) => signed({ ...claims, aud: 'another' }),
+  'for several applications, without a party': (claims, { signed }) => signed({ ...claims, aud: [claims['aud'], 'another'] }),
+  'for several applications, by another party': (claims, { signed }) =>
+    signed({ ...claims, aud: [claims['aud'], 'another'], azp: 'another' }),
+  'for another attempt': (claims, { signed }) => signed({ ...claims, nonce: 'another' }),
+  'without a nonce': ({ nonce: _, ...claims }, { signed }) => signed(claims),
+  'that has expired': (claims, { signed }) => signed({ ...claims, iat: minutesAgo(5), exp: minutesAgo(1) }),
+  'without an end': ({ exp: _, ...claims }, { signed }) => signed(claims),
+  'that is long valid and old': (claims, { signed }) => signed({ ...claims, iat: minutesAgo(11) }),
+  'from the future': (claims, { signed }) => signed({ ...claims, iat: minutesAgo(-5), exp: minutesAgo(-10) }),
+  'not valid yet': (claims, { signed }) => signed({ ...claims, nbf: minutesAgo(-5) }),
+  'with an e-mail address that is not verified': (claims, { signed }) => signed({ ...claims, email_verified: false }),
+  'with an e-mail address of unknown state': ({ email_verified: _, ...claims }, { signed }) => signed(claims),
+  'without an e-mail address': ({ email: _, ...claims }, { signed }) => signed(claims),
+  'without a subject': ({ sub: _, ...claims }, { signed }) => signed(claims),
+};
+
+describe('a sign-in with a provider', () => {
+  // The first test: later ones have the keys.
+  test('fails as unavailable while the provider cannot be asked for its keys, and works when it is back', async () => {
+    const { email } = await makePerson();
+    provider.setAway(true);
+    expect(await outcomeOf(signIn({ email, sub: email }))).toBe('unavailable');
+    provider.setAway(false);
+    expect(await outcomeOf(signIn({ email, sub: email }))).toBe('ok');
+  });
+
+  test('opens a session for the person of the token, once', async () => {
+    const { email, organizationId, userId } = await makePerson();
+    const nonce = 'the-nonce-of-one-attempt';
+    const idToken = provider.signed(provider.claims({ email, sub: 'one' }, nonce));
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, () => outcomeOf(world.portal.signInWithProvider({ idToken, nonce, client: world.browser() }))),
+    );
+    expect(outcomes.toSorted()).toEqual(['invalid_token', 'invalid_token', 'invalid_token', 'invalid_token', 'ok']);
+    const { opened } = await signIn({ email, sub: 'one' });
+    expect(opened?.session).toMatchObject({ organizationId, user: { id: userId } });
+    expect((await world.portal.resumeSession({ sessionToken: opened?.sessionToken ?? '' })).session?.organizationId).toBe(organizationId);
+  });
+
+  describe('refuses a token', () => {
+    let account: { email: string; sub: string };
+    beforeAll(async () => {
+      account = { email: (await makePerson()).email, sub: 'of-the-right-person' };
+    });
+
+    test.each(Object.entries(forgeries))('%s', async (_, forge) => {
+      expect(await outcomeOf(signIn(account, forge))).toBe('invalid_token');
+    });
+
+    test('and not the right one', async () => {
+      expect(await outcomeOf(signIn(account))).toBe('ok');
+    });
+  });
+
+  test('accepts a token for several applications that names the portal as its party', async () => {
+    const { email } = await makePerson();
+    const forge: IdTokenForge = (claims, { signed }) => signed({ ...claims, aud: [provider.clientId, 'another'], azp: provider.clientId });
+    expect(await outcomeOf(signIn({ email, sub: email }, forge))).toBe('ok');
+  });
+
+  test('believes the token alone, and nothing that the portal says beside it', async () => {
+    const [mine, victim] = [await makePerson(), await makePerson()];
+    const claimed = { issuer: provider.issuer, subject: 'account', email: victim.email };
+    const { opened } = await signIn({ email: mine.email, sub: 'mine' }, undefined, claimed);
+    expect(opened?.session?.organizationId).toBe(mine.organizationId);
+    expect(await outcomeOf(world.portal.signInWithProvider({ ...claimed, client: world.browser() } as object))).toBe('invalid_token');
+    expect(await outcomeOf(signIn({ email: mine.email, sub: 'mine' }, undefined, { organizationId: victim.organizationId }))).toBe(
+      'invalid_credentials',
+    );
+  });
+
+  test('follows the account and not its address, which the provider may give to another person', async () => {
+    const { email } = await makePerson();
+    expect(await outcomeOf(signIn({ email, sub: 'first' }))).toBe('ok');
+    expect(await outcomeOf(signIn({ email, sub: 'second' }))).toBe('invalid_credentials');
+    expect(await outcomeOf(signIn({ email: 'changed@acme.example', sub: 'first' }))).toBe('ok');
+    expect(await outcomeOf(signIn({ email: 'unknown@acme.example', sub: 'third' }))).toBe('invalid_credentials');
+  });
+
+  test('proves the user who has no password, for some minutes', async () => {
+    const { email } = await makePerson();
+    const { portal } = world;
+    const open = async () => (await signIn({ email, sub: email })).opened?.sessionToken ?? '';
+    const sessionToken = await open();
+    await world.database(`update identity.portal_sessions set created_at = now() - interval '11 minutes'`);
+    const begin = () => portal.beginTwoFactor({ sessionToken });
+    const change = (token: string, currentPassword = '') =>
+      outcomeOf(portal.changePassword({ sessionToken: token, currentPassword, newPassword: 'a first long password' }));
+    const refusal = await begin().catch((cause: unknown) => cause);
+    expect(refusal).toMatchObject({ code: 'invalid_request', details: { sign_in_again: true } });
+    expect(await change(sessionToken)).toBe('invalid_request');
+    const fresh = await open();
+    expect(await outcomeOf(portal.beginTwoFactor({ sessionToken: fresh }))).toBe('ok');
+    expect(await change(fresh)).toBe('ok');
+    // From now on the password is asked for, however fresh the sign-in is.
+    expect(await change(await open())).toBe('invalid_request');
+    expect(await change(await open(), 'a first long password')).toBe('ok');
+  });
+
+  test('ends with the user: a deactivated one is refused', async () => {
+    const { email, organizationId, userId } = await makePerson();
+    expect(await outcomeOf(signIn({ email, sub: email }))).toBe('ok');
+    const principal: Principal = {
+      organizationId,
+      environment: 'live',
+      userId: 'usr_other',
+      credentialId: '',
+      scopes: ['users:write'],
+      admin: true,
+      role: 'admin',
+    };
+    const { gateway } = world.service;
+    await world.service.as(principal, () => gateway.createUser({ name: 'Second', email: `second-${email}`, role: 'admin' }));
+    await world.service.as(principal, () => gateway.updateUser({ userId, status: 'deactivated' }));
+    expect(await outcomeOf(signIn({ email, sub: email }))).toBe('invalid_credentials');
+  });
+
+  test('is open to the portal alone, and needs a provider with a client id', async () => {
+    const { gateway, operator } = world.service;
+    for (const client of [gateway, operator]) expect(await outcomeOf(client.signInWithProvider({}))).toBe('service_forbidden');
+    const start = (issuer: string, clientId: string) => boot({ OPENID_CONNECT_ISSUER: issuer, OPENID_CONNECT_CLIENT_ID: clientId });
+    await expect(start('https://login.example.com', '')).rejects.toThrow('OPENID_CONNECT_CLIENT_ID');
+    await expect(start('http://login.example.com', 'the-portal')).rejects.toThrow('must begin with https://');
+  });
+});
