@@ -1,3 +1,4 @@
+import type { IpNetwork } from '@agent-service/outbound';
 import type { ProcessContext } from '@agent-service/runtime';
 import { type ConnectionSettings, poolSettings } from './database/connection.ts';
 import { type ConnectionPool, createConnectionPool, type Login } from './database/connection-pool.ts';
@@ -33,19 +34,25 @@ export interface DataSourceSettings extends ConnectionSettings {
   readonly version?: number;
 }
 
-/** A data source as its operator connected it. */
+/** A data source as it was connected. */
 export interface DataSourceConnection {
   readonly url: string;
   /** In PEM; empty for the certificate authorities that Node trusts. */
   readonly ca: string;
   /** Allows an account with rights on the server itself. */
   readonly allowSuperuser: boolean;
+  /** Connected by a user of the organization, and not by an operator of the service. */
+  readonly guarded: boolean;
 }
 
-/** A certificate authority of the operator's own is always verified. */
-export const toDataSourceSettings = ({ url, ca, allowSuperuser }: DataSourceConnection): DataSourceSettings => ({
+/** A certificate authority of the organization's own is always verified. A guarded connection leads to public addresses and these networks only. */
+export const toDataSourceSettings = (
+  { url, ca, allowSuperuser, guarded }: DataSourceConnection,
+  allowedNetworks: readonly IpNetwork[],
+): DataSourceSettings => ({
   url,
   refuseSuperuser: !allowSuperuser,
+  ...(guarded && { allowedNetworks }),
   ...(ca !== '' && { tls: { mode: 'verify', ca } }),
 });
 
@@ -108,7 +115,7 @@ const rolesFor = (
 
 function requireHarmless(survey: Survey): Survey {
   if (survey.power === undefined) return survey;
-  const text = `The account of the data source ${survey.power}. Connect an account that is not, or allow it with --allow-superuser.`;
+  const text = `The account of the data source ${survey.power}. Connect an account that is not; an operator of the service can allow it with --allow-superuser.`;
   throw new DataFailure('refused', text);
 }
 

@@ -130,7 +130,7 @@ test('the read-only transaction alone: no statement changes stored data', async 
   expect(ran).toBeGreaterThan(30);
 });
 
-test('the role alone: it can read and change nothing else', async () => {
+test('the role alone allows no other reads and changes', async () => {
   const own = await sourceOfRole(database.administratorUrl, scope, 'attacked');
   try {
     // Even in a writing transaction: the grants are for reading.

@@ -102,7 +102,7 @@ test('a statement that passes the other gates reads nothing outside the scope an
   expect(notices).toEqual(denied);
 });
 
-test('the role for changing inserts with defaults from sequences, updates and deletes, and may do nothing else', async () => {
+test('the role for changing inserts with defaults from sequences, updates and deletes, and has no other right', async () => {
   await administrator.query(`
     create sequence loose;
     create table numbered (a serial, b integer generated always as identity, c integer default nextval('loose'), id text primary key,

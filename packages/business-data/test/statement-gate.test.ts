@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { until } from '@agent-service/local/host/waiting';
@@ -26,6 +27,9 @@ function gateOf(options: GateOptions = {}) {
   return { gate, lost, ready: () => ready };
 }
 
+/** Leaves the processor to the other suites. */
+const betweenHonestMs = 10;
+
 const honest = 'select a from t where id = 1';
 const passed = expect.objectContaining({ text: expect.stringMatching(/FROM \( ?SELECT/) });
 const tooMuch = { kind: 'refused', message: expect.stringContaining('too much time or memory') };
@@ -41,7 +45,7 @@ const depths: readonly ((count: number) => string)[] = [
   (count) => `select ${'('.repeat(count)}1${')'.repeat(count)}`,
 ];
 
-const statements = Number(process.env['GATE_STATEMENTS'] ?? 600);
+const statements = Number(process.env['GATE_STATEMENTS'] ?? 150);
 
 test(`of ${statements} statements to one thread, most of them deep, every honest one passes and memory stays flat`, async () => {
   const { gate, lost } = gateOf({ threads: 1 });
@@ -93,7 +97,10 @@ test('a tenant whose statements exceed their time holds at most one thread, and 
   let isOver = false;
   void attacks.then(() => (isOver = true));
   let ran = 0;
-  for (; !isOver; ran += 1) expect(await gate.of(`honest ${ran % 3}`).pass(honest, scope)).toEqual(passed);
+  for (; !isOver; ran += 1) {
+    expect(await gate.of(`honest ${ran % 3}`).pass(honest, scope)).toEqual(passed);
+    await pause(betweenHonestMs);
+  }
   expect(ran).toBeGreaterThan(50);
   await expect(attacker.pass(honest, scope)).rejects.toMatchObject({ kind: 'refused', message: expect.stringContaining('a few seconds') });
   now += 11_000;
@@ -108,7 +115,10 @@ test('costly tenants share one thread, and the statements of other tenants conti
   let isOver = false;
   void attacks.then(() => (isOver = true));
   let ran = 0;
-  for (; !isOver; ran += 1) expect(await gate.of('honest').pass(honest, scope)).toEqual(passed);
+  for (; !isOver; ran += 1) {
+    expect(await gate.of('honest').pass(honest, scope)).toEqual(passed);
+    await pause(betweenHonestMs);
+  }
   expect(ran).toBeGreaterThan(50);
 }, 60_000);
 
@@ -145,7 +155,7 @@ test(
   async () => {
     const script = fileURLToPath(new URL('./support/fill-threads.ts', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [script, String(fillRounds)]);
-    expect(JSON.parse(stdout)).toMatchObject({ rejected: 8 * fillRounds, honest: 4 * fillRounds });
+    expect(JSON.parse(stdout)).toMatchObject({ rejected: 4 * fillRounds, honest: 4 * fillRounds });
   },
   60_000 + fillRounds * 20_000,
 );

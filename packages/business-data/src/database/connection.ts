@@ -1,5 +1,7 @@
+import type { IpNetwork } from '@agent-service/outbound';
 import type { PoolConfig } from 'pg';
 import { DataFailure } from '../failure.ts';
+import { guardedSockets, requireReachable } from './guarded-socket.ts';
 
 export interface TlsSettings {
   /**
@@ -19,6 +21,8 @@ export interface ConnectionSettings {
   readonly poolMax?: number;
   readonly connectTimeoutMs?: number;
   readonly applicationName?: string;
+  /** Connects to public addresses and to those of these networks only; without it to every address and to Unix sockets. */
+  readonly allowedNetworks?: readonly IpNetwork[];
 }
 
 const sslModes: Readonly<Record<string, TlsSettings['mode']>> = {
@@ -29,11 +33,13 @@ const sslModes: Readonly<Record<string, TlsSettings['mode']>> = {
 };
 
 /** The driver's settings. Parameters of the URL that would change the session or weaken TLS are refused, not passed on. */
-export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, applicationName }: ConnectionSettings): PoolConfig {
+export function poolSettings(settings: ConnectionSettings): PoolConfig {
+  const { url, tls, poolMax = 5, connectTimeoutMs = 3_000, applicationName, allowedNetworks } = settings;
   const parsed = parseUrl(url);
   const mode = parsed.searchParams.get('sslmode');
   const host = parsed.searchParams.get('host') ?? decodeURIComponent(parsed.hostname.replace(/^\[(.*)\]$/, '$1'));
   requireChoice(host, { tls, mode });
+  if (allowedNetworks) requireReachable(host, allowedNetworks);
   return {
     host,
     port: Number(parsed.port || 5432),
@@ -47,6 +53,7 @@ export function poolSettings({ url, tls, poolMax = 5, connectTimeoutMs = 3_000, 
     keepAlive: true,
     min: 0,
     max: poolMax,
+    ...(allowedNetworks && { stream: guardedSockets(allowedNetworks) }),
   };
 }
 
@@ -62,7 +69,10 @@ const isLocal = (host: string): boolean => host.startsWith('/') || /^(localhost|
 function parseUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !isComplete(parsed))
-    throw new DataFailure('refused', 'The URL of a data source has the form postgres://user:password@host:port/database.');
+    throw new DataFailure(
+      'refused',
+      'The URL of a data source has the form postgres://user:password@host:port/database; in a password @, / and # are %40, %2F and %23.',
+    );
   const unknown = [...parsed.searchParams.keys()].filter((name) => name !== 'sslmode' && name !== 'host');
   if (unknown.length > 0)
     throw new DataFailure('refused', `The data source's URL has parameters that are not supported: ${unknown.join(', ')}.`);

@@ -1,4 +1,6 @@
+import { AddressRefused } from '@agent-service/outbound';
 import { DataFailure, LoginRefused } from '../failure.ts';
+import { unreachable } from './guarded-socket.ts';
 
 interface DriverFailure {
   code?: string;
@@ -40,6 +42,7 @@ const unavailableMessages =
 /** An error of the driver as a failure whose message the model may read. */
 export function translateFailure(cause: unknown): DataFailure {
   if (cause instanceof DataFailure) return cause;
+  if (cause instanceof AddressRefused) return unreachable(cause);
   const { code = '', message = '' } = typeof cause === 'object' && cause !== null ? (cause as DriverFailure) : {};
   const state = /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
   if (code === '57014' || code === '25P03' || code === '25P04') return timedOut(cause, state);

@@ -48,7 +48,7 @@ test('what is unknown is named with its place, and left out', () => {
   );
 });
 
-test('keys, references and remarks are told only where all of what they name is in scope', () => {
+test('keys, references and comments are shown only if everything that they name is in scope', () => {
   const [orders] = resolve('orders(total, customer)').scope.tables;
   expect(orders).toMatchObject({ primaryKey: [], foreignKeys: [], comment: null });
   expect(resolve('orders', 'customers("Name")').scope.tables[0]?.foreignKeys).toEqual([]);

@@ -24,6 +24,16 @@ export const analyses: readonly string[] = statementsIn(filesLike(/^analysis-.*\
 
 export const corpusHash: string = createHash('sha256').update(files.map(read).join('')).digest('hex');
 
+const oldestVersion = 13;
+/** Syntax that servers before this major version of PostgreSQL do not understand. */
+const newerSyntax: readonly (readonly [RegExp, number])[] = [
+  [/\bjson_(value|query|exists|table)\(/, 17],
+  [/\b(any_value|json_array|json_arrayagg|json_objectagg)\(|\bjson_object\('a':|\bis json\b|\b0x|\d_\d/, 16],
+];
+
+/** The oldest major version of PostgreSQL that runs a statement. */
+export const neededVersion = (statement: string): number => newerSyntax.find(([syntax]) => syntax.test(statement))?.[1] ?? oldestVersion;
+
 /** Tables of a small company, and their rows. */
 export const honestSchema: string = read('schema.sql');
 export const honestData: string = read('data.sql');
