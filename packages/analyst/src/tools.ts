@@ -9,11 +9,13 @@ export interface Unreadable {
 export interface Data {
   schema(): Promise<Schema | Unreadable>;
   query(sql: string): Promise<Rows | Unreadable>;
+  /** As `query`, for what must be known before the question is understood: no query of the answer. */
+  prepare(sql: string): Promise<Rows | Unreadable>;
 }
 
 export interface Tool {
   readonly name: string;
-  run(input: unknown, signal: AbortSignal): Promise<string>;
+  run(input: unknown, signal: AbortSignal, options?: { readonly isPreparation?: boolean }): Promise<string>;
 }
 
 /** Only the first tables of a larger scope are described. */
@@ -23,7 +25,7 @@ const maxTables = 100;
 export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | undefined {
   const call = (name: string) => {
     const tool = tools.find((one) => one.name === name);
-    return tool && (async (input: unknown) => await tool.run(input, signal));
+    return tool && (async (input: unknown, isPreparation = false) => await tool.run(input, signal, { isPreparation }));
   };
   const [list, describe, query] = [call('list_tables'), call('describe_table'), call('query')];
   if (!list || !describe || !query) return undefined;
@@ -38,13 +40,15 @@ export function toolData(tools: readonly Tool[], signal: AbortSignal): Data | un
     return schemaOf(listed, described);
   }
 
+  const rowsOf = async (sql: string, isPreparation: boolean): Promise<Rows | Unreadable> => {
+    const text = await query({ sql }, isPreparation);
+    return readRows(text) ?? { error: text };
+  };
   let schema: Promise<Schema | Unreadable> | undefined;
   return {
     schema: async () => await (schema ??= readSchema()),
-    async query(sql) {
-      const text = await query({ sql });
-      return readRows(text) ?? { error: text };
-    },
+    query: (sql) => rowsOf(sql, false),
+    prepare: (sql) => rowsOf(sql, true),
   };
 }
 

@@ -142,14 +142,14 @@ const asks = /^(howLong|days|age)$/;
 /** Numbers of days: how long, days between two dates, how late, how old. */
 function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
   const askingTiles = tiles.flatMap((tile, at) =>
-    tile.tags.some((tag) => asks.test(tag)) && tiles[at - 1]?.number === undefined ? [at] : [],
+    tile.tags.some((tag) => asks.test(tag)) && tiles[at - 1]?.number === undefined && !namesInstant(tiles, at) ? [at] : [],
   );
   if (askingTiles.length === 0) return [];
   const named = tiles.flatMap((tile, at) => [
-    ...tile.days.map((day) => ({ ...day, at })),
-    ...tile.columns.filter(({ column }) => column.kind === 'date').map((day) => ({ ...day, at })),
+    ...tile.days.map((day) => ({ ...day, at, isRows: false })),
+    ...tile.columns.filter(({ column }) => column.kind === 'date').map((day) => ({ ...day, at, isRows: false })),
     ...tile.tables.flatMap((table) =>
-      [beginDate(table)].flatMap((column) => (column && tile.tags.length === 0 ? [{ table, column, at }] : [])),
+      [beginDate(table)].flatMap((column) => (column && tile.tags.length === 0 ? [{ table, column, at, isRows: true }] : [])),
     ),
   ]);
   const ands = (positions: readonly number[]) =>
@@ -158,7 +158,11 @@ function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
     );
   const used = (positions: readonly number[]) => [...new Set([...askingTiles, ...positions, ...connecting(tiles), ...ands(positions)])];
   const between = named.flatMap((from) =>
-    named.flatMap((to) => (from.at < to.at ? daysBetween(from, to, schema, used([from.at, to.at])) : [])),
+    named.flatMap((to) =>
+      from.at < to.at && !(from.isRows && to.isRows && ands([from.at, to.at]).length === 0)
+        ? daysBetween(from, to, schema, used([from.at, to.at]))
+        : [],
+    ),
   );
   const until = named.flatMap((to) => daysUntil(to, schema, used([to.at])));
   return [
@@ -170,12 +174,18 @@ function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
   ];
 }
 
+/** `which time`, `the first time`, `the day`: a point in time and no duration. */
+const namesInstant = (tiles: readonly Tile[], at: number): boolean =>
+  tiles[at]?.words[0]?.lower === 'day' ||
+  (tiles[at]?.words[0]?.stem === 'time' &&
+    /^(what|which|any|same|this|that|first|last|every|each)$/.test(tiles[at - 1]?.words.at(-1)?.lower ?? ''));
+
 const textOf = (tiles: readonly Tile[]) => tiles.flatMap(({ words }) => words.map(({ lower }) => lower)).join(' ');
 
 /** `between order and shipment`, `until it is paid` */
 const connecting = (tiles: readonly Tile[]) =>
   tiles.flatMap(({ tags, words }, at) =>
-    tags.includes('between') || /^(until|till|since|date|from)$/.test(words[0]?.lower ?? '') ? [at] : [],
+    tags.includes('between') || (!tags.includes('by') && /^(until|till|since|date|from)$/.test(words[0]?.lower ?? '')) ? [at] : [],
   );
 
 const dateSql = (sql: string) => `${sql}::date`;

@@ -4,7 +4,7 @@ import type { ColumnKind, Table } from '../schema/schema.ts';
 import type { Grain, Period } from '../words/periods.ts';
 
 export interface Comparison {
-  readonly operator: '>' | '>=' | '<' | '<=';
+  readonly operator: '>' | '>=' | '<' | '<=' | '=';
   readonly number: number;
   /** The upper end of a range, inclusive. */
   readonly to?: number;

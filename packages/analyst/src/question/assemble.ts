@@ -31,20 +31,20 @@ export function assemble(candidate: Candidate, tiles: readonly Tile[], { schema,
   const pass = new Pass(tiles, candidate.base, schema, index, hasContext);
   pass.use(...candidate.tiles);
   if (candidate.assumed) pass.assumed.push(candidate.assumed);
-  if (candidate.subject && pass.has(pass.beside(candidate.tiles[0] as number, -1), 'by')) return failed(pass);
+  if (isMisread(pass, candidate)) return failed(pass);
   const why = explains(pass);
   const order = orderOf(pass);
   const subject = subjectOf(pass, candidate, order);
   const dimensions = dimensionsOf(pass, subject?.dimensions ?? []);
   const placed = conditionsOf(pass, candidate, dimensions.length > 0);
   const figure = figureOf(pass, candidate, dimensions, order);
-  if (!figure || !isCountedNoun(pass, candidate, figure)) return failed(pass);
+  if (!figure || !isCountedNoun(pass, candidate, figure) || (subject && !order && negatesRows(pass, candidate))) return failed(pass);
   const related = candidate.quantity || candidate.subject ? [] : relatedOf(pass);
   const hasTime = grainOf(dimensions) !== undefined;
   const spans = spansOf(pass, hasTime, undefined);
   if (!spans || ((spans.versus || related.length > 0) && hasTime)) return failed(pass);
   const criteria = criteriaOf(pass, candidate, placed, dimensions);
-  useRest(pass, candidate, order, dimensions);
+  useRest(pass, candidate, order, dimensions, placed);
   const rows = placed.filter((one) => !criteria.rate?.includes(one));
   const intent: Intent = {
     ...figure,
@@ -63,8 +63,32 @@ export function assemble(candidate: Candidate, tiles: readonly Tile[], { schema,
   };
   const isMentioned =
     candidate.isTerm === true || candidate.quantity?.isTerm === true || tiles.some(({ tables }) => tables.includes(candidate.base));
-  return { intent: isSound(intent, order) ? intent : undefined, unused: pass.unused(), foretells: spans.foretells, why, isMentioned };
+  return {
+    intent: isSound(pass, candidate, intent, order) ? intent : undefined,
+    unused: pass.unused(),
+    foretells: spans.foretells,
+    why,
+    isMentioned,
+  };
 }
+
+/**
+ * `by customer` makes groups of another figure, `paid all invoices` is more than one, `no overdue invoices` are not the overdue ones, and
+ * `employee turnover` is how many leave.
+ */
+const isMisread = (pass: Pass, { subject, isTerm, tiles }: Candidate): boolean =>
+  (isTerm === true && tiles.some((at) => pass.tiles[at]?.words[0]?.stem === 'turnover' && (pass.tiles[at - 1]?.tables.length ?? 0) > 0)) ||
+  (subject !== undefined &&
+    pass.tiles.some(({ words }, at) => at > 0 && words[0]?.lower === 'all' && !pass.tiles[at + 1]?.tables.includes(subject))) ||
+  (subject !== undefined && pass.has(pass.beside(tiles[0] as number, -1), 'by')) ||
+  (isTerm === true && tiles.some((at) => conditions.negationOf(pass, at) !== undefined));
+
+/** `which patients never paid a bill` are not found among the unpaid bills. */
+const negatesRows = (pass: Pass, { quantity }: Candidate): boolean =>
+  quantity === undefined &&
+  pass.tiles.some(({ words }, at) => pass.isUsed(at) && /^(no|never|without|with no|without any)$/.test(textOf(words)));
+
+const textOf = (words: Tile['words']): string => words.map(({ lower }) => lower).join(' ');
 
 const grainOf = (dimensions: readonly Dimension[]) => dimensions.flatMap((one) => (one.kind === 'time' ? [one.grain] : []))[0];
 
@@ -96,7 +120,7 @@ function conditionsOf(pass: Pass, candidate: Candidate, hasGroups: boolean): con
     ...columnConditions(pass),
     ...(candidate.quantity?.unit === 'days' && pass.mentions('days', 'howLong') ? [] : [...lateDaysFirst(pass), ...lateConditions(pass)]),
   ];
-  return [
+  const placed = [
     ...late,
     ...conditions.partConditions(pass),
     ...conditions.rateConditions(pass),
@@ -104,9 +128,10 @@ function conditionsOf(pass: Pass, candidate: Candidate, hasGroups: boolean): con
     ...conditions.missingConditions(pass),
     ...conditions.flagConditions(pass),
     ...conditions.doneConditions(pass, (at) => at === day),
-    ...conditions.valueConditions(pass, (at) => at === day),
-    ...((hasGroups && candidate.quantity) || candidate.subject ? [] : numberConditions(pass)),
+    ...conditions.valueConditions(pass, (at) => at === day, candidate.subject !== undefined),
+    ...((hasGroups && candidate.quantity) || candidate.subject ? [] : numberConditions(pass, hasGroups && !pass.mentions('count'))),
   ];
+  return [...placed, ...conditions.nowConditions(pass, placed)];
 }
 
 /** The conditions that words ask for, whatever the figure. */

@@ -1,6 +1,6 @@
 import type { Comparison } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
-import type { ColumnMeaning } from '../meaning/tiles.ts';
+import type { ColumnMeaning, Tile } from '../meaning/tiles.ts';
 import type { Condition } from '../schema/expression.ts';
 import { beginDate, dueDate, endDate, isMoney, mainNumber, numbersOf, quantityColumn } from '../schema/roles.ts';
 import { spoken } from '../words/words.ts';
@@ -15,23 +15,38 @@ export interface StatedComparison {
   readonly end: number;
 }
 
-const operators = { over: '>', under: '<', atLeast: '>=', atMost: '<=' } as const;
+const operators = { over: '>', under: '<', atLeast: '>=', atMost: '<=', exactly: '=' } as const;
+const opposites = { over: '<=', under: '>=', atLeast: '<', atMost: '>' } as const;
 
-/** Comparisons with numbers: over 5000, at least 3, between 1000 and 2000. */
+/** Comparisons with numbers: over 5000, not over 5000, at least 3, exactly 3, between 1000 and 2000. */
 export function comparisonsOf(pass: Pass): StatedComparison[] {
-  const stated: StatedComparison[] = [];
-  for (const at of pass.find('over', 'under', 'atLeast', 'atMost')) {
-    const tag = (['atLeast', 'atMost', 'over', 'under'] as const).find((one) => pass.has(at, one)) ?? 'over';
-    const next = pass.beside(at, 1);
-    const number = pass.tiles[next]?.number;
-    if (number !== undefined) stated.push({ comparison: { operator: operators[tag], number }, at, number: next, end: next });
-  }
+  const stated = pass.find('over', 'under', 'atLeast', 'atMost', 'exactly').flatMap((at) => limitAt(pass, at) ?? []);
   for (const at of pass.find('between')) {
     const [from, joint, to] = [at + 1, at + 2, at + 3].map((one) => pass.tiles[one]);
     if (from?.number !== undefined && to?.number !== undefined && joint?.tags.includes('and'))
       stated.push({ comparison: { operator: '>=', number: from.number, to: to.number }, at, number: at + 1, end: at + 3 });
   }
   return stated;
+}
+
+function limitAt(pass: Pass, at: number): StatedComparison | undefined {
+  const tag = (['atLeast', 'atMost', 'over', 'under', 'exactly'] as const).find((one) => pass.has(at, one)) ?? 'over';
+  const [before, next] = [pass.beside(at, -1), pass.beside(at, 1)];
+  const number = pass.tiles[next]?.number;
+  // A limit in percent is one of shares, which no condition on rows or groups holds.
+  const isShare = pass.has(next + 1, 'percent') && (pass.tiles[next + 1]?.columns.length ?? 0) === 0;
+  if (number === undefined || isShare) return undefined;
+  const isNot = tag !== 'exactly' && pass.has(before, 'not') && !pass.isUsed(before);
+  const operator = isNot ? opposites[tag] : operators[tag];
+  return { comparison: { operator, number }, at: isNot || pass.has(at - 1, 'by') ? before : at, number: next, end: next };
+}
+
+/** The position of what a number counts: `more than two overdue invoices` are invoices. */
+export function nounAfter(pass: Pass, { end }: StatedComparison): number {
+  const isAdjective = ({ tables, values, concepts }: Tile) => tables.length === 0 && values.length + concepts.length > 0;
+  let at = pass.beside(end, 1);
+  for (let tile = pass.tiles[at]; tile && isAdjective(tile); tile = pass.tiles[at]) at = pass.beside(at, 1);
+  return at;
 }
 
 export const useComparison = (pass: Pass, { at, end }: StatedComparison): void =>
@@ -41,17 +56,20 @@ export const comparisonSql = (value: string, { operator, number, to }: Compariso
   to === undefined ? `${value} ${operator} ${number}` : `${value} between ${number} and ${to}`;
 
 export const comparisonLabel = ({ operator, number, to }: Comparison): string =>
-  to === undefined ? `${{ '>': 'over', '<': 'under', '>=': 'at least', '<=': 'at most' }[operator]} ${number}` : `from ${number} to ${to}`;
+  to === undefined
+    ? `${{ '>': 'over', '<': 'under', '>=': 'at least', '<=': 'at most', '=': 'exactly' }[operator]} ${number}`
+    : `from ${number} to ${to}`;
 
 /** A comparison of a column of each row with a number; the column is the one beside it, else the one that the rows are about. */
-export function numberConditions(pass: Pass): Placed[] {
+export function numberConditions(pass: Pass, isOfGroups = false): Placed[] {
   return comparisonsOf(pass).flatMap((stated) => {
     const days = daysCompared(pass, stated);
     if (days) return [days];
     const numberAt = (at: number) => pass.columnAt(at, ({ column }) => column.kind === 'number');
     const named = [pass.beside(stated.end, 1), pass.beside(stated.at, -1)].find((at) => numberAt(at) !== undefined);
     const target = named === undefined ? mainOf(pass, stated) : numberAt(named);
-    if (!target) return [];
+    // `which months had fines above 300` is not about each fine.
+    if (!target || (named === undefined && isOfGroups)) return [];
     useComparison(pass, stated);
     if (named !== undefined) pass.use(named);
     else pass.assumed.push(`compared the ${spoken(target.column.name)}`);
@@ -59,10 +77,18 @@ export function numberConditions(pass: Pass): Placed[] {
   });
 }
 
+/** Numbers up to here are spelled out, and count things. */
+const mostSpelledOut = 12;
+
 /** The amount that the rows are about, unless the number counts something else: 5 times, 20 orders, 30 days. */
-function mainOf(pass: Pass, { end }: StatedComparison): ColumnMeaning | undefined {
-  const unit = pass.tiles[pass.beside(end, 1)];
+function mainOf(pass: Pass, { at, end, comparison }: StatedComparison): ColumnMeaning | undefined {
+  const next = pass.beside(end, 1);
+  const [unit, noun, before] = [next, pass.beside(next, 1), pass.beside(at, -1)].map((one) => pass.tiles[one]);
   const main = mainNumber(pass.base);
+  // `stock under 10` is not about the price, and `at least one overdue invoice` counts invoices.
+  const isOther = before?.columns.some(({ column }) => column.kind === 'number') || before?.concepts.some((one) => one.unit !== undefined);
+  const isCount = comparison.number <= mostSpelledOut && unit !== undefined && unit.values.length > 0 && (noun?.tables.length ?? 0) > 0;
+  if (isOther || isCount) return undefined;
   if (!main || !isMoney(main) || (unit && (unit.tables.length > 0 || unit.tags.includes('times') || unit.grain))) return undefined;
   return { table: pass.base, column: main };
 }
@@ -86,7 +112,10 @@ function daysCompared(pass: Pass, stated: StatedComparison): Placed | undefined 
   };
   if (due && pass.mentions('late'))
     return placed('days late', `after ${spoken(due.name)}`, (of) =>
-      comparisonSql(`(current_date - ${of(table, due.name)}::date)`, stated.comparison),
+      comparisonSql(
+        `(${end ? `coalesce(${of(table, end.name)}::date, current_date)` : 'current_date'} - ${of(table, due.name)}::date)`,
+        stated.comparison,
+      ),
     );
   const ago = dayBeforeToday(pass, stated);
   if (ago)

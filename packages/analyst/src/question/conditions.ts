@@ -1,6 +1,6 @@
 import { candidatesOfConcept } from '../meaning/candidates.ts';
 import type { Pass } from '../meaning/pass.ts';
-import { type ColumnMeaning, valuesOfRoot } from '../meaning/tiles.ts';
+import { type ColumnMeaning, type Tile, valuesOfRoot } from '../meaning/tiles.ts';
 import type { Condition } from '../schema/expression.ts';
 import { beginDate, endDate, labelColumn, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
 import { columnOf, literal, type Schema, type Table, tableOf } from '../schema/schema.ts';
@@ -14,39 +14,77 @@ export interface Placed {
 }
 
 /** `not cancelled`, `except Germany`, `have not been shipped` */
-function negationOf(pass: Pass, at: number): number | undefined {
+export function negationOf(pass: Pass, at: number): number | undefined {
   let before = pass.beside(at, -1);
   if (pass.has(before, 'still') || pass.has(before, 'sum')) before = pass.beside(before, -1);
   return pass.has(before, 'not') || pass.has(before, 'without') ? before : undefined;
 }
 
-/** Values by which rows are filtered: in the table that stands beside the value, else in the nearest one. */
-export function valueConditions(pass: Pass, isDay: (at: number) => boolean = () => false): Placed[] {
-  const placed: (Placed & { value: Value; excluded: boolean })[] = [];
-  for (const [at, tile] of pass.tiles.entries()) {
-    const isTaken = pass.isUsed(at) && tile.concepts.length === 0;
-    if (tile.values.length === 0 || isTaken || isDay(at)) continue;
-    const value = chooseValue(pass, at);
-    if (!value || (pass.isUsed(at) && value.table !== pass.base.name)) continue;
-    const not = negationOf(pass, at);
+/**
+ * Values by which rows are filtered: in the table that stands beside the value, else in the nearest one. Rows that are counted for
+ * another table leave none out: `customers without cancelled orders` are not those that have any other order.
+ */
+export function valueConditions(pass: Pass, isDay: (at: number) => boolean = () => false, ofSubject = false): Placed[] {
+  const placed: PlacedValue[] = [];
+  for (const at of pass.tiles.keys()) {
+    const match = isDay(at) ? undefined : placedAt(pass, at, placed, ofSubject);
+    if (!match) continue;
+    const { value, exclusion } = match;
     const still = pass.beside(at, -1);
-    pass.use(at, ...(not === undefined ? [] : [not]), ...columnBeside(pass, at, value), ...(pass.has(still, 'still') ? [still] : []));
+    pass.use(at, ...(exclusion === undefined ? [] : [exclusion]), ...columnBeside(pass, at, value));
+    if (pass.has(still, 'still')) pass.use(still);
     if (pass.has(at - 1, 'by')) pass.use(at - 1);
-    placed.push({ at, value, excluded: not !== undefined, condition: valueCondition([value], not !== undefined) });
+    placed.push(match);
   }
-  const groups = Map.groupBy(placed, ({ value, excluded }) => `${value.table}.${value.column} ${excluded}`);
-  return [...groups.values()].map((group) => {
-    for (const { at } of group.slice(1))
-      for (const joint of [at - 1, pass.beside(at, -1)]) if (pass.has(joint, 'and') || pass.has(joint, 'or')) pass.use(joint);
-    const [{ at, excluded }] = group as [(typeof group)[number]];
-    return {
-      at: group.at(-1)?.at ?? at,
-      condition: valueCondition(
-        group.map(({ value }) => value),
-        excluded,
-      ),
-    };
-  });
+  const groups = Map.groupBy(placed, ({ value, exclusion }) => `${value.table}.${value.column} ${exclusion !== undefined}`);
+  return [...groups.values()].map((group) => joinValues(pass, group, ofSubject));
+}
+
+interface PlacedValue {
+  readonly at: number;
+  readonly value: Value;
+  /** The position of the word that excludes it. */
+  readonly exclusion: number | undefined;
+}
+
+/** The value at a position, with the word that leaves it out. */
+function placedAt(pass: Pass, at: number, placed: readonly PlacedValue[], ofSubject: boolean): PlacedValue | undefined {
+  const value = valueAt(pass, at);
+  const exclusion = value && (negationOf(pass, at) ?? exclusionBefore(pass, placed.at(-1), { at, value }));
+  const isBoth = placed.some(
+    (one) => value && isSameColumn(one.value, value) && (one.exclusion === undefined) !== (exclusion === undefined),
+  );
+  const isMisread = exclusion !== undefined && (pass.isUsed(at) || (ofSubject && value?.table === pass.base.name));
+  return value && !isBoth && !isMisread ? { at, value, exclusion } : undefined;
+}
+
+const isSameColumn = (a: Value, b: Value): boolean => a.table === b.table && a.column === b.column;
+
+function valueAt(pass: Pass, at: number): Value | undefined {
+  const { values, concepts, tables } = pass.tiles[at] as Tile;
+  // `librarians` are the rows, although `librarian` is the role of some of them.
+  if (values.length === 0 || (pass.isUsed(at) && concepts.length === 0) || tables.includes(pass.base)) return undefined;
+  const value = chooseValue(pass, at);
+  return value && pass.isUsed(at) && value.table !== pass.base.name ? undefined : value;
+}
+
+/** `excluding cancelled and no-show` leaves both out; `not cancelled and shipped` may not. */
+function exclusionBefore(pass: Pass, before: PlacedValue | undefined, { at, value }: Omit<PlacedValue, 'exclusion'>): number | undefined {
+  if (before?.exclusion === undefined || !pass.has(before.exclusion, 'without')) return undefined;
+  const joint = pass.beside(before.at, 1);
+  const isJoined = (pass.has(joint, 'and') || pass.has(joint, 'or')) && pass.beside(joint, 1) === at;
+  return isJoined && isSameColumn(before.value, value) ? before.exclusion : undefined;
+}
+
+/** Several values of one column are alternatives; `customers who ordered by web and phone` did both. */
+function joinValues(pass: Pass, group: readonly PlacedValue[], ofSubject: boolean): Placed {
+  const isEither = !ofSubject || group.some(({ value }) => value.table !== pass.base.name);
+  for (const { at, exclusion = at } of group.slice(1))
+    for (const joint of [at, exclusion].flatMap((one) => [one - 1, pass.beside(one, -1)]))
+      if ((isEither && pass.has(joint, 'and')) || pass.has(joint, 'or')) pass.use(joint);
+  const { at, exclusion } = group.at(-1) as PlacedValue;
+  const values = group.map(({ value }) => value);
+  return { at, condition: valueCondition(values, exclusion !== undefined) };
 }
 
 export function valueCondition(values: readonly Value[], excluded: boolean): Condition {
@@ -78,12 +116,14 @@ function chooseValue(pass: Pass, at: number): Value | undefined {
 /** `status inactive`, `Warehouse department`: the column that is said with its value, or its table. */
 function columnBeside(pass: Pass, at: number, value: Value): number[] {
   const before = pass.beside(at, -1);
-  return [pass.beside(at, 1), before, ...(pass.has(before, 'not') ? [pass.beside(before, -1)] : [])].filter((next) => {
-    const tile = pass.tiles[next];
-    if (!tile || pass.isUsed(next)) return false;
-    const isLabel = tile.tables.some((table) => table.name === value.table && labelColumn(table)?.name === value.column);
-    return isLabel || tile.columns.some(({ table, column }) => column.name === value.column && table.name === value.table);
-  });
+  return [pass.beside(at, 1), before, ...(pass.has(before, 'not') || pass.has(before, 'without') ? [pass.beside(before, -1)] : [])].filter(
+    (next) => {
+      const tile = pass.tiles[next];
+      if (!tile || pass.isUsed(next)) return false;
+      const isLabel = tile.tables.some((table) => table.name === value.table && labelColumn(table)?.name === value.column);
+      return isLabel || tile.columns.some(({ table, column }) => column.name === value.column && table.name === value.table);
+    },
+  );
 }
 
 /** Columns of yes or no: discontinued products, inactive doctors. */
@@ -188,6 +228,17 @@ function done(pass: Pass, { table, column }: ColumnMeaning, isDone: boolean): Co
     sql: (of) => `${of(table.name, column.name)} is ${isDone ? 'not ' : ''}null`,
   };
   return isDone ? [condition] : [condition, ...notCalledOff(pass, table)];
+}
+
+/** `currently admitted`: rows that have an end, and have not come to it. */
+export function nowConditions(pass: Pass, placed: readonly Placed[]): Placed[] {
+  const [at] = pass.find('now');
+  const lasting = pass.tiles.flatMap(({ tables, days }) => [...tables, ...days.map(({ table }) => table)]).filter(endDate);
+  if (at === undefined || lasting.some((table) => table !== pass.base)) return [];
+  pass.use(at);
+  const end = lasting.length > 0 ? endDate(pass.base) : undefined;
+  const isState = placed.some(({ condition }) => condition.tables.includes(pass.base.name));
+  return end && !isState ? done(pass, { table: pass.base, column: end }, false).map((condition) => ({ at, condition })) : [];
 }
 
 /** `still have to be shipped` */

@@ -1,8 +1,9 @@
 import type { Candidate } from '../meaning/candidates.ts';
-import type { Comparison, Dimension, Intent, Quantity } from '../meaning/intent.ts';
+import type { Comparison, Dimension, Intent } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
+import { isMoney } from '../schema/roles.ts';
 import { tableOf } from '../schema/schema.ts';
-import { comparisonsOf, useComparison } from './comparisons.ts';
+import { comparisonsOf, nounAfter, useComparison } from './comparisons.ts';
 import type { Placed } from './conditions.ts';
 import { columnDimension } from './groups.ts';
 
@@ -17,8 +18,8 @@ interface Criteria {
 /** The limits that the figures of the groups must fit, and the figures beside them. */
 export function criteriaOf(pass: Pass, candidate: Candidate, placed: readonly Placed[], dimensions: readonly Dimension[]): Criteria {
   const having = dimensions.length === 0 ? undefined : (numberOfGroups(pass, candidate) ?? limitOfGroups(pass, candidate, dimensions));
-  const rate = rateOf(pass, placed, candidate.quantity, dimensions);
-  const share = rate === undefined && dimensions.length > 0 && shareOf(pass);
+  const rate = rateOf(pass, placed, candidate, dimensions);
+  const share = rate === undefined && dimensions.length > 0 && shareOf(pass, placed);
   return { having, rate, share, compared: comparedValues(pass, placed) };
 }
 
@@ -26,11 +27,11 @@ export function criteriaOf(pass: Pass, candidate: Candidate, placed: readonly Pl
 function numberOfGroups(pass: Pass, { base, quantity }: Candidate): Intent['having'] {
   const [stated] = comparisonsOf(pass);
   if (!stated) return undefined;
-  const after = pass.beside(stated.end, 1);
+  const after = nounAfter(pass, stated);
   const isOfRows = pass.tiles[after]?.tables.includes(base) || pass.has(after, 'times');
   // Groups without any row would have fewer as well, and are not there.
   const countsOthers = quantity !== undefined && (pass.tiles[after]?.tables.length ?? 0) > 0;
-  if (countsOthers || isOfRows === (quantity !== undefined) || (!quantity && isBelow(stated.comparison))) return undefined;
+  if (countsOthers || isOfRows === (quantity !== undefined) || (!quantity && includesNone(stated.comparison))) return undefined;
   useComparison(pass, stated);
   if (isOfRows) pass.use(after);
   return stated.comparison;
@@ -44,19 +45,21 @@ function limitOfGroups(pass: Pass, { quantity }: Candidate, [dimension]: readonl
     pass.columnAt(index, ({ table, column }) => table.name === dimension.table && column.kind === 'number');
   const right = [...pass.tiles.keys()].find((index) => index > at && numberAt(index) !== undefined);
   const limit = right === undefined ? undefined : numberAt(right);
-  if (right === undefined || !limit) return undefined;
+  // Units are not compared with a price.
+  if (right === undefined || !limit || isMoney(limit.column) !== (quantity.unit === 'money')) return undefined;
   pass.use(at, right);
   const operator = pass.has(at, 'over') ? '>' : '<';
   return { tables: [limit.table.name], sql: (of) => `${operator} max(${of(limit.table.name, limit.column.name)})` };
 }
 
-const isBelow = ({ operator, to }: Comparison) => to === undefined && operator.startsWith('<');
+const includesNone = ({ operator, number, to }: Comparison) =>
+  (to === undefined && operator.startsWith('<')) || (operator === '=' && number === 0);
 
 /** `what percentage of orders is cancelled`: the condition that comes last. */
 function rateOf(
   pass: Pass,
   placed: readonly Placed[],
-  quantity: Quantity | undefined,
+  { quantity, conditions }: Candidate,
   dimensions: readonly Dimension[],
 ): Placed[] | undefined {
   const stated = pass.find('percent', 'rate');
@@ -66,13 +69,18 @@ function rateOf(
     return undefined;
   }
   const isOneGroup = new Set(placed.map(({ at }) => at)).size === 1;
-  if (dimensions.length > 0 || !isOneGroup) return undefined;
+  // All of what is overdue is unpaid.
+  const isGiven = placed.every(({ condition }) => conditions.some(({ key }) => key === condition.key));
+  if (dimensions.length > 0 || !isOneGroup || isGiven) return undefined;
   pass.use(...stated);
   return [...placed];
 }
 
-function shareOf(pass: Pass): boolean {
+/** `share of cancelled orders by channel` has two meanings: of all cancelled ones, or of those of the channel. */
+function shareOf(pass: Pass, placed: readonly Placed[]): boolean {
   const stated = pass.find('percent');
+  const by = pass.tiles.findIndex(({ tags }) => tags.includes('by'));
+  if (placed.some(({ at }) => at > (stated[0] ?? at) && at < by)) return false;
   pass.use(...stated);
   return stated.length > 0;
 }
@@ -82,7 +90,8 @@ function comparedValues(pass: Pass, placed: readonly Placed[]): Dimension[] {
   const compares = pass.find('compare');
   const of = placed.filter(({ condition }) => / or /.test(condition.label));
   const [one] = of;
-  if (compares.length === 0 || !one || of.length > 1) return [];
+  const isDifference = compares.some((at) => pass.tiles[at]?.words[0]?.lower === 'difference');
+  if (compares.length === 0 || !one || of.length > 1 || isDifference) return [];
   const [table, column] = one.condition.key.split('.') as [string, string];
   const owner = tableOf(pass.schema, table);
   const meaning = owner?.columns.find(({ name }) => name === column);

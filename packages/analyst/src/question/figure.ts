@@ -5,6 +5,8 @@ import type { Tile } from '../meaning/tiles.ts';
 import type { Operation } from '../schema/concepts.ts';
 import { labelColumn, mainNumber } from '../schema/roles.ts';
 import { type Table, tableOf } from '../schema/schema.ts';
+import { spoken, stemOf } from '../words/words.ts';
+import { comparisonsOf } from './comparisons.ts';
 import type { Order } from './order.ts';
 
 /** The rows that are listed or counted are those that the question names first; a term of business may stand for other rows. */
@@ -40,7 +42,8 @@ interface Words {
 function wordsOfFigure(pass: Pass): Words {
   const [at] = pass.find('average', 'median', 'sum');
   const tag = at === undefined ? undefined : (['average', 'median', 'sum'] as const).find((one) => pass.has(at, one));
-  return { counts: pass.find('count'), at, aggregate: tag && aggregates[tag], amounts: pass.find('howMuch', 'worth') };
+  // `how many pending and how many cancelled` are two figures.
+  return { counts: pass.find('count').slice(0, 1), at, aggregate: tag && aggregates[tag], amounts: pass.find('howMuch', 'worth') };
 }
 
 const plain = { distinct: undefined, ofGroups: undefined } as const;
@@ -65,7 +68,10 @@ function countOf(
 ): Figure | undefined {
   const { subject, operation, base } = candidate;
   const hasGroups = dimensions.length > 0;
-  const inGroups = dimensions.length === 1 && aggregate === 'avg' && !subject;
+  // `average fine by reason` is an amount of money.
+  const isCounted =
+    counts.length > 0 || !pass.tiles.some(({ tables, words }) => tables.includes(base) && words.at(-1)?.lower === words.at(-1)?.stem);
+  const inGroups = dimensions.length === 1 && aggregate === 'avg' && !subject && isCounted;
   const isOfAmount = aggregate === 'sum' && counts.length === 0 && operation === undefined && mainNumber(base) !== undefined;
   if (amounts.length > 0 || aggregate === 'median' || isOfAmount || (aggregate === 'avg' && !inGroups)) return undefined;
   const isGrouped = hasGroups && (order !== undefined || operation === undefined);
@@ -85,7 +91,9 @@ function rowsCounted(
 ): Figure {
   const { subject } = candidate;
   const distinct = subject && dimensions.every(({ kind }) => kind === 'time') ? candidate.distinct : undefined;
-  const counted = counts[0] === undefined ? undefined : pass.tiles[pass.beside(counts[0], 1)];
+  // `members with two fines, how many?`
+  const after = counts[0] === undefined ? undefined : pass.tiles[pass.beside(counts[0], 1)];
+  const counted = after ?? (counts.length > 0 ? pass.tiles.find(({ tables }) => tables.length > 0) : undefined);
   const isOfSubject = subject && !distinct && counted?.tables.includes(subject);
   return {
     shape: 'figure',
@@ -105,10 +113,11 @@ function contradicts(
   dimensions: readonly Dimension[],
   order: Order | undefined,
 ): boolean {
-  if (counts.length > 0 && unit !== 'pieces' && unit !== 'days') return true;
+  if (counts.length > 0 && unit !== 'pieces' && !countsDays(pass, counts, candidate) && !countsColumn(pass, counts, candidate)) return true;
   if (unit === 'pieces' && !countsPieces(pass, candidate, dimensions)) return true;
   const isDuration = unit === 'days' && candidate.tiles.some((one) => pass.has(one, 'days'));
   if (aggregate === 'sum' && (isDuration || (order && at !== undefined && at < order.at))) return true;
+  if (isUnsaid(pass, candidate) && at === undefined && amounts.length === 0 && !order) return true;
   return isStateOfRows(pass, candidate, at !== undefined || amounts.length > 0);
 }
 
@@ -116,7 +125,7 @@ function amountOf(
   pass: Pass,
   candidate: Candidate,
   quantity: Quantity,
-  { aggregate, amounts }: Words,
+  { aggregate, amounts, counts }: Words,
   dimensions: readonly Dimension[],
   order: Order | undefined,
 ): Figure | undefined {
@@ -126,6 +135,7 @@ function amountOf(
   if (aggregate) return figure(aggregate === 'sum' && candidate.operation === 'avg' ? 'avg' : aggregate);
   if (order && dimensions.length === 0) return extreme(pass, candidate, quantity, order);
   if (candidate.operation) return figure(candidate.operation);
+  if (counts.length > 0 && countsColumn(pass, counts, candidate)) return figure('sum');
   return isSum(pass, candidate, quantity, dimensions.length > 0 || amounts.length > 0) ? figure('sum') : undefined;
 }
 
@@ -148,6 +158,13 @@ function isSum(pass: Pass, { base, tiles }: Candidate, quantity: Quantity, isAsk
   return isSaid || isAmountOf(pass, tiles);
 }
 
+/** No word names the number: `customers without cancelled orders` asks for no total of orders. */
+const isUnsaid = (pass: Pass, { quantity, isTerm, tiles, base }: Candidate): boolean =>
+  isTerm === undefined &&
+  quantity?.column !== undefined &&
+  comparisonsOf(pass).length === 0 &&
+  !tiles.some((at) => pass.tiles[at]?.columns.some(({ table, column }) => table === base && column.name === quantity.column));
+
 /** `overdue invoices` are rows, unless an amount is asked for; the highest paid ones are ranked by it. */
 function isStateOfRows(pass: Pass, { base, tiles, conditions: own, isTerm }: Candidate, saysAmount: boolean): boolean {
   const words = tiles.flatMap((at) => pass.tiles[at]?.words.map(({ lower }) => lower) ?? []);
@@ -159,6 +176,21 @@ function isStateOfRows(pass: Pass, { base, tiles, conditions: own, isTerm }: Can
     pass.tiles.some(({ tables }) => tables.includes(base))
   );
 }
+
+/** `how many visitors`: a column whose name is a plural counts things. */
+function countsColumn(pass: Pass, counts: readonly number[], { base, quantity }: Candidate): boolean {
+  const counted = pass.tiles[pass.beside(counts[0] as number, 1)];
+  const name = spoken(quantity?.column ?? '');
+  return name !== stemOf(name) && counted?.columns.some(({ table, column }) => table === base && column.name === quantity?.column) === true;
+}
+
+/** `how many vacation days`, and not `how many orders were shipped in how many days`. */
+function countsDays(pass: Pass, [count]: readonly number[], { quantity, tiles }: Candidate): boolean {
+  const counted = [...pass.tiles.keys()].find((at) => at > (count as number) && namesFigure(pass.tiles[at] as Tile));
+  return quantity?.unit === 'days' && counted !== undefined && tiles.includes(counted);
+}
+
+const namesFigure = ({ tables, concepts, tags }: Tile): boolean => tables.length > 0 || concepts.length > 0 || tags.includes('days');
 
 /** Sold is money, unless pieces, a number or products are mentioned; the number of orders is none of pieces. */
 function countsPieces(pass: Pass, { tiles }: Candidate, dimensions: readonly Dimension[]): boolean {

@@ -20,11 +20,15 @@ export function continuesPrevious(tiles: readonly Tile[]): boolean {
   if (tiles.length === 0 || tiles.length > longest) return false;
   const [first, second] = tiles as [Tile, Tile | undefined];
   if (tiles.some(({ tags, words }) => tags.includes('pronoun') && /^(of|them|those|these|they)/.test(words[0]?.lower ?? ''))) return true;
+  if (asksYesOrNo(first)) return false;
   const begins =
     first.tags.some((tag) => /^(and|only|continue|by|without)$/.test(tag)) &&
     !second?.tags.some((tag) => /^(count|howMuch|which)$/.test(tag));
   return begins || tiles.every(({ tables, concepts }) => tables.length === 0 && concepts.length === 0);
 }
+
+/** `is this good?` asks for a judgement, unless it names rows. */
+export const asksYesOrNo = ({ words }: Tile): boolean => /^(is|are|was|were|does|do|did|has|have|can|should)$/.test(words[0]?.lower ?? '');
 
 /** The previous question with what this one changes: its span, groups, filters, order or operation. */
 export function continueIntent(previous: Intent, tiles: readonly Tile[], schema: Schema, index: ValueIndex): Attempt {
@@ -36,8 +40,10 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
   const dimensions = groups.length > 0 ? groups : figure && figure.ofGroups === undefined ? [] : previous.dimensions;
   const hasTime = dimensions.some(({ kind }) => kind === 'time');
   const spans = spansOf(pass, hasTime, previous.span);
+  const changes = tiles.some((_, at) => pass.isUsed(at));
   useGrammar(pass, previous);
-  const unused = pass.unused();
+  // `who are they?` asks for more than the same figure.
+  const unused = changes ? pass.unused() : tiles;
   if (!spans || spans.foretells) return { intent: undefined, unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true };
   const keys = new Set(placed.map(({ condition }) => condition.key));
   const isNew = pass.tiles.some(({ period }) => period !== undefined);

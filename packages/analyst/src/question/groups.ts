@@ -61,12 +61,24 @@ export function groupsOf(pass: Pass): Dimension[] {
     if (grain && /ly$/.test(words[0]?.lower ?? '') && !pass.isUsed(at)) add({ dimension: { kind: 'time', grain }, end: at + 1 }, at);
   for (const by of pass.find('by')) {
     const start = pass.has(by + 1, 'by') ? by + 1 : by;
-    const phrases = phrasesAfter(pass, pass.beside(start, 1));
+    const phrases = phrasesAfter(pass, pass.beside(start, 1)).filter(({ phrase }) => !isUnnamed(phrase) && !isAgent(pass, by, phrase));
     for (const { phrase, at } of phrases) add(phrase, at);
     if (phrases.length > 0) pass.use(by, start, ...phrases.slice(1).map(({ at }) => pass.beside(at, -1)));
   }
   return dimensions;
 }
+
+/** Loans have no names: `fines per loan` is one ratio, and no list of loans by their ids. */
+const isUnnamed = ({ dimension }: Phrase): boolean => dimension.kind === 'column' && dimension.column === 'id';
+
+/** `placed by customers in France` says which orders, and not that there is a number for each customer. */
+const isAgent = (pass: Pass, by: number, { dimension, end }: Phrase): boolean => {
+  const word = pass.tiles[end - 1]?.words.at(-1);
+  const isOfGroups = pass.tiles[pass.beside(end - 1, 1)]?.values.some(
+    ({ table }) => dimension.kind === 'column' && dimension.table === table,
+  );
+  return pass.tiles[by]?.words.at(-1)?.lower === 'by' && word?.lower !== word?.stem && isOfGroups === true;
+};
 
 /** The criteria from a position on, joined by `and`. */
 function phrasesAfter(pass: Pass, at: number): { phrase: Phrase; at: number }[] {

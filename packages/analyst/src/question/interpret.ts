@@ -7,7 +7,7 @@ import type { ValueIndex } from '../schema/value-index.ts';
 import { wordsOf } from '../words/words.ts';
 import { type Attempt, assemble } from './assemble.ts';
 import { contextCondition } from './conditions.ts';
-import { continueIntent, continuesPrevious } from './follow-ups.ts';
+import { asksYesOrNo, continueIntent, continuesPrevious } from './follow-ups.ts';
 
 export interface Interpretation {
   readonly tiles: readonly Tile[];
@@ -50,7 +50,8 @@ function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | 
   const attempt = isTogether ? together : alone;
   // `what about France?` is no question of its own.
   const isFragment = tiles[0]?.tags.some((tag) => /^(continue|and|only)$/.test(tag)) && !isTogether;
-  const isWhole = !isFragment && attempt?.intent !== undefined && attempt.unused.length === 0;
+  const isJudgement = tiles[0] !== undefined && asksYesOrNo(tiles[0]) && attempt?.isMentioned === false;
+  const isWhole = !isFragment && !isJudgement && attempt?.intent !== undefined && attempt.unused.length === 0;
   return {
     tiles,
     intent: isWhole ? attempt.intent : undefined,

@@ -5,7 +5,7 @@ import { concepts } from '../schema/concepts.ts';
 import type { Condition } from '../schema/expression.ts';
 import { dueDate, endDate } from '../schema/roles.ts';
 import { spoken } from '../words/words.ts';
-import { notCalledOff, type Placed } from './conditions.ts';
+import { negationOf, notCalledOff, type Placed } from './conditions.ts';
 
 /** The day on which something is due in these rows, and the day on which it was done. */
 export function lateDays(pass: Pass): { due: Day; end: Day | undefined } | undefined {
@@ -67,11 +67,12 @@ export function lateConditions(pass: Pass): Placed[] {
   return [waiting, ...notCalledOff(pass, pass.base)].map((condition) => ({ at, condition }));
 }
 
-/** Where no day of payment is kept, what is overdue is what is not paid. */
+/** Tables without a day of payment have unpaid rows: those past their due date are overdue. */
 function overdueConditions(pass: Pass, at: number): Placed[] {
   const overdue = concepts.find(({ label }) => label === 'overdue amount');
   const candidate = overdue && candidatesOfConcept(overdue, at, pass.schema).find(({ base }) => base === pass.base);
-  if (!candidate || pass.has(at, 'onTime')) return [];
-  pass.use(at, ...pass.find('and'));
+  const isNegated = negationOf(pass, at) !== undefined;
+  if (!candidate || isNegated || pass.has(at, 'onTime')) return [];
+  pass.use(at);
   return candidate.conditions.map((condition) => ({ at, condition }));
 }

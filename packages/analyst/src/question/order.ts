@@ -1,7 +1,7 @@
 import type { Candidate } from '../meaning/candidates.ts';
 import type { Intent } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
-import { beginDate, datesOf, isMoney, mainNumber, priceColumn } from '../schema/roles.ts';
+import { beginDate, birthDate, costColumn, datesOf, isMoney, mainNumber, priceColumn } from '../schema/roles.ts';
 import type { Column, Table } from '../schema/schema.ts';
 import { spoken } from '../words/words.ts';
 
@@ -53,7 +53,7 @@ function listOrder(pass: Pass, { quantity, base }: Candidate, order: Order | und
   const day = late ?? begin;
   if (!order) return day === undefined ? undefined : byColumn(base, day, late === undefined);
   const descending = order.order === 'most';
-  if (order.byDay) return day === undefined ? undefined : byColumn(base, day, descending);
+  if (order.byDay) return orderOfDays(base, day, order.word, descending);
   if (quantity) return { column: quantity.value, label: quantity.label, descending };
   // Who is employed the longest began first.
   if (order.word === 'longest')
@@ -64,10 +64,17 @@ function listOrder(pass: Pass, { quantity, base }: Candidate, order: Order | und
   return ranked && byColumn(base, ranked.name, descending);
 }
 
+/** The oldest of people were born first; only people and what has an age are young. */
+function orderOfDays(base: Table, day: string | undefined, word: string, descending: boolean): Intent['orderBy'] {
+  const birth = /^(oldest|youngest)$/.test(word) ? birthDate(base)?.name : undefined;
+  if (birth !== undefined) return byColumn(base, birth, descending);
+  return day === undefined || word === 'youngest' ? undefined : byColumn(base, day, descending);
+}
+
 /** The price of the most expensive rows, the amount of the largest ones. */
 function rankedColumn(base: Table, word: string): Column | undefined {
   const main = mainNumber(base);
-  const price = /expensive|cheapest|priciest|dearest/.test(word) ? (priceColumn(base) ?? main) : undefined;
+  const price = /expensive|cheapest|priciest|dearest/.test(word) ? (priceColumn(base) ?? costColumn(base) ?? main) : undefined;
   if (price && isMoney(price)) return price;
   return main && /(total|amount)/.test(main.name) && /^(largest|biggest|highest|smallest|lowest)$/.test(word) ? main : undefined;
 }
@@ -112,8 +119,52 @@ function limitOf(order: Order | undefined, isSingle: boolean, time: boolean, sha
 }
 
 /** A superlative needs something to put in order. */
-export const isSound = (intent: Intent, order: Order | undefined): boolean => {
+export const isSound = (pass: Pass, candidate: Candidate, intent: Intent, order: Order | undefined): boolean => {
   if (!order) return true;
+  if (/^(longest|shortest)$/.test(order.word) && !isLength(intent)) return false;
+  if (
+    isOfEach(pass, intent, order) ||
+    isOfOthers(pass, intent, order) ||
+    isOfRows(pass, intent, order) ||
+    !ranksCounts(pass, candidate, intent, order)
+  )
+    return false;
   if (intent.shape === 'list') return intent.orderBy !== undefined;
-  return order.byDay ? false : intent.dimensions.length > 0 || intent.operation === 'max' || intent.operation === 'min';
+  const isExtreme = intent.operation === 'max' || intent.operation === 'min';
+  return !order.byDay && (intent.dimensions.length > 0 || (isExtreme && order.number === undefined));
 };
+
+/** Bills are not longer for their amount. */
+const isLength = ({ quantity, orderBy, base }: Intent): boolean =>
+  quantity === undefined
+    ? orderBy?.label === spoken(beginDate(base)?.name ?? '')
+    : quantity.unit === 'days' || /day|week|month|hour|minute|duration|length|time|page/.test(quantity.column ?? '');
+
+const distributive = /\b(per|each|every)$/;
+
+/** `the best customer of each country` is a row for each country; `the share of the top 5 customers` is one number. */
+const isOfEach = (pass: Pass, { dimensions, share }: Intent, { at, number }: Order): boolean =>
+  (dimensions.length > 0 && pass.tiles.some(({ words }) => distributive.test(words.map(({ lower }) => lower).join(' ')))) ||
+  (share && number !== undefined && pass.tiles.findIndex(({ tags }) => tags.includes('percent')) < at);
+
+/** `customers by their first order` puts orders in order, and not customers. */
+const isOfOthers = (pass: Pass, { base }: Intent, { at, byDay }: Order): boolean => {
+  const ranked = pass.tiles[pass.beside(at, 1)];
+  return byDay && ranked !== undefined && ranked.tables.length > 0 && !ranked.tables.includes(base) && ranked.concepts.length === 0;
+};
+
+/** `the customer with the largest invoice` is not the one whose invoices add up to most. */
+const isOfRows = (pass: Pass, { base, dimensions, operation }: Intent, { at }: Order): boolean => {
+  const ranked = pass.tiles.slice(at + 1).find(({ tables, tags }) => tables.length > 0 || tags.length > 0);
+  const isRanking = pass.has(at, 'highest') || pass.has(at, 'lowest');
+  return isRanking && operation === 'sum' && dimensions.length > 0 && ranked?.tables.includes(base) === true;
+};
+
+/** Groups have the most rows, but the largest row of a group is not found by counting. */
+const ranksCounts = (pass: Pass, { isTerm }: Candidate, { shape, operation, quantity }: Intent, { at, word }: Order): boolean =>
+  shape === 'list' ||
+  operation !== 'count' ||
+  quantity !== undefined ||
+  isTerm === true ||
+  pass.tiles.some(({ tags }, index) => index > at && tags.includes('count')) ||
+  !(pass.has(at, 'highest') || pass.has(at, 'lowest') || /^(best|worst|strongest|weakest|greatest|leading)$/.test(word));

@@ -25,9 +25,13 @@ export function relatedOf(pass: Pass): Condition[] {
 }
 
 /** The table below the base that a word names. Ordered things may be in orders of customers and in those to suppliers: then none. */
-function childOf({ schema, base, reaches }: Pass, tile: Tile, at: number): { at: number; child: Table }[] {
+function childOf(pass: Pass, tile: Tile, at: number): { at: number; child: Table }[] {
+  const { schema, base, reaches } = pass;
   const isChild = (table: Table) => !reaches(table.name) && table.foreignKeys.some((key) => key.table === base.name);
-  const child = [...tile.tables, ...tile.days.map(({ table }) => table), ...tablesOfTerms(tile, schema)].find(isChild);
+  // `never paid a bill` is not about rows that begin, and `paid all bills` not about one of them.
+  const days = tile.days.filter(({ table, column }) => beginDate(table) === column);
+  if (days.length < tile.days.length || pass.tiles[at - 1]?.words[0]?.lower === 'all') return [];
+  const child = [...tile.tables, ...days.map(({ table }) => table), ...tablesOfTerms(tile, schema)].find(isChild);
   if (!child) return [];
   const leadsElsewhere = (table: Table) =>
     table !== child &&

@@ -4,17 +4,30 @@ import type { Pass } from '../meaning/pass.ts';
 import type { Tile } from '../meaning/tiles.ts';
 import { labelColumn } from '../schema/roles.ts';
 import { pathTo, type Table } from '../schema/schema.ts';
+import type { Placed } from './conditions.ts';
 import type { Order } from './order.ts';
 
 /** Words that repeat what is known already: tables along keys, names of columns in use, who and which. */
-export function useRest(pass: Pass, candidate: Candidate, order: Order | undefined, dimensions: readonly Dimension[]): void {
+export function useRest(
+  pass: Pass,
+  candidate: Candidate,
+  order: Order | undefined,
+  dimensions: readonly Dimension[],
+  placed: readonly Placed[],
+): void {
   for (const [at, tile] of pass.tiles.entries())
     if (
       !pass.isUsed(at) &&
-      (repeatsData(pass, at, candidate, dimensions) || repeatsUnit(tile, candidate) || isGrammar(pass, at, candidate.base))
+      ((repeatsData(pass, at, candidate, dimensions) && !isOneOfMany(pass, at, candidate)) ||
+        repeatsUnit(tile, candidate) ||
+        repeatsCurrency(pass, tile) ||
+        isGrammar(pass, at, candidate))
     )
       pass.use(at);
-  for (const by of pass.find('by')) if (order && pass.isUsed(pass.beside(by, 1))) pass.use(by);
+  if (order) pass.use(...pass.find('by').filter((by) => pass.isUsed(pass.beside(by, 1))));
+  // Groups are sorted by their figure.
+  if (dimensions.length > 0) pass.use(...pass.find('sorted').filter((sorted) => candidate.tiles.includes(pass.beside(sorted, 1))));
+  pass.use(...pass.find('and').filter((joint) => joinsConditions(pass, joint, placed)));
 }
 
 function repeatsData(pass: Pass, at: number, { base, quantity }: Candidate, dimensions: readonly Dimension[]): boolean {
@@ -29,6 +42,33 @@ function repeatsData(pass: Pass, at: number, { base, quantity }: Candidate, dime
   );
 }
 
+/** `How many visitors does an event have`: a number for each one, which is neither all of them nor all together. */
+function isOneOfMany(pass: Pass, at: number, { base, quantity, subject }: Candidate): boolean {
+  const { tables } = pass.tiles[at] as Tile;
+  if (tables.length === 0 || !/^an?$/.test(pass.tiles[at - 1]?.words[0]?.lower ?? '')) return false;
+  return tables.includes(base) ? quantity !== undefined && pass.mentions('count', 'howMuch') : subject === undefined;
+}
+
+/** `over 1000 and under 5000`, `not shipped and not cancelled`: rows must meet both. */
+function joinsConditions(pass: Pass, joint: number, placed: readonly Placed[]): boolean {
+  const isBefore = placed.some(({ at }) => at < joint);
+  const after = placed.filter(({ at }) => at > joint);
+  const isNext = after.some(({ at }) =>
+    [...pass.tiles.keys()].slice(joint + 1, at).every((one) => pass.isUsed(one) || pass.tiles[one]?.isFiller),
+  );
+  return isBefore && isNext;
+}
+
+const currencies = new Map(
+  Object.entries({ euro: 'eur', eur: 'eur', dollar: 'usd', usd: 'usd', pound: 'gbp', gbp: 'gbp', franc: 'chf', chf: 'chf' }),
+);
+
+/** `20 euros`, where a column of amounts says its currency. */
+const repeatsCurrency = (pass: Pass, { words }: Tile): boolean => {
+  const code = currencies.get(words[0]?.stem ?? '');
+  return code !== undefined && pass.base.columns.some(({ name }) => name.endsWith(`_${code}`));
+};
+
 /** `worth` of money, `units` of pieces, `different` customers that are counted once. */
 const repeatsUnit = ({ tags, words }: Tile, { quantity, subject }: Candidate): boolean =>
   (tags.includes('worth') && quantity?.unit === 'money') ||
@@ -36,10 +76,12 @@ const repeatsUnit = ({ tags, words }: Tile, { quantity, subject }: Candidate): b
   (quantity?.unit === 'pieces' && /^(unit|piece|quantity)$/.test(words[0]?.stem ?? ''));
 
 /** Pronouns that a noun before them explains, and words that ask. */
-function isGrammar(pass: Pass, at: number, base: Table): boolean {
+function isGrammar(pass: Pass, at: number, { base, subject }: Candidate): boolean {
   const tile = pass.tiles[at] as Tile;
   const nounBefore = pass.tiles.slice(0, at).some(({ tables, concepts }) => tables.length > 0 || concepts.length > 0);
   if (tile.tags.includes('pronoun')) return nounBefore || (at > 0 && /^(it|that|its)$/.test(tile.words[0]?.lower ?? '')) || pass.hasContext;
   if (tile.tags.includes('who')) return labelColumn(base) !== undefined || nounBefore;
-  return pass.has(at, 'which') || (pass.has(at, 'only') && at > 0);
+  if (pass.has(at, 'exactly')) return pass.tiles[pass.beside(at, 1)]?.number === undefined;
+  // `customers who order only by web` have no other order.
+  return pass.has(at, 'which') || (pass.has(at, 'only') && at > 0 && subject === undefined);
 }

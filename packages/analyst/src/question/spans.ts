@@ -53,11 +53,18 @@ const dayOfSpan = ({ table, column }: Span): Day => ({ table, column });
 
 const isEntryAlone = ({ column }: Day, inherited: Span | undefined) => !inherited && isEntry(column);
 
+/** `open since March` is about the day of a change that no column holds. */
+const hasStateSince = (pass: Pass, stated: readonly StatedPeriod[]): boolean =>
+  stated.some(({ period, at }) => {
+    const before = pass.tiles[pass.beside(at, -1)];
+    return period.label.startsWith('since ') && before !== undefined && before.values.length > 0 && before.days.length === 0;
+  });
+
 /** The span of time of the question, and the one that it is compared with; undefined where its words fit no span. */
 export function spansOf(pass: Pass, hasTime: boolean, inherited: Span | undefined): Spans | undefined {
   const stated = pass.tiles.flatMap(({ period }, at): StatedPeriod[] => (period && !pass.isUsed(at) ? [{ period, at }] : []));
   const dayOfSpans = dayOfRows(pass, stated.length > 0 || hasTime);
-  if (stated.length > 2 || (stated.length > 0 && !dayOfSpans)) return undefined;
+  if (stated.length > 2 || (stated.length > 0 && !dayOfSpans) || hasStateSince(pass, stated)) return undefined;
   const named = positionOf(dayOfSpans);
   const day = named.length === 0 && inherited ? dayOfSpan(inherited) : dayOfSpans?.day;
   const isFuture = pass.find('future');
@@ -102,7 +109,9 @@ function ofTwo(pass: Pass, day: Omit<Span, 'period'>, first: Period, second: Per
   const compares = pass.find('compare', 'growth');
   if (compares.length > 0 || pass.mentions('change') || second.repeats) {
     pass.use(...compares, ...pass.find('change', 'and'));
-    return { span: { ...day, period: first }, versus: second };
+    // `from last year to this year` names the earlier one first.
+    const isFrom = pass.tiles.some(({ period }, at) => period === first && pass.tiles[at - 1]?.words[0]?.lower === 'from');
+    return isFrom ? { span: { ...day, period: second }, versus: first } : { span: { ...day, period: first }, versus: second };
   }
   const joined = joinedOf(first, second);
   pass.use(...pass.find('and'));

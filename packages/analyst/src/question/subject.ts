@@ -2,7 +2,7 @@ import type { Candidate } from '../meaning/candidates.ts';
 import type { Dimension } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import { spoken } from '../words/words.ts';
-import { comparisonsOf } from './comparisons.ts';
+import { comparisonsOf, nounAfter } from './comparisons.ts';
 import { dimensionAt, labelDimension } from './groups.ts';
 import type { Order } from './order.ts';
 
@@ -11,7 +11,7 @@ interface Subject {
   readonly isSingle: boolean;
 }
 
-/** Whom the figure is about: which country, top 5 customers, who. */
+/** Finds the subject of the figure: which country, top 5 customers, who. */
 export function subjectOf(pass: Pass, candidate: Candidate, order: Order | undefined): Subject | undefined {
   if (candidate.subject) {
     const dimension = labelDimension(candidate.subject);
@@ -29,7 +29,7 @@ function namedSubject(pass: Pass, { tiles, base, quantity }: Candidate, order: O
     before < 0 ||
     questionWords.includes(before) ||
     before === order?.at ||
-    pass.tiles[before]?.number !== undefined ||
+    (order && pass.tiles[before]?.number !== undefined) ||
     (order && tiles.includes(before) && quantity?.unit === 'pieces');
   for (const at of pass.tiles.keys()) {
     const before = pass.beside(at, -1);
@@ -61,8 +61,8 @@ function people(pass: Pass, { base, quantity }: Candidate, order: Order | undefi
 /** `customers with more than 10 orders`, `the doctor with the most appointments` */
 const wantsGroups = (pass: Pass, order: Order | undefined) =>
   order !== undefined ||
-  comparisonsOf(pass).some(({ end }) => {
-    const after = pass.tiles[pass.beside(end, 1)];
+  comparisonsOf(pass).some((stated) => {
+    const after = pass.tiles[nounAfter(pass, stated)];
     return after?.tags.includes('times') || after?.tables.includes(pass.base);
   });
 

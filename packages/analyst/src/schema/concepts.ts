@@ -1,5 +1,17 @@
 import { stemOf } from '../words/words.ts';
-import { costColumn, dueDate, endDate, mainNumber, paidDate, paidPart, priceColumn, quantityColumn, statusColumn } from './roles.ts';
+import {
+  costColumn,
+  datesOf,
+  dueDate,
+  endDate,
+  isMoney,
+  mainNumber,
+  paidDate,
+  paidPart,
+  priceColumn,
+  quantityColumn,
+  statusColumn,
+} from './roles.ts';
 import type { Schema, Table } from './schema.ts';
 
 /** The operation on the numbers of rows. */
@@ -50,7 +62,8 @@ const notVoid = (table: Table) =>
 
 function unpaid(table: Table): FigureSource | undefined {
   const [amount, part, paid] = [mainNumber(table), paidPart(table), paidDate(table)];
-  if (!amount || (!dueDate(table) && !part)) return undefined;
+  // Payments have only the day of payment, and are never unpaid.
+  if (!amount || !isMoney(amount) || (datesOf(table).length < 2 && !part)) return undefined;
   if (part)
     return {
       base: table.name,

@@ -41,7 +41,7 @@ export async function readValueIndex(schema: Schema, data: Data): Promise<ValueI
   for (const table of schema.slice(0, limits.tables)) {
     const texts = table.columns.filter(({ kind }) => kind === 'text');
     if (texts.length === 0 || size >= limits.values) continue;
-    const result = await data.query(
+    const result = await data.prepare(
       sampleOf(
         table,
         texts.map(({ name }) => name),

@@ -39,6 +39,7 @@ export type Tag =
   | 'onTime'
   | 'times'
   | 'still'
+  | 'now'
   | 'pronoun'
   | 'only'
   | 'continue'
@@ -51,14 +52,18 @@ export type Tag =
   | 'descending'
   | 'when'
   | 'highest'
-  | 'lowest';
+  | 'lowest'
+  | 'exactly'
+  | 'sorted'
+  | 'unsupported';
 
 const phrases: Readonly<Record<Tag, string>> = {
   by: 'by|per|each|every|across|for each|for every|in each|of each|with each|by each|from each|split by|split per|broken down by|grouped by|group by|split that by|depending on',
-  and: 'and|&',
+  and: 'and|&|but',
   or: 'or',
   not: 'not|never|no longer|neither|nor|not yet|nothing',
-  without: 'without|no|without any|except|excluding|not have any|with no|not any',
+  without:
+    'without|no|without any|except|except for|excluding|excluded|not have any|with no|not any|other than|apart from|not counting|not including|leaving out|outside|outside of|all but|everything but|but not',
   over: 'over|above|more than|greater than|higher than|exceeding|exceed|longer than|larger than|bigger than|worth more than|for over',
   under: 'under|below|less than|fewer than|lower than|smaller than|shorter than',
   atLeast: 'at least|no less than|minimum of',
@@ -70,9 +75,9 @@ const phrases: Readonly<Record<Tag, string>> = {
   highest: 'highest|largest|biggest|longest|priciest|most expensive|dearest',
   least: 'bottom|worst|fewest|least|minimum|min|weakest',
   lowest: 'lowest|smallest|shortest|cheapest|least expensive',
-  newest: 'newest|latest|most recent|most recently|recent|last',
+  newest: 'newest|latest|most recent|most recently|recent|last|youngest',
   oldest: 'oldest|earliest|first',
-  count: 'how many|number of|count|count of|number|how often|amount of times',
+  count: 'how many|number of|count|count of|number|amount of times',
   howMuch: 'how much|how much money|what amount|how high|how big',
   sum: 'total|sum|sum of|in total|altogether|sum up to|add up to|overall|total of|sum up',
   average: 'average|avg|mean|on average|typical|average of|typically',
@@ -97,6 +102,7 @@ const phrases: Readonly<Record<Tag, string>> = {
   onTime: 'on time|on-time|in time|punctual|punctually|on schedule',
   times: 'time|times',
   still: 'still|yet|remaining|left to',
+  now: 'currently|current|right now|at the moment|at present|presently',
   partly: 'partially|partly|in part|only in part|only part of|only partially|partial',
   pronoun: 'them|those|these|that|they|their|it|its|these ones|of them|of those|of these|those ones',
   only: 'only|just',
@@ -108,6 +114,11 @@ const phrases: Readonly<Record<Tag, string>> = {
   age: 'age|old|how old|age in year',
   ascending: 'ascending|lowest first|smallest first',
   descending: 'descending|highest first|largest first|sorted descending',
+  exactly: 'exactly|precisely|equal|equal to|exact',
+  sorted: 'sort by|sorted by|ranked by|rank by',
+  // Words of grammar alone, which together change the meaning: no attempt accounts for them.
+  unsupported:
+    'about to|instead of|rather than|at what time|what time|as well as|both of|all their|all its|all of their|all of its|business day|working day|week day|weekday|workday',
 };
 
 const longest = 5;
@@ -129,12 +140,12 @@ const fillers = wordSet(`
   a an the of in on for to at as is are was were be been being do does did done have has had having with from into there here
   i i'd i'm we us our ours you your my me mine he she his her can could would shall may might let let's want like need needs please
   show list display give tell find see get got gets getting look fetch provide return report overview summary breakdown break split
-  about all any some so far currently currently right ever also it's what's who's how where whose this these
-  ok okay hey hi hello well thing things kind sort ranked rank ranking sorted ordered-by record records row rows entry entries figure figures result results
+  about all any some so far right ever also it's what's who's how where whose this these
+  ok okay hey hi hello well thing things kind sort ranked rank ranking sorted record records row rows entry entries figure figures result results
   make makes made take takes taken took happen happened say says exist exists use used using one ones bring brings brought
-  come comes came go goes went been company business data already place placed does be then both while via through within during
-  calendar date dates who which what sale's person persons anything anyone money handle up down out off actually exactly precisely approximately approx roughly basically
-  really simply quickly briefly kindly maybe perhaps possibly thanks thank cheers dear again too s split group grouped
-  where put made having own it that put against set together else current`);
+  come comes came go goes went been company business data already place placed does be then while via through within during
+  calendar date dates who which what sale's person persons anything anyone money handle actually approximately approx roughly basically
+  really simply quickly briefly kindly maybe perhaps possibly thanks thank cheers dear s split group grouped
+  where put made having own it that put against set together`);
 
 export const isFiller = (word: string): boolean => fillers.has(word);
