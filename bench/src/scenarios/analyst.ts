@@ -1,10 +1,10 @@
-import { evaluateAnalyst, floors, type Half } from '@agent-service/analyst/evaluation';
+import { evaluateAnalyst, floors, type Part } from '@agent-service/analyst/evaluation';
 import { testDatabase } from '@agent-service/testkit';
 import startServers from '@agent-service/testkit/infrastructure/global-setup';
 import stopServers from '@agent-service/testkit/infrastructure/global-teardown';
 import type { Scenario } from '../scenario.ts';
 
-const parts: readonly Half[] = ['tuned', 'untouched'];
+const parts: readonly Part[] = ['tuned', 'hardening', 'untouched'];
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
 
 /** The evaluation set of the built-in analyst. Only these totals of its untouched half are ever shown. */
@@ -14,17 +14,17 @@ export const analyst: Scenario = {
     'questions to the built-in analyst in wordings that it does not know: how many are right, asked back, and answered with a wrong figure',
   async run(say) {
     const { scores } = await evaluateOnServers();
-    const promises = parts.flatMap((half) => {
-      const { wordings, right, askedBack, wrong } = scores[half];
+    const promises = parts.flatMap((part) => {
+      const { wordings, right, askedBack, wrong } = scores[part];
       say(
-        `${half}: of ${wordings} wordings ${percent(right / wordings)} right, ${percent(askedBack / wordings)} asked back, ${percent(wrong / wordings)} wrong`,
+        `${part}: of ${wordings} wordings ${percent(right / wordings)} right, ${percent(askedBack / wordings)} asked back, ${percent(wrong / wordings)} wrong`,
       );
       return [
-        { name: `${half}: share that is right`, measured: right / wordings, atLeast: floors[half].right },
-        { name: `${half}: share with a wrong figure`, measured: wrong / wordings, atMost: floors[half].wrong },
+        { name: `${part}: share that is right`, measured: right / wordings, atLeast: floors[part].right },
+        { name: `${part}: share with a wrong figure`, measured: wrong / wordings, atMost: floors[part].wrong },
       ];
     });
-    const figures = parts.flatMap((half) => Object.entries(scores[half]).map(([name, count]) => [`${half} ${name}`, count] as const));
+    const figures = parts.flatMap((part) => Object.entries(scores[part]).map(([name, count]) => [`${part} ${name}`, count] as const));
     return { promises, figures: Object.fromEntries(figures) };
   },
 };

@@ -18,10 +18,10 @@ export interface OpenCompany {
 /** An empty database on a server where roles and further databases may be made. `drop` removes it. */
 export type MakeDatabase = () => Promise<{ readonly url: string; drop(): Promise<void> }>;
 
-/** Both companies' days are relative to the current one. */
+/** The days of all companies are relative to the current one. */
 export async function openCompany(company: Company, makeDatabase: MakeDatabase): Promise<OpenCompany> {
   const database = await makeDatabase();
-  const url = company === 'clinic' ? await makeClinic(database.url) : await makeDemonstration(database.url);
+  const url = company === 'demonstration' ? await makeDemonstration(database.url) : await makeCompany(company, database.url);
   const tables = await textRows(url, "select table_name from information_schema.tables where table_schema = 'public' order by 1");
   const lost: unknown[] = [];
   const source = createDataSource({ url, poolMax: 2 }, (cause) => lost.push(cause));
@@ -46,8 +46,8 @@ async function makeDemonstration(adminUrl: string): Promise<string> {
   return await bringUpDemonstration({ adminUrl, readerPassword: 'reader', today });
 }
 
-async function makeClinic(url: string): Promise<string> {
-  const statements = readFileSync(new URL('./clinic/schema.sql', import.meta.url), 'utf8');
+async function makeCompany(company: Company, url: string): Promise<string> {
+  const statements = readFileSync(new URL(`./${company}/schema.sql`, import.meta.url), 'utf8');
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

@@ -1,9 +1,9 @@
 import { answerQuestion } from '../src/index.ts';
 import type { OpenCompany } from './companies.ts';
 import { type Answer, judge, type Row, type Verdict } from './judge.ts';
-import { type Company, type EvaluationQuestion, type Half, questionsOf } from './questions.ts';
+import { type Company, type EvaluationQuestion, type Part, questionsOf } from './questions.ts';
 
-/** Totals over the wordings of a half. */
+/** Totals over the wordings of a part. */
 export interface Score {
   readonly wordings: number;
   readonly right: number;
@@ -19,18 +19,18 @@ interface Report {
 
 const limitMs = 20_000;
 
-/** Asks every wording of one half about one company. */
-export async function evaluate(company: Company, half: Half, { tools, rows }: OpenCompany): Promise<Report> {
+/** Asks every wording of one part about one company. */
+export async function evaluate(company: Company, part: Part, { tools, rows }: OpenCompany): Promise<Report> {
   const verdicts: Verdict[] = [];
   const failures: string[] = [];
-  for (const question of questionsOf(company, half)) {
+  for (const question of questionsOf(company, part)) {
     const expected: Row[][] = [];
     for (const sql of [question.sql ?? []].flat()) expected.push(await rows(sql));
     for (const message of question.wordings) {
       const { content, answer } = await ask(question, message, tools, company);
       const verdict = judge(question, expected, answer);
       verdicts.push(verdict);
-      if (verdict !== 'right' && half === 'tuned') failures.push(`${verdict}: ${company}/${question.id} “${message}”\n${content}`);
+      if (verdict !== 'right' && part !== 'untouched') failures.push(`${verdict}: ${company}/${question.id} “${message}”\n${content}`);
     }
   }
   const count = (verdict: Verdict) => verdicts.filter((one) => one === verdict).length;

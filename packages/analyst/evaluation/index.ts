@@ -1,32 +1,32 @@
 import { type MakeDatabase, openCompany } from './companies.ts';
 import { evaluate, type Score, sumOf } from './evaluate.ts';
-import type { Half } from './questions.ts';
+import type { Part } from './questions.ts';
 
 export type { Score } from './evaluate.ts';
 export { floors } from './floors.ts';
-export type { Half } from './questions.ts';
+export type { Part } from './questions.ts';
 
 interface Scores {
-  readonly scores: Readonly<Record<Half, Score>>;
-  /** The answers of the tuned half that are not right. */
+  readonly scores: Readonly<Record<Part, Score>>;
+  /** The answers of the other parts that are not right; none of the untouched half. */
   readonly failures: readonly string[];
 }
 
-/** Asks all questions about both companies. */
-export async function evaluateAnalyst(parts: readonly Half[], makeDatabase: MakeDatabase): Promise<Scores> {
-  const scores: Record<Half, Score[]> = { tuned: [], untouched: [] };
+/** Asks all questions of the parts about every company. */
+export async function evaluateAnalyst(parts: readonly Part[], makeDatabase: MakeDatabase): Promise<Scores> {
+  const scores: Record<Part, Score[]> = { tuned: [], untouched: [], hardening: [] };
   const failures: string[] = [];
-  for (const company of ['demonstration', 'clinic'] as const) {
+  for (const company of ['demonstration', 'clinic', 'library'] as const) {
     const open = await openCompany(company, makeDatabase);
     try {
-      for (const half of parts) {
-        const report = await evaluate(company, half, open);
-        scores[half].push(report.score);
+      for (const part of parts) {
+        const report = await evaluate(company, part, open);
+        scores[part].push(report.score);
         failures.push(...report.failures);
       }
     } finally {
       await open.stop();
     }
   }
-  return { scores: { tuned: sumOf(scores.tuned), untouched: sumOf(scores.untouched) }, failures };
+  return { scores: { tuned: sumOf(scores.tuned), untouched: sumOf(scores.untouched), hardening: sumOf(scores.hardening) }, failures };
 }

@@ -4,10 +4,13 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The data that a question is asked about. */
-export type Company = 'demonstration' | 'clinic';
+export type Company = 'demonstration' | 'clinic' | 'library';
 
-/** Only the tuned half may be looked at when the analyst is changed: of the untouched half only totals are ever shown. */
-export type Half = 'tuned' | 'untouched';
+/**
+ * The tuned and the untouched half were written before the analyst; of the untouched one only totals are ever shown. Questions that were
+ * written later, against it, are the third part.
+ */
+export type Part = 'tuned' | 'untouched' | 'hardening';
 
 /** One question in three wordings, with the statement whose rows an answer must have. */
 export interface EvaluationQuestion {
@@ -24,17 +27,26 @@ export interface EvaluationQuestion {
   readonly asksBack?: boolean;
 }
 
-/** Faults that users reported have been looked at, so all of them are tuned. */
-const reported = 'reported.json';
+/** Faults that users reported, and questions in a manager's words that found silent errors, have been looked at: all of them are tuned. */
+const tunedFiles = /^(reported|managers)$/;
 
-export function questionsOf(company: Company, half: Half): EvaluationQuestion[] {
-  const folder = fileURLToPath(new URL(`./${company}/`, import.meta.url));
+const folderOf = (company: Company): string => fileURLToPath(new URL(`./${company}/`, import.meta.url));
+
+const questionsIn = (file: string): EvaluationQuestion[] => JSON.parse(readFileSync(file, 'utf8'));
+
+export function questionsOf(company: Company, part: Part): EvaluationQuestion[] {
+  const folder = folderOf(company);
   const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
-  return files.flatMap((file) => {
-    const questions = JSON.parse(readFileSync(folder + file, 'utf8')) as EvaluationQuestion[];
-    return questions.filter(({ id }) => half === (basename(file) === reported ? 'tuned' : halfOf(`${company}/${id}`)));
-  });
+  return files.flatMap((file) => questionsIn(folder + file).filter(({ id }) => part === partOf(company, basename(file, '.json'), id)));
+}
+
+/** The questions whose answers users reported as silent errors, or as refused. */
+export const reportedIds = (): string[] => questionsIn(`${folderOf('demonstration')}reported.json`).map(({ id }) => id);
+
+function partOf(company: Company, file: string, id: string): Part {
+  if (tunedFiles.test(file)) return 'tuned';
+  return company === 'library' || file === 'hardening' ? 'hardening' : halfOf(`${company}/${id}`);
 }
 
 /** The half follows from the question's name, so that nothing but the name decides it. */
-const halfOf = (name: string): Half => ((createHash('sha256').update(name).digest()[0] as number) % 2 === 0 ? 'tuned' : 'untouched');
+const halfOf = (name: string): Part => ((createHash('sha256').update(name).digest()[0] as number) % 2 === 0 ? 'tuned' : 'untouched');

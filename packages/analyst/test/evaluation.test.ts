@@ -1,12 +1,22 @@
 import { testDatabase } from '@agent-service/testkit';
-import { expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { floors } from '../evaluation/floors.ts';
 import { evaluateAnalyst } from '../evaluation/index.ts';
+import { reportedIds } from '../evaluation/questions.ts';
 
-test('the tuned half of the evaluation keeps its score', async () => {
-  const { scores, failures } = await evaluateAnalyst(['tuned'], testDatabase);
+let evaluation: Awaited<ReturnType<typeof evaluateAnalyst>>;
+beforeAll(async () => {
+  evaluation = await evaluateAnalyst(['tuned'], testDatabase);
+});
+
+test('the tuned half of the evaluation keeps its score', () => {
+  const { scores, failures } = evaluation;
   const { wordings, right, wrong } = scores.tuned;
   const share = { right: right / wordings, wrong: wrong / wordings };
   const isKept = share.right >= floors.tuned.right && share.wrong <= floors.tuned.wrong;
   expect({ isKept, share, failures: isKept ? [] : failures }).toEqual({ isKept: true, share, failures: [] });
+});
+
+test.each(reportedIds())('a question in which users reported a silent error is right or asked back: %s', (id) => {
+  expect(evaluation.failures.filter((failure) => failure.startsWith(`wrong: demonstration/${id} `))).toEqual([]);
 });
