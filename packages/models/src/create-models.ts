@@ -15,6 +15,8 @@ export interface ModelsOptions {
   /** Calls of a model in one answer; 12 by default. */
   readonly maxSteps?: number;
   readonly conditions?: Partial<Conditions>;
+  /** How the built-in provider writes numbers, as `de-DE`; English by default. */
+  readonly locale?: string;
 }
 
 /** An endpoint that fails this often in a row gets no calls until a probe after the pause. */
@@ -25,11 +27,12 @@ const probePauseMs = 5_000;
 export function createModels(
   process: ProcessContext,
   file: ModelsFile,
-  { env, maxSteps = 12, conditions: overrides }: ModelsOptions,
+  { env, maxSteps = 12, conditions: overrides, locale }: ModelsOptions,
 ): Models {
   const conditions = { ...realConditions, ...overrides };
   const transport = createTransport();
   const meters = createMeters(process);
+  const builtInProvider = createBuiltInProvider(locale);
   const breakerOf = sharedBreakers(conditions, meters);
   process.onStop('models', transport.close);
 
@@ -100,12 +103,12 @@ const longestPiece = 80;
 const builtIn = 'built-in';
 
 /** The analyst as a provider: it answers where no language model is configured, and in the `test` environment. */
-const builtInProvider: Provider = {
+const createBuiltInProvider = (locale: string | undefined): Provider => ({
   async answer(request: ModelRequest, { signal, onDelta }: AnswerOptions): Promise<ModelAnswer> {
     signal.throwIfAborted();
     const { message, context, dataSource: source, history, output, tools } = request;
     const earlier = history.filter(({ role }) => role === 'user').map(({ content }) => content);
-    const answer = await answerQuestion({ message, earlier, context, source, output, tools }, signal);
+    const answer = await answerQuestion({ message, earlier, context, source, output, tools, locale }, signal);
     const content = cleanText(answer.content);
     signal.throwIfAborted();
     if (request.stream) for (const piece of piecesOf(content)) onDelta(piece);
@@ -119,7 +122,7 @@ const builtInProvider: Provider = {
       ...refused,
     };
   },
-};
+});
 
 /** The tokens that a language model would have read for this request. */
 const inputTokens = ({ instructions, context, history, message }: ModelRequest): number =>

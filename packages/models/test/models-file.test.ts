@@ -20,7 +20,7 @@ test('without a file every tier is the analyst at its default price', async () =
     expect(tier).toEqual({ price: { ...DEFAULT_PRICES }[name], contextTokens: 32_000, maxOutputTokens: 4_096, endpoints: [] });
 });
 
-test('the example of the README is read, with defaults for absent fields', async () => {
+test('the example of the guide is read, with defaults for absent fields', async () => {
   const { tiers } = await read({
     tiers: {
       Fast: {
@@ -87,7 +87,7 @@ test.each<[unknown, RegExp]>([
   await expect(failure).rejects.toThrow(field);
 });
 
-test('comments and trailing commas are accepted, as in the example of the README', async () => {
+test('comments and trailing commas are accepted, as in the example of the guide', async () => {
   const text = `{ "tiers": { // by tier
     "Fast": { "provider": "anthropic", "model": "m", /* or another */ "api_key_env": "KEY_OF_FAST", },
   } }`;

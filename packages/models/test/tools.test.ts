@@ -150,7 +150,7 @@ describe.each(streamed)('streamed $stream', ({ stream }) => {
     expect(database.inputs).toEqual([{}]);
   });
 
-  test('of very many calls in one step the first sixteen are run, the others told so', async () => {
+  test('of many calls in one step the first sixteen are run, and the others get an error that says so', async () => {
     const requests = steps(
       { kind: 'tools', calls: Array.from({ length: 40 }, (_, number) => query(`select ${number}`)) },
       { kind: 'text', text: 'Done.' },

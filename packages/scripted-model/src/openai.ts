@@ -48,7 +48,7 @@ export function chunks(request: ChatRequest, reply: TextReply | ToolsReply, call
   ];
 }
 
-/** Arguments come in two pieces, as from real providers, and those of parallel calls in turn. */
+/** Arguments come in two pieces, as from real providers. */
 function splitCalls(reply: ToolsReply, call: number): object[][] {
   const calls = toolCalls(reply, call);
   const half = (text: string) => Math.ceil(text.length / 2);
@@ -57,5 +57,6 @@ function splitCalls(reply: ToolsReply, call: number): object[][] {
     function: { ...one.function, arguments: one.function.arguments.slice(0, half(one.function.arguments)) },
   }));
   const second = calls.map(({ index, function: call }) => ({ index, function: { arguments: call.arguments.slice(half(call.arguments)) } }));
-  return [...first, ...second].map((piece) => [piece]);
+  const pieces = reply.sequential ? calls.flatMap((_, index) => [first[index], second[index]]) : [...first, ...second];
+  return pieces.flatMap((piece) => (piece ? [[piece]] : []));
 }

@@ -42,6 +42,8 @@ export interface ToolsReply {
   text?: string;
   /** Arguments that are a text are sent as they are, valid or not. */
   calls: { name: string; arguments: Record<string, unknown> | string }[];
+  /** In a stream each call is whole before the next begins, as OpenAI sends them. Otherwise their pieces alternate. */
+  sequential?: boolean;
   usage?: Usage | null;
   delayMs?: number;
 }

@@ -73,6 +73,8 @@ long('the LiteLLM proxy', () => {
                 { name: 'get_weather', arguments: { place: 'Paris' } },
                 { name: 'get_weather', arguments: { place: 'Rome' } },
               ],
+              // Towards Anthropic's interface the proxy writes pieces of alternating calls into the wrong one.
+              sequential: true,
             },
       );
       const { tool, inputs } = weatherTool();

@@ -1,13 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, testFolder } from '@agent-service/testkit';
+import { freePort, pythonWith, testFolder } from '@agent-service/testkit';
 import { until } from '../endpoints.ts';
 
-/** Kept from run to run, because an installation takes a minute. */
-const cacheFolder = fileURLToPath(new URL('../../../../.cache/model-servers/', import.meta.url));
 /** The key that the proxy asks of its callers. */
 export const litellmKey = 'sk-a-key-that-is-long-enough-for-the-proxy';
 const litellmVersion = '1.106.2';
@@ -18,27 +16,6 @@ export interface ModelServer {
   /** As `base_url` of an endpoint. */
   readonly url: string;
   stop(): Promise<void>;
-}
-
-/** The folder of programs of a Python environment with these packages. */
-async function pythonWith(name: string, packages: readonly string[]): Promise<string> {
-  const folder = join(cacheFolder, name);
-  const done = join(folder, 'installed');
-  try {
-    if (readFileSync(done, 'utf8') === packages.join(' ')) return join(folder, 'bin');
-  } catch {
-    // It is not installed yet.
-  }
-  mkdirSync(cacheFolder, { recursive: true });
-  await run('python3', ['-m', 'venv', '--clear', folder]);
-  await run(join(folder, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', ...packages]);
-  writeFileSync(done, packages.join(' '));
-  return join(folder, 'bin');
-}
-
-async function run(command: string, words: readonly string[]): Promise<void> {
-  const [code] = await once(spawn(command, words, { stdio: ['ignore', 'ignore', 'inherit'] }), 'exit');
-  if (code !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${code}`);
 }
 
 /** The LiteLLM proxy in front of a provider with both interfaces: the models `openai` and `anthropic` reach it by one each. */
@@ -53,7 +30,10 @@ export async function startLitellm(upstream: string): Promise<ModelServer> {
     model_list: [model('openai', 'openai/scripted', upstream), model('anthropic', 'anthropic/claude-scripted', origin)],
     // It does not start without a key.
     general_settings: { master_key: litellmKey },
-    litellm_settings: { num_retries: 0, telemetry: false },
+    // For callers with Anthropic's interface it would call OpenAI's /responses, which the scripted provider does not have.
+    litellm_settings: { num_retries: 0, telemetry: false, use_chat_completions_url_for_anthropic_messages: true },
+    // After failed calls it would refuse all others for a while with 429, and it would repeat failed calls itself.
+    router_settings: { disable_cooldowns: true, num_retries: 0 },
   };
   const file = join(await testFolder(), 'litellm.json');
   writeFileSync(file, JSON.stringify(config));
