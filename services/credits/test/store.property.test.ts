@@ -8,7 +8,7 @@ import type { Ledgers } from '../src/ledger/ledgers.ts';
 import { type Composition, compose } from './compose.ts';
 import { verifyAll } from './verification.ts';
 
-const runs = Number(process.env['STORE_RUNS'] ?? 25);
+const runs = Number(process.env['STORE_RUNS'] ?? 15);
 const seed = Number(process.env['FC_SEED'] ?? 20_260_115);
 const limitMs = 20_000 + runs * 2_000;
 

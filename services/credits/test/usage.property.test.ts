@@ -10,7 +10,7 @@ import { type Clock, grantCredits, useCredits } from './usage-settled.ts';
 import { faultsOf } from './verification.ts';
 
 const seed = Number(process.env['FC_SEED'] ?? 20_261_121);
-const runs = Number(process.env['FC_RUNS'] ?? 20);
+const runs = Number(process.env['FC_RUNS'] ?? 10);
 const dayMs = 86_400_000;
 /** A failure is reported with the smallest example so far. */
 const limitMs = 120_000;

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
-import { FEBRUARY, JANUARY, op, refusal, spend } from './testing/examples.ts';
+import { FEBRUARY, JANUARY, op, overLimit, refusal, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
 let ledger: LedgerInMemory;
@@ -37,7 +37,7 @@ test('a lower limit binds at once and returns credits', () => {
   spend(ledger, JANUARY, 'm1', 'u', 20);
   ledger.one(JANUARY, op.limit('l2', 'u', 50));
   expect(ledger.user('u')).toMatchObject({ monthlyLimit: 50, balance: 30, used: 20 });
-  expect(ledger.one(JANUARY, op.hold('m2', 'u', 31))).toEqual(refusal('user_limit_reached', 31, 30));
+  expect(ledger.one(JANUARY, op.hold('m2', 'u', 31))).toEqual(overLimit(31, 30, 50, 20));
 });
 
 test('a limit below the credits used is accepted and leaves none available', () => {
@@ -51,7 +51,7 @@ test('a limit of 0 takes effect at once, also on carried credits', () => {
   ledger.one(JANUARY, op.limit('l', 'u', 100, true));
   ledger.one(FEBRUARY, op.limit('l2', 'u', 0, true));
   expect(ledger.user('u')).toMatchObject({ balance: 0, carried: 0 });
-  expect(ledger.one(FEBRUARY, op.hold('m1', 'u', 1))).toEqual(refusal('user_limit_reached', 1, 0));
+  expect(ledger.one(FEBRUARY, op.hold('m1', 'u', 1))).toEqual(overLimit(1, 0, 0, 0));
 });
 
 test('an allocation in a new month first starts the month in the account', () => {

@@ -4,7 +4,7 @@ import { checkFigures } from './equations.ts';
 import type { Operation, Result } from './operations.ts';
 import { anyHistory, divisibleHistory, type Round, START } from './testing/histories.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
-import { checkProperty } from './testing/properties.ts';
+import { checkProperty } from '@agent-service/testkit/properties';
 
 function play(
   ledger: LedgerInMemory,

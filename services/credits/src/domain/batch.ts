@@ -150,7 +150,7 @@ function allocate(work: Workspace, operation: AllocateOperation): Result {
   const target = Math.max(0, monthlyLimit + carried - user.used - user.onHold);
   const missing = target - user.balance;
   const pool = work.ledger.pool;
-  if (target > room(user) && missing > pool) return refuseShort('insufficient_unallocated_credits', missing, pool);
+  if (target > room(user) && missing > pool) return refuseShort('insufficient_unallocated_credits', { required: missing, available: pool });
 
   Object.assign(user, { monthlyLimit, carried, rollover, effectiveFrom: work.now });
   const key = `allocate:${id}`;

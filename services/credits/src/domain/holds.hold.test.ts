@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { DAY, FEBRUARY, JANUARY, op, refusal, spend } from './testing/examples.ts';
+import { DAY, FEBRUARY, JANUARY, op, overLimit, refusal, spend } from './testing/examples.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
 
 function ledgerWith(credits: number): LedgerInMemory {
@@ -48,12 +48,12 @@ test('a refused first hold creates no account', () => {
   expect(ledger.ledger).toMatchObject({ pool: 3, allocated: 0 });
 });
 
-test('user_limit_reached has the credits that the user may still hold', () => {
+test('user_limit_reached has the credits that the user may still hold, the limit and what is used of it', () => {
   const ledger = ledgerWith(1_000);
   ledger.one(JANUARY, op.limit('l', 'u', 10));
   spend(ledger, JANUARY, 'm1', 'u', 3);
   ledger.one(JANUARY, op.hold('m2', 'u', 4));
-  expect(ledger.one(JANUARY, op.hold('m3', 'u', 4))).toEqual(refusal('user_limit_reached', 4, 3));
+  expect(ledger.one(JANUARY, op.hold('m3', 'u', 4))).toEqual(overLimit(4, 3, 10, 3));
 });
 
 test('credits_exhausted is the refusal if the limit allows the hold but the credits are missing', () => {
@@ -66,7 +66,7 @@ test('a user above a lowered limit has 0 credits available, not less', () => {
   const ledger = ledgerWith(100);
   ledger.one(JANUARY, op.hold('m1', 'u', 50));
   ledger.one(JANUARY, op.limit('l', 'u', 10));
-  expect(ledger.one(JANUARY, op.hold('m2', 'u', 1))).toEqual(refusal('user_limit_reached', 1, 0));
+  expect(ledger.one(JANUARY, op.hold('m2', 'u', 1))).toEqual(overLimit(1, 0, 10, 0));
 });
 
 test('an account that the pool could not fill at the start of the month is filled by a later hold', () => {

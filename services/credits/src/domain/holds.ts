@@ -68,9 +68,11 @@ function repeatHold(earlier: Readonly<Hold>, operation: HoldOperation): Result {
 }
 
 function findShortage(user: UserAccount, pool: number, amount: number): Refusal | null {
-  if (amount > spendable(user)) return refuseShort('user_limit_reached', amount, room(user));
+  const { monthlyLimit, used: usedThisMonth } = user;
+  if (amount > spendable(user))
+    return refuseShort('user_limit_reached', { required: amount, available: room(user), monthlyLimit, usedThisMonth });
   const reachable = user.balance + pool;
-  return amount > reachable ? refuseShort('credits_exhausted', amount, reachable) : null;
+  return amount > reachable ? refuseShort('credits_exhausted', { required: amount, available: reachable }) : null;
 }
 
 /** Charges an open hold, never above its amount, and records the usage. The charge counts in the month of the Settle. */

@@ -96,6 +96,9 @@ export type RefusalCode =
 export interface Shortage {
   required: number;
   available: number;
+  /** The user's; only where the user's limit does not allow it. */
+  monthlyLimit?: number;
+  usedThisMonth?: number;
 }
 
 export interface Refusal {

@@ -10,7 +10,7 @@ import {
   withChanges,
 } from './accounts.ts';
 import { type Month, monthLabel, monthOf } from './calendar.ts';
-import type { Operation, Refusal, RefusalCode, Result } from './operations.ts';
+import type { Operation, Refusal, RefusalCode, Result, Shortage } from './operations.ts';
 import type {
   CreditEvent,
   CreditSource,
@@ -248,8 +248,8 @@ export function refuse(code: RefusalCode): Refusal {
   return { ok: false, code, shortage: null };
 }
 
-export function refuseShort(code: RefusalCode, required: number, available: number): Refusal {
-  return { ok: false, code, shortage: { required, available } };
+export function refuseShort(code: RefusalCode, shortage: Shortage): Refusal {
+  return { ok: false, code, shortage };
 }
 
 /**

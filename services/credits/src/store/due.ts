@@ -6,10 +6,14 @@ import { ENDED_HOLD_KEPT_MS, HOLD_GRACE_MS } from '../domain/holds.ts';
 const maxRemoved = 1_000;
 
 const overdueKey = 'deadline, organization_id, environment, id';
+/** The inner order is that of the index: while the table is small, PostgreSQL 15 would plan to sort all rows by the whole key. */
 const overdueHolds = (seek: string) => `
   select organization_id as "organizationId", environment, id as "holdId", user_id as "userId", amount,
     extract(epoch from deadline) * 1000 as "deadlineMs"
-  from holds where ended_at is null and deadline <= to_timestamp($1::float8 / 1000) ${seek} order by ${overdueKey} limit $2`;
+  from (
+    select organization_id, environment, id, user_id, amount, deadline from holds
+    where ended_at is null and deadline <= to_timestamp($1::float8 / 1000) ${seek} order by deadline fetch first ($2) rows with ties
+  ) due order by ${overdueKey} limit $2`;
 
 const monthKey = 'month, organization_id, environment, user_id';
 const accountsOfPastMonths = (seek: string) => `

@@ -41,3 +41,10 @@ export function spend(ledger: LedgerInMemory, now: number, id: string, userId: s
 export function refusal(code: Refusal['code'], required?: number, available?: number): Refusal {
   return { ok: false, code, shortage: required === undefined || available === undefined ? null : { required, available } };
 }
+
+/** The refusal of a user whose limit does not allow the hold. */
+export const overLimit = (required: number, available: number, monthlyLimit: number, usedThisMonth: number): Refusal => ({
+  ok: false,
+  code: 'user_limit_reached',
+  shortage: { required, available, monthlyLimit, usedThisMonth },
+});
