@@ -1,4 +1,4 @@
-import { createClient, serve } from '@agent-service/contracts';
+import { type Client, createClient, createFairLimiter, serve } from '@agent-service/contracts';
 import { createNoticePublisher, createProducer, createReplyPublisher, openRedis } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import {
@@ -52,13 +52,22 @@ import {
 import { migrations } from './store/migrations/index.ts';
 
 const schema = 'agents';
+/** Databases that users of the portal connect or test: an organization waits for its own only. */
+const connectLimits = { permits: 16, maxWaiting: 2 };
 
 /** Starts the service and returns its gRPC port. */
 export async function start(process: ProcessContext, config: AgentsConfig, now: () => number = process.clock.now): Promise<number> {
   await migrate({ url: config.DATABASE_URL, schema, migrations });
-  const serviceDeps = await createServiceDeps(process, config, now);
+  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });
+  process.onStop('identity client', async () => identity.close());
+  const serviceDeps = await createServiceDeps(process, config, identity, now);
   const { store, auditRelay } = serviceDeps;
-  const sources = createSources(process, store, await openCipher(process, store, config, [sealedUrls]));
+  const sources = createSources(
+    process,
+    store,
+    await openCipher(process, store, config, [sealedUrls]),
+    config.DATA_SOURCE_ALLOWED_NETWORKS,
+  );
   const answers = await createAnswers(process, serviceDeps);
   startAgentSweep(process, serviceDeps);
   startConversationSweep(process, serviceDeps);
@@ -67,18 +76,21 @@ export async function start(process: ProcessContext, config: AgentsConfig, now: 
   return await serve(process, config, 'agents', {
     ...agentMethods({ ...serviceDeps, sources, failAnswersOfAgent: (...agent) => answers.failAnswersOfAgent(...agent) }),
     ...conversationMethods(serviceDeps),
-    ...dataSourceMethods({ ...serviceDeps, sources }),
+    ...dataSourceMethods({ ...serviceDeps, sources, identity, connecting: createFairLimiter(connectLimits) }),
     ...answerMethods({ ...serviceDeps, answers }),
     ...outboxMethods(store, () => auditRelay.nudge()),
   });
 }
 
-async function createServiceDeps(process: ProcessContext, config: AgentsConfig, now: () => number): Promise<AnswersServiceDeps> {
+async function createServiceDeps(
+  process: ProcessContext,
+  config: AgentsConfig,
+  identity: Client<'identity'>,
+  now: () => number,
+): Promise<AnswersServiceDeps> {
   const store = await openStore(process, config, { schema, entities });
   const redis = await openRedis(process, config);
-  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'agents', config });
   const credits = createClient('credits', { address: config.CREDITS_ADDRESS, as: 'agents', config });
-  process.onStop('identity client', async () => identity.close());
   process.onStop('credits client', async () => credits.close());
   return {
     store,

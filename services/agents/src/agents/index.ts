@@ -19,4 +19,4 @@ export const agentMethods = (deps: AgentsDeps) => ({
 });
 
 export const startAgentSweep = (process: ProcessContext, { store }: Pick<ServiceDeps, 'store'>): void =>
-  startSweep(process, 'deleted agents', 1_000, () => removeDeletedAgents(store));
+  startSweep(process, 'deleted agents', 1_000, () => removeDeletedAgents(store), 4_000);

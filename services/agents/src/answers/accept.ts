@@ -20,7 +20,7 @@ import {
 } from './store/accept.ts';
 import type { AttemptInput } from './store/attempts.ts';
 import { readInSteps } from './store/read.ts';
-import type { Reservation } from './waiting-workers.ts';
+import type { Reservation, WaitingWorkers } from './waiting-workers.ts';
 
 const batchItems = 200;
 
@@ -51,12 +51,14 @@ const refused = (code: Refusal['code']): StartOutcome => ({ refusal: { code } })
 export class Acceptance {
   readonly #deps: AnswersDeps;
   readonly #releases: Releases;
+  readonly #waitingWorkers: WaitingWorkers;
   readonly #batcher: Batcher<Message, StartOutcome>;
   readonly #mayBeHeld = new WeakSet<Message>();
 
-  constructor(deps: AnswersDeps, releases: Releases) {
+  constructor(deps: AnswersDeps, releases: Releases, waitingWorkers: WaitingWorkers) {
     this.#deps = deps;
     this.#releases = releases;
+    this.#waitingWorkers = waitingWorkers;
     this.#batcher = createBatcher({
       run: (messages) => this.#run(messages),
       maxItems: batchItems,
@@ -162,8 +164,7 @@ export class Acceptance {
 
   /** Begins the answers for workers that have capacity for them. The others get jobs, or wait. */
   async #insertForWorkers(candidates: readonly Candidate[]): Promise<AcceptedRow[]> {
-    const { waitingWorkers } = this.#deps;
-    const reserved = waitingWorkers.reserve(candidates.length);
+    const reserved = this.#waitingWorkers.reserve(candidates.length);
     const workers = new Map(candidates.map((candidate, index) => [nameOf(candidate), reserved[index]]));
     try {
       const rows = await this.#insert(
@@ -178,7 +179,7 @@ export class Acceptance {
 
   /** Sends the attempts that have begun to their workers, and removes these from the map. */
   #assign(rows: readonly AcceptedRow[], candidates: ReadonlyMap<string, Candidate>, workers: Map<string, Reservation | undefined>): void {
-    const { store, metrics, background, waitingWorkers } = this.#deps;
+    const { store, metrics, background } = this.#deps;
     const assigned = rows.flatMap((row) => {
       const name = nameOf(row);
       const [candidate, reservation] = [candidates.get(name), workers.get(name)];
@@ -193,7 +194,7 @@ export class Acceptance {
     background.run('reading histories', async () => {
       const inputs = continuing.map(({ input }) => input);
       const histories = await loadHistoriesOf(store.sql, inputs).catch((cause: unknown) => {
-        waitingWorkers.takeBack(inputs);
+        this.#waitingWorkers.takeBack(inputs);
         for (const { reservation } of continuing) reservation.release();
         throw cause;
       });
@@ -203,7 +204,7 @@ export class Acceptance {
 
   /** None where the database is away, or where the Idempotency-Key of the only message was taken in the meantime; `#explain` tells which. */
   async #insert(candidates: readonly Candidate[]): Promise<AcceptedRow[]> {
-    const { store, limits, process, waitingWorkers, now } = this.#deps;
+    const { store, limits, process, now } = this.#deps;
     if (candidates.length === 0) return [];
     try {
       return await acceptMessages(store.sql, candidates, limits, now());
@@ -212,7 +213,9 @@ export class Acceptance {
       if (kind !== 'all' && (candidates.length > 1 || kind !== 'item')) throw cause;
       process.logger.warn({ event: 'accepting_failed', answers: candidates.length, answer_id: candidates[0]?.id, err: cause });
       // The statement may have been committed: then the attempts have begun, and their workers do not know of them.
-      waitingWorkers.takeBack(candidates.filter(({ workerChannel }) => workerChannel !== undefined).map((key) => ({ ...key, attempt: 1 })));
+      this.#waitingWorkers.takeBack(
+        candidates.filter(({ workerChannel }) => workerChannel !== undefined).map((key) => ({ ...key, attempt: 1 })),
+      );
       return [];
     }
   }

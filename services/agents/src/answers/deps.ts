@@ -3,10 +3,9 @@ import { type Client, type Tenant, withCall } from '@agent-service/contracts';
 import type { AnswerJob, Producer, RedisConnections, Reply, WorkerNotice } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { classifyDatabaseFailure } from '@agent-service/store';
-import type { SlowTenants, TenantLanes } from '@agent-service/work';
+import { createSlowTenants, type SlowTenants, type TenantLanes } from '@agent-service/work';
 import type { ServiceDeps } from '../shared/deps.ts';
 import type { JobKey } from './store/dispatch.ts';
-import type { WaitingWorkers } from './waiting-workers.ts';
 
 /** How many answers a tenant may have, and for how long. */
 export interface AnswerLimits {
@@ -40,7 +39,21 @@ export interface AnswersDeps
   readonly jobs: AnswerJobs;
   /** Tenants whose locks, statements or ledgers timed out lately. */
   readonly slowTenants: SlowTenants;
-  readonly waitingWorkers: WaitingWorkers;
+}
+
+/** Batches of slow tenants that a process runs at once: as many of its database connections as they may keep busy. */
+const permitsOfSlowTenants = 3;
+
+export function createAnswersDeps(process: ProcessContext, serviceDeps: AnswersServiceDeps): AnswersDeps {
+  const background = createBackground(process);
+  return {
+    ...serviceDeps,
+    process,
+    background,
+    metrics: createAnswerMetrics(process),
+    jobs: createAnswerJobs(serviceDeps, background),
+    slowTenants: createSlowTenants({ permits: permitsOfSlowTenants }),
+  };
 }
 
 /** Batches of one kind that a process sends at once, where several tenants are busy. */
@@ -68,7 +81,7 @@ export interface AnswerMetrics {
   setCounts(counts: { waiting: number; inFlight: number }): void;
 }
 
-export function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics {
+function createAnswerMetrics({ metrics }: ProcessContext): AnswerMetrics {
   const accepted = metrics.counter('answers_accepted_total', 'Messages accepted', []);
   const assigned = metrics.counter('answers_assigned_total', 'Accepted answers that began for a waiting worker, without a job', []);
   const ended = metrics.counter('answers_ended_total', 'Answers ended, by outcome', ['outcome']);
@@ -99,7 +112,7 @@ export interface Background {
 }
 
 /** The process stops after the work that has begun. */
-export function createBackground(process: ProcessContext): Background {
+function createBackground(process: ProcessContext): Background {
   const underWay = new Set<Promise<unknown>>();
   process.onStop('work in the background', async () => {
     while (underWay.size > 0) await Promise.all(underWay);

@@ -17,6 +17,8 @@ export interface Refusal {
   readonly code: ErrorCode;
   readonly required?: number | string;
   readonly available?: number | string;
+  readonly monthlyLimit?: number | string;
+  readonly usedThisMonth?: number | string;
 }
 
 /** Held, or why not. `mayBeHeld`: the ledger did not answer, and may have made the hold. */
@@ -66,7 +68,7 @@ async function tryHold({ credits, process }: HoldDeps, items: readonly Holdable[
 
 const undecided: HoldOutcome = { isHeld: false, mayBeHeld: true, refusal: { code: 'unavailable' } };
 
-type RefusalMessage = { code: string; shortage: { required: number | string; available: number | string } | null } | null | undefined;
+type RefusalMessage = { code: string; shortage: Omit<Refusal, 'code'> | null } | null | undefined;
 
 function toOutcome(refusal: RefusalMessage): HoldOutcome {
   if (!refusal) return { isHeld: true };

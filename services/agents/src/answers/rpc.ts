@@ -30,7 +30,7 @@ import type { EndRefusal, FailedAttempt } from './settle.ts';
 import type { Message } from './store/accept.ts';
 import type { Claim } from './store/attempts.ts';
 import type { Result } from './store/end.ts';
-import type { ReadRow } from './store/read.ts';
+import type { ReadRow, readRecords } from './store/read.ts';
 import type { AnswerReading } from './store/sql.ts';
 import type { Assignment, Offer } from './waiting-workers.ts';
 
@@ -46,6 +46,7 @@ export interface Answers {
   /** Cancels an answer of this user with this agent that has no result yet, within the transaction. */
   cancel(transaction: { readonly sql: Sql }, key: AnswerKey, owner: { agentId: string; userId: string }): Promise<Cancellation | undefined>;
   read(keys: readonly AnswerReading[]): Promise<ReadRow[]>;
+  readRecords(keys: readonly AnswerReading[]): ReturnType<typeof readRecords>;
   /**
    * Fails the pending answers of an agent within the transaction that deletes it, after the agent's row is locked. The function that
    * it returns has to be called after the commit.
@@ -64,6 +65,7 @@ export const answerMethods = (deps: MethodsDeps) => ({
   completeAnswer: completeAnswer(deps),
   failAnswer: failAnswer(deps),
   readAnswers: readAnswers(deps),
+  readRecords: recordsOf(deps),
   renewLeases: renewLeases(deps),
   returnAnswers: returnAnswers(deps),
   startAnswer: startAnswer(deps),
@@ -154,6 +156,20 @@ const readAnswers = ({ answers }: MethodsDeps): RpcOf<'agents', 'readAnswers'> =
         return row ? { message: rowMessage(row), attempt: row.attempt } : {};
       }),
     };
+  },
+});
+
+/** A record is smaller than 70 kB, so these fit into one message. */
+const recordsAtMost = 50;
+
+const recordsOf = ({ answers }: MethodsDeps): RpcOf<'agents', 'readRecords'> => ({
+  allow: services('gateway'),
+  async handle({ items }) {
+    if (items.length > recordsAtMost)
+      throw new ServiceError('invalid_request', { message: `At most ${recordsAtMost} items.`, param: 'items' });
+    const rows = await answers.readRecords(items.map(checkKey).map((key) => ({ ...key, createdAt: timeOf(key.id) ?? 0 })));
+    const recordOf = new Map(rows.map(({ n, record }) => [n, record]));
+    return { results: items.map((_, n) => ({ record: recordOf.get(n) ?? null })) };
   },
 });
 
@@ -264,16 +280,19 @@ function toCompletedResult({ answer, content, contentType, inputTokens, outputTo
     contentType: contentType === 'text' ? 'text' : 'markdown',
     inputTokens: Math.max(0, inputTokens),
     outputTokens: Math.max(0, outputTokens),
-    queries: queries.map(({ statement, tables, rows, durationMs }) => ({
-      statement: toStorable(statement),
-      tables: tables.map(toStorable),
-      rows,
-      durationMs,
-    })),
+    queries: toStorableQueries(queries),
     record: record && toStorableRecord(record),
     refused,
   };
 }
+
+const toStorableQueries = (queries: CompleteItem['queries']) =>
+  queries.map(({ statement, tables, rows, durationMs }) => ({
+    statement: toStorable(statement),
+    tables: tables.map(toStorable),
+    rows,
+    durationMs,
+  }));
 
 const toStorableRecord = ({ usage, resultJson, steps }: AnswerRecord): AnswerRecord => ({
   usage: usage && { ...usage, model: toStorable(usage.model) },
@@ -288,7 +307,12 @@ const failAnswer = ({ answers }: MethodsDeps): RpcOf<'agents', 'failAnswer'> => 
   allow: services('answer-worker'),
   async handle({ items }) {
     checkItems(items);
-    const refusals = await answers.fail(items.map(({ answer, failure }) => ({ ...checkAttempt(answer), failure })));
+    const attempts = items.map(({ answer, failure, queries, record }) => ({
+      ...checkAttempt(answer),
+      failure,
+      done: { queries: toStorableQueries(queries), record: record && toStorableRecord(record) },
+    }));
+    const refusals = await answers.fail(attempts);
     return { results: refusals.map((refusal) => (refusal ? { refusal: refusalMessage(refusal) } : {})) };
   },
 });
@@ -309,7 +333,7 @@ function runEach<Item, Outcome>(
   );
 }
 
-const refusalMessage = ({ code, required, available }: Refusal) => ({ code, required: required ?? 0, available: available ?? 0 });
+const refusalMessage = ({ code, required = 0, available = 0, ...ofUser }: Refusal) => ({ code, required, available, ...ofUser });
 
 /** An answer that was read, as the message that callers get. */
 const rowMessage = ({ failureCode, failureMessage, queries, ...row }: ReadRow): AnswerMessage =>

@@ -14,6 +14,7 @@ import {
   type Settlement,
   type StoredResult,
   storeResults,
+  type UnchargedEnd,
 } from './store/end.ts';
 
 const batchItems = 200;
@@ -79,11 +80,16 @@ function refusalOf(isOwn: boolean, status: AnswerStatus | undefined): EndRefusal
 
 export interface FailedAttempt extends AttemptKey {
   readonly failure: Failure | null;
+  /** The steps before it. */
+  readonly done?: Pick<UnchargedEnd, 'queries' | 'record'>;
 }
 
 /** Ends answers that their workers could not produce, unless there is a newer attempt. */
 export async function failAttempts(deps: AnswersDeps, endAnswers: EndAnswers, attempts: readonly FailedAttempt[]): Promise<EndRefusal[]> {
-  const ends = [...newestOf(attempts).values()].map((attempt) => failed(attempt, toReadable(attempt.failure), attempt.attempt));
+  const ends = [...newestOf(attempts).values()].map((attempt) => ({
+    ...failed(attempt, toReadable(attempt.failure), attempt.attempt),
+    ...attempt.done,
+  }));
   const rows = byKey(await endAnswers.end(ends));
   const isEnded = (attempt: AttemptKey) => rows.get(nameOf(attempt))?.attempt === attempt.attempt;
   const statuses = await loadStatusesOf(

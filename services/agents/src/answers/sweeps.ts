@@ -7,7 +7,16 @@ import { type AnswersDeps, callDetached } from './deps.ts';
 import { type Dispatcher, type EndAnswers, failed } from './end.ts';
 import type { Releases } from './settle.ts';
 import { removeExpiredKeys } from './store/accept.ts';
-import { findStaleJobs, redispatchUnbegun, takeExpired, takeOverdue, takeUnbegun, type UnbegunRow } from './store/dispatch.ts';
+import {
+  type DueWork,
+  findDueWork,
+  findStaleJobs,
+  redispatchUnbegun,
+  takeExpired,
+  takeOverdue,
+  takeUnbegun,
+  type UnbegunRow,
+} from './store/dispatch.ts';
 import { type Settlement, takeDueReleases, takeDueSettlements } from './store/end.ts';
 import { countAnswers } from './store/read.ts';
 
@@ -132,11 +141,29 @@ export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
   const partitions = createMessagePartitions(store);
   await partitions.ensure(now());
   startSweep(process, 'message partitions', hour, () => partitions.ensure(now()).then(() => 0));
-  startSweep(process, 'database health', second, () => noteHealth(deps));
-  startSweep(process, 'pending releases', second, () => retryReleases(deps));
-  startSweep(process, 'pending settlements', second, () => retrySettlements(deps));
-  startSweep(process, 'due answers', second, () => processDue(deps));
-  startSweep(process, 'waiting answers', second, () => dispatcher.dispatchMissed().then(() => 0));
+  const look = shareLooks(() => lookForWork(deps));
+  const sweepWhereDue = (name: string, isDue: (due: DueWork) => boolean, step: () => Promise<number>) =>
+    startSweep(process, name, second, async () => (isDue(await look()) ? step() : 0));
+  sweepWhereDue(
+    'pending releases',
+    ({ releasing }) => releasing,
+    () => retryReleases(deps),
+  );
+  sweepWhereDue(
+    'pending settlements',
+    ({ settling }) => settling,
+    () => retrySettlements(deps),
+  );
+  sweepWhereDue(
+    'due answers',
+    ({ waiting, dispatched, running }) => waiting || dispatched || running,
+    () => processDue(deps),
+  );
+  sweepWhereDue(
+    'waiting answers',
+    ({ heldUp }) => heldUp,
+    () => dispatcher.dispatchMissed().then(() => 0),
+  );
   startSweep(process, 'stale jobs', minute, removeStaleJobs(deps));
   startSweep(process, 'overdue holds', minute / 2, () => releaseOverdueHolds(deps).then(() => 0));
   startSweep(process, 'answer keys', minute, () => removeOldKeys(deps));
@@ -146,14 +173,28 @@ export async function startAnswerSweeps(deps: SweepDeps): Promise<void> {
   });
 }
 
-/** Notes that this process is awake and its database available. */
-async function noteHealth({ store, healthyFor }: SweepDeps): Promise<number> {
+/** Looks what is due. A look that succeeds shows that this process is awake and its database available. */
+async function lookForWork({ store, limits, now, healthyFor }: SweepDeps): Promise<DueWork> {
   try {
-    await store.sql('select 1');
+    const due = await findDueWork(store.sql, limits.inFlight, now());
     healthyFor.success();
-    return 0;
+    return due;
   } catch (cause) {
     healthyFor.failure();
     throw cause;
   }
+}
+
+const sharedForMs = 500;
+
+/** One look serves the sweeps that ask for it within half a second. */
+export function shareLooks<Found>(look: () => Promise<Found>, elapsed = () => performance.now()): () => Promise<Found> {
+  let latest: Promise<Found> | undefined;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (latest && elapsed() - lookedAt < sharedForMs) return latest;
+    lookedAt = elapsed();
+    latest = look();
+    return latest;
+  };
 }

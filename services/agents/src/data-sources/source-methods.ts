@@ -1,12 +1,15 @@
 import { X509Certificate } from 'node:crypto';
+import { type Catalog, createDataSource, type DataSource, type DataSourceConnection, type RoleGate } from '@agent-service/business-data';
 import {
-  type Catalog,
-  createDataSource,
-  type DataSourceConnection,
-  type RoleGate,
-  toDataSourceSettings,
-} from '@agent-service/business-data';
-import { checkTenant, operators, type RpcOf, ServiceError, services } from '@agent-service/contracts';
+  type Call,
+  checkTenant,
+  operatorService,
+  type Policy,
+  type RpcOf,
+  ServiceError,
+  services,
+  type Tenant,
+} from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import { checkAttempt } from '../shared/answer.ts';
 import { addressOf, type DataSourcesDeps, toOperatorError } from './sources.ts';
@@ -19,31 +22,65 @@ import {
 } from './store/data-sources.ts';
 import { loadStepScope } from './store/steps.ts';
 
+const operatorsAndPortal: Policy = { services: [operatorService, 'portal'] };
+
+/** The author of a change to a data source. */
+interface Author {
+  readonly tenant: Tenant;
+  /** The administrator of the tenant who acts in the portal; undefined for an operator of the service. */
+  readonly user?: { readonly type: 'user'; readonly id: string; readonly keyId: string };
+}
+
+interface AuthoredRequest {
+  readonly organizationId: string;
+  readonly environment: string;
+  readonly accessToken: string;
+}
+
+/** An operator names any tenant. The portal is not believed: identity says whose token it brings, and that user must be an administrator now. */
+async function authorOf({ identity }: DataSourcesDeps, { accessToken, ...named }: AuthoredRequest, { caller }: Call): Promise<Author> {
+  if (caller.service === operatorService) return { tenant: checkTenant(named) };
+  const { results } = await identity.authenticate({ tokens: [accessToken], agentTokens: false });
+  const principal = results[0]?.principal;
+  if (!principal) throw new ServiceError('unauthorized');
+  const { organizationId, environment, userId, credentialId, admin, role } = principal;
+  if (!admin || role !== 'admin') throw new ServiceError('admin_required', { message: 'Only administrators may do this.' });
+  return { tenant: checkTenant({ organizationId, environment }), user: { type: 'user', id: userId, keyId: credentialId } };
+}
+
 /** Connects a database that answers, in place of the one before. */
 export const connectDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'connectDataSource'> => ({
-  allow: operators,
+  allow: operatorsAndPortal,
   async handle(request, call) {
-    const { store, sources, auditRelay, logger, now } = deps;
-    const tenant = checkTenant(request);
-    const connection = { url: request.url, ca: checkCertificate(request.caCertificate), allowSuperuser: request.allowSuperuser };
-    const survey = await surveyDatabase(connection, (cause) => logger.warn({ event: 'data_source_connection_lost', err: cause }));
+    const { store, sources, auditRelay, now } = deps;
+    const { tenant, user } = await authorOf(deps, request, call);
+    if (user && request.allowSuperuser) throw new ServiceError('service_forbidden');
+    const connection = connectionOf(request, user !== undefined, request.allowSuperuser);
+    const { tables, roleGate } = await readFor(deps, connection, { tenant, user, signal: call.signal }, readTables);
     const { row, before } = await store.transaction(async ({ sql, em }) => {
       const saved = await saveDataSource(em, tenant, sources.seal(tenant, connection), now());
-      const { host, port, database, user, tls } = toDataSource(saved.row, connection);
+      const { host, port, database, user: account, tls } = toDataSource(saved.row, connection);
       await writeAudit(sql, call, {
         ...tenant,
+        ...(user && { actor: user }),
         action: 'data_source.connected',
         target: { type: 'data_source', id: `${host}:${port}/${database}` },
-        changes: { host, port, database, user, tls, ...(connection.allowSuperuser && { allow_superuser: true }) },
+        changes: { host, port, database, user: account, tls, ...(connection.allowSuperuser && { allow_superuser: true }) },
       });
       return saved;
     });
     sources.forget(tenant);
     sources.dropRoles(before, connection);
     auditRelay.nudge();
-    return { dataSource: toDataSource(row, connection), ...survey };
+    return { dataSource: toDataSource(row, connection), tables, roleGate };
   },
 });
+
+const connectionOf = (
+  { url, caCertificate }: { readonly url: string; readonly caCertificate: string },
+  guarded: boolean,
+  allowSuperuser = false,
+): DataSourceConnection => ({ url, ca: checkCertificate(caCertificate), allowSuperuser, guarded });
 
 function checkCertificate(pem: string): string {
   try {
@@ -55,48 +92,72 @@ function checkCertificate(pem: string): string {
   }
 }
 
-async function surveyDatabase(connection: DataSourceConnection, onLost: (cause: unknown) => void) {
-  try {
-    const settings = { ...toDataSourceSettings(connection), poolMax: 1, applicationName: 'agent-service agents' };
-    const source = createDataSource(settings, onLost);
+interface ReadAuthor {
+  readonly tenant: Tenant;
+  readonly user: object | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Reads a database that is not connected yet. Users of an organization wait for each other, operators for no user. */
+async function readFor<T>(
+  deps: DataSourcesDeps,
+  connection: DataSourceConnection,
+  { tenant, user, signal }: ReadAuthor,
+  read: (source: DataSource) => Promise<T>,
+): Promise<T> {
+  const onLost = (cause: unknown) => deps.logger.warn({ event: 'data_source_connection_lost', err: cause });
+  const work = async () => {
+    const source = createDataSource(
+      { ...deps.sources.settingsOf(connection), poolMax: 1, applicationName: 'agent-service agents' },
+      onLost,
+    );
     try {
-      return { tables: tableNames(await source.catalog()), roleGate: toRoleGate(await source.roleGate()) };
+      return await read(source);
     } finally {
       await source.close();
     }
+  };
+  try {
+    return user ? await deps.connecting.run(tenant.organizationId, work, signal) : await work();
   } catch (cause) {
     throw toOperatorError(cause);
   }
 }
 
-export const testDataSource = ({ store, sources }: DataSourcesDeps): RpcOf<'agents', 'testDataSource'> => ({
-  allow: operators,
-  async handle(request) {
-    const tenant = checkTenant(request);
+const readTables = async (source: DataSource) => ({
+  tables: tableNames(await source.catalog()),
+  roleGate: toRoleGate(await source.roleGate()),
+});
+
+async function checkSource(source: DataSource) {
+  const { version: serverVersion, durationMs } = await source.check();
+  return { serverVersion, durationMs: Math.round(durationMs), ...(await readTables(source)) };
+}
+
+export const testDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'testDataSource'> => ({
+  allow: operatorsAndPortal,
+  async handle(request, call) {
+    const { store, sources } = deps;
+    const { tenant, user } = await authorOf(deps, request, call);
+    const author = { tenant, user, signal: call.signal };
+    if (request.url !== '') return await readFor(deps, connectionOf(request, user !== undefined), author, checkSource);
     const row = await findDataSource(store, tenant);
     if (!row) throw new ServiceError('not_found', { message: 'No data source is connected here.' });
     const connection = sources.open(row);
-    const source = sources.source(tenant, connection);
     try {
-      const { version, durationMs } = await source.check();
-      return {
-        dataSource: toDataSource(row, connection),
-        serverVersion: version,
-        durationMs: Math.round(durationMs),
-        tables: tableNames(await source.catalog()),
-        roleGate: toRoleGate(await source.roleGate()),
-      };
+      return { dataSource: toVisible(row, connection, user), ...(await checkSource(sources.source(tenant, connection))) };
     } catch (cause) {
       throw toOperatorError(cause);
     }
   },
 });
 
-export const listDataSources = ({ store, sources, logger }: DataSourcesDeps): RpcOf<'agents', 'listDataSources'> => {
+export const listDataSources = (deps: DataSourcesDeps): RpcOf<'agents', 'listDataSources'> => {
+  const { store, sources, logger } = deps;
   /** One row that cannot be decrypted must not hide the others. */
-  function toListItem(row: DataSourceRow) {
+  function toListItem(row: DataSourceRow, user: object | undefined) {
     try {
-      return toDataSource(row, sources.open(row));
+      return toVisible(row, sources.open(row), user);
     } catch (cause) {
       const { organizationId, environment } = row;
       logger.warn({ event: 'data_source_unopened', organization_id: organizationId, environment, err: cause });
@@ -104,23 +165,32 @@ export const listDataSources = ({ store, sources, logger }: DataSourcesDeps): Rp
     }
   }
   return {
-    allow: operators,
-    async handle({ organizationId, environment }) {
-      const rows = await selectDataSources(store, organizationId, environment);
-      return { dataSources: rows.map(toListItem) };
+    allow: operatorsAndPortal,
+    async handle(request, call) {
+      // An operator may name no environment, which lists both.
+      const isOperator = call.caller.service === operatorService;
+      const { tenant, user } = isOperator ? { tenant: request, user: undefined } : await authorOf(deps, request, call);
+      const rows = await selectDataSources(store, tenant.organizationId, tenant.environment);
+      return { dataSources: rows.map((row) => toListItem(row, user)) };
     },
   };
 };
 
 /** Removing a data source that is not connected changes nothing and is no error. */
-export const removeDataSource = ({ store, sources, auditRelay, now }: DataSourcesDeps): RpcOf<'agents', 'removeDataSource'> => ({
-  allow: operators,
+export const removeDataSource = (deps: DataSourcesDeps): RpcOf<'agents', 'removeDataSource'> => ({
+  allow: operatorsAndPortal,
   async handle(request, call) {
-    const tenant = checkTenant(request);
+    const { store, sources, auditRelay, now } = deps;
+    const { tenant, user } = await authorOf(deps, request, call);
     const before = await store.transaction(async ({ sql, em }) => {
       const row = await removeRow(em, tenant, now());
       if (row)
-        await writeAudit(sql, call, { ...tenant, action: 'data_source.removed', target: { type: 'data_source', id: tenant.environment } });
+        await writeAudit(sql, call, {
+          ...tenant,
+          ...(user && { actor: user }),
+          action: 'data_source.removed',
+          target: { type: 'data_source', id: tenant.environment },
+        });
       return row;
     });
     sources.forget(tenant);
@@ -138,14 +208,19 @@ export const getDataSource = ({ store, sources }: DataSourcesDeps): RpcOf<'agent
     if (!(await loadStepScope(store.sql, attempt, false))) throw new ServiceError('attempt_superseded');
     const row = await findDataSource(store, attempt);
     if (!row) throw new ServiceError('not_found', { message: 'No data source is connected.' });
-    const { url, ca, allowSuperuser } = sources.open(row);
-    return { url, caCertificate: ca, version: row.version, allowSuperuser };
+    const { url, ca, allowSuperuser, guarded } = sources.open(row);
+    return { url, caCertificate: ca, version: row.version, allowSuperuser, guarded };
   },
 });
+
+/** Users do not see the address and account of a database that an operator connected. */
+const toVisible = (row: DataSourceRow, connection: DataSourceConnection, user: object | undefined) =>
+  user === undefined || connection.guarded ? toDataSource(row, connection) : toSealedDataSource(row);
 
 /** Everything but the password. */
 const toDataSource = (row: DataSourceRow, connection: DataSourceConnection) => ({
   ...toSealedDataSource(row),
+  guarded: connection.guarded,
   ...addressOf(connection),
   tls: tlsOf(new URL(connection.url).searchParams.get('sslmode'), connection.ca),
 });
@@ -159,6 +234,7 @@ const toSealedDataSource = ({ organizationId, environment, version, createdAt, u
   database: '',
   user: '',
   tls: '',
+  guarded: false,
   version,
   createdAt: createdAt.toISOString(),
   updatedAt: updatedAt.toISOString(),

@@ -3,13 +3,23 @@ import {
   DataFailure,
   type DataSource,
   type DataSourceConnection,
+  type DataSourceSettings,
   dropScopedRoles,
   openDataSources,
   resolveScope,
   suggestNames,
   toDataSourceSettings,
 } from '@agent-service/business-data';
-import { formatTableScope, invalidFields, parseTableScope, ServiceError, type Tenant } from '@agent-service/contracts';
+import {
+  type Client,
+  type FairLimiter,
+  formatTableScope,
+  invalidFields,
+  parseTableScope,
+  ServiceError,
+  type Tenant,
+} from '@agent-service/contracts';
+import type { IpNetwork } from '@agent-service/outbound';
 import type { ProcessContext } from '@agent-service/runtime';
 import type { Cipher, Store } from '@agent-service/store';
 import { tenantName, withTimeout } from '@agent-service/work';
@@ -24,6 +34,8 @@ export interface Sources {
   open(row: DataSourceRow): DataSourceConnection;
   /** Drops the roles made for the tenant's scopes in the background, unless the new connection leads to the same database. */
   dropRoles(row: DataSourceRow | undefined, replacement?: DataSourceConnection): void;
+  /** How to reach the database of a connection. */
+  settingsOf(connection: DataSourceConnection): DataSourceSettings;
   /** The connection pool, kept open for a while and closed with the process. */
   source(tenant: Tenant, connection: DataSourceConnection): DataSource;
   forget(tenant: Tenant): void;
@@ -33,27 +45,40 @@ export interface Sources {
 
 export interface DataSourcesDeps extends ServiceDeps {
   readonly sources: Sources;
+  readonly identity: Pick<Client<'identity'>, 'authenticate'>;
+  /** Limits the connections that users of an organization try at once. */
+  readonly connecting: FairLimiter;
 }
 
 const poolSettings = { poolMax: 2, connectTimeoutMs: 2_000, catalogMaxAgeMs: 2_000, applicationName: 'agent-service agents' };
 /** How long a caller who edits an agent waits for a database that does not answer. */
 const catalogTimeoutMs = 2_500;
 const catalogTimeout = () => new DataFailure('timeout', 'The data source did not list its tables in time.');
-const connectionSchema = z.object({ url: z.string(), ca: z.string(), allowSuperuser: z.boolean().default(false) });
+const connectionSchema = z.object({
+  url: z.string(),
+  ca: z.string(),
+  allowSuperuser: z.boolean().default(false),
+  guarded: z.boolean().default(false),
+});
 
-export function createSources(process: ProcessContext, store: Store, cipher: Cipher): Sources {
+export function createSources(process: ProcessContext, store: Store, cipher: Cipher, allowedNetworks: readonly IpNetwork[]): Sources {
   const pools = openDataSources(process);
+  const settingsOf = (connection: DataSourceConnection) => toDataSourceSettings(connection, allowedNetworks);
   const source = (tenant: Tenant, connection: DataSourceConnection) =>
-    pools.get(tenantName(tenant), { ...toDataSourceSettings(connection), ...poolSettings });
+    pools.get(tenantName(tenant), { ...settingsOf(connection), ...poolSettings });
   const open = (row: DataSourceRow): DataSourceConnection => connectionSchema.parse(JSON.parse(unseal(cipher, row)));
   return {
-    seal: (tenant, { url, ca, allowSuperuser }) =>
-      cipher.encrypt(JSON.stringify({ url, ca, ...(allowSuperuser && { allowSuperuser }) }), urlContext(tenant)),
+    seal: (tenant, { url, ca, allowSuperuser, guarded }) =>
+      cipher.encrypt(
+        JSON.stringify({ url, ca, ...(allowSuperuser && { allowSuperuser }), ...(guarded && { guarded }) }),
+        urlContext(tenant),
+      ),
     open,
+    settingsOf,
     source,
     dropRoles(row, replacement) {
       const before = row && openIfPossible(open, row);
-      if (row && before) dropRoles(process, row, before, replacement);
+      if (row && before) dropRoles(process, row, before, replacement, allowedNetworks);
     },
     forget: (tenant) => pools.remove(tenantName(tenant)),
     async catalogOf(tenant) {
@@ -94,10 +119,11 @@ export function dropRoles(
   tenant: Tenant,
   before: DataSourceConnection,
   replacement: DataSourceConnection | undefined,
+  allowedNetworks: readonly IpNetwork[] = [],
 ): void {
   const difference = replacement ? compareAddresses(before, replacement) : 'server';
   if (difference === 'none') return;
-  dropScopedRoles(toDataSourceSettings(before), tenantName(tenant), stopping).then(
+  dropScopedRoles(toDataSourceSettings(before, allowedNetworks), tenantName(tenant), stopping).then(
     (counts) => logger.info({ event: 'data_source_roles_dropped', ...logFieldsOf(tenant), ...counts }),
     (cause: unknown) => {
       const hasMoved = difference === 'port' && cause instanceof DataFailure && cause.kind === 'unavailable';

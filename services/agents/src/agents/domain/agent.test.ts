@@ -40,7 +40,7 @@ test.each(agentStatuses.flatMap((from) => agentStatuses.map((to) => [from, to] a
   );
 });
 
-test('a change does what it names and nothing else, and tells which fields are not what they were', () => {
+test('a change sets the fields that it names and no others, and lists the fields whose values differ', () => {
   fc.assert(
     fc.property(agents, changes, fc.nat(), (agent, { status: _, ...named }, now) => {
       const { agent: after, fields } = changed(changeAgent(agent, named, now));
@@ -55,7 +55,7 @@ test('a change does what it names and nothing else, and tells which fields are n
   );
 });
 
-test('version and time move together, by every change that changes something and by no other', () => {
+test('version and time are raised together, by every change that has a difference and by no other', () => {
   fc.assert(
     fc.property(agents, changes, fc.nat(), (agent, { status: _, ...named }, now) => {
       const { agent: after, fields } = changed(changeAgent(agent, named, now));
@@ -101,7 +101,7 @@ test('after any history the counters are what counting the agents gives', () => 
   );
 });
 
-test('an agent that stays where it is counted moves nothing', () => {
+test('an agent whose groups stay the same changes no counter', () => {
   fc.assert(fc.property(counted, (at) => expect(countChanges(at, { ...at })).toEqual([])));
 });
 
@@ -164,7 +164,7 @@ test('the index finds every text that the search is part of', () => {
   );
 });
 
-test('case makes no difference, in whatever position a letter stands', () => {
+test('upper and lower case are the same at every position', () => {
   fc.assert(
     fc.property(text, (input) => {
       expect(fold(input.toUpperCase())).toBe(fold(input));
@@ -182,7 +182,7 @@ test('a search of one or two characters needs a gram like any other', () => {
   for (const search of ['京', '東京', 'x', '%_']) expect(gramsNeeded(tenant, search)).toHaveLength(1);
 });
 
-test('what a search needs has a limit, and it is never nothing', () => {
+test('a search needs a bounded number of trigrams, and at least one', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 1, maxLength: 2_000 }), (search) => {
       const needed = gramsNeeded(tenant, search);

@@ -1,6 +1,6 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { type AnswerKey, maxLostLeases, maxUnbegunMs, pendingMs, select, unbegunMs } from '../../shared/answer.ts';
+import { type AnswerKey, maxLostLeases, maxUnbegunMs, pendingMs, type State, select, states, unbegunMs } from '../../shared/answer.ts';
 import {
   afterLines,
   at,
@@ -186,4 +186,32 @@ const staleJobs = `
 export const findStaleJobs = (sql: Sql, jobs: readonly JobKey[]): Promise<JobKey[]> =>
   sql<JobKey>(staleJobs, [toParameter(jobColumns, jobs)]);
 
-export const dueStatements = { overdueWaiting: overdue.waiting, overdueRunning: overdue.running, expired, unbegun, redispatch, staleJobs };
+/** The states in which answers are due, and if tenants have waiting answers that could be in flight. */
+export type DueWork = Readonly<Record<State | 'heldUp', boolean>>;
+
+// Ordered as the indexes are, so that the planner uses them also where most rows match.
+const isDue = (state: State): string =>
+  `coalesce((select true from answers where ${inState(state)} and due <= ${at('$1')} order by due limit 1), false)`;
+const isHeldUp = `coalesce((
+  select true from answer_lines where waiting > 0 and in_flight < $2 order by organization_id, environment limit 1), false)`;
+
+const dueWork = `select ${select({
+  ...Object.fromEntries(states.map((state) => [state, isDue(state)])),
+  heldUp: isHeldUp,
+})}`;
+
+/** Looks what is due; each of the sweeps would need one statement or more to find nothing. */
+export async function findDueWork(sql: Sql, inFlight: number, now: number): Promise<DueWork> {
+  const [row] = await sql<DueWork>(dueWork, [now, inFlight]);
+  return row as DueWork;
+}
+
+export const dueStatements = {
+  dueWork,
+  overdueWaiting: overdue.waiting,
+  overdueRunning: overdue.running,
+  expired,
+  unbegun,
+  redispatch,
+  staleJobs,
+};

@@ -162,6 +162,9 @@ export interface UnchargedEnd extends AnswerKey {
   readonly attempt: number | null;
   /** Ends a stored result that cannot be settled; other ends leave stored results alone. */
   readonly isUnsettled?: boolean;
+  /** The steps before a failure. */
+  readonly queries?: readonly QueryRecord[];
+  readonly record?: AnswerRecord | null;
 }
 
 export interface UnchargedRow extends AnswerKey {
@@ -190,6 +193,8 @@ const unchargedColumns: ItemColumns<UnchargedEnd> = {
   failure_message: ['text', ({ failure }) => failure.message],
   attempt: ['integer', ({ attempt }) => attempt],
   unsettled: ['boolean', ({ isUnsettled }) => isUnsettled ?? false],
+  done_queries: ['jsonb', ({ queries = [] }) => (queries.length === 0 ? null : queries)],
+  done_record: ['jsonb', ({ record }) => record ?? null],
 };
 
 /** The columns of an agent's message that every end of an answer fills alike. */
@@ -216,7 +221,8 @@ const uncharged = `
   ended as (
     update answers a set state = ${stateAfter('end')}, due = ${at(`$2 + ${pendingMs}`)}, content = '', claim = ''
     from ending e where ${sameKey('a', 'e')}
-    returning a.*, e.previous_state, e.created_at, e.status, e.content as sentence, e.failure_code, e.failure_message),
+    returning a.*, e.previous_state, e.created_at, e.status, e.content as sentence, e.failure_code, e.failure_message,
+      e.done_queries, e.done_record),
   message as (
     ${insertInto('messages', {
       ...replyColumns,
@@ -224,6 +230,8 @@ const uncharged = `
       status: 'status',
       failure_code: 'failure_code',
       failure_message: 'failure_message',
+      queries: 'done_queries',
+      record: 'done_record',
     })}
     from ended),
   freed_key as (

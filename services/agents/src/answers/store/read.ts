@@ -1,6 +1,6 @@
 import { ServiceError, type Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { type AnswerKey, endedColumns, pendingColumns, select } from '../../shared/answer.ts';
+import { type AnswerKey, type AnswerRecord, endedColumns, pendingColumns, select } from '../../shared/answer.ts';
 import {
   type AnswerReading,
   assistantMessage,
@@ -67,6 +67,19 @@ export const readAnswers = (sql: Sql, keys: readonly AnswerReading[]): Promise<R
     ),
   ]);
 
+const records = `
+  with ${itemsByKey(numberedColumns)}
+  select i.n, m.record - 'steps' as record from items i cross join lateral (${assistantMessage}) m where m.record is not null`;
+
+/** Reads how completed answers came about, without their steps. */
+export const readRecords = (sql: Sql, keys: readonly AnswerReading[]): Promise<{ n: number; record: Partial<AnswerRecord> }[]> =>
+  sql(records, [
+    toParameter(
+      numberedColumns,
+      keys.map((key, n) => ({ ...key, n })),
+    ),
+  ]);
+
 const pendingOfAgent = `
   select organization_id as "organizationId", environment, id from answers
   where organization_id = $1 and environment = $2 and agent_id = $3 and state in ${statesFor('end')} order by id limit $4`;
@@ -83,7 +96,7 @@ export async function countAnswers(sql: Sql): Promise<{ waiting: number; inFligh
   return row ?? { waiting: 0, inFlight: 0 };
 }
 
-export const readStatements = { read, pendingOfAgent, counts };
+export const readStatements = { read, records, pendingOfAgent, counts };
 
 /** Answers are read with their content, so few at a time. */
 const rowsAStep = 50;
