@@ -23,7 +23,7 @@ const outbox = async (topic: string, target: string) => {
   return rows.map(({ payload }) => payload);
 };
 
-test('a new agent is a draft with everything that was said and the rest as the specification has it', async () => {
+test('a new agent is a draft with the given fields and the defaults of the specification', async () => {
   const agentId = await create({
     name: 'Täglich',
     dataScope: { tables: ['orders(id, total)'], readOnly: false },
@@ -50,7 +50,7 @@ test('a new agent is a draft with everything that was said and the rest as the s
   });
 });
 
-test('a change merges: what is not named stays, lists are replaced, empty is a value', async () => {
+test('a change keeps fields that it does not name, replaces lists, and takes empty as a value', async () => {
   const agentId = await create({
     description: 'old',
     category: 'sales',
@@ -76,7 +76,7 @@ test('a change merges: what is not named stays, lists are replaced, empty is a v
   });
 });
 
-test('an agent is activated, put to rest and woken, and never a draft again', async () => {
+test('an agent is activated, deactivated and activated again, and is never a draft again', async () => {
   const agentId = await create();
   for (const status of ['draft', 'active', 'active', 'inactive', 'inactive', 'active']) {
     expect((await update(agentId, { status })).agent).toMatchObject({ status });
@@ -87,14 +87,14 @@ test('an agent is activated, put to rest and woken, and never a draft again', as
   await expect(update(await create(), { status: 'inactive' })).rejects.toMatchObject({ code: 'invalid_status_transition' });
 });
 
-test('values that there are not are refused with their field', async () => {
+test('unknown values are refused, and the error names the field', async () => {
   const agentId = await create();
   await expect(update(agentId, { status: 'archived' })).rejects.toMatchObject({ code: 'invalid_request', param: 'status' });
   await expect(update(agentId, { model: 'Slow' })).rejects.toMatchObject({ code: 'invalid_request', param: 'model' });
   await expect(create({ model: 'fast' })).rejects.toMatchObject({ code: 'invalid_request', param: 'model' });
 });
 
-test('a change that changes nothing leaves version, time, audit log and events alone', async () => {
+test('a change without a difference changes no version or time and writes no audit entry or event', async () => {
   const agentId = await create({ category: 'sales' });
   const before = await get(agentId);
   clock.now += 5_000;
@@ -104,7 +104,7 @@ test('a change that changes nothing leaves version, time, audit log and events a
   expect(await outbox('events', agentId)).toHaveLength(1);
 });
 
-test('a version that is not the newest is refused, and of twenty who change the same version one wins', async () => {
+test('an old version is refused, and of twenty changes of the same version one succeeds', async () => {
   const agentId = await create();
   const tries = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => update(agentId, { name: `name ${n}`, ifVersions: [1] })));
   const won = tries.flatMap((one, n) => (one.status === 'fulfilled' ? [n] : []));
@@ -121,7 +121,7 @@ test('without a version all concurrent changes succeed', async () => {
   expect((await get(agentId)).agent).toMatchObject({ version: 11 });
 });
 
-test('a deleted agent is gone at once for everything', async () => {
+test('every operation on a deleted agent answers not found at once', async () => {
   const agentId = await create();
   await remove(agentId);
   const conversationId = 'conv_1';
@@ -135,7 +135,7 @@ test('a deleted agent is gone at once for everything', async () => {
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test("another tenant's agent is not there, whatever is asked of it", async () => {
+test("every operation on another tenant's agent answers not found", async () => {
   const agentId = await create();
   for (const stranger of [{ organizationId: 'org_b' }, { environment: 'test' as const }]) {
     await expect(get(agentId, stranger)).rejects.toMatchObject({ code: 'not_found' });
@@ -145,7 +145,7 @@ test("another tenant's agent is not there, whatever is asked of it", async () =>
   expect((await get(agentId, { userId: 'usr_colleague' })).agent).toMatchObject({ name: 'Sales', version: 1 });
 });
 
-test('each right is asked for here as well', async () => {
+test('agents checks the scope of each call too', async () => {
   const agentId = await create();
   const only = (...scopes: string[]) => ({ scopes });
   await expect(get(agentId, only('agents:write'))).rejects.toMatchObject({ code: 'insufficient_scope' });
@@ -174,7 +174,7 @@ test('the same Idempotency-Key makes one agent, changes once and deletes once', 
   await remove();
 });
 
-test('every effect leaves its audit entry and its event, and no prompt in them', async () => {
+test('every change writes an audit entry and an event, without the prompt', async () => {
   const secret = 'a secret prompt';
   const agentId = await create({ systemPrompt: secret, category: 'hr' });
   await update(agentId, { systemPrompt: `${secret} twice`, status: 'active', name: 'People' });

@@ -100,7 +100,7 @@ test('the audit log reports a change when it is claimed and when it is made, wit
   expect(changesOf(end)).toEqual({ ...facts, step: 1, rows: 2, keys });
 });
 
-test('asking and telling again writes nothing again', async () => {
+test('a repeated claim and a repeated report write no second entry', async () => {
   const { claim, finish, entries } = await runningAnswer();
   await Promise.all([claim(1), claim(1), claim(1)]);
   expect(outcomesOf(await entries())).toEqual([started]);
@@ -112,7 +112,7 @@ test('asking and telling again writes nothing again', async () => {
   expect(outcomesOf(await entries())).toEqual([started, changed]);
 });
 
-test('what was undone is told once, names no rows, and may be changed by the next attempt', async () => {
+test('a change that was rolled back is reported once without its rows, and the next attempt may make it', async () => {
   const { claim, finish, entries, facts, set } = await runningAnswer();
   await claim(1);
   await Promise.all([finish(1, { undone: true }), finish(1, { undone: true })]);
@@ -125,7 +125,7 @@ test('what was undone is told once, names no rows, and may be changed by the nex
   expect(changesOf((await entries())[3])).toMatchObject({ attempt: 2 });
 });
 
-test('what is refused its claim is not told of', async () => {
+test('a change whose claim was refused is not reported', async () => {
   const { claim, entries, set, facts } = await runningAnswer();
   for (const refusing of ['read_only = true', "status = 'inactive'"]) {
     await sql(`update agents set ${refusing} where id = $1`, [facts.agent_id]);
@@ -137,7 +137,7 @@ test('what is refused its claim is not told of', async () => {
   expect(await entries()).toEqual([]);
 });
 
-test('a change whose commit was lost is told of at once and for good: its claim stays, and the sweep has nothing to add', async () => {
+test('a change whose commit was lost is reported at once; its claim stays, and the sweep adds no report', async () => {
   const { claim, finish, entries, facts, set } = await runningAnswer();
   await claim(1);
   await Promise.all([finish(1, { unknown: true }), finish(1, { unknown: true })]);
@@ -149,7 +149,7 @@ test('a change whose commit was lost is told of at once and for good: its claim 
   expect(outcomesOf(await entries())).toEqual([started, unknown]);
 });
 
-test('a change that is claimed and never finished is told of when its answer has ended, and not while it may still be finished', async () => {
+test('a change that was claimed and never finished is reported when its answer has ended, and not before', async () => {
   const { claim, entries, end } = await runningAnswer();
   await claim(1);
   await sweep();
@@ -190,7 +190,7 @@ test('an attempt that meets an unfinished change is refused, and the log says th
   ]);
 });
 
-test('an attempt that begins after an unfinished change has it told of, though it asks for nothing', async () => {
+test('an attempt that begins after an unfinished change reports it, although it claims no change', async () => {
   const { claim, entries, set } = await runningAnswer();
   await claim(1);
   await set('attempt', 2);
@@ -198,7 +198,7 @@ test('an attempt that begins after an unfinished change has it told of, though i
   expect(outcomesOf(await entries())).toEqual([started, unknown]);
 });
 
-test('who knows better late is heard: what may have been made was made, or was not', async () => {
+test('a late result replaces the report of an unknown one: the change was made, or was not', async () => {
   const { claim, finish, entries, set } = await runningAnswer();
   await claim(1);
   await claim(2);
@@ -209,7 +209,7 @@ test('who knows better late is heard: what may have been made was made, or was n
   expect(outcomesOf(await entries())).toEqual([started, started, unknown, unknown, changed, undone]);
 });
 
-test('a worker of the version before has words only, and a claim of that time no user', async () => {
+test('a worker of the former version reports by text only, and its claims name no user', async () => {
   const { claim, finish, entries } = await runningAnswer();
   await claim(1, 1, described);
   await finish(1, { rows: 2 });
@@ -223,7 +223,7 @@ test('a worker of the version before has words only, and a claim of that time no
   expect((await entries()).at(-1)).toMatchObject({ actorType: 'service', actorId: 'answer-worker' });
 });
 
-test('whatever a change is called, it is told of within bounds', async () => {
+test('the report of a change is bounded, with names of any length', async () => {
   const { claim, finish, entries } = await runningAnswer();
   const wild = { table: `a\0${'b'.repeat(500)}`, operation: 'drop', rows: -1, keysJson: '{"id":1}' };
   await claim(1, 1, { description: `\0${'x'.repeat(600)}`, change: wild });
@@ -252,7 +252,7 @@ test('a claim whose keys cannot be read is reported without them and delays no o
   expect(outcomesOf(await broken.entries())).toEqual([started, unknown, changed]);
 });
 
-test('claims go a week after they were made, and none before its end is told', async () => {
+test('claims are removed after a week, and none before its end is reported', async () => {
   const { claim, entries, set, end, answerId } = await runningAnswer();
   await claim(1);
   for (const limit of ['deadline', 'due']) await set(limit, new Date(clock + 30 * 86_400_000));

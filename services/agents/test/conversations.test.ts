@@ -22,7 +22,7 @@ const next = () => (at += 10);
 const strangers = [{ userId: 'usr_2' }, { organizationId: 'org_b' }, { environment: 'test' }] as const;
 
 describe('a conversation', () => {
-  test('is read and named by its own user only', async () => {
+  test('is read and renamed by its own user only', async () => {
     const conversationId = await talk.begin(next());
     const read = (caller = {}) => asCaller(caller, () => agents.gateway.getConversation({ agentId, conversationId }));
     expect((await read()).conversation).toMatchObject({ id: conversationId, title: '', messageCount: 0 });
@@ -45,7 +45,7 @@ describe('a conversation', () => {
     });
   });
 
-  test('with a pending answer is not deleted; afterwards it is gone at once, with its messages and its count', async () => {
+  test('with a pending answer is not deleted; afterwards it is deleted at once, with its messages and its count', async () => {
     const conversationId = await talk.begin(next());
     const messageId = await talk.exchange(conversationId, next());
     const time = next();
@@ -73,7 +73,7 @@ describe('a conversation', () => {
 });
 
 describe('feedback', () => {
-  test('is stored once for an answer, is replaced, and stands with the message where its user reads it', async () => {
+  test('is stored once for an answer, is replaced, and is part of the message that its user reads', async () => {
     const conversationId = await talk.begin(next());
     const messageId = await talk.exchange(conversationId, next());
     const give = (score: number, comment: string, caller = {}) =>

@@ -11,7 +11,7 @@ const logged: (readonly [string, string])[] = [];
 const record = (level: string) => (entry: { event: string }) => void logged.push([level, entry.event]);
 const logger = { debug: record('debug'), info: record('info'), warn: record('warn') } as unknown as ProcessContext['logger'];
 const process = { logger, stopping: new AbortController().signal };
-const connectionOf = (url: string) => ({ url, ca: '', allowSuperuser: true });
+const connectionOf = (url: string) => ({ url, ca: '', allowSuperuser: true, guarded: false });
 
 /** Two servers of one host, which differ by their ports alone. */
 let old: OwnPostgres;
@@ -51,20 +51,20 @@ async function useOld(): Promise<void> {
   expect(await rolesThere()).toBe(1);
 }
 
-test('who stays where the data was leaves no role behind to be taken', async () => {
+test('a server that stays after the data source moved keeps no role of its scopes', async () => {
   await useOld();
   dropRoles(process, mine, connectionOf(old.url), connectionOf(`${old.url}?sslmode=disable`));
   expect([await rolesThere(), logged]).toEqual([1, []]);
 });
 
-test('the roles of a server at another port of the same host go, as those of any other', async () => {
+test('the roles on a server at another port of the same host are dropped, as those of any other server', async () => {
   await useOld();
   dropRoles(process, mine, connectionOf(old.url), connectionOf(other.url));
   await until('its roles are dropped', async () => logged.length > 0);
   expect([await rolesThere(), logged]).toEqual([0, [['info', 'data_source_roles_dropped']]]);
 });
 
-test('a server that has moved to another port is no news; one that is away and was elsewhere is', async () => {
+test('a server that moved to another port is not reported; one on another host that cannot be reached is', async () => {
   await old.stop();
   dropRoles(process, mine, connectionOf(old.url), connectionOf(other.url));
   await until('it is told', async () => logged.length === 1);

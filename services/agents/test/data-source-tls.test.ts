@@ -34,7 +34,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   return failure.message;
 }
 
-test('a data source is connected as its URL and authority say, and how is shown', async () => {
+test('a data source is connected with the encryption that its URL and authority demand, which is shown', async () => {
   for (const [sslmode, ca, tls] of [
     [undefined, '', 'off'],
     ['disable', '', 'off'],
@@ -66,14 +66,14 @@ test('a server with an untrusted certificate is refused with the reason, and the
   expect((await service.operator.testDataSource(mine)).dataSource).toEqual(dataSource);
 });
 
-test('verify-ca leaves the host’s name out of it, with an authority of one’s own', async () => {
+test('verify-ca does not check the name of the host, with a given authority', async () => {
   await server.present(authority.issue({ names: ['db.example.com'], addresses: [] }));
   expect((await connect(urlWith('verify-ca'), authority.cert)).dataSource).toMatchObject({ tls: 'verify-ca' });
   expect(await refusal(connect(urlWith('verify-full'), authority.cert))).toMatch(/for another host/);
   await server.present(authority.issue());
 });
 
-test('a mistyped database is told as what it is', async () => {
+test('a mistyped database name is reported as an unknown database', async () => {
   expect(await refusal(connect(urlWith().replace(/postgres$/, 'postgers')))).toBe(
     'The server of the data source has no database of this name.',
   );

@@ -47,7 +47,7 @@ const stored = async () => JSON.stringify((await service.database.query('select 
 const connect = (to: { organizationId: string; environment: string }, url = urlOf(), allowSuperuser = false) =>
   service.operator.connectDataSource({ ...to, url, allowSuperuser });
 
-test('a database that answers is connected, and everything but its password can be seen again', async () => {
+test('a database that answers is connected, and everything but its password can be read', async () => {
   const mine = tenant();
   const { dataSource, tables } = await connect(mine);
   const { hostname, port, pathname, username } = new URL(urlOf());
@@ -61,7 +61,7 @@ test('a database that answers is connected, and everything but its password can 
   for (const text of [JSON.stringify([dataSource, listed, tested]), await stored()]) expect(text).not.toContain(password);
 });
 
-test('what is not a database is refused with what is wrong, and leaves what was connected', async () => {
+test('what is no database is refused with the reason, and the former connection stays', async () => {
   const mine = tenant();
   await connect(mine);
   const wrong = ['', 'mysql://u:p@h/d', 'postgres://h', `${urlOf()}?options=-c%20role=x`, `${urlOf()}?sslmode=sometimes`];
@@ -85,7 +85,7 @@ test('a certificate of an own authority requires TLS, and an unreadable one is n
   await expect(unreadable).rejects.toMatchObject({ code: 'invalid_request', param: 'ca_certificate' });
 });
 
-test('versions only go up, also over a removal; one tenant never meets another’s', async () => {
+test('versions only rise, also after a removal, and are separate for each tenant', async () => {
   const [mine, other] = [tenant(), tenant('test')];
   await connect(mine);
   expect((await connect(mine)).dataSource?.version).toBe(2);
@@ -120,7 +120,7 @@ test('roles of its scopes stay while a data source leads to the same database, a
   await until('the role is dropped', async () => !(await exists()));
 });
 
-test('an account with power over its server is refused, unless it is allowed, and whether scopes can have roles is said', async () => {
+test('an account with power over its server is refused, unless it is allowed, and the answer says if scopes can have roles', async () => {
   const mine = tenant();
   const client = new Client({ connectionString: business.url });
   await client.connect();
@@ -163,7 +163,7 @@ test('an account with power over its server is refused, unless it is allowed, an
   }
 });
 
-test('how a connection to another host is encrypted must be said', async () => {
+test('a connection to another host must name its encryption', async () => {
   const mine = tenant();
   await expect(connect(mine, 'postgres://reader:secret@db.invalid/erp')).rejects.toMatchObject({
     code: 'invalid_request',
@@ -172,7 +172,7 @@ test('how a connection to another host is encrypted must be said', async () => {
   expect(await codeOf(connect(mine, 'postgres://reader:secret@db.invalid/erp?sslmode=require'))).toBe('data_source_unavailable');
 });
 
-test('each change of what is connected stands in the audit log without its password', async () => {
+test('each change of a connection is in the audit log, without its password', async () => {
   const mine = tenant();
   await connect(mine);
   await service.operator.removeDataSource(mine);
@@ -233,7 +233,7 @@ async function silence(): Promise<{ server: Server; url: string }> {
   return { server, url: `postgres://u:p@127.0.0.1:${(server.address() as { port: number }).port}/d` };
 }
 
-test('while the database is away or silent an agent can be edited all the same, within the deadline of the call', async () => {
+test('while the database is unavailable or silent an agent can be edited within the deadline of the call', async () => {
   const mine = tenant();
   await connect(mine);
   const { server, url } = await silence();
@@ -272,19 +272,15 @@ async function runningAnswer(readOnly: boolean) {
   return { mine, agentId, answerId, attempt, claim };
 }
 
-test('a step is told what the agent may see now, and an older attempt nothing', async () => {
+test('a step gets the present scope of the agent, and an older attempt is refused', async () => {
   const { mine, agentId, attempt } = await runningAnswer(true);
   const read = (number?: number) => service.worker.authorizeStep({ answer: attempt(number), step: 0, kind: 'read' });
   expect(await read()).toEqual({ dataScope: { tables: ['orders(id)'], readOnly: true }, sourceVersion: 0 });
   await connect(mine);
   await asCaller(mine, () => service.gateway.updateAgent({ agentId, dataScope: { tables: { values: ['hr.staff'] } } }));
   expect(await read()).toEqual({ dataScope: { tables: ['hr.staff'], readOnly: true }, sourceVersion: 1 });
-  expect(await service.worker.getDataSource({ answer: attempt() })).toEqual({
-    url: urlOf(),
-    caCertificate: '',
-    version: 1,
-    allowSuperuser: false,
-  });
+  const reached = { url: urlOf(), caCertificate: '', version: 1, allowSuperuser: false, guarded: false };
+  expect(await service.worker.getDataSource({ answer: attempt() })).toEqual(reached);
   for (const number of [1, 3]) expect(await codeOf(read(number))).toBe('attempt_superseded');
   await asCaller(mine, () => service.gateway.deleteAgent({ agentId }));
   expect(await codeOf(read())).toBe('attempt_superseded');
@@ -307,7 +303,7 @@ test('a change is claimed by one attempt only, asked for again as often as neede
   expect(audited[0]?.text).toContain('update orders (1 row)');
 });
 
-test('what was undone may be done by the next attempt', async () => {
+test('the next attempt may make a change that was rolled back', async () => {
   const { attempt, answerId, claim } = await runningAnswer(false);
   await claim(1);
   await service.worker.finishStep({ answer: attempt(), step: 1, rows: 0, undone: true });
@@ -315,7 +311,7 @@ test('what was undone may be done by the next attempt', async () => {
   await claim(1, 3);
 });
 
-test('an agent that was made inactive reads on, and claims nothing until it is active again', async () => {
+test('an inactive agent may read on, and claims no change until it is active again', async () => {
   const { mine, agentId, attempt, claim } = await runningAnswer(false);
   const become = (status: string) => asCaller(mine, () => service.gateway.updateAgent({ agentId, status }));
   await become('inactive');

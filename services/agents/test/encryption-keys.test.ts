@@ -74,7 +74,7 @@ test('a rotated key seals stored URLs again, makes no new version, and then the 
   });
 });
 
-test('a URL whose key is gone is told to the operator, and no other tenant notices', async () => {
+test('a URL whose key was removed is reported to the operator, and no other tenant notices', async () => {
   const lost = { organizationId: 'org_lost', environment: 'live' };
   const besides = { ...lost, environment: 'test' };
   const sealed = cipherOf(9).encrypt(JSON.stringify({ url: business.url, ca: '' }), urlContext({ ...lost, environment: 'live' }));

@@ -195,7 +195,7 @@ test('conversations and messages of another user, agent, environment or organiza
   }
 });
 
-test('cursors of conversations and messages open nothing else', async () => {
+test('cursors of conversations and messages are refused by other lists', async () => {
   const talk = talkOf('usr_cursors');
   const [one, other] = [await talk.begin(at(0)), await talk.begin(at(1))];
   for (let n = 2; n < 5; n += 1) for (const id of [one, other]) await talk.exchange(id, at(n));
@@ -208,7 +208,7 @@ test('cursors of conversations and messages open nothing else', async () => {
   await expect(conversations('usr_cursors', { cursor: `${ofConversations}A` })).rejects.toMatchObject({ code: 'invalid_cursor' });
 });
 
-test('an id that is made by a clock far off is no fault of the caller', async () => {
+test('an id from a wrong clock is no error of the caller', async () => {
   const principal = { organizationId: 'org_a', environment: 'live', userId: 'usr_1', scopes: ['agents:chat'] };
   const start = async (answerId: string) => {
     const item = { principal, agentId, answerId, message: 'How many?' };

@@ -139,7 +139,7 @@ afterAll(async () => {
   await agents.stop();
 });
 
-test.each(Object.keys(statements))('%s goes by key, though it was planned while the tables were empty', (name) => {
+test.each(Object.keys(statements))('%s uses a key, although it was planned while the tables were empty', (name) => {
   const plan = plans.get(name) ?? '';
   expect(plan).not.toMatch(new RegExp(`Seq Scan on (${grown.join('|')})\\b`));
   expect(plan).not.toMatch(/agents_(listed|status|category)/);
@@ -148,7 +148,7 @@ test.each(Object.keys(statements))('%s goes by key, though it was planned while 
   else expect(plan).toMatch(/answers_conversation_index.*\n\s+Index Cond: .*conversation_id/);
 });
 
-test.each(Object.keys(lists))('a list goes by %s, in its order', (name) => {
+test.each(Object.keys(lists))('a list uses the index %s, in its order', (name) => {
   expect(plans.get(name)).toContain(`Index Scan using ${name} on agents`);
   expect(plans.get(name)).not.toMatch(/Seq Scan on agents|agents_pkey/);
 });

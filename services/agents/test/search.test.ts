@@ -79,7 +79,7 @@ async function plansOf(search: string): Promise<string> {
   return ids.join('\n');
 }
 
-test('a search goes by its grams, however the database plans without knowing what is searched', async () => {
+test('a search uses its index of trigrams also in a generic plan', async () => {
   await agents.database.query(`insert into agents select organization_id || '_' || n, environment, id || n, name, description, category, status, model,
     system_prompt, tables, read_only, default_format, chart_enabled, welcome_message, suggested_prompts, created_by, source_template_id, version,
     created_at, updated_at, folded_name, folded_description, grams from agents cross join generate_series(1, 4) as n`);

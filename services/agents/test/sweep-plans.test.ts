@@ -6,6 +6,7 @@ import { removeExpiredKeys } from '../src/answers/store/accept.ts';
 import { takeFromDead } from '../src/answers/store/attempts.ts';
 import {
   dispatchNext,
+  findDueWork,
   findHeldUpTenants,
   findStaleJobs,
   redispatchUnbegun,
@@ -34,6 +35,7 @@ const some = (state: string) =>
   Array.from({ length: 200 }, (_, n) => ({ ...tenant, id: `msg_${state}_${n * 100 + 1}`, dispatches: 1, attempt: 1 }));
 
 const steps: Record<string, () => Promise<unknown>> = {
+  findDueWork: () => findDueWork(store.sql, 50, now),
   takeOverdueWaiting: () => takeOverdue(store.sql, 'waiting', limit, now),
   takeOverdueRunning: () => takeOverdue(store.sql, 'running', limit, now),
   takeExpired: () => takeExpired(store.sql, limit, now),

@@ -67,7 +67,7 @@ describe('the agent of a template', () => {
     ]);
   });
 
-  test('comes back under its id, however many activate, deactivate and delete at once', async () => {
+  test('is activated again under its id after any number of concurrent activations, deactivations and deletions', async () => {
     const us = tenant();
     for (let round = 0; round < 8; round += 1) {
       const results = await Promise.allSettled(
@@ -91,7 +91,7 @@ describe('the agent of a template', () => {
     expect(rows[0]?.counted).toBe(rows[0]?.there);
   });
 
-  test('is woken with the overrides over what it was, and put to rest once', async () => {
+  test('is activated again with the overrides over its former values, and is deactivated once', async () => {
     const us = tenant();
     const first = (await us.activate({ name: 'Ours', model: 'Expert' })).agent;
     expect(first).toMatchObject({ name: 'Ours', model: 'Expert', status: 'active', sourceTemplateId: templateId, createdBy: 'usr_1' });

@@ -158,7 +158,11 @@ test('an attempt whose worker stops while the answer is being accepted is taken 
   await turn();
   const accepting = accept();
   await until(
-    () => rig.sql<{ count: number }>(`select count(*)::integer as count from pg_stat_activity where wait_event_type = 'Lock'`, []),
+    () =>
+      rig.sql<{ count: number }>(
+        `select count(*)::integer as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        [],
+      ),
     ([row]) => (row?.count ?? 0) > 0,
   );
   expect(await waitAs(worker, { capacity: 0, stopping: true })).toEqual([]);

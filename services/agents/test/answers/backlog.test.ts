@@ -182,7 +182,7 @@ test(`Redis holds no job of an ended answer after the sweep, of ${staleJobs} and
     REDIS_URL: (await testRedis()).url,
   });
   const running = await createProcess('agents', config, async (process) => {
-    const redis = await openRedis(process, config);
+    const redis = await openRedis(process, config, { commandLimitMs: 20_000 });
     return { jobs: createProducer(process, redis, 'answer'), apartJobs: createProducer(process, redis, 'answerApart') };
   });
   const { jobs, apartJobs } = running.started;

@@ -219,7 +219,7 @@ async function newWorld(): Promise<World> {
   return { agents, living: new Set(agents), answers: [], holdIds: [] };
 }
 
-test('whatever happens in whatever order: one end, one charge or release, exact counters', async () => {
+test('events in any order lead to one end, one charge or release, and exact counters', async () => {
   process.stdout.write(`interleavings: PROPERTY_SEED=${seed}\n`);
   let ends = 0;
   await fc.assert(

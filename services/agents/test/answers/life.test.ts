@@ -135,10 +135,16 @@ test('the next message of a conversation has the history, and is refused while t
     { role: 'user', content: 'How many orders?' },
     { role: 'assistant', content: 'Three.' },
   ]);
-  await rig.answers.fail([{ ...key(next.message.id), attempt: 1, failure: { code: 'provider_error', message: '' } }]);
+  const queries = [{ statement: 'select 1', tables: ['orders'], rows: 1, durationMs: 3 }];
+  const step = { name: 'query', detail: '', rows: 1, durationMs: 3, error: '', query: 1 };
+  const done = { queries, record: { usage: null, resultJson: '', steps: [step] } };
+  await rig.answers.fail([{ ...key(next.message.id), attempt: 1, failure: { code: 'provider_error', message: '' }, done }]);
   expect(endedOf(next.message.id)[0]?.reply).toMatchObject({
     message: { status: 'failed', creditsConsumed: 0, failure: { code: 'provider_error' } },
   });
+  // The steps before the failure are kept.
+  const stored = await rig.sql(`select queries, record from messages where id = '${next.message.id}' and role = 'assistant'`);
+  expect(stored).toEqual([done]);
   await until(
     () => rig.ledger.holds.get(next.message.id)?.state,
     (state) => state === 'released',

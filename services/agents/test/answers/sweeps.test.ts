@@ -1,9 +1,9 @@
 import { newId } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { dispatchNext } from '../../src/answers/store/dispatch.ts';
+import { dispatchNext, findDueWork } from '../../src/answers/store/dispatch.ts';
 import { readInSteps } from '../../src/answers/store/read.ts';
-import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements } from '../../src/answers/sweeps.ts';
+import { processDue, releaseOverdueHolds, removeOldKeys, retryReleases, retrySettlements, shareLooks } from '../../src/answers/sweeps.ts';
 import { doubtfulMs, keyRetentionMs, leaseMs, timeOf, unbegunMs } from '../../src/shared/answer.ts';
 import { agentId, type Composition, compose, environment, newMessage, organizationId, until } from './support/compose.ts';
 
@@ -96,7 +96,7 @@ test('a worker renews an expired lease as long as the answer was not redispatche
   expect(await rig.answers.complete(result(id, 1))).toBeUndefined();
 });
 
-test('a job that Redis has lost is added again; one that it knows is left alone until it is doubtful', async () => {
+test('a job that Redis has lost is added again; one that it knows is not touched until its lease is doubtful', async () => {
   const [lost, known] = [await start(), await start()];
   rig.known = ({ answerId }) => answerId !== lost;
   rig.clock.now += unbegunMs + 1;
@@ -242,7 +242,7 @@ test('an Idempotency-Key names one answer: repeats attach, other bodies are refu
   expect(await removeOldKeys(rig.deps)).toBeGreaterThan(0);
 });
 
-test('a key that is used again is forgotten alone, however many others have outlived their time', async () => {
+test('a key that is used again is removed alone, with any number of other expired keys', async () => {
   const keyed = { idempotencyScope: 'again', idempotencyFingerprint: 'a' };
   const id = await start(keyed);
   await begin(id);
@@ -326,4 +326,28 @@ test('a deleted agent’s answers fail at once, with more of them than one step 
     () => ids.map((id) => rig.ledger.holds.get(id)?.state),
     (states) => states.every((state) => state === 'released'),
   );
+});
+
+test('sweeps that look at the same time share one look, and the next look is a new one', async () => {
+  let [looks, elapsed] = [0, 0];
+  const look = shareLooks(
+    async () => ++looks,
+    () => elapsed,
+  );
+  expect(await Promise.all([look(), look(), look()])).toEqual([1, 1, 1]);
+  elapsed = 600;
+  expect(await look()).toBe(2);
+});
+
+test('a look lists what is due, and is empty where the sweeps would find nothing', async () => {
+  const due = () => findDueWork(rig.deps.store.sql, rig.deps.limits.inFlight, rig.clock.now);
+  const nothing = { waiting: false, dispatched: false, running: false, settling: false, releasing: false, heldUp: false };
+  const id = await start();
+  expect(await due()).toEqual(nothing);
+  rig.clock.now += unbegunMs + 1;
+  expect(await due()).toEqual({ ...nothing, dispatched: true });
+  await begin(id);
+  expect(await due()).toEqual(nothing);
+  rig.clock.now += leaseMs + 1;
+  expect(await due()).toEqual({ ...nothing, running: true });
 });
