@@ -76,7 +76,7 @@ export async function composeDeps(
   config: AnswerWorkerConfig,
   { now = process.clock.now, renewEveryMs = defaultRenewalMs, apart }: Timing & { readonly apart: boolean },
 ): Promise<Composed> {
-  const models = createModels(process, await readModelsFile(config.MODELS_FILE), { env: config.environment });
+  const models = createModels(process, await readModelsFile(config.MODELS_FILE), { env: config.environment, locale: config.DATA_LOCALE });
   const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'answer-worker', config, clock: process.clock.follow() });
   process.onStop('agents client', async () => agents.close());
   process.health.addCheck('agents', () => agents.checkHealth());
@@ -90,7 +90,7 @@ export async function composeDeps(
   });
   const meters = createMeters(process.metrics);
   const answers = createAnswersApi(agents, { workerChannel: channel.name });
-  const sources = createTenantSources(process, { roles: config.DATA_SOURCE_ROLES });
+  const sources = createTenantSources(process, { roles: config.DATA_SOURCE_ROLES, allowedNetworks: config.DATA_SOURCE_ALLOWED_NETWORKS });
   const gate = openStatementGate(process, apart ? { threads: apartThreads } : {});
   const timeZone = config.DATA_TIME_ZONE;
   const toolDeps = { agents, sources, gate, budget: createResultBudget(maxResultBytes), meters, now, timeZone };

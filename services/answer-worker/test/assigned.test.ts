@@ -80,7 +80,7 @@ test('it waits for half of its concurrency at most, and for less while it runs m
   for (const { respond } of [...waits.open]) respond([]);
 });
 
-test('at a replica of the version before, all answers come from the queue', async () => {
+test('beside a replica of the former version all answers come from the queue', async () => {
   worker = await bootWorker(scene);
   await scene.dispatcher.dispatch(['msg_q']);
   await eventually('it is completed', () => completed().includes('msg_q'));

@@ -123,6 +123,14 @@ test('a data source that cannot be read, and a scope without any table of it, fa
   expect(scene.model.calls).toHaveLength(callsBefore);
 });
 
+test('the steps before a failure are reported with it', async () => {
+  await dispatched([read, { kind: 'failure', status: 401 }]);
+  await failed();
+  const [{ failure: reason, queries, record } = {}] = scene.agents.failed;
+  expect([reason?.code, queries?.map(({ statement }) => statement)]).toEqual(['provider_error', ['select id from notes order by id']]);
+  expect(record?.steps.map(({ name, rows, query }) => [name, rows, query])).toEqual([['query', 2, 1]]);
+});
+
 test('the result, the use of the model and every step are reported with the answer', async () => {
   const refusedQuery: ModelReply = { kind: 'tools', calls: [{ name: 'query', arguments: { sql: 'select secret from elsewhere' } }] };
   const chart = '```vega-lite\n{"mark":"bar"}\n```';

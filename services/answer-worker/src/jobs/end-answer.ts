@@ -1,7 +1,7 @@
 import { ServiceError } from '@agent-service/contracts';
 import { type AttemptKey, isTemporary, retryCall } from '../answers-api.ts';
 import type { WorkerDeps } from '../deps.ts';
-import { chartIn } from '../tools/step-records.ts';
+import { chartIn, type StepLog } from '../tools/step-records.ts';
 import { type ModelReply, toTokenCount } from './ask-model.ts';
 
 /** A result is reported until this long after its deadline, because agents may have been unavailable before. */
@@ -64,7 +64,7 @@ export async function endAnswer(deps: WorkerDeps, { key, deadlineMs, reply, late
     case 'answer':
       return complete(deps, report, completionOf(key, reply, latencyMs));
     case 'failure':
-      return fail(deps, report, key, reply.error);
+      return fail(deps, report, key, reply);
     case 'interrupted':
       return reply.why === 'stopping' ? returnAttempt(deps, key) : { kind: reply.why };
   }
@@ -100,7 +100,7 @@ function completionOf(key: AttemptKey, { answer, contentType, log }: Answered, l
     contentType,
     inputTokens,
     outputTokens,
-    queries: log.queries.map((query) => ({ ...query, tables: [...query.tables] })),
+    queries: queriesOf(log),
     record: {
       usage: { model, inputTokens, outputTokens, latencyMs: Math.round(latencyMs) },
       resultJson: result ? JSON.stringify({ ...result, chart: chartIn(content) }) : '',
@@ -116,11 +116,23 @@ async function complete(deps: WorkerDeps, report: Report, item: Completion): Pro
   if (isOver(error)) return { kind: 'superseded', error };
   if (isTemporary(error)) return { kind: 'unheard', error };
   // Agents will never accept this result. Without a failure the answer would be repeated until its deadline.
-  return fail(deps, report, item.answer, new ServiceError('internal', { cause: error }));
+  return fail(deps, report, item.answer, { error: new ServiceError('internal', { cause: error }), log: { queries: [], steps: [] } });
 }
 
-async function fail({ answers }: WorkerDeps, report: Report, key: AttemptKey, failure: ServiceError): Promise<Outcome> {
-  const item = { answer: key, failure: { code: failure.code, message: failure.message } };
+const queriesOf = ({ queries }: Pick<StepLog, 'queries'>) => queries.map((query) => ({ ...query, tables: [...query.tables] }));
+
+interface Failed {
+  readonly error: ServiceError;
+  readonly log: Pick<StepLog, 'queries' | 'steps'>;
+}
+
+/** The steps before a failure are kept: they say what the answer failed at. */
+async function fail({ answers }: WorkerDeps, report: Report, key: AttemptKey, { error: failure, log }: Failed): Promise<Outcome> {
+  const item = {
+    answer: key,
+    failure: { code: failure.code, message: failure.message },
+    ...(log.steps.length > 0 && { queries: queriesOf(log), record: { usage: null, resultJson: '', steps: [...log.steps] } }),
+  };
   const error = await report('fail', () => answers.fail(item));
   if (error === undefined) return { kind: 'failed', error: failure };
   return { kind: isOver(error) ? 'superseded' : 'unheard', error };

@@ -113,7 +113,7 @@ export function createAnswerTools(
     const durationMs = performance.now() - startedAt;
     const { failure } = toolAnswer;
     meters.toolSeconds.observe({ tool: call.definition.name, outcome: failure?.kind ?? 'done' }, durationMs / 1000);
-    log.add({ name: call.definition.name, input: call.input, answer: toolAnswer, durationMs });
+    log.add({ name: call.definition.name, input: call.input, answer: toolAnswer, durationMs, isPreparation: call.isPreparation });
     if (answer.interruption === undefined) writer.tool(streamedStep(call, toolAnswer, durationMs));
     if (failure?.kind === 'unavailable') throw unavailableError(failure);
     return toolAnswer.text;
@@ -131,7 +131,7 @@ export function createAnswerTools(
       name: definition.name,
       description: definition.description,
       parameters: schemas.get(definition.name) ?? {},
-      run: (input, signal) => abortable(run({ definition, input, signal }), signal),
+      run: (input, signal, options) => abortable(run({ definition, input, signal, ...options }), signal),
     })),
     log,
     describeData: () => readScope(scopeOf(attempt), openSource, { signal: answer.signal, timeZone }),
@@ -220,6 +220,7 @@ interface Call {
   readonly definition: ToolDefinition;
   readonly input: unknown;
   readonly signal: AbortSignal;
+  readonly isPreparation?: boolean;
 }
 
 const scopeOf = ({ dataScope }: BegunAnswer): DataScope => ({ tables: dataScope?.tables ?? [], readOnly: dataScope?.readOnly ?? true });

@@ -1,8 +1,9 @@
 import { type DataSource, type DataSourceSettings, openDataSources, toDataSourceSettings } from '@agent-service/business-data';
+import type { IpNetwork } from '@agent-service/outbound';
 import type { ProcessContext } from '@agent-service/runtime';
 import { tenantName } from '@agent-service/work';
 import type { AnswerKey } from '../answers-api.ts';
-import type { Steps } from './steps.ts';
+import type { SourceSettings, Steps } from './steps.ts';
 
 /** The databases of the tenants with answers in flight; each is opened once and stays open for the next answer. */
 export interface TenantSources {
@@ -15,25 +16,23 @@ const settings = { poolMax: 5, connectTimeoutMs: 3_000, queueTimeoutMs: 30_000, 
 /** Connection settings that are cached, more than open databases. */
 const maxCached = 1_000;
 
-interface SourceSettings {
-  readonly url: string;
-  readonly caCertificate: string;
-  readonly version: number;
-  readonly allowSuperuser: boolean;
-}
-
 interface SourceOptions {
   /** `auto` runs statements under a role for each scope, where the database allows us to make one. */
   readonly roles: 'auto' | 'off';
+  /** Private networks that data sources connected in the portal may lead to. */
+  readonly allowedNetworks: readonly IpNetwork[];
 }
 
-export function createTenantSources(process: ProcessContext, { roles }: SourceOptions): TenantSources {
+export function createTenantSources(process: ProcessContext, { roles, allowedNetworks }: SourceOptions): TenantSources {
   const open = openDataSources(process);
   const known = new Map<string, SourceSettings>();
 
-  const connectionOf = (tenant: string, { url, caCertificate: ca, version, allowSuperuser }: SourceSettings): DataSourceSettings => ({
+  const connectionOf = (
+    tenant: string,
+    { url, caCertificate: ca, version, allowSuperuser, guarded }: SourceSettings,
+  ): DataSourceSettings => ({
     ...settings,
-    ...toDataSourceSettings({ url, ca, allowSuperuser }),
+    ...toDataSourceSettings({ url, ca, allowSuperuser, guarded }, allowedNetworks),
     version,
     ...(roles === 'auto' && { roles: { tenant } }),
   });

@@ -107,6 +107,18 @@ test('every step is recorded in order with its time and rows, and queries with t
   expect(log.result?.rows).toEqual([['x'], ['y']]);
 });
 
+test('a step that prepares an answer has its statement and rows, and is neither a query nor the result', () => {
+  const log = new StepLog();
+  log.add({ ...queryOf('select sample', [['x'], ['y']]), isPreparation: true });
+  log.add(queryOf('select 1', [['z']]));
+  expect(log.steps).toMatchObject([
+    { name: 'query', detail: 'select sample', rows: 2, query: 0 },
+    { name: 'query', detail: '', rows: 1, query: 1 },
+  ]);
+  expect(log.queries.map(({ statement }) => statement)).toEqual(['select 1']);
+  expect(log.result?.rows).toEqual([['z']]);
+});
+
 test('any steps have a bounded number and bounded texts, which are cut only where there is no room', () => {
   const statements = fc.array(fc.string({ unit: anyCharacter, maxLength: 16_000 }), { maxLength: 60 });
   fc.assert(

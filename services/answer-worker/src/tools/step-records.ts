@@ -33,6 +33,8 @@ interface Step {
   readonly input: unknown;
   readonly answer: ToolAnswer;
   readonly durationMs: number;
+  /** A step that comes before the question is understood: it has its statement, and is none of the answer's queries. */
+  readonly isPreparation?: boolean | undefined;
 }
 
 /** Every step of an attempt, with whole statements as long as all texts together fit into a call with the longest content. */
@@ -47,19 +49,20 @@ export class StepLog {
     return this.#result;
   }
 
-  add({ name, input, answer: { result, failure }, durationMs }: Step): void {
+  add({ name, input, answer: { result, failure }, durationMs, isPreparation = false }: Step): void {
     // A model takes at most a dozen steps with sixteen calls each.
     if (this.steps.length >= maxSteps) return;
     const rows = result?.rows.length ?? 0;
     const rounded = Math.max(0, Math.round(durationMs));
-    if (result) {
+    const isListed = result !== undefined && !isPreparation;
+    if (isListed) {
       const statement = this.#fit(statementIn(name, input) ?? result.statement);
       this.queries.push({ statement, tables: result.tables, rows, durationMs: Math.max(0, Math.round(result.durationMs)) });
     }
-    const isQuery = result !== undefined && name === 'query';
+    const isQuery = isListed && name === 'query';
     const detail = isQuery ? '' : this.#fit(detailOf(name, input));
     const error = this.#fit((failure?.message ?? '').slice(0, maxErrorLength));
-    this.steps.push({ name, detail, rows, durationMs: rounded, error, query: result ? this.queries.length : 0 });
+    this.steps.push({ name, detail, rows, durationMs: rounded, error, query: isListed ? this.queries.length : 0 });
     if (isQuery) this.#result = toResultRecord(result);
   }
 

@@ -21,9 +21,17 @@ export interface Steps {
   /** It is not known whether the change was made. */
   maybeChanged(step: number): Promise<void>;
   /** The tenant's database; undefined where none is connected. */
-  source(): Promise<
-    { readonly url: string; readonly caCertificate: string; readonly version: number; readonly allowSuperuser: boolean } | undefined
-  >;
+  source(): Promise<SourceSettings | undefined>;
+}
+
+/** How the tenant's database is reached. */
+export interface SourceSettings {
+  readonly url: string;
+  readonly caCertificate: string;
+  readonly version: number;
+  readonly allowSuperuser: boolean;
+  /** Connected in the portal. */
+  readonly guarded: boolean;
 }
 
 /** A change as the audit log records it. */

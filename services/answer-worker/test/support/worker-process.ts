@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { freePort } from '@agent-service/testkit';
+import { freePort, machineEnvironment, mainFileOf } from '@agent-service/testkit';
 import { eventually } from './scene.ts';
 import { type Surroundings, settingsFor } from './settings.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const main = mainFileOf('answer-worker', 'services/answer-worker/src/main.ts');
 const readyLimitMs = 20_000;
 
 /** A worker process of its own, as `npm start` runs it. */
@@ -29,7 +28,7 @@ export interface WorkerProcess {
 
 export async function startWorkerProcess(scene: Surroundings, settings: Record<string, string> = {}): Promise<WorkerProcess> {
   const opsPort = await freePort();
-  const env = await settingsFor(scene, { OPS_PORT: String(opsPort), LOG_LEVEL: 'info', ...settings });
+  const env = { ...machineEnvironment, ...(await settingsFor(scene, { OPS_PORT: String(opsPort), LOG_LEVEL: 'info', ...settings })) };
   // Through the channel it learns that this process has ended. Jest's main process waits for all that hold its workers' output.
   const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   const ended = once(child, 'exit').then(([code]) => code as number | null);
