@@ -1,18 +1,33 @@
 import { serverSettings } from '@agent-service/contracts';
 import { processSettings, readConfig, setting } from '@agent-service/runtime';
 import { z } from 'zod';
+import { loadCatalogue } from './catalogue.ts';
 
-const schema = z.object({
+export const templatesSettings = z.object({
   ...processSettings,
   ...serverSettings,
-  CURSOR_SECRET: setting.secret(),
-  AGENTS_ADDRESS: setting.text(),
-  /** Contains the prices of the tiers. */
-  MODELS_FILE: setting.text().optional(),
-  /** A folder with the operator's templates, in addition to those that come with the service. */
-  TEMPLATES_DIR: setting.text().optional(),
+  CURSOR_SECRET: setting.secrets().describe('The key that authenticates the cursors of pages.'),
+  AGENTS_ADDRESS: setting.text().describe('Address of `agents`.'),
+  MODELS_FILE: setting
+    .text()
+    .optional()
+    .describe(
+      "The tiers' model providers, fallbacks and prices; see [models and prices](../guides/models-and-prices.md). Without it the built-in model answers at the default prices.",
+    ),
+  TEMPLATES_DIR: setting
+    .text()
+    .optional()
+    .describe('A folder with [templates of your own](../guides/own-templates.md), in addition to those that come with the service.'),
 });
 
-export type TemplatesConfig = z.output<typeof schema>;
+export type TemplatesConfig = z.output<typeof templatesSettings>;
 
-export const readTemplatesConfig = (env: NodeJS.ProcessEnv): TemplatesConfig => readConfig(schema, env);
+export const readTemplatesConfig = (env: NodeJS.ProcessEnv): TemplatesConfig => readConfig(templatesSettings, env);
+
+/**
+ * Reads the operator's templates. `npm start` finds this function by its name, before any process starts.
+ * @public
+ */
+export async function checkTemplatesFiles({ TEMPLATES_DIR: folder }: NodeJS.ProcessEnv): Promise<void> {
+  if (folder) await loadCatalogue(folder);
+}

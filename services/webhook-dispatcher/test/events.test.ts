@@ -1,7 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient, eventTypes, operatorService } from '@agent-service/contracts';
+import { createClient, type EventType, eventTypes, operatorService } from '@agent-service/contracts';
+import { eventDescriptions } from '@agent-service/contracts/event-types';
 import type { LocalSystem } from '@agent-service/local/system/system';
 import {
   modelsFileFor,
@@ -150,6 +151,10 @@ describe('with webhooks on', () => {
       expect(events.map(({ data }) => (data as { organization_id: string }).organization_id)).toEqual(events.map(() => organization.id));
       const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       expect(events.map(({ created_at }) => created_at)).toEqual(events.map(() => time));
+      for (const { type, data } of events) {
+        const fields = ['organization_id', ...eventDescriptions[type as EventType].data];
+        expect([type, Object.keys(data as object).sort()]).toEqual([type, fields.sort()]);
+      }
 
       const agent = { id: agentId, name: 'Told', status: 'draft', model: 'Fast' };
       expect(byType('agent.created')).toEqual([expect.objectContaining({ agent: expect.objectContaining(agent) })]);

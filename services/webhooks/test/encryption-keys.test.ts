@@ -96,7 +96,7 @@ test('secrets, previous ones as well, are sealed again under a rotated key and t
   expect((await begin(after)).get(id)).toEqual([secret, previous]);
 });
 
-test('what a repeat is answered with is left to go by itself, and opens until then', async () => {
+test('stored answers of repeated requests are not sealed again: they open until they expire', async () => {
   const before = await startWith(1);
   const created = await create(before, 'again');
   const both = await startWith(1, 2);

@@ -119,7 +119,7 @@ async function untilLooked(): Promise<void> {
   await until('the reconciler has looked', async () => !(await marker())?.startsWith('1970'));
 }
 
-test('a success makes a failing webhook healthy; seven days of failures disable it, audited and told by one mail; a person enables it', async () => {
+test('a success makes a failing webhook healthy; seven days of failures disable it, with an audit entry and one mail; a person enables it', async () => {
   const id = await create('/week');
   answer = { status: 500 };
   for (const event of ['evt_w1', 'evt_w2', 'evt_w3']) {

@@ -58,7 +58,7 @@ test('a secret is generated or the caller’s own, returned by creation and rota
   for (const secret of [own, generated, rotated.secret]) expect(JSON.stringify([listed, stored])).not.toContain(secret);
 });
 
-test('what a webhook may not be is told with the field', async () => {
+test('an invalid webhook is refused, and the error names the field', async () => {
   const long = 'x'.repeat(256);
   expect(await refusal(create({ url: 'http://hooks.example.com/' }))).toEqual(['invalid_request', 'url']);
   expect(await refusal(create({ url: 'https://127.0.0.1/' }))).toEqual(['invalid_request', 'url']);
@@ -73,7 +73,7 @@ test('what a webhook may not be is told with the field', async () => {
   ]);
 });
 
-test('another tenant’s webhook is not there, in every method', async () => {
+test('every method on another tenant’s webhook answers not found', async () => {
   const endpointId = await created();
   await receive('evt_foreign');
   const [delivery] = (await deliveriesOf(endpointId)).deliveries;
@@ -91,14 +91,14 @@ test('another tenant’s webhook is not there, in every method', async () => {
   expect((await as(() => webhooks.gateway.listEndpoints({}))).endpoints).toMatchObject([{ id: endpointId, active: true }]);
 });
 
-test('scopes and services are asked for a second time here', async () => {
+test('webhooks checks scopes and services too', async () => {
   const reader = { organizationId, scopes: ['webhooks:read'] };
   expect(await refusal(asCaller(reader, () => webhooks.gateway.createEndpoint({ url, events })))).toEqual(['insufficient_scope', null]);
   expect(await refusal(webhooks.gateway.receiveEvents({ events: [] }))).toEqual(['service_forbidden', null]);
   expect(await refusal(webhooks.credits.beginDelivery({ items: [] }))).toEqual(['service_forbidden', null]);
 });
 
-test('a hundred webhooks are as many as there may be, also when they come at once', async () => {
+test('there are at most a hundred webhooks, also when they are created at once', async () => {
   const outcomes: (string | null)[][] = [];
   // Eleven at a time: on a busy machine a call that waits for the locks of 110 others exceeds its deadline.
   for (let round = 0; round < 10; round += 1) outcomes.push(...(await Promise.all(Array.from({ length: 11 }, () => refusal(create())))));
@@ -148,7 +148,7 @@ test('an inactive webhook gets no deliveries, loses the waiting ones, and cannot
   ]);
 });
 
-test('however many wait for one webhook, its lane holds 16 of them, and 4 while it fails', async () => {
+test('the lane of a webhook has at most 16 of its deliveries, and 4 while it fails', async () => {
   const [busy, idle] = [await created(), await created()];
   const burst = Array.from({ length: 200 }, (_, index) => index);
   await Promise.all(burst.map((index) => receive(`evt_burst_${String(index).padStart(3, '0')}`)));

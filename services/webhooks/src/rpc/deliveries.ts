@@ -1,4 +1,4 @@
-import { callers, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { callers, callersAndOperators, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { isoTime, lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import { serializeEvent, testEventType } from '../domain/events.ts';
@@ -16,7 +16,7 @@ import { countDeliveries } from '../store/receive.ts';
 import { lockWebhook } from '../store/webhooks.ts';
 
 export const listDeliveries = ({ store, cursors, now }: WebhooksDeps): RpcOf<'webhooks', 'listDeliveries'> => ({
-  allow: callers({ scope: 'webhooks:read' }),
+  allow: callersAndOperators({ scope: 'webhooks:read' }),
   async handle({ endpointId: webhookId, page }, call) {
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };

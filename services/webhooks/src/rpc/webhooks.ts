@@ -1,4 +1,4 @@
-import { callers, eventTypes, isEventType, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
+import { callers, callersAndOperators, eventTypes, isEventType, newId, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { lastOf, limitOf, once, writeAudit } from '@agent-service/store';
 import type { WebhooksDeps } from '../deps.ts';
 import type { WebhookRow } from '../store/entities.ts';
@@ -89,7 +89,7 @@ export const deleteEndpoint = ({ store, auditRelay, now }: WebhooksDeps): RpcOf<
 });
 
 export const listEndpoints = ({ store, cursors }: WebhooksDeps): RpcOf<'webhooks', 'listEndpoints'> => ({
-  allow: callers({ scope: 'webhooks:read' }),
+  allow: callersAndOperators({ scope: 'webhooks:read' }),
   async handle({ page }, call) {
     const { organizationId, environment } = call.tenant;
     const tenant = { organizationId, environment };
