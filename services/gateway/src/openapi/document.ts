@@ -1,10 +1,12 @@
 import { type PublicErrorCode, publicErrorCodes, scopes, scopesOfRole } from '@agent-service/contracts';
+import type { Method } from '@agent-service/http/app';
+import { contentTypes } from '@agent-service/http/requests/body';
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiParameters } from 'zod-openapi';
-import { contentTypes } from '../http/body.ts';
-import { isIdempotent, type Method, type OtherSuccess, type Route, successStatus } from '../routing/route.ts';
+import { isIdempotent, type OtherSuccess, type Route, successStatus } from '../routing/route.ts';
 import { errorEnvelope, oauthError } from '../schemas/errors.ts';
-import { errorHeaders, limitHeaders, namedHeaders, replayedHeader, requestIdHeader, sharedHeaders } from './headers.ts';
+import { completeDocument } from './complete.ts';
+import { deprecationHeaders, errorHeaders, limitHeaders, namedHeaders, replayedHeader, requestIdHeader, sharedHeaders } from './headers.ts';
 
 const version = '1.0.0';
 
@@ -15,16 +17,40 @@ that a path does not list is answered 405 with \`Allow\`. Every failure has the 
 
 type Document = ReturnType<typeof createDocument>;
 
+const tags: Readonly<Record<string, string>> = {
+  Authentication: 'Access tokens from API keys and OAuth applications, and tokens for end users.',
+  'API keys': 'Create, change, replace and revoke the keys of the environment.',
+  'OAuth applications': 'Programs that authenticate with OAuth 2.0 client credentials.',
+  Agents: 'Agents answer messages over the tables that their data scope names.',
+  Conversations: 'Messages to agents, their answers, and the conversations that they form.',
+  'Data source': 'The business data that agents read.',
+  Templates: 'Agents that are ready to use, by category.',
+  Users: 'The people of the organization.',
+  Audit: 'Who changed what, in a chain that shows any later change.',
+  Credits: 'Balances, allocations, usage and how credits are replenished.',
+  Webhooks: 'Where events are sent, and what became of each delivery.',
+};
+
 /** The OpenAPI 3.1 document of these routes. */
 export function createOpenApi(routes: readonly Route[], serverUrl: string): Document {
-  return createDocument({
+  const document = createDocument({
     openapi: '3.1.1',
-    info: { title: 'Agent Service API', version, description: introduction, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: {
+      title: 'Agent Service API',
+      version,
+      description: introduction,
+      contact: { name: 'The operator of this service' },
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: serverUrl }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name, description: tags[name] ?? name })),
     paths: paths(routes),
     components: { headers: sharedHeaders, securitySchemes },
   });
+  // A copy, since parts that operations share would be completed twice.
+  const own = structuredClone(document);
+  completeDocument(own, new Map(routes.map((route) => [route.operationId, codesOf(route)])));
+  return own;
 }
 
 function paths(routes: readonly Route[]) {
@@ -45,6 +71,8 @@ const idempotencyKey = z.string().optional().meta({
   description: 'Makes the request repeatable: the same key with the same body has its effect once, within 24 hours.',
   minLength: 1,
   maxLength: 255,
+  // HTTP cuts spaces at both ends.
+  pattern: '^[!-~]([ -~]*[!-~])?$',
 });
 
 /** One operation of the document. */
@@ -57,13 +85,34 @@ function operation(route: Route): ZodOpenApiOperationObject {
     security: security(route),
     requestParams: parameters(route),
     ...(route.body && {
-      requestBody: { required: !route.bodyOptional, content: { [contentTypes[route.bodyType ?? 'json']]: { schema: route.body } } },
+      requestBody: {
+        required: !route.bodyOptional,
+        content: { [contentTypes[route.bodyType ?? 'json']]: { schema: route.body, example: exampleOf(route.body) } },
+      },
     }),
     responses: { ...successes(route), ...errorResponses(route) },
     ...(route.admin && { 'x-admin': true }),
     ...(needsAdministrator(route) && { 'x-role': 'admin' }),
+    ...(route.deprecation && { deprecated: true, ...(route.deprecation.sunset && { 'x-sunset': route.deprecation.sunset }) }),
     ...(route.extension && { 'x-extension': true }),
   };
+}
+
+/** A body that works as it is: its own example, or every field that has one. Fields that name what has to exist have none. */
+export const exampleOf = (schema: z.ZodObject): Record<string, unknown> =>
+  (schema.meta()?.example as Record<string, unknown> | undefined) ??
+  Object.fromEntries(
+    Object.entries(schema.shape).flatMap(([name, field]) => {
+      const example = exampleIn(field as z.ZodType);
+      return example === undefined ? [] : [[name, example]];
+    }),
+  );
+
+function exampleIn(field: z.ZodType): unknown {
+  const example = field.meta()?.example;
+  if (example !== undefined) return example;
+  const inner = field instanceof z.ZodOptional || field instanceof z.ZodDefault ? (field.unwrap() as z.ZodType) : undefined;
+  return inner && exampleIn(inner);
 }
 
 const membersMay: readonly string[] = scopesOfRole({ role: 'member', environment: 'live' });
@@ -73,14 +122,18 @@ const needsAdministrator = ({ scope, admin }: Route): boolean => admin === true 
 
 function describe(route: Route) {
   const role = needsAdministrator(route) ? 'The role member excludes this: it needs an administrator.' : '';
-  const text = [route.description ?? '', role].filter(Boolean).join('\n\n');
-  return text ? { description: text } : {};
+  const { since, sunset, link } = route.deprecation ?? {};
+  const replaced = since ? `Deprecated since ${since}${sunset ? `, and may be gone from ${sunset} on` : ''}: see ${link}.` : '';
+  const text = [replaced, route.description ?? '', role].filter(Boolean).join('\n\n');
+  // The summary says all there is to say about a plain read.
+  return { description: text || `${route.summary}.` };
 }
 
 function security({ auth, scope }: Route): Record<string, string[]>[] {
   if (auth === 'none') return [];
   const needed = scope ? [scope] : [];
-  return [{ bearer: needed }, { oauth: needed }];
+  // Scopes are a part of OAuth; those of an API key are the same.
+  return [{ bearer: [] }, { oauth: needed }];
 }
 
 function parameters(route: Route): ZodOpenApiParameters {
@@ -107,7 +160,13 @@ function successes(route: Route) {
 
 function success(route: Route, ways: readonly OtherSuccess[]) {
   const own = namedHeaders(ways.flatMap(({ headers = [] }) => headers));
-  const headers = { ...requestIdHeader, ...(route.cost && limitHeaders), ...(isIdempotent(route) && replayedHeader), ...own };
+  const headers = {
+    ...requestIdHeader,
+    ...(route.cost && limitHeaders),
+    ...(route.deprecation && deprecationHeaders),
+    ...(isIdempotent(route) && replayedHeader),
+    ...own,
+  };
   const content = ways.flatMap(({ type = 'application/json', schema }) => (schema ? [[type, { schema }] as const] : []));
   const description = ways.map((way) => way.description).join('\n\n');
   return { description, headers, ...(content.length > 0 && { content: Object.fromEntries(content) }) };
@@ -131,7 +190,7 @@ function errorResponses(route: Route) {
 const isCounted = ({ auth }: Route, status: number) => auth === 'none' || status !== 401;
 
 function codesOf(route: Route): PublicErrorCode[] {
-  const codes: PublicErrorCode[] = ['invalid_request', 'unavailable', 'deadline_exceeded', 'internal'];
+  const codes: PublicErrorCode[] = ['invalid_request', 'headers_too_large', 'unavailable', 'deadline_exceeded', 'internal'];
   if (route.auth === 'token') codes.push('missing_token', 'invalid_token', 'token_expired', 'token_revoked', 'wrong_audience');
   if (route.scope) codes.push('insufficient_scope');
   if (route.admin) codes.push('admin_required');

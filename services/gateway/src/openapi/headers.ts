@@ -50,6 +50,13 @@ export const limitHeaders = {
   'X-RateLimit-Reset': reference('RateLimitReset'),
 };
 
+/** Described where they are, because most documents have no deprecated operation. */
+export const deprecationHeaders = {
+  Deprecation: header('Since when callers should use another operation, in seconds since 1970 (RFC 9745).', '@1796083200'),
+  Sunset: header('From when on the operation may be gone (RFC 8594).', 'Tue, 01 Jun 2027 00:00:00 GMT'),
+  Link: header('Where the replacement is described.', '<https://example.com/changes>; rel="deprecation"; type="text/html"'),
+};
+
 export const replayedHeader = { 'Idempotent-Replayed': reference('IdempotentReplayed') };
 
 const headersByName = {
@@ -57,6 +64,7 @@ const headersByName = {
   Location: 'Location',
   'Content-Location': 'ContentLocation',
   'Preference-Applied': 'PreferenceApplied',
+  'Retry-After': 'RetryAfter',
 } as const satisfies Record<HeaderName, keyof typeof sharedHeaders>;
 
 export const namedHeaders = (names: readonly HeaderName[] = []) =>

@@ -1,81 +1,67 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { ServiceError } from '@agent-service/contracts';
+import type { Page } from '@agent-service/http/app';
+import type { Exchange } from '@agent-service/http/replies/exchange';
+import { jsonReply, type Reply } from '@agent-service/http/replies/reply';
+import { pageHeaders } from '@agent-service/http/replies/security-headers';
 import type { Health } from '@agent-service/runtime';
-import { jsonReply, type Reply } from '../http/reply.ts';
-import { pageHeaders } from '../http/security-headers.ts';
-import type { Page } from '../routing/app.ts';
 import type { Route } from '../routing/route.ts';
+import { parseEntityTags } from '../schemas/conditions.ts';
 import { createOpenApi } from './document.ts';
-
-const require = createRequire(import.meta.url);
-const folder = dirname(require.resolve('swagger-ui-dist/package.json'));
-
-const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Agent Service API</title>
-<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
-<link rel="stylesheet" href="docs/swagger-ui.css">
-</head>
-<body>
-<div id="swagger-ui"></div>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
-</body>
-</html>
-`;
-
-/** A file of its own, because the page's policy allows no inline script. */
-const startScript = `window.addEventListener('load', () => {
-  window.SwaggerUIBundle({ url: 'openapi.json', dom_id: '#swagger-ui', deepLinking: true, validatorUrl: null });
-});
-`;
+import { icon, readRenderer, referencePage, startScript } from './reference-page.ts';
 
 const scriptType = 'text/javascript; charset=utf-8';
-
-const packaged: Record<string, string> = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': scriptType,
-  'favicon-32x32.png': 'image/png',
-};
-
-const asset = (body: string | Buffer, type: string): Reply => ({
-  status: 200,
-  body,
-  type,
-  cacheControl: 'public, max-age=3600',
-  security: pageHeaders,
-});
+const fileParts = { security: pageHeaders, cacheControl: 'public, max-age=3600' };
 
 /** The reference page, made of files of this machine only. */
 export const docs: readonly Page[] = [
-  { path: '/docs', answer: () => ({ ...asset(html, 'text/html; charset=utf-8'), cacheControl: 'no-cache' }) },
-  { path: '/docs/start.js', answer: () => asset(startScript, scriptType) },
-  ...Object.entries(packaged).map(([file, type]) => packagedPage(file, type)),
+  referencePage,
+  fixedPage('/docs/start.js', () => startScript, { ...fileParts, type: scriptType }),
+  fixedPage('/docs/renderer.js', readRenderer, { ...fileParts, type: scriptType }),
+  fixedPage('/docs/icon.svg', () => icon, { ...fileParts, type: 'image/svg+xml' }),
 ];
 
-function packagedPage(file: string, type: string): Page {
-  let reply: Promise<Reply> | undefined;
-  const load = async () => asset(await readFile(join(folder, file)), type);
-  return { path: `/docs/${file}`, answer: () => (reply ??= load()) };
+interface Representation {
+  readonly body: Buffer;
+  /** Each encoding has a tag of its own. */
+  readonly etag: string;
+  readonly headers: readonly string[];
+}
+
+/** A page that stays the same while the process runs: made and compressed on the first request, and sent to a caller that does not have it. */
+function fixedPage(path: string, load: () => string | Buffer | Promise<string | Buffer>, parts: Partial<Reply>): Page {
+  let representations: Promise<Record<'identity' | 'gzip', Representation>> | undefined;
+  return {
+    path,
+    async answer({ request }: Exchange) {
+      const current = await (representations ??= represent(load));
+      const { body, etag, headers } = current[request.acceptsEncodings(['gzip', 'identity']) === 'gzip' ? 'gzip' : 'identity'];
+      const common = { ...parts, headers: ['ETag', etag, 'Vary', 'Accept-Encoding'] };
+      const known = parseEntityTags(request.get('if-none-match') ?? '');
+      if (known && (known.any || known.tags.some(({ value }) => `"${value}"` === etag))) return { ...common, status: 304 };
+      return { ...common, status: 200, body, headers: [...common.headers, ...headers] };
+    },
+  };
+}
+
+async function represent(load: () => string | Buffer | Promise<string | Buffer>) {
+  const whole = Buffer.from(await load());
+  const hash = createHash('sha256').update(whole).digest('base64url').slice(0, 22);
+  const compressed = await promisify(gzip)(whole);
+  return {
+    identity: { body: whole, etag: `"${hash}"`, headers: [] },
+    gzip: { body: compressed, etag: `"${hash}-gzip"`, headers: ['Content-Encoding', 'gzip'] },
+  };
 }
 
 /** The process answers at all. */
 export const livez: Page = { path: '/livez', answer: () => jsonReply(200, { status: 'alive' }) };
 
 /** The contract of the API, written on the first request for it. */
-export function openapi(routes: readonly Route[], publicUrl: string): Page {
-  let reply: Reply | undefined;
-  return {
-    path: '/openapi.json',
-    answer: () =>
-      (reply ??= { status: 200, body: Buffer.from(JSON.stringify(createOpenApi(routes, publicUrl))), cacheControl: 'no-cache' }),
-  };
-}
+export const openapi = (routes: readonly Route[], publicUrl: string): Page =>
+  fixedPage('/openapi.json', () => JSON.stringify(createOpenApi(routes, publicUrl)), { cacheControl: 'no-cache' });
 
 /** Every part that a request needs can serve; otherwise a 503 that names what cannot. */
 export const readyz = (health: Health): Page => ({

@@ -1,0 +1,69 @@
+// Checks the OpenAPI document of the sources.
+//   node scripts/openapi.mjs            prints what would break a client of the last release (oasdiff, released/openapi.json)
+//   node scripts/openapi.mjs --rules    also what the rules of redocly and spectral find; both come from npm, at versions named here
+//   node scripts/openapi.mjs --write    records the document, when a release is made
+//   node scripts/openapi.mjs --out FILE writes the whole document
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { createOpenApi } from '../services/gateway/src/openapi/document.ts';
+import { everyRoute } from '../services/gateway/src/routes/index.ts';
+
+const options = { check: { type: 'boolean' }, rules: { type: 'boolean' }, write: { type: 'boolean' }, out: { type: 'string' } };
+const { values } = parseArgs({ options });
+const released = 'released/openapi.json';
+const folder = '.cache/openapi';
+const current = `${folder}/openapi.json`;
+
+/** Programs that are no dependencies, because a clone needs 80 MB less without them. */
+const redocly = '@redocly/cli@2.77.0';
+const spectral = '@stoplight/spectral-cli@6.16.3';
+
+const document = JSON.parse(JSON.stringify(createOpenApi(everyRoute, '/')));
+
+/** The parts of the document that a client relies on: no texts, examples or samples, whose changes break nothing. */
+function contractOf(value) {
+  if (Array.isArray(value)) return value.map(contractOf);
+  if (value === null || typeof value !== 'object') return value;
+  const isText = (name, field) =>
+    (['description', 'summary'].includes(name) && typeof field === 'string') ||
+    ['example', 'x-codeSamples'].includes(name) ||
+    (name === 'examples' && !Array.isArray(field));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name, field]) => !isText(name, field))
+      .map(([name, field]) => [name, contractOf(field)]),
+  );
+}
+
+mkdirSync(folder, { recursive: true });
+writeFileSync(current, JSON.stringify(document, null, 1));
+if (values.out) writeFileSync(values.out, JSON.stringify(document));
+else if (values.write) writeFileSync(released, `${JSON.stringify(contractOf(document), null, 1)}\n`);
+else {
+  const findings = [...compare(), ...(values.rules ? lint() : [])];
+  for (const finding of findings) console.log(finding);
+  process.exitCode = findings.length > 0 ? 1 : 0;
+}
+
+function compare() {
+  const contract = `${folder}/contract.json`;
+  writeFileSync(contract, JSON.stringify(contractOf(document), null, 1));
+  const result = spawnSync('oasdiff', ['breaking', released, contract, '--fail-on', 'WARN'], { encoding: 'utf8' });
+  if (result.error?.code === 'ENOENT') {
+    console.log('oasdiff is not installed, so the document was not compared: go install github.com/oasdiff/oasdiff@v1.35.0');
+    // CI installs it and says so by asking for the rules.
+    return values.rules ? ['oasdiff is needed'] : [];
+  }
+  return result.status === 0 ? [] : [`${result.stdout}${result.stderr}`];
+}
+
+function lint() {
+  const npx = (...words) => spawnSync('npx', ['--yes', ...words], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  const results = [
+    npx(redocly, 'lint', '--config', 'scripts/openapi/redocly.yaml', current),
+    npx(spectral, 'lint', '--ruleset', 'scripts/openapi/spectral.yaml', '--fail-severity', 'hint', current),
+  ];
+  return results.filter(({ status }) => status !== 0).map(({ stdout, stderr }) => `${stdout}${stderr}`);
+}
