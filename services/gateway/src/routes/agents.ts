@@ -1,7 +1,7 @@
 import { required } from '@agent-service/contracts';
 import { text } from '@agent-service/contracts/text';
+import { bodyLimits } from '@agent-service/http/requests/body';
 import { z } from 'zod';
-import { bodyLimits } from '../http/body.ts';
 import { reply, route, withoutBody } from '../routing/route.ts';
 import {
   agent,

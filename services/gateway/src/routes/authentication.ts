@@ -1,7 +1,8 @@
 import { isWellFormedApiKey, ServiceError } from '@agent-service/contracts';
+import { plainText } from '@agent-service/contracts/text';
+import { validate } from '@agent-service/http/requests/validate';
 import { z } from 'zod';
 import { basicCredentials } from '../auth/authorization-header.ts';
-import { validate } from '../http/validate.ts';
 import { type RawRequest, route } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
 
@@ -9,12 +10,15 @@ const grantType = 'client_credentials';
 
 const oauthRequest = z.strictObject({
   grant_type: z.literal(grantType).meta({ example: grantType }),
-  client_id: z.string().meta({ description: 'In the body or by HTTP Basic.', example: 'app_01jz0000000000000000000000' }),
-  client_secret: z.string().meta({ description: 'In the body or by HTTP Basic.', example: 'a-client-secret' }),
-  scope: z
+  client_id: z
     .string()
-    .optional()
-    .meta({ description: 'Scope names with spaces between them; without it every scope of the application.', example: 'users:read' }),
+    .meta({ description: 'In the body or by HTTP Basic.', pattern: plainText, example: 'app_01jz0000000000000000000000' }),
+  client_secret: z.string().meta({ description: 'In the body or by HTTP Basic.', pattern: plainText, example: 'a-client-secret' }),
+  scope: z.string().optional().meta({
+    description: 'Scope names with spaces between them; without it every scope of the application.',
+    pattern: plainText,
+    example: 'users:read',
+  }),
 });
 
 const oauthToken = z.strictObject({
@@ -76,6 +80,13 @@ const accessToken = z.strictObject({
   }),
 });
 
+const toAccessToken = ({ accessToken, expiresIn, expiresAt }: { accessToken: string; expiresIn: number; expiresAt: string }) => ({
+  access_token: accessToken,
+  token_type: 'Bearer' as const,
+  expires_in: expiresIn,
+  expires_at: expiresAt,
+});
+
 export const issueToken = route({
   method: 'POST',
   path: '/v1/auth/token',
@@ -85,7 +96,9 @@ export const issueToken = route({
   auth: 'none',
   cost: 'token',
   body: z.strictObject({
-    api_key: z.string().meta({ description: 'A live or test API key.', example: 'sa_live_000000000000000000000000000000000Eeq93' }),
+    api_key: z
+      .string()
+      .meta({ description: 'A live or test API key.', pattern: plainText, example: 'sa_live_000000000000000000000000000000000Eeq93' }),
   }),
   response: accessToken,
   errors: ['invalid_token', 'token_revoked'],
@@ -93,14 +106,7 @@ export const issueToken = route({
   async handler({ body: { api_key } }, { identity }) {
     if (!isWellFormedApiKey(api_key)) throw new ServiceError('invalid_token', { message: 'The API key is not valid.', param: 'api_key' });
     const token = await identity.issueToken({ apiKey: api_key });
-    return {
-      data: {
-        access_token: token.accessToken,
-        token_type: 'Bearer' as const,
-        expires_in: token.expiresIn,
-        expires_at: token.expiresAt,
-      },
-    };
+    return { data: toAccessToken(token) };
   },
 });
 
@@ -140,15 +146,7 @@ has its own limit of messages.`,
   async handler({ params: { agent_id: agentId }, body: { expires_in: expiresIn = 0 } }, { agents, identity }) {
     await agents.getAgent({ agentId });
     const token = await identity.issueAgentToken({ agentId, expiresIn });
-    return {
-      data: {
-        access_token: token.accessToken,
-        token_type: 'Bearer' as const,
-        expires_in: token.expiresIn,
-        expires_at: token.expiresAt,
-        agent_id: agentId,
-      },
-    };
+    return { data: { ...toAccessToken(token), agent_id: agentId } };
   },
 });
 

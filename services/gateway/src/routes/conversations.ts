@@ -1,13 +1,13 @@
 import { required, ServiceError, withCall } from '@agent-service/contracts';
+import { bodyLimits } from '@agent-service/http/requests/body';
 import { z } from 'zod';
 import { parseEventId } from '../answers/answer-stream.ts';
 import type { Answers, Question } from '../answers/answers.ts';
-import { bodyLimits } from '../http/body.ts';
 import { preferredWait, prefersAsync, wantsEvents } from '../http/negotiation.ts';
 import { type RouteRequest, reply, route, withoutBody } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
+import { answerEvents } from '../schemas/answer-events.ts';
 import {
-  answerEvents,
   conversation,
   conversationChanges,
   conversationParams,
@@ -253,7 +253,7 @@ export const sendMessage = route({
       status: 202,
       description: 'With `Prefer: respond-async`: the message was accepted. It can be read at `Location`.',
       schema: z.strictObject({ data: message }),
-      headers: ['Location', 'Preference-Applied'],
+      headers: ['Location', 'Preference-Applied', 'Retry-After'],
     },
   ],
   errors: [
@@ -275,15 +275,16 @@ export const sendMessage = route({
     const question = questionOf(request);
     if (prefersAsync(headers.Prefer)) {
       const data = toMessage(await answers.accept(question, call, disconnected()));
-      return reply(
-        { data },
-        { status: 202, headers: ['Location', messagePath(params.agent_id, data.id), 'Preference-Applied', 'respond-async'] },
-      );
+      const headers = ['Location', messagePath(params.agent_id, data.id), 'Preference-Applied', 'respond-async', 'Retry-After', readAfter];
+      return reply({ data }, { status: 202, headers });
     }
     if (wantsEvents(headers.Accept)) return streamed(question, request, answers);
     return { data: toMessage(await answers.wait(question, call, disconnected())) };
   },
 });
+
+/** Seconds after which an answer is worth reading. Many are there by then, and readers that wait use `Prefer: wait=N`. */
+const readAfter = '1';
 
 const resumable = `A stream of server-sent events, each with an id. After a lost connection send the same request again, to any replica, with the same
 \`Idempotency-Key\` and the id of the last event as \`Last-Event-ID\`: the stream continues with what is missing of the text, in one piece when the
@@ -303,10 +304,11 @@ export const streamMessage = route({
   extension: true,
   params: agentParams,
   headers: z.object({
-    'Last-Event-ID': z
-      .string()
-      .optional()
-      .meta({ description: 'The id of the last event that arrived. Needs the `Idempotency-Key`.', example: '1-9-0a1b2c3d' }),
+    'Last-Event-ID': z.string().optional().meta({
+      description:
+        'The id of the last event that arrived, as `1-9-0a1b2c3d`. Needs the `Idempotency-Key` of the request whose stream it was.',
+      pattern: String.raw`^(\d{1,4}-\d{1,9}-[0-9a-f]{8})?$`,
+    }),
   }),
   body: newMessage,
   bodyLimits: bodyLimits.message,

@@ -1,4 +1,4 @@
-import { type Principal, required, ServiceError } from '@agent-service/contracts';
+import { required, requirePrincipal } from '@agent-service/contracts';
 import { z } from 'zod';
 import { route } from '../routing/route.ts';
 import {
@@ -34,8 +34,8 @@ export const getSelf = route({
   cost: 'read',
   extension: true,
   response: z.strictObject({ data: self }),
-  async handler({ call: { principal } }, { identity, limits }) {
-    const { organizationId, environment, credentialId, scopes, admin, role } = authenticated(principal);
+  async handler({ call }, { identity, limits }) {
+    const { organizationId, environment, credentialId, scopes, admin, role } = requirePrincipal(call);
     const answer = await identity.getSelf({});
     const { id, name, email } = required(answer.user);
     return {
@@ -60,11 +60,6 @@ export const getSelf = route({
     };
   },
 });
-
-function authenticated(principal: Principal | undefined): Principal {
-  if (!principal) throw new ServiceError('internal', { cause: new Error('a route with a token ran without a principal') });
-  return principal;
-}
 
 const keyRoute = { tag: 'API keys', auth: 'token', admin: true, extension: true } as const;
 

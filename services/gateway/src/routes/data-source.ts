@@ -1,3 +1,4 @@
+import { requirePrincipal } from '@agent-service/contracts';
 import { z } from 'zod';
 import { route } from '../routing/route.ts';
 import { cursor, limit, listMeta, pageRequest, toListMeta } from '../schemas/list-query.ts';
@@ -53,10 +54,10 @@ the first 5,000 by schema and name are known. How the database is reached is nev
   query: z.strictObject({ limit: limit(50, 200), cursor }),
   response: z.strictObject({ data: dataSource, meta: listMeta }),
   errors: ['invalid_cursor'],
-  async handler({ query, requestId, call: { principal } }, { agents }) {
+  async handler({ query, requestId, call }, { agents }) {
     const { status, reason, roleGate, tables, page } = await agents.describeDataSource({ page: pageRequest(query) });
     const data = {
-      environment: principal?.environment as DataSource['environment'],
+      environment: requirePrincipal(call).environment,
       status: status as DataSource['status'],
       reason: reason || null,
       role_gate: roleGate,

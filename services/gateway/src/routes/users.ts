@@ -107,7 +107,10 @@ by another administrator, and the last active administrator stays. A credential 
   cost: 'write',
   extension: true,
   params: userParams,
-  body: z.strictObject({ name: userName.optional(), email: email.optional(), role: role.optional(), status: userStatus.optional() }),
+  body: z
+    .strictObject({ name: userName.optional(), email: email.optional(), role: role.optional(), status: userStatus.optional() })
+    // An address can be in use already.
+    .meta({ example: { name: 'Ada Lovelace', role: 'member' } }),
   response: z.strictObject({ data: updatedUser }),
   errors: ['email_taken', 'last_admin', 'own_role_or_status', 'admin_required'],
   async handler({ params: { user_id }, body }, { identity }) {

@@ -1,13 +1,13 @@
 import { ServiceError } from '@agent-service/contracts';
+import { errorBody, publicError } from '@agent-service/http/replies/error-reply';
+import { requestIdOf } from '@agent-service/http/replies/exchange';
+import { parsePairs } from '@agent-service/http/requests/pairs';
+import { checkText, validate } from '@agent-service/http/requests/validate';
 import { anyCharacter } from '@agent-service/testkit/properties';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { errorBody, publicError } from '../http/error-reply.ts';
-import { requestIdOf } from '../http/exchange.ts';
 import { canonicalJson, idempotencyKey } from '../http/idempotency.ts';
-import { parsePairs } from '../http/pairs.ts';
-import { checkText, validate } from '../http/validate.ts';
 
 const errorOf = (work: () => unknown): ServiceError | undefined => {
   try {
@@ -19,7 +19,7 @@ const errorOf = (work: () => unknown): ServiceError | undefined => {
 };
 
 describe('pairs', () => {
-  test('whatever URLSearchParams writes is read as it was meant', () => {
+  test('a query that URLSearchParams writes is read with the same values', () => {
     const fields = fc.dictionary(
       fc.string({ unit: anyCharacter, minLength: 1 }).filter((text) => text.isWellFormed()),
       fc.string({ unit: anyCharacter }).filter((text) => text.isWellFormed()),
@@ -64,7 +64,7 @@ describe('text', () => {
   test('any other JSON is fine', () => {
     fc.assert(
       fc.property(
-        fc.jsonValue({ maxDepth: 10 }).filter((value) => !JSON.stringify(value).includes('\\u')),
+        fc.jsonValue({ maxDepth: 10 }).filter((value) => !/\\u|"__proto__":/.test(JSON.stringify(value))),
         (value) => errorOf(() => checkText(value)) === undefined,
       ),
     );
@@ -165,7 +165,7 @@ describe('errors', () => {
     );
   });
 
-  test('what goes wrong between our services is not told as the caller’s fault', () => {
+  test('a fault between our services is not reported as an error of the caller', () => {
     expect(publicError(new ServiceError('service_forbidden')).code).toBe('internal');
     expect(publicError(new ServiceError('cancelled')).code).toBe('unavailable');
     expect(publicError(new TypeError('a secret')).message).not.toContain('secret');

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '@agent-service/contracts';
+import type { Exchange } from '@agent-service/http/replies/exchange';
+import { contentTypes } from '@agent-service/http/requests/body';
+import { parsePairs } from '@agent-service/http/requests/pairs';
+import { fieldPath, validate } from '@agent-service/http/requests/validate';
 import type { z } from 'zod';
-import { contentTypes } from '../http/body.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { parsePairs } from '../http/pairs.ts';
-import { fieldPath, validate } from '../http/validate.ts';
 import type { Route, RouteInput } from './route.ts';
 
 /** Validates the input of the caller by the schemas of the route. */

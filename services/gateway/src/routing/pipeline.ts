@@ -1,20 +1,24 @@
-import type { IncomingMessage } from 'node:http';
 import { type CallContext, type Principal, type Scope, ServiceError, scopesOfRole, withCall } from '@agent-service/contracts';
+import { abortedWithClient, type Exchange } from '@agent-service/http/replies/exchange';
+import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
+import type { Decision, Limiter, Rule } from '@agent-service/http/replies/limits';
+import type { Reply } from '@agent-service/http/replies/reply';
+import { createAmbiguityCheck } from '@agent-service/http/requests/ambiguity';
+import { readBody, refuseBody } from '@agent-service/http/requests/body';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { bearerToken } from '../auth/authorization-header.ts';
-import { readBody, refuseBody } from '../http/body.ts';
-import { abortedWithClient, type Exchange } from '../http/exchange.ts';
-import type { HeldBytes } from '../http/held-bytes.ts';
 import { idempotencyKey } from '../http/idempotency.ts';
-import type { Reply } from '../http/reply.ts';
 import type { FailedAuthentications } from '../limits/failed-authentications.ts';
-import type { Decision, Limiter, Rule } from '../limits/limiter.ts';
 import type { Rules } from '../limits/rules.ts';
+import { deprecationHeaders } from './deprecation.ts';
 import { readInput } from './input.ts';
 import { explainNotFound } from './not-found.ts';
 import { type Backends, bodyLimitsOf, isIdempotent, type Route, type RouteInput, RouteReply, successStatus } from './route.ts';
 
 const deadlineMs = 10_000;
+/** Two of these in one request would be read differently by proxies and servers: some drop the second, some join both. */
+const checkUnambiguous = createAmbiguityCheck(['Authorization', 'Idempotency-Key']);
+
 const streamType = 'text/event-stream';
 
 interface PipelineDeps {
@@ -32,7 +36,9 @@ interface PipelineDeps {
 export function createPipeline(deps: PipelineDeps): (route: Route) => (exchange: Exchange) => Promise<Reply> {
   return (route) => {
     const proceed = route.auth === 'token' ? forCallers(route, deps) : forEveryone(route, deps);
+    const headers = route.deprecation && deprecationHeaders(route.deprecation);
     return async (exchange) => {
+      if (headers) exchange.routeHeaders = headers;
       checkUnambiguous(exchange.request);
       return proceed(exchange);
     };
@@ -182,30 +188,3 @@ function callContext(route: Route, exchange: Exchange, principal: Principal | un
     onReplayed: idempotent ? () => void (exchange.replayed = true) : undefined,
   };
 }
-
-/** Two of these in one request would be read differently by proxies and servers: some drop the second, some join both. */
-const singleHeaders: readonly string[] = ['Authorization', 'Idempotency-Key'];
-const lowerCase = singleHeaders.map((name) => name.toLowerCase());
-const lengths = new Set(singleHeaders.map(({ length }) => length));
-
-/** More than any caller needs. Reading a header costs processor time even if it is short. */
-const maxHeaders = 200;
-
-/** Refuses a request that two parts of a system could read differently. */
-function checkUnambiguous({ rawHeaders, headers }: IncomingMessage): void {
-  if (rawHeaders.length > 2 * maxHeaders) throw new ServiceError('headers_too_large', { message: `Send at most ${maxHeaders} headers.` });
-  let seenHeaders = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] as string;
-    if (!lengths.has(name.length)) continue;
-    const which = lowerCase.indexOf(name.toLowerCase());
-    if (which === -1) continue;
-    if (seenHeaders & (1 << which)) throw repeated(singleHeaders[which] as string);
-    seenHeaders |= 1 << which;
-  }
-  const coding = headers['transfer-encoding'];
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
-    throw new ServiceError('invalid_request', { message: 'Send the body with Content-Length or with Transfer-Encoding: chunked alone.' });
-}
-
-const repeated = (name: string) => new ServiceError('invalid_request', { message: `Send ${name} once.`, param: name });

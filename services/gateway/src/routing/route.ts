@@ -1,14 +1,15 @@
 import type { CallContext, Client, PublicErrorCode, Scope } from '@agent-service/contracts';
+import type { Method } from '@agent-service/http/app';
+import type { Stream } from '@agent-service/http/replies/reply';
+import { type BodyLimits, bodyLimits } from '@agent-service/http/requests/body';
 import type { z } from 'zod';
 import type { Answers } from '../answers/answers.ts';
 import type { PublishedKey } from '../auth/published-keys.ts';
-import { type BodyLimits, bodyLimits } from '../http/body.ts';
-import type { Stream } from '../http/reply.ts';
 import type { CallerLimits, Cost } from '../limits/rules.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
 /** The caller's input, as parsed by the schemas of the route. */
+import type { Deprecation } from './deprecation.ts';
+
 export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, Headers = unknown> {
   readonly params: Params;
   readonly query: Query;
@@ -33,7 +34,7 @@ export interface RawRequest {
 }
 
 /** Headers that only some successes carry. */
-export type HeaderName = 'ETag' | 'Location' | 'Content-Location' | 'Preference-Applied';
+export type HeaderName = 'ETag' | 'Location' | 'Content-Location' | 'Preference-Applied' | 'Retry-After';
 
 /** A further success of a route, as the OpenAPI document describes it. */
 export interface OtherSuccess {
@@ -78,6 +79,8 @@ interface Description {
   readonly errors?: readonly PublicErrorCode[];
   /** The form of error bodies; `oauth` is the flat form of RFC 6749. */
   readonly errorForm?: 'envelope' | 'oauth';
+  /** Callers should use something else; answers say so, and until when this stays. */
+  readonly deprecation?: Deprecation;
   /** Goes beyond the specification. */
   readonly extension?: boolean;
   /** The credential a token request is counted by. */

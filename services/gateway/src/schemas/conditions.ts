@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** How callers write these lists, for the document; the parser also reads empty members. */
+const listPattern = String.raw`^(\*|(W/)?"[!#-~]*"( ?, ?(W/)?"[!#-~]*")*)$`;
+
 /** A header with a list of entity tags. */
 function entityTags(description: string) {
   return z
@@ -11,7 +14,7 @@ function entityTags(description: string) {
       return z.NEVER;
     })
     .optional()
-    .meta({ description });
+    .meta({ description, minLength: 1, pattern: listPattern });
 }
 
 export const ifMatch = entityTags('Changes the agent only while its ETag is one of these; else 412.');

@@ -85,17 +85,29 @@ export const application = z
 const clientSecret = z.string().meta({ description: 'Shown this once.', example: 'sas_0000000000000000000000000000000000000000000' });
 export const newApplication = z.strictObject({ ...application.shape, client_secret: clientSecret });
 
-interface KeyMessage {
-  id: string;
-  name: string;
-  hint: string;
+interface CommonMessage {
   userId: string;
   scopes: string[];
-  admin: boolean;
-  tokenTtlSeconds?: number;
   createdAt: string;
   lastUsedAt: string;
   endsAt: string;
+}
+
+const toCommon = (message: CommonMessage) => ({
+  user_id: message.userId,
+  scopes: message.scopes,
+  status: message.endsAt === '' ? ('active' as const) : ('ended' as const),
+  created_at: message.createdAt,
+  last_used_at: message.lastUsedAt || null,
+  ends_at: message.endsAt || null,
+});
+
+interface KeyMessage extends CommonMessage {
+  id: string;
+  name: string;
+  hint: string;
+  admin: boolean;
+  tokenTtlSeconds?: number;
   replacedBy: string;
 }
 
@@ -104,25 +116,15 @@ export const toKey = (message: KeyMessage): z.output<typeof key> => ({
   id: message.id,
   name: message.name,
   hint: message.hint,
-  user_id: message.userId,
-  scopes: message.scopes,
-  status: message.endsAt === '' ? 'active' : 'ended',
-  created_at: message.createdAt,
-  last_used_at: message.lastUsedAt || null,
-  ends_at: message.endsAt || null,
+  ...toCommon(message),
   admin: message.admin,
   token_ttl_seconds: message.tokenTtlSeconds ?? null,
   replaced_by: message.replacedBy || null,
 });
 
-interface ApplicationMessage {
+interface ApplicationMessage extends CommonMessage {
   id: string;
   name: string;
-  userId: string;
-  scopes: string[];
-  createdAt: string;
-  lastUsedAt: string;
-  endsAt: string;
   previousSecretEndsAt: string;
 }
 
@@ -130,12 +132,7 @@ interface ApplicationMessage {
 export const toApplication = (message: ApplicationMessage): z.output<typeof application> => ({
   id: message.id,
   name: message.name,
-  user_id: message.userId,
-  scopes: message.scopes,
-  status: message.endsAt === '' ? 'active' : 'ended',
-  created_at: message.createdAt,
-  last_used_at: message.lastUsedAt || null,
-  ends_at: message.endsAt || null,
+  ...toCommon(message),
   previous_secret_ends_at: message.previousSecretEndsAt || null,
 });
 
@@ -161,7 +158,7 @@ export const self = z
     environment: z.enum(['live', 'test']).meta({ example: 'live' }),
     credential: z.strictObject({
       id: z.string().meta({ example: 'key_01jz0000000000000000000000' }),
-      type: z.enum(['api_key', 'oauth_application']).meta({ example: 'api_key' }),
+      type: z.enum(['api_key', 'oauth_application', 'session']).meta({ example: 'api_key' }),
       name,
       admin: z.boolean().meta({ description: 'Whether it may do what needs an administrator key.', example: true }),
       ends_at: time.nullable().meta({ description: 'From then on it is refused; null while no end is set.', example: null }),

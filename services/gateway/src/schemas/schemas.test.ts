@@ -59,6 +59,16 @@ describe('dates', () => {
     expect(isoDate.safeParse(value).success).toBe(false);
   });
 
+  test('every day of these years is one, and no other', () => {
+    for (const year of [1970, 1972, 1999, 2000, 2028, 2096, 2100, 2396, 2400, 2999])
+      for (let month = 0; month <= 13; month += 1)
+        for (let day = 0; day <= 32; day += 1) {
+          const value = `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+          const time = new Date(Date.UTC(year, month - 1, day)).toISOString();
+          expect([value, isoDate.safeParse(value).success]).toEqual([value, time.startsWith(value)]);
+        }
+  });
+
   test('a date-only end includes its day', () => {
     expect(toRange({ date_from: '2026-01-31', date_to: '2026-01-31' })).toEqual({
       dateFrom: '2026-01-31T00:00:00.000Z',
@@ -76,6 +86,7 @@ describe('dates', () => {
 
 test('e-mail addresses', () => {
   for (const value of ['ada@example.com', 'a.b+c@x.example.org']) expect(email.safeParse(value).success).toBe(true);
-  for (const value of ['', 'ada', 'ada@', '@example.com', 'a b@example.com', `${'a'.repeat(250)}@example.com`])
+  const long = [`${'a'.repeat(65)}@example.com`, `ada@${'a'.repeat(64)}.com`, `${'a'.repeat(250)}@example.com`];
+  for (const value of ['', 'ada', 'ada@', '@example.com', 'a b@example.com', 'ada@example-.com', ...long])
     expect(email.safeParse(value).success).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { text } from '@agent-service/contracts/text';
+import { isEmailAddress, text } from '@agent-service/contracts/text';
 import { z } from 'zod';
 
 const maxEmailLength = 254;
@@ -7,8 +7,9 @@ export const role = z.enum(['admin', 'member']).meta({ example: 'member' });
 export const userStatus = z.enum(['active', 'deactivated']).meta({ example: 'active' });
 export const userName = text(1, 100).meta({ example: 'Ada Lovelace' });
 export const email = z
-  .email('must be an e-mail address')
-  .refine((value) => value.length <= maxEmailLength, `must have at most ${maxEmailLength} characters`)
+  .email({ error: 'must be an e-mail address', abort: true })
+  .refine((value) => value.length <= maxEmailLength, { error: `must have at most ${maxEmailLength} characters`, abort: true })
+  .refine(isEmailAddress, 'must be an e-mail address')
   .meta({ maxLength: maxEmailLength, example: 'ada@example.com' });
 
 export const userParams = z.strictObject({ user_id: z.string().meta({ example: 'usr_01jz0000000000000000000000' }) });

@@ -11,6 +11,7 @@ const at = () => z.iso.datetime().meta({ example: '2026-01-31T10:00:00.000Z' });
 
 export const webhookUrl = text(1, 2_048).meta({
   description: 'Where events are sent: an HTTPS URL of the public internet.',
+  pattern: String.raw`^[Hh][Tt][Tt][Pp][Ss]://[^\s\\/?#@]+([/?][^\s\\#]*)?$`,
   example: example.url,
 });
 export const webhookEvents = z
