@@ -21,6 +21,7 @@ test('what can have a default has one', () => {
     RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE: 300,
     ANSWER_WAIT_SECONDS: 60,
     CONNECTIONS_PER_ADDRESS: 5_000,
+    CORS_ORIGINS: [],
     PUBLIC_URL: '/',
   });
 });
@@ -40,4 +41,20 @@ test('every fault is named, and no value is shown', () => {
     expect(faulty).toThrow(`${name}: `);
   }
   expect(faulty).not.toThrow('hidden');
+});
+
+test.each([
+  ['*', 'must name each origin, as https://app.example.com; * is refused'],
+  ['https://a.example https://b.example/path', 'must be origins without a path'],
+  ['https://A.example', 'in lower case'],
+  ['null', 'must be origins'],
+  ['file://x', 'must be origins'],
+])('an origin that browsers would not send, or that stands for all of them, is refused: %s', (value, fault) => {
+  expect(() => readGatewayConfig({ ...needed, CORS_ORIGINS: value })).toThrow(`CORS_ORIGINS: `);
+  expect(() => readGatewayConfig({ ...needed, CORS_ORIGINS: value })).toThrow(fault);
+});
+
+test('origins are a list', () => {
+  const { CORS_ORIGINS } = readGatewayConfig({ ...needed, CORS_ORIGINS: 'https://a.example, http://localhost:3000' });
+  expect(CORS_ORIGINS).toEqual(['https://a.example', 'http://localhost:3000']);
 });

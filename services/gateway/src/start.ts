@@ -1,27 +1,30 @@
 import { createClient, openWebhooksClient } from '@agent-service/contracts';
+import { createApp } from '@agent-service/http/app';
+import { createCors } from '@agent-service/http/replies/cors';
+import { HeldBytes } from '@agent-service/http/replies/held-bytes';
+import type { Limiter } from '@agent-service/http/replies/limits';
+import { createObserver, createResponder } from '@agent-service/http/replies/responder';
+import { clientAddress, countedAddress, isTrustedProxy } from '@agent-service/http/requests/client-address';
+import { createHttpServer, limitConnections } from '@agent-service/http/server';
 import { openRedis, type RedisConnections } from '@agent-service/queues';
 import type { ProcessContext } from '@agent-service/runtime';
 import { closeServer, listen } from '@agent-service/runtime/listen';
-import { answersDrainLimitMs, openAnswers } from './answers/open-answers.ts';
+import { openAnswers } from './answers/open-answers.ts';
 import { askIdentity, createAuthenticator } from './auth/authenticator.ts';
 import { publishedKeys } from './auth/published-keys.ts';
 import type { GatewayConfig } from './config.ts';
-import { HeldBytes } from './http/held-bytes.ts';
-import { createObserver, createResponder } from './http/responder.ts';
-import { createHttpServer, limitConnections } from './http/server.ts';
-import { clientAddress, countedAddress, isTrustedProxy } from './limits/client-address.ts';
 import { createFailedAuthentications } from './limits/failed-authentications.ts';
 import { createLastingLimiter } from './limits/fallback-limiter.ts';
-import type { Limiter } from './limits/limiter.ts';
 import { createLocalLimiter } from './limits/local-limiter.ts';
 import { createLimiterRedis, createRedisLimiter } from './limits/redis-limiter.ts';
 import { callerLimits, createRules } from './limits/rules.ts';
 import { docs, livez, openapi, readyz } from './openapi/pages.ts';
 import { everyRoute, routes } from './routes/index.ts';
-import { createApp } from './routing/app.ts';
 import { createPipeline } from './routing/pipeline.ts';
 
 const authenticateTimeoutMs = 1_000;
+/** Time beyond the drain in which the requests whose wait was ended get their responses. */
+const drainGraceMs = 1_000;
 
 /** Composes the service; answers with its HTTP port. */
 export async function start(process: ProcessContext, config: GatewayConfig): Promise<number> {
@@ -39,7 +42,8 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   process.onStop('templates client', async () => templates.close());
   const webhooks = openWebhooksClient(process, config, 'gateway');
   const redis = await openRedis(process, config);
-  const waiting = await openAnswers(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000 });
+  const drainMs = config.ANSWER_WAIT_DRAIN_SECONDS * 1_000;
+  const waiting = await openAnswers(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000, drainMs });
 
   const limiter = openLimiter(process, redis);
   const heldBytes = new HeldBytes();
@@ -71,10 +75,11 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
     },
     heldBytes,
   });
-  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.draining, heldBytes } });
+  const cors = createCors(config.CORS_ORIGINS);
+  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.draining, heldBytes, cors } });
   const served = webhooks ? everyRoute : routes;
   const pages = [livez, readyz(process.health), openapi(served, config.PUBLIC_URL), ...docs];
-  const server = createHttpServer(createApp({ routes: served, pages, pipeline, respond }));
+  const server = createHttpServer(createApp({ routes: served, pages, pipeline, respond, cors }));
   const refusals = process.metrics.counter('connections_refused_total', 'Connections of addresses that have too many', []);
   limitConnections(server, {
     perAddress: config.CONNECTIONS_PER_ADDRESS,
@@ -85,7 +90,7 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   const port = await listen(server, config.HOST, config.PORT);
   process.onStop('http server', () => closeServer(server));
   // First of all: what waits holds connections, and the server would wait for them.
-  process.onStop('waiting answers', () => waiting.stop(), answersDrainLimitMs);
+  process.onStop('waiting answers', () => waiting.stop(), drainMs + drainGraceMs);
   process.logger.info({ event: 'http_listening', port });
   return port;
 }

@@ -34,6 +34,9 @@ async function textOf(reader: IncomingMessage): Promise<string> {
   return text;
 }
 
+const usage = { model: 'm-1', inputTokens: 5, outputTokens: 2, latencyMs: 30 };
+const readRecord = async () => ({ usage, resultJson: '{"columns":[],"rows":[],"row_count":0,"truncated":false,"chart":null}', steps: [] });
+
 const ended = { kind: 'ended' as const, id: 'msg_1', message: answerMessage('msg_1') };
 const delta = (text: string, attempt = 1) => ({ kind: 'delta' as const, id: 'msg_1', attempt, text });
 const endedWith = (content: string) => ({ ...ended, message: answerMessage('msg_1', { content }) });
@@ -41,17 +44,23 @@ const startedReply = (attempt: number) => ({ kind: 'started' as const, id: 'msg_
 
 describe('an answer’s stream', () => {
   test('keeps what comes before its head is out', async () => {
-    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
     for (const reply of [startedReply(1), delta('a'), endedWith('ab')]) stream.take(reply);
     const { response, reader } = await connected();
     const [text, end] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
     expect(text.match(/^event: .*/gm)).toEqual(['event: started', 'event: delta', 'event: completed']);
     expect(end).toEqual({ bytes: Buffer.byteLength(text), error: undefined, cut: false });
+    // The notice of the end has neither; the record of the message does.
+    expect(JSON.parse(/^event: completed\ndata: (.*)$/m.exec(text)?.[1] ?? '')).toMatchObject({
+      content: 'ab',
+      usage: { model: 'm-1', input_tokens: 5, output_tokens: 2, latency_ms: 30 },
+      result: { row_count: 0 },
+    });
   });
 
-  test('is kept open by a comment every 15 seconds in which nothing else was said', async () => {
+  test('is kept open by a comment after every 15 seconds without an event', async () => {
     const clock = { now: 0 };
-    const stream = new AnswerStream({ requestId: 'r', now: () => clock.now });
+    const stream = new AnswerStream({ readRecord, requestId: 'r', now: () => clock.now });
     const { response, reader } = await connected();
     const written = stream.writeTo(response, accepted);
     const at = (second: number) => {
@@ -73,7 +82,7 @@ describe('an answer’s stream', () => {
   });
 
   test('drops deltas of a reader that does not read, and nothing else', async () => {
-    const stream = new AnswerStream({ requestId: 'r', now: Date.now, maxUnreadBytes: 64 * 1024 });
+    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now, maxUnreadBytes: 64 * 1024 });
     const { response, reader } = await connected();
     const written = stream.writeTo(response, accepted);
     stream.take(startedReply(1));
@@ -98,7 +107,7 @@ describe('an answer’s stream', () => {
   }, 20_000);
 
   test('reports that the same attempt begins again', async () => {
-    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
     for (const reply of [startedReply(1), delta('Half an'), startedReply(1), delta('A whole'), endedWith('A whole one')])
       stream.take(reply);
     const { response, reader } = await connected();
@@ -115,7 +124,7 @@ describe('an answer’s stream', () => {
   });
 
   test('voids before its end what is no beginning of the answer', async () => {
-    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
     for (const reply of [startedReply(1), delta('Half an'), endedWith('A whole one')]) stream.take(reply);
     const { response, reader } = await connected();
     const [text] = await Promise.all([textOf(reader), stream.writeTo(response, accepted)]);
@@ -123,7 +132,7 @@ describe('an answer’s stream', () => {
   });
 
   test('that ends before its answer does not say that this has failed', async () => {
-    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
     stream.take(startedReply(1));
     stream.end('expired');
     const { response, reader } = await connected();
@@ -133,7 +142,7 @@ describe('an answer’s stream', () => {
   });
 
   test('ends when its reader goes, and says so', async () => {
-    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
     let closed = 0;
     stream.onClose(() => {
       closed += 1;
@@ -152,7 +161,7 @@ describe('an answer’s stream', () => {
     const { response, reader } = await connected();
     reader.destroy();
     await until(() => response.destroyed);
-    const stream = new AnswerStream({ requestId: 'r', now: Date.now });
+    const stream = new AnswerStream({ readRecord, requestId: 'r', now: Date.now });
     stream.take(ended);
     expect((await stream.writeTo(response, accepted)).cut).toBe(true);
   });

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { AnswerMessage } from '@agent-service/contracts';
+import { errorBody, type PublicError } from '@agent-service/http/replies/error-reply';
+import type { StreamEnd } from '@agent-service/http/replies/reply';
 import { type Reply, ReplyFilter } from '@agent-service/queues';
-import { errorBody, type PublicError } from '../http/error-reply.ts';
-import type { StreamEnd } from '../http/reply.ts';
-import { toMessage } from '../schemas/conversation.ts';
+import type { AnswerEvent, AnswerEventData } from '../schemas/answer-events.ts';
+import { toListedMessage } from '../schemas/conversation.ts';
 import { type AcceptedAnswer, answerDeletedError, failureOf, runningDetails, waitLimitError } from './failures.ts';
 import type { Waiter } from './waiters.ts';
 
@@ -14,13 +15,18 @@ const maxUnreadBytes = 256 * 1024;
 /** How long a reader may take for the end, once it is written. */
 const lingerMs = 30_000;
 
+/** The part of a message that the notice of its answer's end does not carry. */
+export type AnswerRecord = NonNullable<AnswerMessage['record']>;
+
 interface AnswerStreamOptions {
   readonly requestId: string;
   readonly now: () => number;
+  /** Never fails. */
+  readonly readRecord: (answerId: string) => Promise<AnswerRecord | null>;
   readonly maxUnreadBytes?: number;
   /** Events carry ids, with which a reader can continue after a lost connection. */
   readonly hasIds?: boolean;
-  /** Where a reader continues. */
+  /** The position from which a reader continues. */
   readonly resumeFrom?: StreamPosition | undefined;
 }
 
@@ -46,8 +52,6 @@ const idOf = (attempt: number, text: string) => `${attempt}-${text.length}-${has
 
 const isAt = ({ length, hash }: StreamPosition, content: string) => content.length >= length && hashOf(content.slice(0, length)) === hash;
 
-type Event = 'started' | 'delta' | 'tool' | 'completed' | 'failed' | 'detached';
-
 /** One answer as server-sent events. Replies that arrive before the response head is written are queued. */
 export class AnswerStream implements Waiter {
   readonly #options: Required<Omit<AnswerStreamOptions, 'resumeFrom'>>;
@@ -61,6 +65,7 @@ export class AnswerStream implements Waiter {
   #writtenAt = 0;
   #bytes = 0;
   #error: PublicError | undefined;
+  #hasEnded = false;
 
   constructor(options: AnswerStreamOptions) {
     this.#options = { maxUnreadBytes, hasIds: false, ...options };
@@ -105,12 +110,12 @@ export class AnswerStream implements Waiter {
   }
 
   tick(nowMs: number): void {
-    if (this.#isOpen && nowMs - this.#writtenAt >= heartbeatMs) this.#comment();
+    if (this.#isOpen && !this.#hasEnded && nowMs - this.#writtenAt >= heartbeatMs) this.#comment();
   }
 
   #pass(reply: Reply): void {
     const next = this.#filter.take(reply);
-    if (!next || !this.#isOpen) return;
+    if (!next || !this.#isOpen || this.#hasEnded) return;
     switch (next.kind) {
       case 'started':
         // The middle of the text that the reader has a part of. The rest of it follows when it is whole.
@@ -148,7 +153,16 @@ export class AnswerStream implements Waiter {
     if (resumed && isAt(resumed, message.content)) this.#sendRest(resumed, message.content);
     // The `started` reply may be lost, and with it the notice that the earlier deltas are void.
     else if (this.#filter.attempt === 0 || resumed || !this.#filter.isPrefixOf(message.content)) this.#started(this.#filter.attempt || 1);
-    this.#write('completed', toMessage(message), idOf(resumed?.attempt ?? this.#filter.attempt, message.content));
+    this.#hasEnded = true;
+    void this.#complete(message, idOf(resumed?.attempt ?? this.#filter.attempt, message.content));
+  }
+
+  /** The whole message, as a list of messages shows it. */
+  async #complete(message: AnswerMessage, id: string): Promise<void> {
+    const record = await this.#options.readRecord(message.id);
+    // Meanwhile the stream may have ended otherwise.
+    if (!this.#isOpen) return;
+    this.#write('completed', toListedMessage({ ...message, record }), id);
     this.#finish();
   }
 
@@ -160,7 +174,7 @@ export class AnswerStream implements Waiter {
   #fail(error: PublicError): void {
     if (!this.#isOpen) return;
     this.#error = error;
-    this.#write('failed', errorBody(error, this.#options.requestId));
+    this.#writeText('failed', errorBody(error, this.#options.requestId));
     this.#finish();
   }
 
@@ -188,9 +202,13 @@ export class AnswerStream implements Waiter {
     return (this.#response?.writableLength ?? 0) > this.#options.maxUnreadBytes;
   }
 
-  #write(event: Event, data: object | string, id = this.#id): void {
+  #write<Event extends AnswerEvent>(event: Event, data: AnswerEventData<Event>, id?: string): void {
+    this.#writeText(event, JSON.stringify(data), id);
+  }
+
+  #writeText(event: AnswerEvent, data: string, id = this.#id): void {
     const idLine = this.#options.hasIds && id !== undefined ? `id: ${id}\n` : '';
-    this.#send(`event: ${event}\n${idLine}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+    this.#send(`event: ${event}\n${idLine}data: ${data}\n\n`);
   }
 
   /** The id of an event that adds no text; undefined where events have none. */

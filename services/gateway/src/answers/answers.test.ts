@@ -21,6 +21,7 @@ function answersWithoutTime({ attached }: { attached: boolean }) {
     start: async () => started,
     cancel: async () => undefined,
     read,
+    readRecord: async () => null,
     waits,
     replyChannel: 'replies',
     waitMs: 1_000,

@@ -1,6 +1,6 @@
-import { type AnswerMessage, type CallContext, newId, type Principal, ServiceError } from '@agent-service/contracts';
+import { type AnswerMessage, type CallContext, newId, type Principal, requirePrincipal, ServiceError } from '@agent-service/contracts';
 import { traceHeaders } from '@agent-service/runtime';
-import { AnswerStream, type StreamPosition } from './answer-stream.ts';
+import { type AnswerRecord, AnswerStream, type StreamPosition } from './answer-stream.ts';
 import { answerDeletedError, failureOf, waitLimitError } from './failures.ts';
 import type { Start, StartedAnswer, StartItem } from './start-answers.ts';
 import type { AnswerKey, AnswerState, Waiter, WaiterRegistry } from './waiters.ts';
@@ -42,6 +42,8 @@ interface AnswersDeps {
   /** Ends an answer without a charge, if it has no result yet; never fails. */
   readonly cancel: (agentId: string, answerId: string, call: CallContext) => Promise<void>;
   readonly read: (key: AnswerKey) => Promise<AnswerState>;
+  /** How an answer came about; never fails. */
+  readonly readRecord: (key: AnswerKey) => Promise<AnswerRecord | null>;
   readonly waits: WaiterRegistry;
   /** The channel on which this process listens for replies. */
   readonly replyChannel: string;
@@ -56,7 +58,7 @@ const deadlineGraceMs = 10_000;
 
 type End = { readonly message: AnswerMessage } | { readonly reason: 'expired' | 'deleted' | 'disconnected' };
 
-export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs, now }: AnswersDeps): Answers {
+export function createAnswers({ start, cancel, read, readRecord, waits, replyChannel, waitMs, now }: AnswersDeps): Answers {
   /**
    * Sends the message, unless its caller disconnects before. A caller that disconnects during the acceptance does not know the message's id, so the
    * answer is cancelled, except under an Idempotency-Key, with which the caller can repeat the request.
@@ -75,7 +77,7 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
     waiter: Waiter,
     deadlineOf: (started: StartedAnswer) => number,
   ) {
-    const wait = waits.open(keyOf(principalOf(call), item.answerId as string), waiter);
+    const wait = waits.open(keyOf(requirePrincipal(call), item.answerId as string), waiter);
     try {
       const started = await startFor(disconnected, item, call);
       if (started.attached) call.onReplayed?.();
@@ -89,17 +91,10 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
 
   return {
     async wait(question, call, disconnected) {
-      const { promise, resolve } = Promise.withResolvers<End>();
-      const leave = () => resolve({ reason: 'disconnected' });
-      disconnected.addEventListener('abort', leave, { once: true });
-      if (disconnected.aborted) leave();
-      const waiter: Waiter = {
-        take: (reply) => reply.kind === 'ended' && resolve({ message: reply.message }),
-        end: (reason) => resolve({ reason }),
-      };
+      const { waiter, ended } = createEndWaiter(disconnected);
       const item = itemOf(question, call, replyChannel, false);
       const { started, wait } = await begin(disconnected, item, call, waiter, () => now() + waitMs);
-      const end = await promise;
+      const end = await ended;
       wait.close();
       return messageOf(end, started);
     },
@@ -108,13 +103,19 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
       const started = await startFor(disconnected, item, call);
       if (!started.attached) return queued(question, started);
       call.onReplayed?.();
-      const { message } = await read(keyOf(principalOf(call), started.answerId));
+      const { message } = await read(keyOf(requirePrincipal(call), started.answerId));
       if (!message) throw answerDeletedError({ messageId: started.answerId, conversationId: started.conversationId });
       return message;
     },
     waitUntilEnded: createWait({ waits, waitMs, now }),
     async stream(question, call, disconnected, ids) {
-      const stream = new AnswerStream({ requestId: call.requestId, now, hasIds: ids !== undefined, resumeFrom: ids?.resumeFrom });
+      const stream = new AnswerStream({
+        requestId: call.requestId,
+        now,
+        readRecord: (answerId) => readRecord(keyOf(requirePrincipal(call), answerId)),
+        hasIds: ids !== undefined,
+        resumeFrom: ids?.resumeFrom,
+      });
       const item = itemOf(question, call, replyChannel, true);
       const deadlineOf = ({ deadlineMs }: StartedAnswer) => Number(deadlineMs) + deadlineGraceMs;
       const { started, wait } = await begin(disconnected, item, call, stream, deadlineOf);
@@ -127,6 +128,16 @@ export function createAnswers({ start, cancel, read, waits, replyChannel, waitMs
   };
 }
 
+/** Waits for the end of an answer, or until its caller disconnects. */
+function createEndWaiter(disconnected: AbortSignal): { readonly waiter: Waiter; readonly ended: Promise<End> } {
+  const { promise: ended, resolve } = Promise.withResolvers<End>();
+  const leave = () => resolve({ reason: 'disconnected' });
+  disconnected.addEventListener('abort', leave, { once: true });
+  if (disconnected.aborted) leave();
+  const take: Waiter['take'] = (reply) => reply.kind === 'ended' && resolve({ message: reply.message });
+  return { waiter: { take, end: (reason) => resolve({ reason }) }, ended };
+}
+
 const createWait =
   ({ waits, waitMs, now }: Pick<AnswersDeps, 'waits' | 'waitMs' | 'now'>): Answers['waitUntilEnded'] =>
   async (answerId, call, seconds, disconnected) => {
@@ -134,14 +145,14 @@ const createWait =
     disconnected.addEventListener('abort', () => resolve(), { once: true });
     if (disconnected.aborted) resolve();
     const waiter: Waiter = { take: (reply) => reply.kind === 'ended' && resolve(), end: () => resolve() };
-    const wait = waits.open(keyOf(principalOf(call), answerId), waiter);
+    const wait = waits.open(keyOf(requirePrincipal(call), answerId), waiter);
     wait.accepted(answerId, now() + Math.min(seconds * 1_000, waitMs), true);
     await promise;
     wait.close();
   };
 
 function itemOf(question: Question, call: CallContext, replyChannel: string, stream: boolean): StartItem {
-  const { organizationId, environment, userId, credentialId, scopes, admin } = principalOf(call);
+  const { organizationId, environment, userId, credentialId, scopes, admin } = requirePrincipal(call);
   return {
     ...question,
     principal: { organizationId, environment, userId, credentialId, scopes: [...scopes], admin },
@@ -153,11 +164,6 @@ function itemOf(question: Question, call: CallContext, replyChannel: string, str
     requestId: call.requestId,
     traceparent: traceHeaders()['traceparent'] ?? '',
   };
-}
-
-function principalOf({ principal }: CallContext): Principal {
-  if (!principal) throw new ServiceError('internal', { cause: new Error('a message without its sender') });
-  return principal;
 }
 
 const keyOf = ({ organizationId, environment }: Principal, answerId: string): AnswerKey => ({ organizationId, environment, answerId });

@@ -1,5 +1,5 @@
 import { type AnswerMessage, isPublicErrorCode, overdueAnswerMessage, publicErrorCodes, ServiceError } from '@agent-service/contracts';
-import type { PublicError } from '../http/error-reply.ts';
+import type { PublicError } from '@agent-service/http/replies/error-reply';
 
 /** An answer that a caller can come back to. */
 export interface AcceptedAnswer {
@@ -20,7 +20,7 @@ export function failureOf({ id, conversationId, status, failure }: AnswerMessage
 }
 
 /** Details for a caller whose wait ends before the answer. */
-export const runningDetails = (accepted: AcceptedAnswer) => ({ ...detailsOf(accepted), status: 'running' });
+export const runningDetails = (accepted: AcceptedAnswer) => ({ ...detailsOf(accepted), status: 'running' as const });
 
 /** The wait is over; the work continues. */
 export const waitLimitError = (accepted: AcceptedAnswer) => new ServiceError('answer_timeout', { details: runningDetails(accepted) });

@@ -3,20 +3,20 @@ import { type CallContext, type Client, classifyCallFailure, withCall } from '@a
 import { openReplyChannel, type RedisConnections } from '@agent-service/queues';
 import type { Logger, ProcessContext } from '@agent-service/runtime';
 import { createBatcher } from '@agent-service/work';
+import type { AnswerRecord } from './answer-stream.ts';
 import { type Answers, createAnswers } from './answers.ts';
 import { createStarts } from './start-answers.ts';
 import { type AnswerKey, type AnswerState, WaiterRegistry } from './waiters.ts';
 
 const tickMs = 200;
-const drainMs = 8_000;
 const cancelLimitMs = 5_000;
-/** The process's limit for the drain. */
-export const answersDrainLimitMs = 9_000;
 
 interface OpenAnswersDeps {
   readonly agents: Client<'agents'>;
   readonly redis: RedisConnections;
   readonly waitMs: number;
+  /** How long waits go on while the process stops. */
+  readonly drainMs: number;
 }
 
 interface OpenAnswers {
@@ -26,7 +26,7 @@ interface OpenAnswers {
 }
 
 /** Opens this process's reply channel and the registry of the requests that wait for its replies. */
-export async function openAnswers(process: ProcessContext, { agents, redis, waitMs }: OpenAnswersDeps): Promise<OpenAnswers> {
+export async function openAnswers(process: ProcessContext, { agents, redis, waitMs, drainMs }: OpenAnswersDeps): Promise<OpenAnswers> {
   const { now } = process.clock;
   const read = createStateReader(agents, process.logger);
   // The channel may deliver while it is being opened.
@@ -45,6 +45,7 @@ export async function openAnswers(process: ProcessContext, { agents, redis, wait
       start: createStarts(agents),
       cancel: createCancel(agents, process.logger),
       read,
+      readRecord: createRecordReader(agents, process.logger),
       waits,
       replyChannel: channel.name,
       waitMs,
@@ -67,24 +68,48 @@ const createCancel =
     }
   };
 
-const maxItems = 500;
-const concurrency = 4;
-const limitMs = 5_000;
+interface ReaderOptions<Result> {
+  readonly maxItems: number;
+  readonly limitMs: number;
+  /** The event of the log for a batch that failed. */
+  readonly event: string;
+  readonly read: (keys: AnswerKey[]) => Promise<Result[]>;
+}
 
-/** Reads the state of answers in batches of one tenant; a batch that is too large for one message is split. */
-function createStateReader(agents: Client<'agents'>, logger: Logger): (key: AnswerKey) => Promise<AnswerState> {
-  const batcher = createBatcher<AnswerKey, AnswerState>({
+const concurrency = 4;
+
+/** Reads something of answers in batches of one tenant; a batch that is too large for one message is split. */
+function createReader<Result>(
+  logger: Logger,
+  { maxItems, limitMs, event, read }: ReaderOptions<Result>,
+): (key: AnswerKey) => Promise<Result> {
+  const batcher = createBatcher<AnswerKey, Result>({
     maxItems,
     concurrency,
     classify: classifyCallFailure,
     tenants: { of: (key) => key, lanes: 'each' },
-    onFailure: (keys, cause) => logger.warn({ event: 'read_answers_failed', answers: keys.length, err: cause }),
-    run: async (keys) => {
-      // A batch mixes requests.
-      const context = { requestId: randomUUID(), expiresAt: performance.now() + limitMs };
-      const { results } = await withCall(context, () => agents.readAnswers({ items: keys }));
-      return results;
-    },
+    onFailure: (keys, cause) => logger.warn({ event, answers: keys.length, err: cause }),
+    // A batch mixes requests.
+    run: (keys) => withCall({ requestId: randomUUID(), expiresAt: performance.now() + limitMs }, () => read(keys)),
   });
   return (key) => batcher.add(key);
+}
+
+const createStateReader = (agents: Client<'agents'>, logger: Logger): ((key: AnswerKey) => Promise<AnswerState>) =>
+  createReader(logger, {
+    maxItems: 500,
+    limitMs: 5_000,
+    event: 'read_answers_failed',
+    read: async (items) => (await agents.readAnswers({ items })).results,
+  });
+
+/** Reads how answers came about. A failure costs a stream these fields of its last event only. */
+function createRecordReader(agents: Client<'agents'>, logger: Logger): (key: AnswerKey) => Promise<AnswerRecord | null> {
+  const read = createReader(logger, {
+    maxItems: 50,
+    limitMs: 2_000,
+    event: 'read_records_failed',
+    read: async (items) => (await agents.readRecords({ items })).results.map(({ record }) => record),
+  });
+  return (key) => read(key).catch(() => null);
 }

@@ -90,17 +90,34 @@ function outcome({ started, refusal }: Result): StartedAnswer | Error {
   const code = refusal?.code;
   if (!refusal || !isPublicErrorCode(code))
     return new ServiceError('internal', { cause: new Error(`agents refused a message with ${code}`) });
-  const [required, available] = [Number(refusal.required), Number(refusal.available)];
-  if (code !== 'credits_exhausted' && code !== 'user_limit_reached') return new ServiceError(code);
-  return new ServiceError(code, { message: shortageMessage(code, required, available), details: { required, available } });
+  if (code === 'credits_exhausted') return shortOfCredits(refusal);
+  return code === 'user_limit_reached' ? overUserLimit(refusal) : new ServiceError(code);
 }
 
-/** Names the missing credits, when the limit renews, and who can change it. */
-function shortageMessage(code: 'credits_exhausted' | 'user_limit_reached', required: number, available: number): string {
-  const missing = `This message needs up to ${required} credits, and ${available} are left`;
-  if (code === 'credits_exhausted')
-    return `${missing} in the organization. The operator can add credits; an administrator can lower the allocations of other users.`;
+type Refusal = NonNullable<Result['refusal']>;
+
+const missing = ({ required, available }: Refusal) => `This message needs up to ${required} credits, and ${available} are left`;
+
+const shortOfCredits = (refusal: Refusal): ServiceError =>
+  new ServiceError('credits_exhausted', {
+    message: `${missing(refusal)} in the organization. The operator can add credits; an administrator can lower the allocations of other users.`,
+    details: { required: Number(refusal.required), available: Number(refusal.available) },
+  });
+
+/** Names the limit, when it renews, and who can change it. */
+function overUserLimit(refusal: Refusal): ServiceError {
+  const { required, available, monthlyLimit, usedThisMonth } = refusal;
   const at = new Date(processClock.now());
   const renewal = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
-  return `${missing} of the user's monthly limit. It renews on ${renewal}; an administrator can raise it: PUT /v1/credits/users/{user_id}/allocation.`;
+  // A refusal by a service of the release before names neither.
+  const isNamed = monthlyLimit !== undefined && usedThisMonth !== undefined;
+  const limit = isNamed ? `monthly limit of ${monthlyLimit}, of which ${usedThisMonth} are used` : 'monthly limit';
+  return new ServiceError('user_limit_reached', {
+    message: `${missing(refusal)} of the user's ${limit}. It renews on ${renewal}; an administrator can raise it: PUT /v1/credits/users/{user_id}/allocation.`,
+    details: {
+      required: Number(required),
+      available: Number(available),
+      ...(isNamed && { monthly_limit: Number(monthlyLimit), used_this_month: Number(usedThisMonth) }),
+    },
+  });
 }

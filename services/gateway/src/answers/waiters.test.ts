@@ -94,7 +94,7 @@ describe('a lost reply', () => {
     expect([received, reads]).toEqual([['ended'], ['msg_1']]);
   });
 
-  test('is asked for once a second while the answer is not there, also when asking fails', async () => {
+  test('is read once a second until the answer exists, also after failed reads', async () => {
     const { waits, states, reads, pass } = room();
     const { received, waiter } = listener();
     waits.open(keyOf('msg_1'), waiter).accepted('msg_1', Number.POSITIVE_INFINITY, false);
@@ -113,7 +113,7 @@ describe('a lost reply', () => {
     expect(reads).toEqual([]);
   });
 
-  test('is told to those who follow the text, at once', () => {
+  test('is sent at once to callers that follow the text', () => {
     const { waits, clock } = room();
     const { received, waiter } = listener();
     waits.open(keyOf('msg_1'), waiter);
@@ -134,7 +134,7 @@ test('a wait ends at its limit', async () => {
   expect([received, waits.size]).toEqual([['expired'], 0]);
 });
 
-test('an answer that is not there any more ends its wait', async () => {
+test('a deleted answer ends its wait', async () => {
   const { waits, states, pass } = room();
   const { received, waiter } = listener();
   waits.open(keyOf('msg_1'), waiter).accepted('msg_1', Number.POSITIVE_INFINITY, false);
@@ -155,7 +155,7 @@ describe('when the process stops', () => {
     expect(received).toEqual([]);
   });
 
-  test('the rest is told when the time is over, and so is who comes after it', async () => {
+  test('the others are ended when the time is over, and so are later ones', async () => {
     const { waits, clock } = room();
     const [early, between, late] = [listener(), listener(), listener()];
     waits.open(keyOf('msg_1'), early.waiter).accepted('msg_1', clock.now + 60_000, false);

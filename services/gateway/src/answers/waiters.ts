@@ -100,7 +100,7 @@ export class WaiterRegistry {
     }
   }
 
-  /** WaiterRegistry so long for the open waits to end; then ends the rest, and every later one, as expired. */
+  /** Gives the open waits `limitMs` to end; then ends the rest, and every later one, as expired. */
   async drain(limitMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#emptied = resolve;

@@ -1,7 +1,7 @@
 import { ServiceError } from '@agent-service/contracts';
+import { bearerChallenge } from '@agent-service/http/replies/error-reply';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { bearerChallenge } from '../http/error-reply.ts';
 import { basicCredentials, bearerToken } from './authorization-header.ts';
 
 const codeOf = (work: () => unknown) => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { publishedKeys } from './published-keys.ts';
 
-test('keys are never older than a second, however long identity took to tell them', async () => {
+test('keys are never older than a second, however slowly identity answered', async () => {
   let now = 0;
   let calls = 0;
   const identity = {

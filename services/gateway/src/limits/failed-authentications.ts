@@ -1,5 +1,5 @@
+import { type Decision, type Limiter, remaining } from '@agent-service/http/replies/limits';
 import { LRUCache } from 'lru-cache';
-import { type Decision, type Limiter, remaining } from './limiter.ts';
 import type { Rules } from './rules.ts';
 
 const maxAddresses = 10_000;

@@ -1,4 +1,4 @@
-import type { Limiter } from './limiter.ts';
+import type { Limiter } from '@agent-service/http/replies/limits';
 import type { LocalLimiter } from './local-limiter.ts';
 
 const failuresBeforePause = 3;

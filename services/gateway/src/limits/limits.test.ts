@@ -1,9 +1,9 @@
+import { type Decision, type Limiter, limitHeaders, type Rule, retryAfterSeconds, windowMs } from '@agent-service/http/replies/limits';
+import { clientAddress, countedAddress, parseTrustedProxies } from '@agent-service/http/requests/client-address';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { clientAddress, countedAddress, parseTrustedProxies } from './client-address.ts';
 import { createFailedAuthentications } from './failed-authentications.ts';
 import { createLastingLimiter } from './fallback-limiter.ts';
-import { type Decision, type Limiter, limitHeaders, type Rule, retryAfterSeconds, windowMs } from './limiter.ts';
 import { applyLimits, type Counter, createLocalLimiter } from './local-limiter.ts';
 import { createRules } from './rules.ts';
 
@@ -95,7 +95,7 @@ describe('limits that outlast Redis', () => {
     },
   });
 
-  test('go on from the last count that Redis told', async () => {
+  test('continue from the last count that Redis gave', async () => {
     let decision: Decision | undefined = { allowed: true, states: [{ policy: { name: 'own', limit: 10 }, count: 9, resetMs: 500 }] };
     const shared: Limiter = {
       async take() {
