@@ -46,6 +46,8 @@ test('an end user talks to the agent with it, waiting or as a stream, and contin
   const reader = await stream(`${world.gateways[0]}/v1/agents/${agentId}/messages`, token, { message: 'And before?', conversation_id });
   await reader.ended;
   expect(reader.events.at(-1)?.event).toBe('completed');
+  // Its own rights would not let it read the message.
+  expect(reader.events.at(-1)?.data).toHaveProperty('usage.latency_ms');
 });
 
 describe('is refused', () => {
@@ -115,6 +117,18 @@ describe('is refused', () => {
     const { expires_in } = (await issue(parent)).json<{ data: Issued }>().data;
     expect(expires_in).toBeLessThanOrEqual(300);
   });
+});
+
+test('a conversation goes on with another token of its user, and with no token of a different user', async () => {
+  const { user } = await world.inOrganization(world.ours, () =>
+    world.operator.createUser({ name: 'Another', email: 'another.end.user@ours.example', role: 'member' }),
+  );
+  const { apiKey } = await world.operator.createKey({ organizationId: world.ours.id, userId: user?.id ?? '', environment: 'live' });
+  const [one, next, stranger] = [await tokenOf(world.ours.keys.live), await tokenOf(world.ours.keys.live), await tokenOf(apiKey)];
+  const { conversation_id } = (await chat(one)).json<{ data: { conversation_id: string } }>().data;
+  const continued = await chat(next, agentId, { message: 'And before?', conversation_id });
+  expect([continued.status, continued.json<{ data: object }>().data]).toEqual([200, expect.objectContaining({ conversation_id })]);
+  expect(codeOf(await chat(stranger, agentId, { message: 'And before?', conversation_id }))).toEqual([404, 'not_found']);
 });
 
 test('an Idempotency-Key of one end user names no answer of another', async () => {

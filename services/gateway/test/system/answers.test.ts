@@ -94,7 +94,7 @@ describe('a message through the whole system', () => {
     const [started] = reader.events;
     const completed = reader.events.at(-1);
     expect([started?.event, completed?.event]).toEqual(['started', 'completed']);
-    expect(completed?.data).toMatchObject({ id: started?.data.message_id, status: 'completed' });
+    expect(completed?.data).toMatchObject({ id: started?.data.message_id, status: 'completed', usage: expect.any(Object) });
     const text = reader.events.flatMap(({ event, data }) => (event === 'delta' ? [data.text] : [])).join('');
     expect(completed?.data.content.startsWith(text)).toBe(true);
     expect(messageIn(await get(`/v1/agents/${agentId}/messages/${started?.data.message_id}`))).toMatchObject({ ...completed?.data });

@@ -138,7 +138,7 @@ const mistakes: readonly [string, () => Mistake, string, string | null, RegExp][
     () => ({ token: poorKey, method: 'POST', path: `/v1/agents/${agentId}/messages`, body: message }),
     'user_limit_reached',
     null,
-    /needs up to 4 credits, and 3 are left of the user's monthly limit.*renews on \d{4}-\d{2}-01.*administrator.*allocation/,
+    /needs up to 4 credits, and 3 are left of the user's monthly limit of 3, of which 0 are used.*renews on \d{4}-\d{2}-01.*administrator.*allocation/,
   ],
   ['a scope that the key does not have', () => ({ token: poorKey, path: '/v1/users' }), 'insufficient_scope', null, /users:read/],
   [

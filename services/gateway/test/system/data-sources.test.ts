@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { seed } from '@agent-service/local/seed';
-import type { ChatRequest } from '@agent-service/testkit';
+import { type ChatRequest, machineEnvironment, mainFileOf } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '../support/until.ts';
 import { type DataWorld, dataOf, type Message, startDataWorld } from './data-world.ts';
@@ -51,8 +50,8 @@ interface Ran {
 
 /** Runs the operator's command line, which finds the system by its folder. */
 async function admin(words: string, env: Record<string, string> = {}): Promise<Ran> {
-  const main = fileURLToPath(new URL('../../../../packages/cli/src/main.ts', import.meta.url));
-  const options = { env: { PATH: process.env['PATH'] ?? '', DATA_DIR: world.system.dataDir, ...env } };
+  const main = mainFileOf('admin', 'packages/cli/src/main.ts');
+  const options = { env: { ...machineEnvironment, DATA_DIR: world.system.dataDir, ...env } };
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...words.split(' ')], options);
     return { code: 0, output: stdout + stderr };

@@ -73,3 +73,36 @@ test('a start after a printed key was revoked replaces it in the same organizati
   expect(await seedAgain()).toEqual(renewed);
   expect(lines).toEqual([]);
 }, 60_000);
+
+test('a start after the printed application was revoked replaces it in the same organization, and says so', async () => {
+  const known = await seedAgain();
+  await world.operator.revokeOauthClient({ clientId: known.oauth.client_id });
+  lines.length = 0;
+  const renewed = await seedAgain();
+  expect(renewed).toEqual({ ...known, oauth: { client_id: expect.any(String), client_secret: expect.any(String) } });
+  expect(lines).toEqual([
+    'The OAuth application of credentials.json is not valid any more: a new one of the same organization replaces it.',
+  ]);
+  const body = new URLSearchParams({ grant_type: 'client_credentials', ...renewed.oauth }).toString();
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  expect((await world.call(undefined, { method: 'POST', path: '/v1/auth/oauth/token', headers, body })).status).toBe(200);
+  lines.length = 0;
+  expect([await seedAgain(), lines]).toEqual([renewed, []]);
+}, 60_000);
+
+test('the only administrator can neither be deactivated nor demoted', async () => {
+  const { api_keys: keys } = await seedAgain();
+  const me = (await read(keys.live, '/v1/me'))['user'] as { id: string };
+  for (const change of [{ status: 'deactivated' }, { role: 'member' }]) {
+    const answer = await world.call(keys.live, {
+      method: 'PATCH',
+      path: `/v1/users/${me.id}`,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(change),
+    });
+    const { code, message } = answer.json<{ error: { code: string; message: string } }>().error;
+    expect([answer.status, code]).toEqual([409, expect.stringMatching(/^(last_admin|own_role_or_status)$/)]);
+    expect(message).toMatch(/administrator/);
+  }
+  expect((await world.call(keys.live, { method: 'GET', path: '/v1/users' })).status).toBe(200);
+});

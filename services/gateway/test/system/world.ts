@@ -10,6 +10,7 @@ import {
   testSystem,
   withoutRateLimits,
 } from '@agent-service/testkit';
+import { checkAnswer } from '../support/document.ts';
 import { connectCredits, spend } from './spend.ts';
 
 export interface Organization {
@@ -26,6 +27,7 @@ export interface World {
   operator: Client<'identity'>;
   ours: Organization;
   theirs: Organization;
+  /** Every answer has to be one that the OpenAPI document describes. */
   call(token: string | undefined, request: SentRequest, gateway?: string): Promise<ReceivedResponse>;
   makeKey(
     organization: Organization,
@@ -81,8 +83,12 @@ async function openWorld(system: SystemAccess, hasWebhooks: boolean, stopSystem:
     config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] },
   });
   const credits = connectCredits(system.endpoints['credits'] ?? '', system.secrets.SERVICE_SECRET);
-  const call: World['call'] = (token, request, gateway = system.url) =>
-    send(gateway, { ...request, headers: { ...(token && { authorization: `Bearer ${token}` }), ...request.headers } });
+  const call: World['call'] = async (token, request, gateway = system.url) => {
+    const answer = await send(gateway, { ...request, headers: { ...(token && { authorization: `Bearer ${token}` }), ...request.headers } });
+    const { status, headers, text } = answer;
+    checkAnswer({ ...request, status, contentType: headers['content-type'], text });
+    return answer;
+  };
   const makeOrganization = async (name: string): Promise<Organization> => {
     const created = await operator.createOrganization({ name });
     await spend(credits, created.organizationId, 'live', created.userId);
