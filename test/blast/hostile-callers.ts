@@ -131,7 +131,7 @@ const silentDataSource: Misbehaviour = {
     proxy.listen(0, '127.0.0.1');
     await once(proxy, 'listening');
     const through = new URL(target);
-    through.port = String((proxy.address() as AddressInfo).port);
+    through.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     await world.connectHostileDataSource(through.href);
     silent = true;
     for (const socket of sockets) socket.destroy();

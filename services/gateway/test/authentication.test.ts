@@ -1,8 +1,8 @@
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { exampleOf } from '../src/openapi/document.ts';
 import { everyRoute } from '../src/routes/index.ts';
 import { expectError } from './support/envelope.ts';
-import { exampleOf } from './support/example.ts';
 import { admit, apiKey, caller, everyScope, type Gateway, startGateway } from './support/gateway.ts';
 import { type Answer, ask } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';

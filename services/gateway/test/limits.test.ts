@@ -1,10 +1,10 @@
 import { ServiceError } from '@agent-service/contracts';
+import type { Limiter, Rule } from '@agent-service/http/replies/limits';
 import { openRedis } from '@agent-service/queues';
 import { type OwnRedis, ownRedis, testRedisCluster } from '@agent-service/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import type { Limiter, Rule } from '../src/limits/limiter.ts';
 import { createLocalLimiter } from '../src/limits/local-limiter.ts';
 import { createLimiterRedis, createRedisLimiter } from '../src/limits/redis-limiter.ts';
 import { expectError } from './support/envelope.ts';
@@ -54,18 +54,40 @@ const statuses = async (count: number, work: (index: number) => Promise<{ status
   (await Promise.all(Array.from({ length: count }, (_, index) => work(index)))).map(({ status }) => status);
 const sum = (all: number[], status: number) => all.filter((one) => one === status).length;
 
+/** How many requests the gateways have limited by themselves. */
+async function fallbacks(): Promise<number> {
+  const texts = await Promise.all(
+    gateways.map(({ process }) => process.metrics.registry.getSingleMetricAsString('limits_without_redis_total')),
+  );
+  return texts.reduce((total, text) => total + Number(/^limits_without_redis_total.* (\d+)$/m.exec(text)?.[1] ?? 0), 0);
+}
+
+/** A test of exact counts. On a busy machine Redis may take too long once; then a gateway counts by itself, and the test begins again. */
+const testOfCounts = (name: string, work: () => Promise<void>): void =>
+  test(name, async () => {
+    for (;;) {
+      const before = await fallbacks();
+      try {
+        return await work();
+      } catch (cause) {
+        if ((await fallbacks()) === before) throw cause;
+        await direct.flushall();
+      }
+    }
+  });
+
 describe('limits', () => {
-  test('are exact over all gateways, by key', async () => {
+  testOfCounts('are exact over all gateways, by key', async () => {
     const all = await statuses(30, (index) => ask(url(index), '/v1/users', { token: apiKey('k') }));
     expect([sum(all, 200), sum(all, 429)]).toEqual([10, 20]);
   });
 
-  test('are exact over all gateways, by organization', async () => {
+  testOfCounts('are exact over all gateways, by organization', async () => {
     const all = await statuses(90, (index) => ask(url(index), '/v1/users', { token: apiKey('abcdef'.charAt(index % 6)) }));
     expect([sum(all, 200), sum(all, 429)]).toEqual([50, 40]);
   });
 
-  test('reads and writes have separate counters, and every counted answer carries the state of its counter', async () => {
+  testOfCounts('reads and writes have separate counters, and every counted answer carries the state of its counter', async () => {
     const read = await ask(url(0), '/v1/users', { token: apiKey('g') });
     expect(read.headers.get('ratelimit-policy')).toBe('"reads";q=10;w=60, "organization-reads";q=50;w=60');
     expect(read.headers.get('ratelimit')).toBe('"reads";r=9;t=60, "organization-reads";r=49;t=60');
@@ -78,7 +100,7 @@ describe('limits', () => {
     expect(write.headers.get('x-ratelimit-remaining')).toBe('3');
   });
 
-  test('a refusal has Retry-After and is not counted', async () => {
+  testOfCounts('a refusal has Retry-After and is not counted', async () => {
     for (let i = 0; i < 10; i++) await ask(url(0), '/v1/users', { token: apiKey('h') });
     for (let i = 0; i < 5; i++) {
       const answer = await ask(url(0), '/v1/users', { token: apiKey('h') });
@@ -91,7 +113,7 @@ describe('limits', () => {
     }
   });
 
-  test('a request without the required scope is counted too', async () => {
+  testOfCounts('a request without the required scope is counted too', async () => {
     const answer = await ask(url(0), '/v1/users', { token: apiKey('z') });
     expectError(answer, 403, 'insufficient_scope');
     expect(answer.headers.get('x-ratelimit-remaining')).toBe('9');
@@ -102,12 +124,12 @@ describe('token endpoints', () => {
   const issue = (index: number, letter: string, address: string) =>
     ask(url(index), '/v1/auth/token', { method: 'POST', json: { api_key: apiKey(letter) }, headers: { 'x-forwarded-for': address } });
 
-  test('are counted by credential from all addresses', async () => {
+  testOfCounts('are counted by credential from all addresses', async () => {
     const all = await statuses(12, (index) => issue(index, 'a', `9.9.9.${index}`));
     expect([sum(all, 200), sum(all, 429)]).toEqual([5, 7]);
   });
 
-  test('are counted by address for all credentials, and for malformed bodies', async () => {
+  testOfCounts('are counted by address for all credentials, and for malformed bodies', async () => {
     const bad = () =>
       ask(url(0), '/v1/auth/token', {
         method: 'POST',
@@ -129,7 +151,7 @@ describe('token endpoints', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': address },
     });
 
-  test('wrong secrets from other addresses do not lock an application out', async () => {
+  testOfCounts('wrong secrets from other addresses do not lock an application out', async () => {
     peer.script.issueClientToken = async ({ clientSecret }) => {
       if (clientSecret !== secretOf) throw new ServiceError('invalid_client');
       return { accessToken: 'a.b.c', expiresIn: 3600, scope: 'users:read' };
@@ -143,7 +165,7 @@ describe('token endpoints', () => {
     expect((await oauth(0, secretOf, '6.6.6.6')).status).toBe(429);
   });
 
-  test('all addresses of an IPv6 subscriber count as one, and an IPv4-mapped one as its IPv4 address', async () => {
+  testOfCounts('all addresses of an IPv6 subscriber count as one, and an IPv4-mapped one as its IPv4 address', async () => {
     const sixes = await statuses(10, (index) => issue(index, 'abcdefghij'.charAt(index), `2001:db8:7:7::${index + 1}`));
     expect([sum(sixes, 200), sum(sixes, 429)]).toEqual([5, 5]);
     expect((await issue(0, 'k', '2001:db8:7:8::1')).status).toBe(200);
@@ -152,7 +174,7 @@ describe('token endpoints', () => {
     expect((await issue(1, 'g', '::ffff:707:707')).status).toBe(429);
   });
 
-  test('the body of a refused address is not read', async () => {
+  testOfCounts('the body of a refused address is not read', async () => {
     for (let i = 0; i < 5; i++) await issue(0, 'abcde'.charAt(i), '5.5.5.5');
     const head = 'POST /v1/auth/token HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 5.5.5.5\r\nContent-Type: application/json\r\n';
     // Content-Length announces a body that is never sent.
@@ -160,7 +182,7 @@ describe('token endpoints', () => {
     expect(raw).toMatch(/^HTTP\/1.1 429 /);
   });
 
-  test('answer 429 in their own form', async () => {
+  testOfCounts('answer 429 in their own form', async () => {
     peer.script.issueClientToken = async () => ({ accessToken: 'a.b.c', expiresIn: 3600, scope: 'users:read' });
     const tooMany = () =>
       ask(url(0), '/v1/auth/oauth/token', {
@@ -180,7 +202,7 @@ describe('failed authentications', () => {
   const from = (index: number, token: string, address: string) =>
     ask(url(index), '/v1/users', { token, headers: { 'x-forwarded-for': address } });
 
-  test('are limited by address over all gateways; known callers and other addresses are not affected', async () => {
+  testOfCounts('are limited by address over all gateways; known callers and other addresses are not affected', async () => {
     expect((await from(0, apiKey('k'), '4.4.4.4')).status).toBe(200);
     const failed = [];
     for (let i = 0; i < 12; i++) failed.push(await from(i, i % 2 === 0 ? apiKey('0') : 'garbage', '4.4.4.4'));
@@ -195,7 +217,7 @@ describe('failed authentications', () => {
     expect((await from(0, apiKey('1'), '4.4.4.5')).status).toBe(401);
   });
 
-  test('are not counted where no credential was sent', async () => {
+  testOfCounts('are not counted where no credential was sent', async () => {
     for (let i = 0; i < 12; i++) expect((await ask(url(0), '/v1/users', { headers: { 'x-forwarded-for': '3.3.3.3' } })).status).toBe(401);
     expect((await from(0, apiKey('2'), '3.3.3.3')).status).toBe(401);
   });

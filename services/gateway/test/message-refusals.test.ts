@@ -25,15 +25,22 @@ describe('a message that is refused', () => {
     expectError(await world.post(), status, code);
   });
 
-  test.each(['credits_exhausted', 'user_limit_reached'] as const)(
-    'as %s is a 402 with the required and the available credits',
-    async (code) => {
-      world.peer.agents.start = () => ({ refusal: { code, required: 4, available: 3 } });
-      const answer = await world.post();
-      expectError(answer, 402, code);
-      expect(answer.body.error.details).toEqual({ required: 4, available: 3 });
-    },
-  );
+  const short = { required: 4, available: 3 };
+
+  test.each([
+    // Also from a service of the release before, which names no limit.
+    [{ code: 'credits_exhausted', ...short }, short],
+    [{ code: 'user_limit_reached', ...short }, short],
+    [
+      { code: 'user_limit_reached', ...short, monthlyLimit: 500, usedThisMonth: 490 },
+      { ...short, monthly_limit: 500, used_this_month: 490 },
+    ],
+  ] as const)('as %j is a 402 with what is needed and left, and with the limit of a user', async (refusal, details) => {
+    world.peer.agents.start = () => ({ refusal });
+    const answer = await world.post();
+    expectError(answer, 402, refusal.code);
+    expect(answer.body.error.details).toEqual(details);
+  });
 
   test.each<[ErrorCode, number]>([
     ['too_many_waiting', 429],

@@ -203,6 +203,7 @@ describe('a message that is not waited for', () => {
     expect(status).toBe(202);
     expect(headers.get('location')).toBe(`/v1/agents/agt_1/messages/${id}`);
     expect(headers.get('preference-applied')).toBe('respond-async');
+    expect(headers.get('retry-after')).toBe('1');
     expect(body.data).toMatchObject({
       id,
       conversation_id: 'conv_1',
@@ -315,8 +316,9 @@ test('while Redis is unavailable, answers are read back', async () => {
   await own.stop();
 });
 
-test('a gateway that stops first waits for the answers of its callers', async () => {
-  const own = await startGateway(world.peer, world.redisUrl, unlimited);
+/** A gateway with one caller whose message was accepted and is not answered yet. */
+async function gatewayWithWait(drainSeconds: number) {
+  const own = await startGateway(world.peer, world.redisUrl, { ...unlimited, ANSWER_WAIT_DRAIN_SECONDS: String(drainSeconds) });
   const accepted = Promise.withResolvers<StartItem>();
   world.peer.agents.start = (item) => {
     accepted.resolve(item);
@@ -324,11 +326,35 @@ test('a gateway that stops first waits for the answers of its callers', async ()
   };
   world.peer.agents.read = (answerId) => ({ message: pending(answerId), attempt: 1 });
   const sending = world.post(undefined, {}, own);
-  const { answerId, replyChannel } = await accepted.promise;
-  const stopped = own.stop();
-  await until(() => own.process.stopping.aborted);
-  world.replies.send(replyChannel, { kind: 'ended', id: answerId, message: answerMessage(answerId) });
-  const answer = await sending;
-  expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
-  await stopped;
+  const item = await accepted.promise;
+  await until(async () => (await waitedFor(own)) === 1);
+  return { own, sending, item };
+}
+
+describe('a gateway that stops', () => {
+  test('waits for the answers of its callers as long as ANSWER_WAIT_DRAIN_SECONDS says, and then not for the rest of that time', async () => {
+    const { own, sending, item } = await gatewayWithWait(3_600);
+    const stopped = own.stop();
+    await until(() => own.process.stopping.aborted);
+    world.replies.send(item.replyChannel, { kind: 'ended', id: item.answerId, message: answerMessage(item.answerId) });
+    const answer = await sending;
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    await stopped;
+  });
+
+  test('tells its waiting callers where their answers can be read when that time is over', async () => {
+    const { own, sending, item } = await gatewayWithWait(0);
+    const stopped = own.stop();
+    const answer = await sending;
+    expectError(answer, 504, 'answer_timeout');
+    expect(answer.body.error.details).toMatchObject({ message_id: item.answerId, conversation_id: 'conv_1' });
+    expect(answer.headers.get('connection')).toBe('close');
+    await stopped;
+  });
+
+  test('stops at once when no caller waits', async () => {
+    const own = await startGateway(world.peer, world.redisUrl, { ...unlimited, ANSWER_WAIT_DRAIN_SECONDS: '3600' });
+    await own.stop();
+    await expect(fetch(own.url)).rejects.toThrow();
+  });
 });

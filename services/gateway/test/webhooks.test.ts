@@ -1,8 +1,8 @@
 import { testRedis } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { exampleOf } from '../src/openapi/document.ts';
 import { webhookRoutes } from '../src/routes/index.ts';
 import { expectError } from './support/envelope.ts';
-import { exampleOf } from './support/example.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
 import { ask } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';
@@ -151,7 +151,7 @@ describe.each(webhookRoutes.map((route) => [`${route.method} ${route.path}`, rou
   test('is an unknown path and not in the document where webhooks are off', async () => {
     const { path, request } = sampleOf(route);
     for (const credential of [{ token }, {}]) {
-      const answer = await ask(without.url, path, { ...request, ...credential });
+      const answer = await ask(without.url, path, { ...request, ...credential, isUndescribed: true });
       expectError(answer, 404, 'not_found');
       expect(answer.body.error.message).toBe(`There is no path ${path.split('?')[0]}. All paths are listed at /docs.`);
     }

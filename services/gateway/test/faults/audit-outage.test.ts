@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Principal, withCall } from '@agent-service/contracts';
 import { seed } from '@agent-service/local/seed';
 import { clientOf, type LocalSystem } from '@agent-service/local/system/system';
-import { send, testFolder, testSystem, until } from '@agent-service/testkit';
+import { machineEnvironment, mainFileOf, send, testFolder, testSystem, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
 
@@ -41,8 +40,8 @@ async function entriesOf(key: string, action: string): Promise<Entry[]> {
 
 /** The operator's command line, as `npm run admin` starts it. */
 async function admin<Result>(...words: string[]): Promise<Result> {
-  const main = fileURLToPath(new URL('../../../../packages/cli/src/main.ts', import.meta.url));
-  const env = { ...process.env, DATA_DIR: system.dataDir };
+  const main = mainFileOf('admin', 'packages/cli/src/main.ts');
+  const env = { ...machineEnvironment, DATA_DIR: system.dataDir };
   return JSON.parse((await promisify(execFile)(process.execPath, [main, ...words, '--json'], { env })).stdout) as Result;
 }
 

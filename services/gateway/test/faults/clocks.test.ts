@@ -5,8 +5,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { untilQuiet } from './figures.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
 
-/** FAULTS=long: under load for longer. */
-const shiftedMs = process.env['FAULTS'] === 'long' ? 20_000 : 3_000;
+/** FAULTS=long: under load for longer, and with a clock just beyond the bound. */
+const isLong = process.env['FAULTS'] === 'long';
+const shiftedMs = isLong ? 20_000 : 1_500;
 const perSecond = 8;
 const skewed = ['identity-2', 'credits-2', 'agents-2', 'answer-worker-2', 'gateway-2'];
 const day = 86_400_000;
@@ -97,7 +98,7 @@ async function expectRevocationAtOnce(): Promise<void> {
 
 test.each([
   { what: '1.2 s', aheadMs: 1_200, isReady: true },
-  { what: '20 s', aheadMs: 20_000, isReady: false },
+  ...(isLong ? [{ what: '20 s', aheadMs: 20_000, isReady: false }] : []),
   { what: '40 days', aheadMs: 40 * day, isReady: false },
   { what: '-40 days', aheadMs: -40 * day, isReady: false },
 ])(

@@ -10,7 +10,7 @@ import { type FaultyWorld, startFaultyWorld } from './world.ts';
 const long = process.env['FAULTS'] === 'long';
 const random = randomOf(runSeed('faults'));
 const rounds = long ? 8 : 1;
-const callers = long ? 30 : 6;
+const callers = long ? 30 : 4;
 const modelMs = 150;
 
 let world: FaultyWorld;

@@ -32,7 +32,7 @@ export function startLoad(world: FaultyWorld, callers: number): Load {
     while (!stopped) {
       const one: Sent = { marker: `q-${run}-${sent.length}`, beganAt: performance.now(), messageId: '', endedAt: 0, outcome: '' };
       sent.push(one);
-      await untilKnown(world, one);
+      await untilKnown(world, one, randomUUID());
     }
   };
   const running = Promise.all(Array.from({ length: callers }, caller));
@@ -45,8 +45,8 @@ export function startLoad(world: FaultyWorld, callers: number): Load {
   };
 }
 
-async function untilKnown(world: FaultyWorld, one: Sent): Promise<void> {
-  const idempotencyKey = randomUUID();
+/** Sends a message and repeats it under the same Idempotency-Key until its outcome is known. */
+export async function untilKnown(world: FaultyWorld, one: Sent, idempotencyKey: string): Promise<void> {
   const end = performance.now() + patienceMs;
   for (let attempt = 0; performance.now() < end; attempt += 1) {
     const gateway = world.gateways[attempt % world.gateways.length] as string;

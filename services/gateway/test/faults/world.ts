@@ -37,9 +37,11 @@ export const markerOf = (text: string) => /q-\d+-\d+/.exec(text)?.[0] ?? '';
 export interface FaultyOptions {
   readonly modelMs: number;
   readonly settings?: Readonly<Record<string, string>>;
+  /** The folder of a build that is not that of the present sources. */
+  readonly build?: string;
 }
 
-export async function startFaultyWorld({ modelMs, settings = {} }: FaultyOptions): Promise<FaultyWorld> {
+export async function startFaultyWorld({ modelMs, settings = {}, build }: FaultyOptions): Promise<FaultyWorld> {
   const modelRequests = new Map<string, number>();
   const model = await scriptedModel((request) => {
     const marker = markerOf(question(request));
@@ -48,7 +50,8 @@ export async function startFaultyWorld({ modelMs, settings = {} }: FaultyOptions
   });
   const system = await testSystemWithServers(
     { ...withoutRateLimits, LOG_LEVEL: 'info', MODELS_FILE: await modelsFileFor(model), ...settings },
-    { seed },
+    // The demonstration may call what an older build does not have.
+    build === undefined ? { seed } : { build },
   );
   const options = { as: operatorService, config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] } };
   const identity = createClient('identity', { ...options, address: system.endpoints['identity'] ?? '' });

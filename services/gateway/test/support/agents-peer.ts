@@ -137,6 +137,7 @@ export function agentsMethods(script: AgentsScript): Methods {
       allow: services('gateway'),
       handle: async ({ items }) => ({ results: await Promise.all(items.map(({ answerId }) => script.read(answerId))) }),
     },
+    readRecords: { allow: services('gateway'), handle: async ({ items }) => ({ results: items.map(() => ({})) }) },
     getConversation: { allow: reads, handle: async () => ({ conversation: { ...conversation, title: 'Sales' } }) },
     updateConversation: { allow: chats, handle: async ({ title }) => ({ conversation: { ...conversation, title } }) },
     deleteConversation: { allow: chats, handle: async () => ({}) },

@@ -1,6 +1,7 @@
 import { request as open } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { checkAnswer } from './document.ts';
 
 export interface Answer {
   readonly status: number;
@@ -16,10 +17,16 @@ interface Ask {
   readonly json?: unknown;
   readonly body?: string | Buffer;
   readonly headers?: Record<string, string>;
+  /** The answer has no place in the document: a service fails in a way that it does not have, or the operation is switched off. */
+  readonly isUndescribed?: boolean;
 }
 
-/** One request through real HTTP, with the path exactly as given. */
-export function ask(url: string, path: string, { method = 'GET', token, json, body, headers = {} }: Ask = {}): Promise<Answer> {
+/** One request through real HTTP, with the path exactly as given. Its answer has to be one that the OpenAPI document describes. */
+export function ask(
+  url: string,
+  path: string,
+  { method = 'GET', token, json, body, headers = {}, isUndescribed = false }: Ask = {},
+): Promise<Answer> {
   const sent = json === undefined ? body : JSON.stringify(json);
   const all = {
     ...(token && { authorization: `Bearer ${token}` }),
@@ -35,6 +42,13 @@ export function ask(url: string, path: string, { method = 'GET', token, json, bo
         (values ?? []).map((value): [string, string] => [name, value]),
       );
       const isJson = response.headers['content-type']?.startsWith('application/json');
+      try {
+        const [status, contentType] = [response.statusCode ?? 0, response.headers['content-type']];
+        if (!isUndescribed) checkAnswer({ method, path, status, contentType, text: content });
+      } catch (cause) {
+        reject(cause);
+        return;
+      }
       resolve({
         status: response.statusCode ?? 0,
         headers: new Headers(pairs),
