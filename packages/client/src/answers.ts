@@ -1,0 +1,233 @@
+import { type Client, fillPath, newIdempotencyKey, type RawRequest } from './client.ts';
+import { ApiError, ConnectionError, isApiError, TimeoutError, toApiError, toConnectionError } from './errors.ts';
+import { readEvents, type ServerSentEvent } from './events.ts';
+import type { Message, paths, ReadMessage } from './gen/api.ts';
+import { retryPauseMs } from './retries.ts';
+import type { CallOptions } from './types.ts';
+import { sleep, timeLimit } from './waiting.ts';
+
+/** A message to an agent, such as `{ message: 'How much did we sell?' }`. */
+export type NewMessage = paths['/v1/agents/{agent_id}/messages']['post']['requestBody']['content']['application/json'];
+
+interface Tool {
+  readonly name: string;
+  readonly detail: string;
+  readonly rows: number | null;
+  readonly duration_ms: number;
+  readonly error: string | null;
+}
+
+/** Events while an answer is made. `content` is all of its text so far, so that showing it is always right. */
+export type AnswerEvent =
+  /** An attempt begins; text of an earlier one is void. */
+  | {
+      readonly type: 'started';
+      readonly messageId: string;
+      readonly conversationId: string;
+      readonly attempt: number;
+      readonly content: '';
+    }
+  | { readonly type: 'delta'; readonly text: string; readonly content: string }
+  | { readonly type: 'tool'; readonly tool: Tool; readonly content: string }
+  /** The last event: the answer is charged and stored. */
+  | { readonly type: 'completed'; readonly message: Message; readonly content: string };
+
+export interface StreamOptions extends CallOptions {
+  /** The longest silence before the stream is taken up again: 45 s unless given. The service writes every 15 s. */
+  readonly timeoutMs?: number;
+}
+
+const silenceMs = 45_000;
+const waitSeconds = 30;
+const streamPath = '/v1/agents/{agent_id}/messages/stream';
+
+/**
+ * Sends a message and yields the events of its answer. A lost connection is taken up again where it ended, on any replica and under the same
+ * Idempotency-Key, so that the message is answered and charged once. A failed answer throws its error. Leaving the loop ends the reading and not the
+ * answer.
+ */
+export async function* streamAnswer(
+  client: Client,
+  agentId: string,
+  message: NewMessage,
+  options: StreamOptions = {},
+): AsyncGenerator<AnswerEvent, void, undefined> {
+  const request = {
+    method: 'POST',
+    path: fillPath(streamPath, { path: { agent_id: agentId } }),
+    body: JSON.stringify(message),
+    headers: {
+      ...options.headers,
+      accept: 'text/event-stream',
+      'content-type': 'application/json',
+      'idempotency-key': options.idempotencyKey ?? newIdempotencyKey(),
+    },
+  };
+  const position = new StreamPosition();
+  for (;;) {
+    try {
+      for await (const event of readOnce(client, request, position, options)) {
+        yield event;
+        if (event.type === 'completed') return;
+      }
+      throw new ConnectionError('The stream ended before the answer.');
+    } catch (cause) {
+      await pauseBeforeResuming(position, cause, { ...options, maxRetries: options.maxRetries ?? client.maxRetries });
+    }
+  }
+}
+
+/** Throws where the stream cannot go on. */
+async function pauseBeforeResuming(
+  position: StreamPosition,
+  cause: unknown,
+  { signal, maxRetries }: StreamOptions & { maxRetries: number },
+) {
+  signal?.throwIfAborted();
+  const failures = position.countFailure();
+  const waitMs = position.hasFailed || failures > maxRetries ? undefined : retryPauseMs(cause, failures - 1, { isRepeatable: true });
+  if (waitMs === undefined) throw cause;
+  await sleep(waitMs, signal);
+}
+
+/** The events of one connection, from the place up to which the stream has been read. */
+async function* readOnce(
+  client: Client,
+  request: Omit<RawRequest, 'signal'>,
+  position: StreamPosition,
+  { timeoutMs = silenceMs, signal }: StreamOptions,
+): AsyncGenerator<AnswerEvent, void, undefined> {
+  const limit = timeLimit(timeoutMs, signal);
+  try {
+    const headers = { ...request.headers, ...(position.lastEventId !== '' && { 'last-event-id': position.lastEventId }) };
+    const response = await client.send({ ...request, headers, signal: limit.signal });
+    if (!response.ok || !response.body) throw toApiError(response.status, response.headers, await response.text());
+    for await (const event of readEvents(response.body, limit.extend)) {
+      const known = position.read(event);
+      if (!known) continue;
+      // The time that the reader takes is no silence of the service.
+      limit.pause();
+      yield known;
+      limit.extend();
+    }
+  } catch (cause) {
+    throw toConnectionError(cause, limit.signal);
+  } finally {
+    limit.release();
+  }
+}
+
+/** The place up to which a stream has been read. */
+class StreamPosition {
+  lastEventId = '';
+  /** The answer itself has failed, and the same message would be a new one. */
+  hasFailed = false;
+  #content = '';
+  #failures = 0;
+  #failedAt = '';
+
+  /** The failures in a row without an event between them. */
+  countFailure(): number {
+    this.#failures = this.lastEventId === this.#failedAt ? this.#failures + 1 : 1;
+    this.#failedAt = this.lastEventId;
+    return this.#failures;
+  }
+
+  /** Returns the event for the reader; undefined for one that it need not know. */
+  read({ event, data, id }: ServerSentEvent): AnswerEvent | undefined {
+    if (id !== '') this.lastEventId = id;
+    switch (event) {
+      case 'started': {
+        const { message_id: messageId, conversation_id: conversationId, attempt } = JSON.parse(data) as StartedData;
+        this.#content = '';
+        return { type: 'started', messageId, conversationId, attempt, content: '' };
+      }
+      case 'delta': {
+        const { text } = JSON.parse(data) as { text: string };
+        this.#content += text;
+        return { type: 'delta', text, content: this.#content };
+      }
+      case 'tool':
+        return { type: 'tool', tool: JSON.parse(data) as Tool, content: this.#content };
+      case 'completed': {
+        const message = JSON.parse(data) as Message;
+        return { type: 'completed', message, content: message.content };
+      }
+      case 'failed':
+        this.hasFailed = true;
+        throw toApiError(failedStatus, new Headers(), data);
+      default:
+        // `detached` means that the stream goes on elsewhere; later versions may add events.
+        return undefined;
+    }
+  }
+}
+
+interface StartedData {
+  readonly message_id: string;
+  readonly conversation_id: string;
+  readonly attempt: number;
+}
+
+/** The status of a failed answer that is not streamed. */
+const failedStatus = 502;
+
+/** Sends a message without waiting for its answer. `waitForAnswer` gets it later. */
+export async function startAnswer(client: Client, agentId: string, message: NewMessage, options: CallOptions = {}): Promise<Message> {
+  const headers = { ...options.headers, prefer: 'respond-async' };
+  const { data } = await client.post('/v1/agents/{agent_id}/messages', { ...options, headers, path: { agent_id: agentId }, body: message });
+  return data;
+}
+
+export interface WaitOptions extends CallOptions {
+  /** The longest wait for the answer in all; no limit unless given, since the service ends each answer at its deadline. */
+  readonly waitMs?: number;
+}
+
+/** Waits until an answer has ended. A failed or cancelled one throws. */
+export async function waitForAnswer(client: Client, agentId: string, messageId: string, options: WaitOptions = {}): Promise<ReadMessage> {
+  const { waitMs = Number.POSITIVE_INFINITY, ...call } = options;
+  const endsAt = performance.now() + waitMs;
+  for (;;) {
+    const leftMs = endsAt - performance.now();
+    const seconds = Math.max(1, Math.min(waitSeconds, Math.ceil(leftMs / 1_000)));
+    const askedAt = performance.now();
+    const { data } = await client.get('/v1/agents/{agent_id}/messages/{message_id}', {
+      ...call,
+      headers: { ...call.headers, prefer: `wait=${seconds}` },
+      path: { agent_id: agentId, message_id: messageId },
+    });
+    if (data.status === 'completed') return data;
+    if (data.status === 'failed' || data.status === 'cancelled') throw endedError(data);
+    if (performance.now() >= endsAt) throw new TimeoutError(`The answer ${messageId} has not ended within ${waitMs} ms.`);
+    // A service that does not wait must not be asked without a pause.
+    if (performance.now() - askedAt < 500) await sleep(500, call.signal);
+  }
+}
+
+function endedError({ status, content, id }: ReadMessage): ApiError {
+  const isCancelled = status === 'cancelled';
+  return new ApiError({
+    status: isCancelled ? 409 : failedStatus,
+    code: isCancelled ? 'answer_cancelled' : 'provider_error',
+    type: isCancelled ? 'conflict' : 'provider',
+    field: null,
+    remedy: content || (isCancelled ? 'The answer was cancelled.' : 'The answer failed. No credits were charged. Send the message again.'),
+    details: { message_id: id },
+    requestId: undefined,
+    retryAfterSeconds: undefined,
+  });
+}
+
+/** Sends a message and returns its answer, however long that takes: where the service ends its wait, this goes on waiting. */
+export async function sendMessage(client: Client, agentId: string, message: NewMessage, options: WaitOptions = {}): Promise<Message> {
+  const { waitMs: _, ...call } = options;
+  try {
+    return (await client.post('/v1/agents/{agent_id}/messages', { ...call, path: { agent_id: agentId }, body: message })).data;
+  } catch (cause) {
+    const messageId =
+      isApiError(cause, 'answer_timeout') && cause.details['status'] === 'running' ? cause.details['message_id'] : undefined;
+    if (typeof messageId !== 'string') throw cause;
+    return await waitForAnswer(client, agentId, messageId, options);
+  }
+}

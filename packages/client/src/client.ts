@@ -1,0 +1,203 @@
+import { toApiError, toConnectionError } from './errors.ts';
+import type { paths } from './gen/api.ts';
+import { RateLimits } from './rate-limits.ts';
+import { createAttempts, defaultMaxRetryWaitMs, type RetryOptions } from './retries.ts';
+import { type Auth, type TokenSource, toTokenSource } from './tokens.ts';
+import type { ApiResponse, CallOptions, Method, PathOf, RequestArguments, RequestOptions, ResponseBody } from './types.ts';
+import { abortable, sleep, timeLimit } from './waiting.ts';
+
+/** An operation that the service will replace. */
+export interface DeprecationNotice {
+  readonly operation: string;
+  readonly since: Date;
+  /** From when on it may be gone. */
+  readonly sunset: Date | undefined;
+  /** The `Link` header, which says where the replacement is described. */
+  readonly link: string | undefined;
+}
+
+export interface ClientOptions extends RetryOptions {
+  /** Called for each answer that says that its operation is deprecated. */
+  readonly onDeprecated?: (notice: DeprecationNotice) => void;
+  /** The address of the service, such as `https://agents.example.com`. */
+  readonly baseUrl: string;
+  readonly auth: Auth;
+  /** Instead of the global one. */
+  readonly fetch?: typeof fetch;
+  /** The longest wait for an answer, for each attempt: 90 s unless given, longer than the service itself waits. */
+  readonly timeoutMs?: number;
+  /** Attempts after the first one, with growing pauses: 4 unless given. */
+  readonly maxRetries?: number;
+}
+
+/** Calls of the API, typed by its OpenAPI document. Each method returns the body of the success or throws. */
+export interface Client {
+  get<P extends PathOf<'get'>>(path: P, ...options: RequestArguments<P, 'get'>): Promise<ResponseBody<P, 'get'>>;
+  post<P extends PathOf<'post'>>(path: P, ...options: RequestArguments<P, 'post'>): Promise<ResponseBody<P, 'post'>>;
+  put<P extends PathOf<'put'>>(path: P, ...options: RequestArguments<P, 'put'>): Promise<ResponseBody<P, 'put'>>;
+  patch<P extends PathOf<'patch'>>(path: P, ...options: RequestArguments<P, 'patch'>): Promise<ResponseBody<P, 'patch'>>;
+  delete<P extends PathOf<'delete'>>(path: P, ...options: RequestArguments<P, 'delete'>): Promise<ResponseBody<P, 'delete'>>;
+  /** As the methods above, with the status and the headers of the answer. */
+  request<M extends Method, P extends PathOf<M> & keyof paths>(
+    method: M,
+    path: P,
+    options: RequestOptions<P, M>,
+  ): Promise<ApiResponse<ResponseBody<P, M>>>;
+  /** Sends a request as it is, once, with a token: for what is no JSON. The caller reads the body within its own limits. */
+  send(request: RawRequest): Promise<Response>;
+  readonly maxRetries: number;
+}
+
+/** A request whose path and body are final. */
+export interface RawRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+interface LooseOptions extends CallOptions {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly form?: Readonly<Record<string, string>>;
+}
+
+/** Makes a client. It holds no connection and no timer, so nothing has to be closed. */
+export function createClient(options: ClientOptions): Client {
+  const { timeoutMs = 90_000, maxRetries = 4, maxRetryWaitMs = defaultMaxRetryWaitMs } = options;
+  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+  const send = createSender(baseUrl, toTokenSource(options.auth), options.fetch ?? ((...sent) => fetch(...sent)));
+  const limits = new RateLimits();
+  const attempts = createAttempts(options);
+
+  const request = async (method: Method, path: string, call: LooseOptions = {}): Promise<ApiResponse<unknown>> => {
+    const operation = `${method} ${path}`;
+    const headers = requestHeaders(method, call);
+    const sent = { method: method.toUpperCase(), path: fillPath(path, call), headers, body: bodyText(call) };
+    const once = async () => {
+      for (let waitMs = limits.take(operation); waitMs > 0; waitMs = limits.take(operation)) {
+        if (waitMs > maxRetryWaitMs) break;
+        await sleep(waitMs, call.signal);
+      }
+      const limit = timeLimit(call.timeoutMs ?? timeoutMs, call.signal);
+      try {
+        const response = await send({ ...sent, signal: limit.signal });
+        limits.learn(operation, response.headers.get('ratelimit'));
+        noticeDeprecation(operation, response.headers, options.onDeprecated);
+        return await readResponse(response, limit.signal);
+      } finally {
+        limit.release();
+      }
+    };
+    const isRepeatable = method !== 'post' && method !== 'patch' ? true : 'idempotency-key' in headers;
+    return await attempts(once, {
+      isRepeatable,
+      isDelete: method === 'delete',
+      maxRetries: call.maxRetries ?? maxRetries,
+      signal: call.signal,
+    });
+  };
+  const bodyOf =
+    (method: Method) =>
+    async (path: string, call?: LooseOptions): Promise<unknown> =>
+      (await request(method, path, call)).body;
+  return {
+    get: bodyOf('get'),
+    post: bodyOf('post'),
+    put: bodyOf('put'),
+    patch: bodyOf('patch'),
+    delete: bodyOf('delete'),
+    request,
+    send,
+    maxRetries,
+  } as Client;
+}
+
+/** Sends with a token; once more with a new one where the token was refused. */
+function createSender(baseUrl: string, source: TokenSource, doFetch: typeof fetch): Client['send'] {
+  const context = { baseUrl, fetch: doFetch };
+  const sendWith = async (token: string, { method, path, headers, body, signal }: RawRequest): Promise<Response> => {
+    try {
+      const all = { ...headers, authorization: `Bearer ${token}` };
+      return await doFetch(`${baseUrl}${path}`, { method, headers: all, signal, ...(body !== undefined && { body }) });
+    } catch (cause) {
+      throw toConnectionError(cause, signal);
+    }
+  };
+  return async (request) => {
+    const token = await abortable(source.token(context), request.signal);
+    const response = await sendWith(token, request);
+    if (response.status !== 401 || !source.refused) return response;
+    source.refused(token);
+    const next = await abortable(source.token(context), request.signal);
+    if (next === token) return response;
+    await response.body?.cancel();
+    return await sendWith(next, request);
+  };
+}
+
+async function readResponse(response: Response, signal: AbortSignal): Promise<ApiResponse<unknown>> {
+  const text = await response.text().catch((cause: unknown) => Promise.reject(toConnectionError(cause, signal)));
+  const { status, headers } = response;
+  if (!response.ok) throw toApiError(status, headers, text);
+  const replayed = headers.get('idempotent-replayed') === 'true';
+  return { status, headers, body: text === '' ? undefined : parseJson(text, response), replayed };
+}
+
+function parseJson(text: string, { status, headers }: Response): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw toApiError(status, headers, text);
+  }
+}
+
+function noticeDeprecation(operation: string, headers: Headers, notify: ClientOptions['onDeprecated']): void {
+  const [, seconds] = /^@(\d+)$/.exec(headers.get('deprecation') ?? '') ?? [];
+  if (!notify || seconds === undefined) return;
+  const sunset = headers.get('sunset');
+  notify({
+    operation,
+    since: new Date(Number(seconds) * 1_000),
+    sunset: sunset === null ? undefined : new Date(sunset),
+    link: headers.get('link') ?? undefined,
+  });
+}
+
+const keyBytes = 18;
+
+/** Random, and safe in a header. `crypto.randomUUID` exists only in pages with HTTPS. */
+export function newIdempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(keyBytes)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function requestHeaders(method: Method, { headers, idempotencyKey, body, form }: LooseOptions): Record<string, string> {
+  const own = Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const isWrite = method === 'post' || method === 'put' || method === 'patch';
+  return {
+    accept: 'application/json',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+    ...(isWrite && { 'idempotency-key': idempotencyKey ?? newIdempotencyKey() }),
+    ...own,
+  };
+}
+
+function bodyText({ body, form }: LooseOptions): string | undefined {
+  if (form !== undefined) return new URLSearchParams(form).toString();
+  return body === undefined ? undefined : JSON.stringify(body);
+}
+
+/** The path with its parameters, which may hold any characters, and the query; undefined values are left out. */
+export function fillPath(template: string, { path = {}, query = {} }: Pick<LooseOptions, 'path' | 'query'>): string {
+  const filled = template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = path[name];
+    if (value === undefined || value === '') throw new TypeError(`The path ${template} needs a value for ${name}.`);
+    return encodeURIComponent(value);
+  });
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const search = new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString();
+  return search === '' ? filled : `${filled}?${search}`;
+}

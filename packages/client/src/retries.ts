@@ -1,0 +1,80 @@
+import { ApiError, ConnectionError } from './errors.ts';
+import type { ApiResponse } from './types.ts';
+import { backoffMs, sleep } from './waiting.ts';
+
+export interface RetryOptions {
+  /** The longest pause that the service may ask for before a call fails with its error: 60 s unless given. */
+  readonly maxRetryWaitMs?: number;
+  /** Called before each pause. */
+  readonly onRetry?: (retry: { readonly attempt: number; readonly waitMs: number; readonly error: Error }) => void;
+}
+
+export const defaultMaxRetryWaitMs = 60_000;
+
+/** Refusals that pass by themselves, and change nothing. */
+const passingCodes = new Set([
+  'rate_limited',
+  'too_many_waiting',
+  'unavailable',
+  'deadline_exceeded',
+  'request_timeout',
+  'idempotency_in_progress',
+]);
+/** Answers of proxies, which do not say if the request had its effect. */
+const passingStatuses = new Set([408, 425, 429, 502, 503, 504]);
+
+interface AttemptOptions {
+  /** Sending the request again has no second effect. */
+  readonly isRepeatable: boolean;
+  readonly isDelete: boolean;
+  readonly maxRetries: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+type Attempt = () => Promise<ApiResponse<unknown>>;
+
+const deleted: ApiResponse<undefined> = { status: 204, headers: new Headers(), body: undefined, replayed: true };
+
+/** Repeats a request with growing pauses while it may succeed later. */
+export const createAttempts =
+  ({ maxRetryWaitMs = defaultMaxRetryWaitMs, onRetry }: RetryOptions) =>
+  async (once: Attempt, { isRepeatable, isDelete, maxRetries, signal }: AttemptOptions): Promise<ApiResponse<unknown>> => {
+    let isOutcomeUnknown = false;
+    for (let attempt = 0; attempt < maxRetries; attempt += 1) {
+      try {
+        return await once();
+      } catch (cause) {
+        if (isDelete && isOutcomeUnknown && isMissing(cause)) return deleted;
+        signal?.throwIfAborted();
+        const waitMs = retryPauseMs(cause, attempt, { isRepeatable, maxRetryWaitMs });
+        if (waitMs === undefined) throw cause;
+        isOutcomeUnknown ||= cause instanceof ConnectionError;
+        onRetry?.({ attempt: attempt + 1, waitMs, error: cause as Error });
+        await sleep(waitMs, signal);
+      }
+    }
+    return await once().catch((cause: unknown) => (isDelete && isOutcomeUnknown && isMissing(cause) ? deleted : Promise.reject(cause)));
+  };
+
+/** The attempt before, whose answer was lost, has deleted what is missing. */
+const isMissing = (cause: unknown) => cause instanceof ApiError && cause.status === 404;
+
+/** The pause before the next attempt; undefined where it would not help. Its random part keeps clients that were refused together apart. */
+export function retryPauseMs(
+  cause: unknown,
+  attempt: number,
+  { isRepeatable, maxRetryWaitMs = defaultMaxRetryWaitMs }: { isRepeatable: boolean; maxRetryWaitMs?: number },
+): number | undefined {
+  if (!(cause instanceof Error) || !mayPass(cause, isRepeatable)) return undefined;
+  const retryAfterMs = cause instanceof ApiError ? (cause.retryAfterSeconds ?? 0) * 1_000 : 0;
+  return retryAfterMs > maxRetryWaitMs ? undefined : retryAfterMs + backoffMs(attempt);
+}
+
+/** True where the same request may succeed later, and cannot have a second effect. */
+function mayPass(error: Error, isRepeatable: boolean): boolean {
+  if (error instanceof ConnectionError) return isRepeatable;
+  if (!(error instanceof ApiError)) return false;
+  if (error.code === 'internal') return isRepeatable;
+  if (error.type !== 'unknown') return passingCodes.has(error.code);
+  return passingStatuses.has(error.status) && (isRepeatable || error.status === 429);
+}
