@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  type AnswerEvent,
+  ApiError,
+  apiKey,
+  type Client,
+  ConnectionError,
+  clientCredentials,
+  entries,
+  isApiError,
+  pages,
+  sendMessage,
+  startAnswer,
+  streamAnswer,
+  waitForAnswer,
+} from '../src/index.ts';
+import { answerText, type ClientWorld, startClientWorld } from './support/world.ts';
+
+let world: ClientWorld;
+let client: Client;
+let agentId: string;
+beforeAll(async () => {
+  world = await startClientWorld({ ANSWER_WAIT_SECONDS: '1' });
+  ({ client, agentId } = world);
+}, 120_000);
+afterAll(() => world?.stop(), 60_000);
+beforeEach(() => void world.proxy.received.splice(0));
+
+const spent = async () => (await client.get('/v1/credits/usage')).meta.total;
+const timesAsked = (message: string) => world.messages.filter((one) => one.includes(message)).length;
+const receivedPaths = () => world.proxy.received.map(({ method, path }) => `${method} ${path.split('?')[0]}`);
+
+describe('credentials', () => {
+  test('an API key is exchanged once for all requests, and sent to the token endpoint only', async () => {
+    const own = world.connect();
+    await Promise.all([own.get('/v1/me'), own.get('/v1/me'), own.get('/v1/agents')]);
+    expect(receivedPaths().filter((path) => path === 'POST /v1/auth/token')).toHaveLength(1);
+    const bearers = world.proxy.received.filter(({ path }) => path !== '/v1/auth/token').map(({ headers }) => headers.authorization ?? '');
+    expect(bearers.every((value) => value.startsWith('Bearer eyJ'))).toBe(true);
+  });
+
+  test('OAuth client credentials give a token with the requested scopes', async () => {
+    const { client_id: id, client_secret: secret } = world.credentials.oauth;
+    const own = world.connect({ auth: clientCredentials(id, secret, ['agents:read']) });
+    expect((await own.get('/v1/me')).data.scopes).toEqual(['agents:read']);
+    const refusal = await own
+      .post('/v1/agents', { body: { name: 'x', system_prompt: 'x', data_scope: { tables: [] } } })
+      .catch((error) => error);
+    expect(isApiError(refusal, 'insufficient_scope') && refusal.details['required']).toEqual(['agents:write']);
+  });
+
+  test('a token or a function that returns one is sent as it is', async () => {
+    const key = world.credentials.api_keys.test;
+    expect((await world.connect({ auth: key }).get('/v1/me')).data.environment).toBe('test');
+    expect((await world.connect({ auth: async () => key }).get('/v1/me')).data.environment).toBe('test');
+  });
+
+  test('a token that is refused in the middle is replaced at once, also where clocks are wrong', async () => {
+    const own = world.connect();
+    await own.get('/v1/me');
+    world.proxy.plan('/v1/me', { kind: 'answer', status: 401, code: 'token_expired' });
+    expect((await own.get('/v1/me')).data.environment).toBe('live');
+    expect(receivedPaths()).toEqual(['POST /v1/auth/token', 'GET /v1/me', 'GET /v1/me', 'POST /v1/auth/token', 'GET /v1/me']);
+  });
+
+  test('a wrong key is a refusal that names the field, and is not repeated', async () => {
+    const error = await world
+      .connect({ auth: apiKey('sa_live_wrong') })
+      .get('/v1/me')
+      .catch((cause) => cause);
+    expect(error).toBeInstanceOf(ApiError);
+    expect([error.status, error.code, error.field, error.type]).toEqual([401, 'invalid_token', 'api_key', 'authentication']);
+    expect(error.requestId).toMatch(/^[\w.-]+$/);
+    expect(receivedPaths()).toEqual(['POST /v1/auth/token']);
+  });
+});
+
+describe('requests', () => {
+  test('a refusal has its code, field and remedy', async () => {
+    const body = { name: '', system_prompt: 'x', data_scope: { tables: [] } };
+    const error = await client.post('/v1/agents', { body }).catch((cause) => cause);
+    expect([error.status, error.code, error.field]).toEqual([400, 'invalid_request', 'name']);
+    expect(error.remedy.length).toBeGreaterThan(5);
+    expect(error.message).toContain(error.remedy);
+  });
+
+  test('pages and entries follow the cursor to the end', async () => {
+    const names = ['first', 'second', 'third'].map((name) => `${name} ${randomUUID()}`);
+    for (const name of names) await client.post('/v1/agents', { body: { name, system_prompt: 'x', data_scope: { tables: [] } } });
+    const all = (await Array.fromAsync(entries(client, '/v1/agents', { query: { limit: 2 } }))).map(({ name }) => name);
+    expect(all).toEqual(expect.arrayContaining(names));
+    expect(new Set(all).size).toBe(all.length);
+    const sizes = (await Array.fromAsync(pages(client, '/v1/agents', { query: { limit: 2 } }))).map(({ data }) => data.length);
+    expect(sizes.slice(0, -1).every((size) => size === 2)).toBe(true);
+  });
+
+  test('429 and 503 are repeated after Retry-After, and a pause that is too long ends the call', async () => {
+    const waits: number[] = [];
+    const own = world.connect({ onRetry: ({ waitMs }) => waits.push(waitMs), maxRetryWaitMs: 5_000 });
+    world.proxy.plan(
+      '/v1/agents',
+      { kind: 'answer', status: 429, code: 'rate_limited', headers: { 'retry-after': '1' } },
+      { kind: 'answer', status: 503, code: 'unavailable' },
+      { kind: 'answer', status: 502 },
+    );
+    expect((await own.get('/v1/agents')).data.length).toBeGreaterThan(0);
+    expect([waits.length, waits[0] ?? 0]).toEqual([3, expect.any(Number)]);
+    expect(waits[0]).toBeGreaterThan(1_000);
+    world.proxy.plan('/v1/agents', { kind: 'answer', status: 429, code: 'rate_limited', headers: { 'retry-after': '3600' } });
+    expect(await own.get('/v1/agents').catch((cause) => cause.retryAfterSeconds)).toBe(3600);
+  });
+
+  test('a refusal that does not pass by itself is not repeated', async () => {
+    world.proxy.plan('/v1/agents', { kind: 'answer', status: 503, code: 'data_source_unavailable' });
+    expect(await client.get('/v1/agents').catch((cause) => cause.code)).toBe('data_source_unavailable');
+  });
+
+  test('a write whose answer was lost is repeated under its key: one agent, and one charge for a message', async () => {
+    const name = `once ${randomUUID()}`;
+    world.proxy.plan('/v1/agents', { kind: 'lost-answer' }, { kind: 'answer', status: 503, code: 'unavailable' });
+    await client.post('/v1/agents', { body: { name, system_prompt: 'x', data_scope: { tables: [] } } });
+    expect((await client.get('/v1/agents', { query: { search: name } })).meta.total).toBe(1);
+
+    const message = `How much? ${randomUUID()}`;
+    const before = await spent();
+    world.proxy.plan('/messages', { kind: 'lost-answer' });
+    const answer = await sendMessage(client, agentId, { message });
+    expect([answer.status, answer.content]).toEqual(['completed', answerText]);
+    expect([timesAsked(message), (await spent()) - before]).toEqual([1, 1]);
+    const keys = world.proxy.received.filter(({ path }) => path.endsWith('/messages')).map(({ headers }) => headers['idempotency-key']);
+    expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+  });
+
+  test('a DELETE whose answer was lost is a success', async () => {
+    const { data } = await client.post('/v1/agents', { body: { name: 'gone', system_prompt: 'x', data_scope: { tables: [] } } });
+    world.proxy.plan(data.id, { kind: 'lost-answer' });
+    const { status } = await client.request('delete', '/v1/agents/{agent_id}', { path: { agent_id: data.id } });
+    expect(status).toBe(204);
+    expect(await client.delete('/v1/agents/{agent_id}', { path: { agent_id: data.id } }).catch((cause) => cause.status)).toBe(404);
+  });
+
+  test('a caller’s own key makes the second call a replay', async () => {
+    const options = { body: { name: 'keyed', system_prompt: 'x', data_scope: { tables: [] } }, idempotencyKey: randomUUID() };
+    const [first, second] = [await client.request('post', '/v1/agents', options), await client.request('post', '/v1/agents', options)];
+    expect([first.replayed, second.replayed, second.body]).toEqual([false, true, first.body]);
+  });
+
+  test('an aborted call rejects with the reason of its signal', async () => {
+    const reason = new Error('the user left');
+    const signal = AbortSignal.abort(reason);
+    await expect(client.get('/v1/agents', { signal })).rejects.toBe(reason);
+    const controller = new AbortController();
+    const waiting = sendMessage(client, agentId, { message: 'a slow one' }, { signal: controller.signal });
+    setImmediate(() => controller.abort(reason));
+    await expect(waiting).rejects.toBe(reason);
+  });
+
+  test('a service that cannot be reached is a ConnectionError after the last attempt', async () => {
+    const own = world.connect({ baseUrl: 'http://127.0.0.1:9', auth: 'token', maxRetries: 1 });
+    const error = await own.get('/v1/agents').catch((cause) => cause);
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error.cause).toMatchObject({ name: 'TypeError', message: 'fetch failed' });
+  });
+});
+
+describe('answers', () => {
+  const read = async (message: string, options: Parameters<typeof streamAnswer>[3] = {}, own = client): Promise<AnswerEvent[]> =>
+    await Array.fromAsync(streamAnswer(own, agentId, { message }, options));
+  const textOf = (events: AnswerEvent[]) => events.flatMap((event) => (event.type === 'delta' ? [event.text] : [])).join('');
+
+  test('a stream yields its pieces, the text so far, and the message at the end', async () => {
+    const events = await read(`How much? ${randomUUID()}`);
+    expect([events[0]?.type, events.at(-1)?.type]).toEqual(['started', 'completed']);
+    expect(textOf(events)).toBe(answerText);
+    expect(events.at(-1)).toMatchObject({ content: answerText, message: { status: 'completed', content: answerText } });
+    for (const event of events) expect(answerText.startsWith(event.content)).toBe(true);
+  });
+
+  test('a stream that is cut twice goes on where it ended: one answer, one charge, the whole text', async () => {
+    const message = `slow ${randomUUID()}`;
+    const before = await spent();
+    world.proxy.plan('/messages/stream', { kind: 'cut', afterText: 'hundred' }, { kind: 'cut', afterText: 'started' });
+    const events = await read(message);
+    expect(events.at(-1)).toMatchObject({ type: 'completed', content: answerText });
+    expect([timesAsked(message), (await spent()) - before]).toEqual([1, 1]);
+    const sent = world.proxy.received.filter(({ path }) => path.endsWith('/stream'));
+    expect(sent.length).toBeGreaterThanOrEqual(2);
+    expect(sent[1]?.headers['last-event-id']).toMatch(/^\d+-\d+-[0-9a-f]{8}$/);
+    expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+  });
+
+  test('a stream survives the death of its gateway', async () => {
+    const message = `slow ${randomUUID()}`;
+    const [first = '', second = ''] = world.gateways;
+    world.proxy.target = second;
+    try {
+      const events: AnswerEvent[] = [];
+      for await (const event of streamAnswer(client, agentId, { message })) {
+        events.push(event);
+        if (event.type !== 'delta' || world.proxy.target === first) continue;
+        world.proxy.target = first;
+        world.system.processes.get('gateway-2')?.kill('SIGKILL');
+      }
+      expect(events.at(-1)).toMatchObject({ type: 'completed', content: answerText });
+      expect(timesAsked(message)).toBe(1);
+    } finally {
+      world.proxy.target = first;
+    }
+  });
+
+  test('a failed answer throws its error and is not sent again', async () => {
+    const message = `fail ${randomUUID()}`;
+    const error = await read(message).catch((cause) => cause);
+    expect([error.code, error.type]).toEqual(['provider_error', 'provider']);
+    expect(receivedPaths().filter((path) => path.endsWith('/stream'))).toHaveLength(1);
+  });
+
+  test('leaving the loop ends the reading', async () => {
+    for await (const event of streamAnswer(client, agentId, { message: 'slow' })) if (event.type === 'delta') break;
+    const controller = new AbortController();
+    const reason = new Error('closed');
+    const left = (async () => {
+      for await (const event of streamAnswer(client, agentId, { message: 'slow' }, { signal: controller.signal }))
+        if (event.type === 'delta') controller.abort(reason);
+    })();
+    await expect(left).rejects.toBe(reason);
+  });
+
+  test('an answer that takes longer than the service waits is waited for', async () => {
+    const message = `very slow ${randomUUID()}`;
+    const answer = await sendMessage(client, agentId, { message });
+    expect([answer.status, answer.content, timesAsked(message)]).toEqual(['completed', answerText, 1]);
+  });
+
+  test('an answer is started, and read later', async () => {
+    const started = await startAnswer(client, agentId, { message: `later ${randomUUID()}` });
+    expect(['queued', 'running', 'completed']).toContain(started.status);
+    const answer = await waitForAnswer(client, agentId, started.id);
+    expect([answer.status, answer.content]).toEqual(['completed', answerText]);
+    const failed = await startAnswer(client, agentId, { message: 'fail' });
+    await expect(waitForAnswer(client, agentId, failed.id)).rejects.toMatchObject({
+      code: 'provider_error',
+      details: { message_id: failed.id },
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import { createServer, type IncomingMessage, request as open, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** A fault of one request. `lost-answer`: the gateway carries it out and the connection ends. A number of bytes of the answer, and then the end. */
+export type Fault =
+  | { readonly kind: 'lost-answer' }
+  | { readonly kind: 'cut'; readonly afterText: string }
+  | { readonly kind: 'answer'; readonly status: number; readonly code?: string; readonly headers?: Readonly<Record<string, string>> };
+
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+export interface FaultProxy {
+  readonly url: string;
+  readonly received: ReceivedRequest[];
+  /** The faults of the next requests to paths that end so, one each. */
+  plan(pathEnd: string, ...faults: Fault[]): void;
+  /** Sends requests to this address from now on. */
+  target: string;
+  stop(): Promise<void>;
+}
+
+/** A reverse proxy between a client and a real gateway that breaks what it is told to. */
+export async function startFaultProxy(target: string): Promise<FaultProxy> {
+  const planned: { pathEnd: string; fault: Fault }[] = [];
+  const received: ReceivedRequest[] = [];
+  const takeFault = (path: string) => {
+    const index = planned.findIndex(({ pathEnd }) => path.endsWith(pathEnd));
+    return index === -1 ? undefined : planned.splice(index, 1)[0]?.fault;
+  };
+  const server = createServer((incoming, outgoing) => {
+    const { method = '', url = '', headers } = incoming;
+    if (url === '/_plan' || url === '/_received') {
+      void control(proxy, url, incoming).then((body) => outgoing.end(JSON.stringify(body)));
+      return;
+    }
+    received.push({ method, path: url, headers });
+    const fault = takeFault(url.split('?')[0] ?? '');
+    if (fault?.kind === 'answer') answer(incoming, outgoing, fault);
+    else forward(proxy.target, incoming, outgoing, fault);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxy: FaultProxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    target,
+    plan: (pathEnd, ...faults) => void planned.push(...faults.map((fault) => ({ pathEnd, fault }))),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return proxy;
+}
+
+/** For tests in another language: `POST /_plan` with a path's end and faults, and `POST /_received` for the requests since the last time. */
+async function control(proxy: FaultProxy, url: string, incoming: IncomingMessage): Promise<unknown> {
+  if (url === '/_received') return proxy.received.splice(0);
+  const { pathEnd, faults } = JSON.parse(await text(incoming)) as { pathEnd: string; faults: Fault[] };
+  proxy.plan(pathEnd, ...faults);
+  return {};
+}
+
+function answer(incoming: IncomingMessage, outgoing: ServerResponse, { status, code, headers }: Extract<Fault, { kind: 'answer' }>): void {
+  incoming.resume();
+  const body =
+    code &&
+    JSON.stringify({ error: { type: 'internal', code, message: 'Planned.', param: null, details: {} }, meta: { request_id: 'planned' } });
+  outgoing.writeHead(status, { 'content-type': body ? 'application/json' : 'text/html', ...headers }).end(body ?? '<h1>Bad gateway</h1>');
+}
+
+function forward(target: string, incoming: IncomingMessage, outgoing: ServerResponse, fault: Fault | undefined): void {
+  const { method, url, headers } = incoming;
+  const call = open(
+    `${target}${url}`,
+    { method: method ?? 'GET', headers: { ...headers, host: new URL(target).host }, agent: false },
+    (response) => {
+      if (fault?.kind === 'lost-answer') {
+        response.resume().once('end', () => outgoing.socket?.destroy());
+        return;
+      }
+      outgoing.writeHead(response.statusCode ?? 500, response.headers);
+      let received = '';
+      response.on('data', (chunk: Buffer) => {
+        outgoing.write(chunk);
+        received += chunk.toString();
+        if (fault?.kind !== 'cut' || !received.includes(fault.afterText)) return;
+        outgoing.socket?.destroy();
+        call.destroy();
+      });
+      response.once('end', () => outgoing.end());
+      response.once('error', () => outgoing.socket?.destroy());
+    },
+  );
+  call.on('error', () => outgoing.socket?.destroy());
+  outgoing.once('close', () => call.destroy());
+  incoming.pipe(call);
+}
