@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel
+
+from ._auth import Credential
+from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error
+from ._generated import models
+from ._generated.operations import AsyncOperations
+from ._operation import Attempts, Body, CallOptions, Operation, Result
+from ._settings import Settings
+from ._stream import AnswerEvent, EventParser, StreamPosition
+from ._waiting import answer_ended, pause_between, running_message_id, wait_header
+
+Page = TypeVar("Page", bound=BaseModel)
+
+
+class AsyncAgentService(AsyncOperations):
+    """The API of one Agent Service. Each operation is a coroutine; tasks of one event loop may share a client."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        oauth: tuple[str, str] | None = None,
+        scopes: tuple[str, ...] = (),
+        token: str | Callable[[], str] | None = None,
+        settings: Settings | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._credential = Credential(api_key, oauth, scopes, token)
+        self._settings = settings or Settings()
+        self._http = httpx.AsyncClient(base_url=base_url, timeout=self._settings.timeout, transport=transport)
+        self._renewing = asyncio.Lock()
+
+    async def __aenter__(self) -> AsyncAgentService:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._http.aclose()
+
+    async def pages(self, list_page: Callable[..., Awaitable[Page]], *arguments: str, **query: Any) -> AsyncIterator[Page]:
+        """Every page of a list, each fetched when it is needed: ``service.pages(service.list_agents, status="active")``."""
+        cursor: str | None = None
+        while True:
+            page = await list_page(*arguments, **{**query, **({"cursor": cursor} if cursor else {})})
+            yield page
+            cursor = page.meta.next_cursor  # type: ignore[attr-defined]
+            if not cursor:
+                return
+
+    async def entries(self, list_page: Callable[..., Awaitable[BaseModel]], *arguments: str, **query: Any) -> AsyncIterator[Any]:
+        """Every entry of a list, over all pages."""
+        async for page in self.pages(list_page, *arguments, **query):
+            for entry in page.data:  # type: ignore[attr-defined]
+                yield entry
+
+    async def ask(
+        self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
+    ) -> models.Message | models.ReadMessage:
+        """Sends a message and returns its answer, however long that takes."""
+        body = {"message": message} if isinstance(message, str) else message
+        try:
+            return (await self.send_message(agent_id, body, options=options)).data
+        except ApiError as error:
+            message_id = running_message_id(error)
+            if message_id is None:
+                raise
+        return await self.wait_for_answer(agent_id, message_id)
+
+    async def start_answer(
+        self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
+    ) -> models.Message:
+        """Sends a message without waiting for its answer. ``wait_for_answer`` gets it later."""
+        body = {"message": message} if isinstance(message, str) else message
+        given = options or CallOptions()
+        headers = {**given.headers, "prefer": "respond-async"}
+        asynchronous = CallOptions(given.idempotency_key, headers, given.timeout, given.max_retries)
+        return (await self.send_message(agent_id, body, options=asynchronous)).data
+
+    async def wait_for_answer(self, agent_id: str, message_id: str, *, timeout: float | None = None) -> models.ReadMessage:
+        """Waits until an answer has ended. A failed or cancelled one raises its error."""
+        ends_at = None if timeout is None else time.monotonic() + timeout
+        while True:
+            asked_at = time.monotonic()
+            options = CallOptions(headers=wait_header(ends_at))
+            message = (await self.get_message(agent_id, message_id, options=options)).data
+            if answer_ended(message):
+                return message
+            await asyncio.sleep(pause_between(asked_at, ends_at, message_id))
+
+    async def stream_answer(
+        self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
+    ) -> AsyncIterator[AnswerEvent]:
+        """Sends a message and yields the events of its answer. A lost connection is taken up again where it ended, so that
+        the message is answered and charged once. A failed answer raises its error."""
+        given = options or CallOptions()
+        position = StreamPosition(agent_id, message, given)
+        attempts, failed_at = self._attempts(given), ""
+        while not position.has_completed:
+            try:
+                async for event in self._read_stream(position):
+                    yield event
+                if not position.has_completed:
+                    raise ConnectionFailedError("The stream ended before the answer.")
+            except AgentServiceError as error:
+                if position.has_failed:
+                    raise
+                if position.last_event_id != failed_at:
+                    attempts, failed_at = self._attempts(given), position.last_event_id
+                await asyncio.sleep(attempts.pause_after(error))
+
+    async def _read_stream(self, position: StreamPosition) -> AsyncIterator[AnswerEvent]:
+        parser = EventParser()
+        request = self._http.build_request(**position.request(), timeout=self._settings.stream_timeout)
+        response = await self._send(request, stream=True)
+        try:
+            if response.is_error:
+                await response.aread()
+                raise to_api_error(response.status_code, response.headers, response.text)
+            async for chunk in response.aiter_text():
+                for event in parser.take(chunk):
+                    if (known := position.read(*event)) is not None:
+                        yield known
+        except httpx.HTTPError as error:
+            raise ConnectionFailedError("The connection failed before the answer was complete.") from error
+        finally:
+            await response.aclose()
+
+    async def _call(self, operation: Operation[Result], options: CallOptions | None) -> Result:
+        given = options or CallOptions()
+        sent = operation.request(given)
+        attempts = self._attempts(given, is_delete=operation.method == "DELETE")
+        while True:
+            try:
+                request = self._http.build_request(**sent, timeout=given.timeout or self._settings.timeout)
+                response = await self._send(request)
+                if response.is_error:
+                    raise to_api_error(response.status_code, response.headers, response.text)
+                return operation.parse(response.content)
+            except AgentServiceError as error:
+                if attempts.has_been_deleted(error):
+                    return operation.parse(b"")
+                await asyncio.sleep(attempts.pause_after(error))
+
+    def _attempts(self, options: CallOptions, is_delete: bool = False) -> Attempts:
+        retries = self._settings.max_retries if options.max_retries is None else options.max_retries
+        return Attempts(retries, self._settings.max_retry_wait, is_delete)
+
+    async def _send(self, request: httpx.Request, stream: bool = False) -> httpx.Response:
+        """Sends with a token; once more with a new one where the token was refused."""
+        token = await self._token()
+        response = await self._send_with(token, request, stream)
+        if response.status_code != 401 or not self._credential.refuse(token):
+            return response
+        await response.aclose()
+        return await self._send_with(await self._token(), request, stream)
+
+    async def _send_with(self, token: str, request: httpx.Request, stream: bool) -> httpx.Response:
+        request.headers["authorization"] = f"Bearer {token}"
+        try:
+            return await self._http.send(request, stream=stream)
+        except httpx.HTTPError as error:
+            raise ConnectionFailedError("The connection failed before the answer was complete.") from error
+
+    async def _token(self) -> str:
+        async with self._renewing:
+            token = self._credential.current()
+            if token is not None:
+                return token
+            requested_at = time.monotonic()
+            try:
+                response = await self._http.request(**self._credential.request())
+            except httpx.HTTPError as error:
+                raise ConnectionFailedError("The token endpoint gave no answer.") from error
+            if response.is_error:
+                raise to_api_error(response.status_code, response.headers, response.text)
+            self._credential.store(response.json(), requested_at)
+            return self._credential.current() or ""

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel
+
+from ._auth import Credential
+from ._errors import AgentServiceError, ApiError, ConnectionFailedError, to_api_error
+from ._generated import models
+from ._generated.operations import Operations
+from ._operation import Attempts, Body, CallOptions, Operation, Result
+from ._settings import Settings
+from ._stream import AnswerEvent, EventParser, StreamPosition
+from ._waiting import answer_ended, pause_between, running_message_id, wait_header
+
+Page = TypeVar("Page", bound=BaseModel)
+
+
+class AgentService(Operations):
+    """The API of one Agent Service. Each operation is a method; threads may share a client."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        oauth: tuple[str, str] | None = None,
+        scopes: tuple[str, ...] = (),
+        token: str | Callable[[], str] | None = None,
+        settings: Settings | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._credential = Credential(api_key, oauth, scopes, token)
+        self._settings = settings or Settings()
+        self._http = httpx.Client(base_url=base_url, timeout=self._settings.timeout, transport=transport)
+        self._renewing = threading.Lock()
+
+    def __enter__(self) -> AgentService:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    def pages(self, list_page: Callable[..., Page], *arguments: str, **query: Any) -> Iterator[Page]:
+        """Every page of a list, each fetched when it is needed: ``service.pages(service.list_agents, status="active")``."""
+        cursor: str | None = None
+        while True:
+            page = list_page(*arguments, **{**query, **({"cursor": cursor} if cursor else {})})
+            yield page
+            cursor = page.meta.next_cursor  # type: ignore[attr-defined]
+            if not cursor:
+                return
+
+    def entries(self, list_page: Callable[..., BaseModel], *arguments: str, **query: Any) -> Iterator[Any]:
+        """Every entry of a list, over all pages."""
+        for page in self.pages(list_page, *arguments, **query):
+            yield from page.data  # type: ignore[attr-defined]
+
+    def ask(
+        self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
+    ) -> models.Message | models.ReadMessage:
+        """Sends a message and returns its answer, however long that takes."""
+        body = {"message": message} if isinstance(message, str) else message
+        try:
+            return self.send_message(agent_id, body, options=options).data
+        except ApiError as error:
+            message_id = running_message_id(error)
+            if message_id is None:
+                raise
+        return self.wait_for_answer(agent_id, message_id)
+
+    def start_answer(
+        self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
+    ) -> models.Message:
+        """Sends a message without waiting for its answer. ``wait_for_answer`` gets it later."""
+        body = {"message": message} if isinstance(message, str) else message
+        given = options or CallOptions()
+        headers = {**given.headers, "prefer": "respond-async"}
+        asynchronous = CallOptions(given.idempotency_key, headers, given.timeout, given.max_retries)
+        return self.send_message(agent_id, body, options=asynchronous).data
+
+    def wait_for_answer(self, agent_id: str, message_id: str, *, timeout: float | None = None) -> models.ReadMessage:
+        """Waits until an answer has ended. A failed or cancelled one raises its error."""
+        ends_at = None if timeout is None else time.monotonic() + timeout
+        while True:
+            asked_at = time.monotonic()
+            message = self.get_message(agent_id, message_id, options=CallOptions(headers=wait_header(ends_at))).data
+            if answer_ended(message):
+                return message
+            time.sleep(pause_between(asked_at, ends_at, message_id))
+
+    def stream_answer(
+        self, agent_id: str, message: models.SendMessageRequest | Body | str, *, options: CallOptions | None = None
+    ) -> Iterator[AnswerEvent]:
+        """Sends a message and yields the events of its answer. A lost connection is taken up again where it ended, so that
+        the message is answered and charged once. A failed answer raises its error."""
+        given = options or CallOptions()
+        position = StreamPosition(agent_id, message, given)
+        attempts, failed_at = self._attempts(given), ""
+        while not position.has_completed:
+            try:
+                yield from self._read_stream(position)
+                if not position.has_completed:
+                    raise ConnectionFailedError("The stream ended before the answer.")
+            except AgentServiceError as error:
+                if position.has_failed:
+                    raise
+                if position.last_event_id != failed_at:
+                    attempts, failed_at = self._attempts(given), position.last_event_id
+                time.sleep(attempts.pause_after(error))
+
+    def _read_stream(self, position: StreamPosition) -> Iterator[AnswerEvent]:
+        parser = EventParser()
+        request = self._http.build_request(**position.request(), timeout=self._settings.stream_timeout)
+        response = self._send(request, stream=True)
+        try:
+            if response.is_error:
+                response.read()
+                raise to_api_error(response.status_code, response.headers, response.text)
+            for chunk in response.iter_text():
+                for event in parser.take(chunk):
+                    if (known := position.read(*event)) is not None:
+                        yield known
+        except httpx.HTTPError as error:
+            raise ConnectionFailedError("The connection failed before the answer was complete.") from error
+        finally:
+            response.close()
+
+    def _call(self, operation: Operation[Result], options: CallOptions | None) -> Result:
+        given = options or CallOptions()
+        sent = operation.request(given)
+        attempts = self._attempts(given, is_delete=operation.method == "DELETE")
+        while True:
+            try:
+                request = self._http.build_request(**sent, timeout=given.timeout or self._settings.timeout)
+                response = self._send(request)
+                if response.is_error:
+                    raise to_api_error(response.status_code, response.headers, response.text)
+                return operation.parse(response.content)
+            except AgentServiceError as error:
+                if attempts.has_been_deleted(error):
+                    return operation.parse(b"")
+                time.sleep(attempts.pause_after(error))
+
+    def _attempts(self, options: CallOptions, is_delete: bool = False) -> Attempts:
+        retries = self._settings.max_retries if options.max_retries is None else options.max_retries
+        return Attempts(retries, self._settings.max_retry_wait, is_delete)
+
+    def _send(self, request: httpx.Request, stream: bool = False) -> httpx.Response:
+        """Sends with a token; once more with a new one where the token was refused."""
+        token = self._token()
+        response = self._send_with(token, request, stream)
+        if response.status_code != 401 or not self._credential.refuse(token):
+            return response
+        response.close()
+        return self._send_with(self._token(), request, stream)
+
+    def _send_with(self, token: str, request: httpx.Request, stream: bool) -> httpx.Response:
+        request.headers["authorization"] = f"Bearer {token}"
+        try:
+            return self._http.send(request, stream=stream)
+        except httpx.HTTPError as error:
+            raise ConnectionFailedError("The connection failed before the answer was complete.") from error
+
+    def _token(self) -> str:
+        with self._renewing:
+            token = self._credential.current()
+            if token is not None:
+                return token
+            requested_at = time.monotonic()
+            try:
+                response = self._http.request(**self._credential.request())
+            except httpx.HTTPError as error:
+                raise ConnectionFailedError("The token endpoint gave no answer.") from error
+            if response.is_error:
+                raise to_api_error(response.status_code, response.headers, response.text)
+            self._credential.store(response.json(), requested_at)
+            return self._credential.current() or ""

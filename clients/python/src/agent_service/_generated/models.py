@@ -1,0 +1,1279 @@
+# Generated from the OpenAPI document by generate.py. Any change is lost.
+
+from __future__ import annotations
+
+from datetime import date as date_aliased
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, Field, RootModel
+
+
+class ActivateTemplateRequest(BaseModel):
+    name_override: str | None = None
+    model_override: Literal['Fast', 'Smart', 'Expert', 'Premium'] | None = None
+
+
+class DataScope(BaseModel):
+    tables: Annotated[list[str], Field(description='What the agent can read.')]
+    read_only: bool
+
+
+class OutputPreferences(BaseModel):
+    default_format: Annotated[
+        Literal['markdown', 'table', 'text', 'json'] | str,
+        Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
+    ]
+    chart_enabled: bool
+
+
+class Agent(BaseModel):
+    id: str
+    name: str
+    description: str
+    category: str
+    status: Literal['active', 'inactive', 'draft'] | str
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    system_prompt: Annotated[str, Field(description='Instructions for the model.')]
+    data_scope: DataScope
+    output_preferences: OutputPreferences
+    welcome_message: str
+    suggested_prompts: list[str]
+    created_by: str
+    source_template_id: Annotated[str | None, Field(description='The template that the agent was made from. Beyond the specification.')]
+
+
+class AgentSummary(BaseModel):
+    id: str
+    name: str
+    description: str
+    category: str
+    status: Literal['active', 'inactive', 'draft'] | str
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class ApiKey(BaseModel):
+    id: str
+    name: Annotated[str, Field(description='Empty where none was given.')]
+    hint: Annotated[str, Field(description='The first and last characters of the key.')]
+    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
+    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
+    status: Annotated[
+        Literal['active', 'ended'] | str,
+        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
+    ]
+    created_at: AwareDatetime
+    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
+    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
+    admin: Annotated[bool, Field(description='Whether it may do what needs an administrator key.')]
+    token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of tokens made from it; null: the default.')]
+    replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
+
+
+class Actor(BaseModel):
+    type: Annotated[str, Field(description='user, service or operator.')]
+    id: str
+    key_id: Annotated[str | None, Field(description='The API key or OAuth application, where there was one.')]
+
+
+class Target(BaseModel):
+    type: str
+    id: str
+
+
+class AuditEntry(BaseModel):
+    id: str
+    created_at: AwareDatetime
+    actor: Actor
+    action: str
+    target: Target
+    outcome: str
+    request_id: str
+    changes: Annotated[dict[str, Any], Field(description='What changed; secrets and prompts are masked.')]
+
+
+class Conversation(BaseModel):
+    id: str
+    agent_id: str
+    message_count: Annotated[int, Field(description='Of both sides.')]
+    total_credits: Annotated[int, Field(description='What its answers cost.')]
+    created_at: AwareDatetime
+    last_message_at: AwareDatetime
+
+
+class DataScope1(BaseModel):
+    tables: Annotated[
+        list[str] | None, Field(description='What the agent can read: tables, or tables with their columns. None: no data.')
+    ] = None
+    read_only: bool | None = None
+
+
+class OutputPreferences1(BaseModel):
+    default_format: Annotated[
+        Literal['markdown', 'table', 'text', 'json'] | None,
+        Field(description='How answers are written: `text` has no markup, `json` is one fenced block in markdown.'),
+    ] = None
+    chart_enabled: Annotated[
+        bool | None,
+        Field(
+            description='Whether answers in `markdown` or `table` may hold fenced `vega-lite` blocks; `text` and `json` have no place for them.'
+        ),
+    ] = None
+
+
+class CreateAgentRequest(BaseModel):
+    name: str
+    system_prompt: Annotated[str, Field(description='Instructions for the model.')]
+    data_scope: DataScope1
+    description: str | None = None
+    category: Annotated[str | None, Field(description='Free text, for filtering.')] = None
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | None = None
+    welcome_message: str | None = None
+    suggested_prompts: list[str] | None = None
+    output_preferences: OutputPreferences1 | None = None
+
+
+class CreateKeyRequest(BaseModel):
+    name: str
+    user_id: Annotated[str | None, Field(description='The caller’s own user unless said.')] = None
+    scopes: list[Literal['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'templates:write', 'credits:read', 'credits:write', 'users:read', 'users:write', 'webhooks:read', 'webhooks:write', 'audit:read']] | None = (
+        None
+    )
+    admin: Annotated[bool | None, Field(description='An administrator key; only of an administrator.')] = None
+    token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of the tokens made from it, in seconds.')] = None
+
+
+class Data(BaseModel):
+    id: str
+    name: Annotated[str, Field(description='Empty where none was given.')]
+    hint: Annotated[str, Field(description='The first and last characters of the key.')]
+    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
+    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
+    status: Annotated[
+        Literal['active', 'ended'] | str,
+        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
+    ]
+    created_at: AwareDatetime
+    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
+    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
+    admin: Annotated[bool, Field(description='Whether it may do what needs an administrator key.')]
+    token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of tokens made from it; null: the default.')]
+    replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
+    api_key: Annotated[str, Field(description='The key itself, shown this once.')]
+
+
+class CreateKeyResponse(BaseModel):
+    data: Data
+
+
+class CreateOauthApplicationRequest(BaseModel):
+    name: str
+    user_id: Annotated[str | None, Field(description='An existing user, whose role then limits the scopes.')] = None
+    scopes: list[Literal['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'templates:write', 'credits:read', 'credits:write', 'users:read', 'users:write', 'webhooks:read', 'webhooks:write', 'audit:read']] | None = (
+        None
+    )
+
+
+class Data1(BaseModel):
+    id: Annotated[str, Field(description='The `client_id`.')]
+    name: Annotated[str, Field(description='Empty where none was given.')]
+    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
+    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
+    status: Annotated[
+        Literal['active', 'ended'] | str,
+        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
+    ]
+    created_at: AwareDatetime
+    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
+    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
+    previous_secret_ends_at: Annotated[
+        AwareDatetime | None, Field(description='Until then the secret from before the last rotation is accepted too; null if it is not.')
+    ]
+    client_secret: Annotated[str, Field(description='Shown this once.')]
+
+
+class CreateOauthApplicationResponse(BaseModel):
+    data: Data1
+
+
+class CreateUserRequest(BaseModel):
+    name: str
+    email: str
+    role: Literal['admin', 'member'] | None = None
+
+
+class CreateWebhookRequest(BaseModel):
+    url: Annotated[str, Field(description='Where events are sent: an HTTPS URL of the public internet.')]
+    events: list[Literal['agent.created', 'agent.updated', 'agent.deleted', 'conversation.completed', 'credits.low_balance', 'credits.depleted', 'credits.replenished', 'user.registered', 'user.deactivated']]
+    secret: Annotated[str | None, Field(description='What deliveries are signed with; generated where it is absent.')] = None
+    description: str | None = None
+    active: bool | None = None
+
+
+class CreatedAgent(BaseModel):
+    id: str
+    name: str
+    status: Literal['active', 'inactive', 'draft'] | str
+    created_at: AwareDatetime
+
+
+class CreatedWebhook(BaseModel):
+    id: str
+    url: str
+    events: list[Literal['agent.created', 'agent.updated', 'agent.deleted', 'conversation.completed', 'credits.low_balance', 'credits.depleted', 'credits.replenished', 'user.registered', 'user.deactivated'] | str]
+    secret: Annotated[str, Field(description='Shown here and never again.')]
+    active: bool
+    created_at: AwareDatetime
+
+
+class CreditSettings(BaseModel):
+    organization_id: str
+    balance: Annotated[int, Field(description='All credits that remain.')]
+    allocated: Annotated[int, Field(description='Credits assigned to users, what is held for their answers included.')]
+    unallocated: Annotated[int, Field(description='Credits that can be allocated.')]
+    auto_replenish: bool
+    replenish_threshold: Annotated[int, Field(description='The balance below which credits are added.')]
+    replenish_amount: Annotated[int, Field(description='How many are added at a time.')]
+    updated_at: AwareDatetime
+    low_balance_threshold: Annotated[int | None, Field(description='Null: a tenth of the last purchase.')]
+    default_monthly_limit: Annotated[int, Field(description='Of users without an allocation.')]
+
+
+class RoleGate(BaseModel):
+    """
+    Whether statements run under a database role that holds only their scope, and why not, or for which tables not.
+    """
+
+    active: bool
+    reason: str
+
+
+class Column(BaseModel):
+    name: str
+    type: Annotated[str, Field(description='As PostgreSQL writes it.')]
+    nullable: bool
+    primary_key: bool
+    comment: Annotated[str, Field(description='Its first 500 characters.')]
+
+
+class DataSourceTable(BaseModel):
+    name: Annotated[str, Field(description='As a `data_scope` names it.')]
+    schema_: Annotated[str, Field(alias='schema')]
+    kind: Literal['table', 'view'] | str
+    comment: Annotated[str, Field(description='Its first 500 characters.')]
+    row_estimate: Annotated[int | None, Field(description='The planner’s estimate; null where there is none.')]
+    columns: list[Column]
+
+
+class DuplicateTemplateRequest(BaseModel):
+    name: str
+    description: str | None = None
+
+
+class DuplicatedAgent(BaseModel):
+    id: str
+    name: str
+    description: str
+    status: Literal['draft']
+    source_template_id: str
+    created_at: AwareDatetime
+
+
+class Error1(BaseModel):
+    type: Annotated[
+        Literal['invalid_request', 'authentication', 'conflict', 'permission', 'not_found', 'credits', 'provider', 'rate_limit', 'internal'] | str,
+        Field(description='What kind of failure this is.'),
+    ]
+    code: Annotated[str, Field(description='Which failure this is, for programs.')]
+    message: Annotated[str, Field(description='What to do about it, for people.')]
+    param: Annotated[str | None, Field(description='The offending field, as `data_scope.tables[0]`.')]
+    details: Annotated[dict[str, Any], Field(description='More for programs; several faulty fields are listed in `errors`.')]
+
+
+class Meta(BaseModel):
+    request_id: str
+
+
+class Error(BaseModel):
+    error: Error1
+    meta: Meta
+
+
+class Feedback(BaseModel):
+    score: Annotated[int, Field(description='1 is useless, 5 is excellent.')]
+    comment: str
+    updated_at: AwareDatetime
+
+
+class GetAgentResponse(BaseModel):
+    data: Agent
+
+
+class GetCreditSettingsResponse(BaseModel):
+    data: CreditSettings
+
+
+class GetKeyResponse(BaseModel):
+    data: ApiKey
+
+
+class IssueAgentTokenRequest(BaseModel):
+    expires_in: Annotated[int | None, Field(description='Seconds; 900, or as long as the credential lasts, unless given.')] = None
+
+
+class Data2(BaseModel):
+    access_token: str
+    token_type: Literal['Bearer']
+    expires_in: Annotated[int, Field(description='Seconds.')]
+    expires_at: AwareDatetime
+    agent_id: str
+
+
+class IssueAgentTokenResponse(BaseModel):
+    data: Data2
+
+
+class IssueOauthTokenRequest(BaseModel):
+    grant_type: Literal['client_credentials']
+    client_id: Annotated[str, Field(description='In the body or by HTTP Basic.')]
+    client_secret: Annotated[str, Field(description='In the body or by HTTP Basic.')]
+    scope: Annotated[str | None, Field(description='Scope names with spaces between them; without it every scope of the application.')] = (
+        None
+    )
+
+
+class IssueOauthTokenResponse(BaseModel):
+    access_token: str
+    token_type: Literal['Bearer']
+    expires_in: Annotated[int, Field(description='Seconds.')]
+    scope: Annotated[str, Field(description='The granted scopes.')]
+
+
+class IssueTokenRequest(BaseModel):
+    api_key: Annotated[str, Field(description='A live or test API key.')]
+
+
+class Data3(BaseModel):
+    access_token: str
+    token_type: Literal['Bearer']
+    expires_in: Annotated[int, Field(description='Seconds.')]
+    expires_at: AwareDatetime
+
+
+class IssueTokenResponse(BaseModel):
+    data: Data3
+
+
+class ListMeta(BaseModel):
+    total: Annotated[int, Field(description='How many entries there are under the same filters.')]
+    next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
+    request_id: str
+
+
+class Key(BaseModel):
+    kty: Literal['RSA']
+    use: Literal['sig']
+    alg: Literal['RS256']
+    kid: str
+    n: str
+    e: str
+
+
+class ListSigningKeysResponse(BaseModel):
+    keys: list[Key]
+
+
+class Query(BaseModel):
+    statement: str
+    tables: list[str]
+    rows: int
+    duration_ms: int
+
+
+class Usage(BaseModel):
+    """
+    What the answer used of its model. Beyond the specification.
+    """
+
+    model: Annotated[str, Field(description='As the provider names it; `built-in` without a language model.')]
+    input_tokens: Annotated[int, Field(description='Of all calls of the model, with the instructions and the results of tools.')]
+    output_tokens: int
+    latency_ms: Annotated[int, Field(description='From when a worker began the answer until the text was whole, with its queries.')]
+
+
+class Column1(BaseModel):
+    name: str
+    type: Literal['boolean', 'number', 'date', 'timestamp', 'json', 'text'] | str
+
+
+class Result(BaseModel):
+    """
+    The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.
+    """
+
+    columns: list[Column1]
+    rows: Annotated[
+        list[list[Any]],
+        Field(description='The values of each row, in the order of the columns. Numbers that a double would round are strings.'),
+    ]
+    row_count: Annotated[int, Field(description='The rows that the query returned.')]
+    truncated: Annotated[bool, Field(description='The query has more rows than it returned, or `rows` has fewer than `row_count`.')]
+    chart: Annotated[dict[str, Any] | None, Field(description='The Vega-Lite specification of the chart in `content`.')]
+
+
+class ListedMessage(BaseModel):
+    id: str
+    conversation_id: str
+    role: Literal['user', 'assistant'] | str
+    content: Annotated[str, Field(description='Empty until the answer has ended.')]
+    content_type: Annotated[
+        Literal['text', 'markdown'] | str,
+        Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
+    ]
+    credits_consumed: Annotated[int, Field(description='What the answer cost; nothing unless it completed.')]
+    model_used: Annotated[
+        Literal['Fast', 'Smart', 'Expert', 'Premium'] | str | Literal[''], Field(description='The tier; empty for what a user wrote.')
+    ]
+    created_at: AwareDatetime
+    status: Annotated[
+        Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
+    ]
+    queries: Annotated[list[Query] | None, Field(description='What the answer rests on. Beyond the specification.')] = None
+    feedback: Annotated[Feedback | None, Field(description='The caller’s own, if any was given. Beyond the specification.')] = None
+    usage: Annotated[Usage | None, Field(description='What the answer used of its model. Beyond the specification.')] = None
+    result: Annotated[
+        Result | None, Field(description='The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.')
+    ] = None
+
+
+class Message(BaseModel):
+    id: str
+    conversation_id: str
+    role: Literal['user', 'assistant'] | str
+    content: Annotated[str, Field(description='Empty until the answer has ended.')]
+    content_type: Annotated[
+        Literal['text', 'markdown'] | str,
+        Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
+    ]
+    credits_consumed: Annotated[int, Field(description='What the answer cost; nothing unless it completed.')]
+    model_used: Annotated[
+        Literal['Fast', 'Smart', 'Expert', 'Premium'] | str | Literal[''], Field(description='The tier; empty for what a user wrote.')
+    ]
+    created_at: AwareDatetime
+    status: Annotated[
+        Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
+    ]
+    queries: Annotated[list[Query] | None, Field(description='What the answer rests on. Beyond the specification.')] = None
+
+
+class OAuthApplication(BaseModel):
+    id: Annotated[str, Field(description='The `client_id`.')]
+    name: Annotated[str, Field(description='Empty where none was given.')]
+    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
+    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
+    status: Annotated[
+        Literal['active', 'ended'] | str,
+        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
+    ]
+    created_at: AwareDatetime
+    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
+    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
+    previous_secret_ends_at: Annotated[
+        AwareDatetime | None, Field(description='Until then the secret from before the last rotation is accepted too; null if it is not.')
+    ]
+
+
+class OAuthError(BaseModel):
+    error: str
+    error_description: str
+
+
+class OrganizationBalance(BaseModel):
+    organization_id: str
+    balance: Annotated[int, Field(description='All credits that remain.')]
+    allocated: Annotated[int, Field(description='Credits assigned to users, what is held for their answers included.')]
+    unallocated: Annotated[int, Field(description='Credits that can be allocated.')]
+    auto_replenish: bool
+    replenish_threshold: Annotated[int, Field(description='The balance below which credits are added.')]
+    replenish_amount: Annotated[int, Field(description='How many are added at a time.')]
+    updated_at: AwareDatetime
+
+
+class Result1(BaseModel):
+    """
+    The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.
+    """
+
+    columns: list[Column1]
+    rows: Annotated[
+        list[list[Any]],
+        Field(description='The values of each row, in the order of the columns. Numbers that a double would round are strings.'),
+    ]
+    row_count: Annotated[int, Field(description='The rows that the query returned.')]
+    truncated: Annotated[bool, Field(description='The query has more rows than it returned, or `rows` has fewer than `row_count`.')]
+    chart: Annotated[dict[str, Any] | None, Field(description='The Vega-Lite specification of the chart in `content`.')]
+
+
+class Step(BaseModel):
+    name: str
+    detail: Annotated[str, Field(description='The statement, the table, or the change.')]
+    rows: int
+    duration_ms: int
+    error: Annotated[str | None, Field(description='Null when it went well.')]
+
+
+class ReadMessage(BaseModel):
+    id: str
+    conversation_id: str
+    role: Literal['user', 'assistant'] | str
+    content: Annotated[str, Field(description='Empty until the answer has ended.')]
+    content_type: Annotated[
+        Literal['text', 'markdown'] | str,
+        Field(description='`markdown` of answers, unless the agent’s `default_format` was `text`; `text` of what a user wrote.'),
+    ]
+    credits_consumed: Annotated[int, Field(description='What the answer cost; nothing unless it completed.')]
+    model_used: Annotated[
+        Literal['Fast', 'Smart', 'Expert', 'Premium'] | str | Literal[''], Field(description='The tier; empty for what a user wrote.')
+    ]
+    created_at: AwareDatetime
+    status: Annotated[
+        Literal['queued', 'running', 'completed', 'failed', 'cancelled'] | str, Field(description='Beyond the specification.')
+    ]
+    queries: Annotated[list[Query] | None, Field(description='What the answer rests on. Beyond the specification.')] = None
+    feedback: Annotated[Feedback | None, Field(description='The caller’s own, if any was given. Beyond the specification.')] = None
+    usage: Annotated[Usage | None, Field(description='What the answer used of its model. Beyond the specification.')] = None
+    result: Annotated[
+        Result1 | None, Field(description='The result of the answer’s last query, up to 32 kB; null without one. Beyond the specification.')
+    ] = None
+    steps: Annotated[list[Step] | None, Field(description='Every call of a tool, in order. Beyond the specification.')] = None
+
+
+class RotateKeyRequest(BaseModel):
+    previous_valid_seconds: Annotated[
+        int | None,
+        Field(
+            description='How long what is replaced stays valid: a day unless said. With 0 it is refused everywhere when this has answered.'
+        ),
+    ] = None
+
+
+class Previous(BaseModel):
+    """
+    The replaced key, which was or will be refused from `ends_at` on.
+    """
+
+    id: str
+    ends_at: AwareDatetime
+
+
+class Data4(BaseModel):
+    id: str
+    name: Annotated[str, Field(description='Empty where none was given.')]
+    hint: Annotated[str, Field(description='The first and last characters of the key.')]
+    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
+    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
+    status: Annotated[
+        Literal['active', 'ended'] | str,
+        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
+    ]
+    created_at: AwareDatetime
+    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
+    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
+    admin: Annotated[bool, Field(description='Whether it may do what needs an administrator key.')]
+    token_ttl_seconds: Annotated[int | None, Field(description='Lifetime of tokens made from it; null: the default.')]
+    replaced_by: Annotated[str | None, Field(description='The key that a rotation made from it.')]
+    api_key: Annotated[str, Field(description='The key itself, shown this once.')]
+    previous: Annotated[Previous, Field(description='The replaced key, which was or will be refused from `ends_at` on.')]
+
+
+class RotateKeyResponse(BaseModel):
+    data: Data4
+
+
+class RotateOauthSecretRequest(BaseModel):
+    previous_valid_seconds: Annotated[
+        int | None,
+        Field(
+            description='How long what is replaced stays valid: a day unless said. With 0 it is refused everywhere when this has answered.'
+        ),
+    ] = None
+
+
+class Data5(BaseModel):
+    id: Annotated[str, Field(description='The `client_id`.')]
+    name: Annotated[str, Field(description='Empty where none was given.')]
+    user_id: Annotated[str, Field(description='The user whom its requests are charged to.')]
+    scopes: Annotated[list[str], Field(description='Limited to the present role of the user.')]
+    status: Annotated[
+        Literal['active', 'ended'] | str,
+        Field(description='`active`: no end is set. `ended`: it was revoked, or replaced by a rotation and is refused from `ends_at` on.'),
+    ]
+    created_at: AwareDatetime
+    last_used_at: Annotated[AwareDatetime | None, Field(description='To the minute; null if it was never used.')]
+    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
+    previous_secret_ends_at: Annotated[
+        AwareDatetime | None, Field(description='Until then the secret from before the last rotation is accepted too; null if it is not.')
+    ]
+    client_secret: Annotated[str, Field(description='Shown this once.')]
+
+
+class RotateOauthSecretResponse(BaseModel):
+    data: Data5
+
+
+class RotateWebhookSecretRequest(BaseModel):
+    secret: Annotated[str | None, Field(description='What deliveries are signed with; generated where it is absent.')] = None
+
+
+class RotatedWebhookSecret(BaseModel):
+    id: str
+    secret: Annotated[str, Field(description='Shown here and never again.')]
+    previous_secret_until: Annotated[AwareDatetime, Field(description='Until when the secret before signs along.')]
+
+
+class User1(BaseModel):
+    id: str
+    name: str
+    email: Annotated[str, Field(description='Empty where there is none.')]
+    kind: Annotated[Literal['person', 'service'] | str, Field(description='`service`: the user of an application.')]
+    role: Annotated[
+        Literal['admin', 'member'] | str | None, Field(description='Null for a service user: the scopes of its application are its limit.')
+    ]
+
+
+class Organization(BaseModel):
+    id: str
+    name: str
+
+
+class Credential(BaseModel):
+    id: str
+    type: Literal['api_key', 'oauth_application', 'session'] | str
+    name: Annotated[str, Field(description='Empty where none was given.')]
+    admin: Annotated[bool, Field(description='Whether it may do what needs an administrator key.')]
+    ends_at: Annotated[AwareDatetime | None, Field(description='From then on it is refused; null while no end is set.')]
+
+
+class ReadsPerMinute(BaseModel):
+    """
+    Requests of this credential, and of all of the organization.
+    """
+
+    credential: int
+    organization: int
+
+
+class WritesPerMinute(BaseModel):
+    """
+    Requests of this credential, and of all of the organization.
+    """
+
+    credential: int
+    organization: int
+
+
+class MessagesPerMinute(BaseModel):
+    """
+    Requests of this credential, and of all of the organization.
+    """
+
+    credential: int
+    organization: int
+
+
+class Limits(BaseModel):
+    """
+    Rate limits. The headers of each answer say what is left.
+    """
+
+    reads_per_minute: Annotated[ReadsPerMinute, Field(description='Requests of this credential, and of all of the organization.')]
+    writes_per_minute: Annotated[WritesPerMinute, Field(description='Requests of this credential, and of all of the organization.')]
+    messages_per_minute: Annotated[MessagesPerMinute, Field(description='Requests of this credential, and of all of the organization.')]
+
+
+class Self(BaseModel):
+    user: User1
+    organization: Organization
+    environment: Literal['live', 'test'] | str
+    credential: Credential
+    scopes: Annotated[list[str], Field(description='What this request’s token or key may do now.')]
+    limits: Annotated[Limits, Field(description='Rate limits. The headers of each answer say what is left.')]
+
+
+class SendMessageRequest(BaseModel):
+    message: str
+    conversation_id: Annotated[str | None, Field(description='Continues this conversation; without it one begins.')] = None
+    context: Annotated[
+        dict[str, Any] | None,
+        Field(description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep.'),
+    ] = None
+
+
+class SendMessageResponse(BaseModel):
+    data: Message
+
+
+class SetAllocationRequest(BaseModel):
+    monthly_limit: int
+    rollover_enabled: bool | None = None
+
+
+class SetFeedbackRequest(BaseModel):
+    score: Annotated[int, Field(description='1 is useless, 5 is excellent.')]
+    comment: str | None = None
+
+
+class Data6(BaseModel):
+    message_id: str
+    score: Annotated[int, Field(description='1 is useless, 5 is excellent.')]
+    comment: str
+    updated_at: AwareDatetime
+
+
+class SetFeedbackResponse(BaseModel):
+    data: Data6
+
+
+class StreamMessageRequest(BaseModel):
+    message: str
+    conversation_id: Annotated[str | None, Field(description='Continues this conversation; without it one begins.')] = None
+    context: Annotated[
+        dict[str, Any] | None,
+        Field(description='Data for the model, as the page the user is on: up to 16384 bytes of JSON, 5 levels deep.'),
+    ] = None
+
+
+class ChangelogItem(BaseModel):
+    version: str
+    date: date_aliased
+    changes: str
+
+
+class Template(BaseModel):
+    id: str
+    name: str
+    description: str
+    category: Literal['finance', 'sales', 'inventory', 'purchasing', 'hr'] | str
+    version: str
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
+    credit_cost_estimate: str
+    status: Annotated[
+        Literal['available', 'activated'] | str, Field(description='Activated while the organization’s agent of this template is active.')
+    ]
+    required_tables: Annotated[list[str], Field(description='What a connected data source must have.')]
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+    long_description: str
+    required_permissions: Annotated[list[str], Field(description='Scopes that whoever activates the template must hold.')]
+    suggested_prompts: list[str]
+    changelog: Annotated[list[ChangelogItem], Field(description='Newest first.')]
+
+
+class TemplateActivation(BaseModel):
+    template_id: str
+    agent_id: str
+    name: str
+    status: Literal['active']
+    activated_at: AwareDatetime
+
+
+class TemplateDeactivation(BaseModel):
+    template_id: str
+    agent_id: str
+    status: Literal['inactive']
+    deactivated_at: AwareDatetime
+
+
+class TemplateSummary(BaseModel):
+    id: str
+    name: str
+    description: str
+    category: Literal['finance', 'sales', 'inventory', 'purchasing', 'hr'] | str
+    version: str
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
+    credit_cost_estimate: str
+    status: Annotated[
+        Literal['available', 'activated'] | str, Field(description='Activated while the organization’s agent of this template is active.')
+    ]
+    required_tables: Annotated[list[str], Field(description='What a connected data source must have.')]
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class TitledConversation(BaseModel):
+    id: str
+    agent_id: str
+    message_count: Annotated[int, Field(description='Of both sides.')]
+    total_credits: Annotated[int, Field(description='What its answers cost.')]
+    created_at: AwareDatetime
+    last_message_at: AwareDatetime
+    title: Annotated[str, Field(description='Empty until one is set.')]
+
+
+class DataScope2(BaseModel):
+    tables: list[str] | None = None
+    read_only: bool | None = None
+
+
+class OutputPreferences2(BaseModel):
+    default_format: Literal['markdown', 'table', 'text', 'json'] | None = None
+    chart_enabled: bool | None = None
+
+
+class UpdateAgentRequest(BaseModel):
+    name: str | None = None
+    system_prompt: Annotated[str | None, Field(description='Instructions for the model.')] = None
+    data_scope: DataScope2 | None = None
+    description: str | None = None
+    category: str | None = None
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | None = None
+    welcome_message: str | None = None
+    suggested_prompts: list[str] | None = None
+    output_preferences: OutputPreferences2 | None = None
+    status: Literal['active', 'inactive', 'draft'] | None = None
+
+
+class UpdateConversationRequest(BaseModel):
+    title: Annotated[str, Field(description='Empty removes it.')]
+
+
+class UpdateConversationResponse(BaseModel):
+    data: TitledConversation
+
+
+class UpdateCreditSettingsRequest(BaseModel):
+    auto_replenish: bool | None = None
+    replenish_threshold: int | None = None
+    replenish_amount: int | None = None
+    low_balance_threshold: Annotated[int | None, Field(description='Null: a tenth of the last purchase.')] = None
+    default_monthly_limit: int | None = None
+
+
+class UpdateCreditSettingsResponse(BaseModel):
+    data: CreditSettings
+
+
+class UpdateKeyRequest(BaseModel):
+    name: str | None = None
+    scopes: list[Literal['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'templates:write', 'credits:read', 'credits:write', 'users:read', 'users:write', 'webhooks:read', 'webhooks:write', 'audit:read']] | None = (
+        None
+    )
+    token_ttl_seconds: Annotated[int | None, Field(description='Null: the default.')] = None
+
+
+class UpdateKeyResponse(BaseModel):
+    data: ApiKey
+
+
+class UpdateOauthApplicationRequest(BaseModel):
+    name: str | None = None
+    scopes: list[Literal['agents:read', 'agents:write', 'agents:chat', 'templates:read', 'templates:write', 'credits:read', 'credits:write', 'users:read', 'users:write', 'webhooks:read', 'webhooks:write', 'audit:read']] | None = (
+        None
+    )
+
+
+class UpdateOauthApplicationResponse(BaseModel):
+    data: OAuthApplication
+
+
+class UpdateUserRequest(BaseModel):
+    name: str | None = None
+    email: str | None = None
+    role: Literal['admin', 'member'] | None = None
+    status: Literal['active', 'deactivated'] | None = None
+
+
+class EndedCredentials(BaseModel):
+    """
+    Only of a deactivation: how many credentials ended with it.
+    """
+
+    api_keys: int
+    oauth_applications: int
+
+
+class Data7(BaseModel):
+    id: str
+    name: str
+    email: str
+    role: Literal['admin', 'member'] | str
+    status: Literal['active', 'deactivated'] | str
+    created_at: AwareDatetime
+    ended_credentials: Annotated[
+        EndedCredentials | None, Field(description='Only of a deactivation: how many credentials ended with it.')
+    ] = None
+
+
+class UpdateUserResponse(BaseModel):
+    data: Data7
+
+
+class UpdateWebhookRequest(BaseModel):
+    url: Annotated[str | None, Field(description='Where events are sent: an HTTPS URL of the public internet.')] = None
+    events: list[Literal['agent.created', 'agent.updated', 'agent.deleted', 'conversation.completed', 'credits.low_balance', 'credits.depleted', 'credits.replenished', 'user.registered', 'user.deactivated']] | None = (
+        None
+    )
+    description: str | None = None
+    active: bool | None = None
+
+
+class UpdatedAgent(BaseModel):
+    id: str
+    name: str
+    status: Literal['active', 'inactive', 'draft'] | str
+    model: Literal['Fast', 'Smart', 'Expert', 'Premium'] | str
+    updated_at: AwareDatetime
+
+
+class DateRange(BaseModel):
+    """
+    Days in UTC, both included.
+    """
+
+    from_: Annotated[date_aliased, Field(alias='from')]
+    to: date_aliased
+
+
+class UsageAggregateMeta(BaseModel):
+    total: Annotated[int, Field(description='How many entries there are under the same filters.')]
+    next_cursor: Annotated[str | None, Field(description='Null on the last page.')]
+    request_id: str
+    total_credits: Annotated[int, Field(description='Of the whole range, not of the page.')]
+    total_queries: Annotated[int, Field(description='Of the whole range, not of the page.')]
+    date_range: Annotated[DateRange, Field(description='Days in UTC, both included.')]
+
+
+class UsageOfAgent(BaseModel):
+    agent_id: str
+    name: Annotated[str, Field(description='Kept beyond the agent’s life.')]
+    total_credits: int
+    query_count: int
+    unique_users: int
+    breakdown_by_model: Annotated[dict[str, int], Field(description='Credits by model tier.')]
+
+
+class UsageOfDay(BaseModel):
+    date: date_aliased
+    total_credits: int
+    query_count: int
+    unique_users: int
+    breakdown_by_model: Annotated[dict[str, int], Field(description='Credits by model tier.')]
+
+
+class UsageOfMonth(BaseModel):
+    date: Annotated[date_aliased, Field(description='Its first day.')]
+    month: str
+    total_credits: int
+    query_count: int
+    unique_users: int
+    breakdown_by_model: Annotated[dict[str, int], Field(description='Credits by model tier.')]
+
+
+class UsageOfUser(BaseModel):
+    user_id: str
+    total_credits: int
+    query_count: int
+    unique_agents: int
+    breakdown_by_model: Annotated[dict[str, int], Field(description='Credits by model tier.')]
+    last_used_at: AwareDatetime
+
+
+class UsageOfWeek(BaseModel):
+    date: Annotated[date_aliased, Field(description='Its Monday.')]
+    week: str
+    total_credits: int
+    query_count: int
+    unique_users: int
+    breakdown_by_model: Annotated[dict[str, int], Field(description='Credits by model tier.')]
+
+
+class UsageRecord(BaseModel):
+    id: str
+    user_id: str
+    agent_id: str
+    conversation_id: str
+    credits_consumed: int
+    model: str
+    query_summary: Annotated[str, Field(description='The beginning of the message.')]
+    timestamp: AwareDatetime
+
+
+class BillingPeriod(BaseModel):
+    start: AwareDatetime
+    end: Annotated[AwareDatetime, Field(description='Not included.')]
+
+
+class MostUsedAgent(BaseModel):
+    agent_id: str
+    name: Annotated[str, Field(description='Kept beyond the agent’s life.')]
+    credits_used: int
+    query_count: int
+
+
+class ModelDistribution(BaseModel):
+    credits: int
+    queries: int
+
+
+class UsageSummary(BaseModel):
+    billing_period: BillingPeriod
+    total_credits_used: int
+    total_queries: int
+    active_users: int
+    most_used_agents: list[MostUsedAgent]
+    model_distribution: dict[str, ModelDistribution]
+
+
+class User(BaseModel):
+    id: str
+    name: str
+    email: str
+    role: Literal['admin', 'member'] | str
+    status: Literal['active', 'deactivated'] | str
+    created_at: AwareDatetime
+
+
+class UserAllocation(BaseModel):
+    user_id: str
+    monthly_limit: int
+    rollover_enabled: bool
+    effective_from: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class UserBalance(BaseModel):
+    user_id: str
+    balance: Annotated[int, Field(description='What is assigned to the user and not held for an answer.')]
+    monthly_limit: int
+    used_this_month: int
+    rollover_enabled: bool
+    updated_at: AwareDatetime
+
+
+class Webhook(BaseModel):
+    id: str
+    url: str
+    events: list[Literal['agent.created', 'agent.updated', 'agent.deleted', 'conversation.completed', 'credits.low_balance', 'credits.depleted', 'credits.replenished', 'user.registered', 'user.deactivated'] | str]
+    description: str
+    active: bool
+    status: Literal['healthy', 'failing', 'disabled'] | str
+    failing_since: AwareDatetime | None
+    last_delivery_at: AwareDatetime | None
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class Attempt(BaseModel):
+    at: AwareDatetime
+    status: Annotated[int | None, Field(description='The HTTP status; null where nothing was answered.')]
+    error: Annotated[str | None, Field(description='Why nothing was answered.')]
+    duration_ms: int
+
+
+class WebhookDelivery(BaseModel):
+    id: str
+    event_id: str
+    event_type: str
+    status: Literal['pending', 'delivered', 'failed', 'dropped'] | str
+    attempts: list[Attempt]
+    response_status: Annotated[int | None, Field(description='Of the last answer.')]
+    response_body: Annotated[str | None, Field(description='The beginning of the last answer.')]
+    next_attempt_at: AwareDatetime | None
+    created_at: AwareDatetime
+    ended_at: AwareDatetime | None
+    redelivery_of: Annotated[str | None, Field(description='The delivery that this one repeats.')]
+
+
+class ActivateTemplateResponse(BaseModel):
+    data: TemplateActivation
+
+
+class CancelAnswerResponse(BaseModel):
+    data: Message
+
+
+class CreateAgentResponse(BaseModel):
+    data: CreatedAgent
+
+
+class CreateUserResponse(BaseModel):
+    data: User
+
+
+class CreateWebhookResponse(BaseModel):
+    data: CreatedWebhook
+
+
+class DataSource(BaseModel):
+    environment: Literal['live', 'test'] | str
+    status: Annotated[Literal['connected', 'unreadable', 'none'] | str, Field(description='`none`: no database is connected.')]
+    reason: Annotated[str | None, Field(description='Why it is unreadable.')]
+    role_gate: Annotated[
+        RoleGate | None,
+        Field(
+            description='Whether statements run under a database role that holds only their scope, and why not, or for which tables not.'
+        ),
+    ]
+    tables: list[DataSourceTable]
+
+
+class DeactivateTemplateResponse(BaseModel):
+    data: TemplateDeactivation
+
+
+class DuplicateTemplateResponse(BaseModel):
+    data: DuplicatedAgent
+
+
+class GetBalanceResponse(BaseModel):
+    data: OrganizationBalance
+
+
+class GetConversationResponse(BaseModel):
+    data: TitledConversation
+
+
+class GetDataSourceResponse(BaseModel):
+    data: DataSource
+    meta: ListMeta
+
+
+class GetMessageResponse(BaseModel):
+    data: ReadMessage
+
+
+class GetOauthApplicationResponse(BaseModel):
+    data: OAuthApplication
+
+
+class GetSelfResponse(BaseModel):
+    data: Self
+
+
+class GetTemplateResponse(BaseModel):
+    data: Template
+
+
+class GetUsageSummaryResponse(BaseModel):
+    data: UsageSummary
+
+
+class GetUserBalanceResponse(BaseModel):
+    data: UserBalance
+
+
+class GetUserResponse(BaseModel):
+    data: User
+
+
+class ListAgentsResponse(BaseModel):
+    data: list[AgentSummary]
+    meta: ListMeta
+
+
+class ListAuditEntriesResponse(BaseModel):
+    data: list[AuditEntry]
+    meta: ListMeta
+
+
+class ListConversationsResponse(BaseModel):
+    data: list[Conversation | TitledConversation]
+    meta: ListMeta
+
+
+class ListKeysResponse(BaseModel):
+    data: list[ApiKey]
+    meta: ListMeta
+
+
+class ListMessagesResponse(BaseModel):
+    data: list[ListedMessage]
+    meta: ListMeta
+
+
+class ListOauthApplicationsResponse(BaseModel):
+    data: list[OAuthApplication]
+    meta: ListMeta
+
+
+class ListTemplatesResponse(BaseModel):
+    data: list[TemplateSummary]
+    meta: ListMeta
+
+
+class ListUsageResponse1(BaseModel):
+    data: list[UsageRecord]
+    meta: ListMeta
+
+
+class ListUsageResponse2(BaseModel):
+    data: list[UsageOfDay]
+    meta: UsageAggregateMeta
+
+
+class ListUsageResponse3(BaseModel):
+    data: list[UsageOfWeek]
+    meta: UsageAggregateMeta
+
+
+class ListUsageResponse4(BaseModel):
+    data: list[UsageOfMonth]
+    meta: UsageAggregateMeta
+
+
+class ListUsageResponse5(BaseModel):
+    data: list[UsageOfUser]
+    meta: UsageAggregateMeta
+
+
+class ListUsageResponse6(BaseModel):
+    data: list[UsageOfAgent]
+    meta: UsageAggregateMeta
+
+
+class ListUsageResponse(
+    RootModel[ListUsageResponse1 | ListUsageResponse2 | ListUsageResponse3 | ListUsageResponse4 | ListUsageResponse5 | ListUsageResponse6]
+):
+    root: ListUsageResponse1 | ListUsageResponse2 | ListUsageResponse3 | ListUsageResponse4 | ListUsageResponse5 | ListUsageResponse6
+
+
+class ListUsersResponse(BaseModel):
+    data: list[User]
+    meta: ListMeta
+
+
+class ListWebhookDeliveriesResponse(BaseModel):
+    data: list[WebhookDelivery]
+    meta: ListMeta
+
+
+class ListWebhooksResponse(BaseModel):
+    data: list[Webhook]
+    meta: ListMeta
+
+
+class RedeliverWebhookDeliveryResponse(BaseModel):
+    data: WebhookDelivery
+
+
+class RotateWebhookSecretResponse(BaseModel):
+    data: RotatedWebhookSecret
+
+
+class SetAllocationResponse(BaseModel):
+    data: UserAllocation
+
+
+class TestWebhookResponse(BaseModel):
+    data: WebhookDelivery
+
+
+class UpdateAgentResponse(BaseModel):
+    data: UpdatedAgent
+
+
+class UpdateWebhookResponse(BaseModel):
+    data: Webhook

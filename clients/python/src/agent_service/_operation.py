@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+import random
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel
+
+from ._errors import ApiError, ConnectionFailedError, may_pass
+
+#: A body as a mapping, for those who do not want the models.
+Body = Mapping[str, Any]
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """What every call takes."""
+
+    #: Made at random for each write unless given. Give one that is stored with the order that the call carries out.
+    idempotency_key: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    #: Seconds to wait for an answer, for each attempt.
+    timeout: float | None = None
+    #: Attempts after the first one.
+    max_retries: int | None = None
+
+
+@dataclass(frozen=True)
+class Operation(Generic[Result]):
+    method: str
+    path: str
+    query: Mapping[str, Any]
+    body: BaseModel | Body | None
+    #: Reads the body of the answer.
+    parse: Callable[[bytes], Result]
+
+    def request(self, options: CallOptions) -> dict[str, Any]:
+        """The parts of the request. The same for every attempt, with one Idempotency-Key."""
+        headers = {"accept": "application/json"}
+        if self.method in ("POST", "PUT", "PATCH"):
+            headers["idempotency-key"] = options.idempotency_key or secrets.token_hex(18)
+        if self.body is not None:
+            headers["content-type"] = "application/json"
+        headers.update({name.lower(): value for name, value in options.headers.items()})
+        content = None if self.body is None else body_text(self.body)
+        query = {name: _query_text(value) for name, value in self.query.items() if value is not None}
+        return {"method": self.method, "url": self.path, "params": query, "headers": headers, "content": content}
+
+
+def nothing(_: bytes) -> None:
+    """The body of an answer that has none."""
+
+
+def body_text(body: BaseModel | Body) -> str:
+    """Fields that were not set are left out, which the API distinguishes from null."""
+    return body.model_dump_json(exclude_unset=True, by_alias=True) if isinstance(body, BaseModel) else json.dumps(body)
+
+
+def _query_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def segment(value: str) -> str:
+    """A part of a path, whichever characters it has."""
+    if not value:
+        raise ValueError("A parameter of the path is empty.")
+    return quote(value, safe="")
+
+
+class Caller:
+    """What the generated operations call."""
+
+    def _call(self, operation: Operation[Result], options: CallOptions | None) -> Result:
+        raise NotImplementedError
+
+
+class AsyncCaller:
+    """What the generated operations await."""
+
+    async def _call(self, operation: Operation[Result], options: CallOptions | None) -> Result:
+        raise NotImplementedError
+
+
+@dataclass
+class Attempts:
+    """Decides after each failure how long to wait for the next attempt."""
+
+    max_retries: int
+    max_wait: float
+    is_delete: bool = False
+    failures: int = 0
+    is_outcome_unknown: bool = False
+
+    def pause_after(self, error: Exception) -> float:
+        """Seconds; raises the error where another attempt would not help. Their random part keeps clients apart."""
+        self.failures += 1
+        self.is_outcome_unknown = self.is_outcome_unknown or isinstance(error, ConnectionFailedError)
+        retry_after = (error.retry_after or 0.0) if isinstance(error, ApiError) else 0.0
+        if self.failures > self.max_retries or not may_pass(error) or retry_after > self.max_wait:
+            raise error
+        whole = min(8.0, 0.25 * 2.0 ** (self.failures - 1))
+        return retry_after + whole / 2 + random.random() * whole / 2
+
+    def has_been_deleted(self, error: Exception) -> bool:
+        """True where an attempt whose answer was lost has deleted what is missing now."""
+        return self.is_delete and self.is_outcome_unknown and isinstance(error, ApiError) and error.status == 404

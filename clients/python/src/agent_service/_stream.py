@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ._errors import to_api_error
+from ._generated import models
+from ._operation import Body, CallOptions, body_text, segment
+
+_MAX_BUFFERED = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class AnswerEvent:
+    """What happens while an answer is made. ``content`` is all of its text so far, so that showing it is always right."""
+
+    type: Literal["started", "delta", "tool", "completed"]
+    #: The new text of a delta.
+    text: str = ""
+    content: str = ""
+    #: Of ``tool``: name, detail, rows, duration_ms and error. Of ``started``: message_id, conversation_id and attempt.
+    data: dict[str, Any] = field(default_factory=dict)
+    #: The message of ``completed``, the last event: the answer is charged and stored.
+    message: models.Message | None = None
+
+
+class EventParser:
+    """Reads server-sent events as the HTML standard says, wherever chunks end."""
+
+    def __init__(self) -> None:
+        self._buffered = ""
+        self._event, self._data, self._id = "", list[str](), ""
+
+    def take(self, chunk: str) -> list[tuple[str, str, str]]:
+        """The events that this text completes: type, data and id. A CR at the end may be the first half of a CRLF."""
+        text = self._buffered + chunk
+        held = "\r" if text.endswith("\r") else ""
+        text = text[: len(text) - len(held)].replace("\r\n", "\n").replace("\r", "\n")
+        *lines, rest = text.split("\n")
+        self._buffered = rest + held
+        if len(self._buffered) > _MAX_BUFFERED:
+            raise ValueError("A line of the event stream is too long.")
+        return [event for line in lines if (event := self._read_line(line))]
+
+    def _read_line(self, line: str) -> tuple[str, str, str] | None:
+        if line == "":
+            complete = (self._event or "message", "\n".join(self._data), self._id) if self._data else None
+            self._event, self._data = "", []
+            return complete
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if name == "event":
+            self._event = value
+        elif name == "data":
+            self._data.append(value)
+        elif name == "id" and "\0" not in value:
+            self._id = value
+        return None
+
+
+class StreamPosition:
+    """The request of a stream, and the place up to which it has been read."""
+
+    def __init__(self, agent_id: str, message: models.SendMessageRequest | Body | str, options: CallOptions) -> None:
+        body = {"message": message} if isinstance(message, str) else message
+        self.path = f"/v1/agents/{segment(agent_id)}/messages/stream"
+        self.content_to_send = body_text(body)
+        self.key = options.idempotency_key or secrets.token_hex(18)
+        self.extra = {name.lower(): value for name, value in options.headers.items()}
+        self.last_event_id = ""
+        #: The answer itself has failed, and the same message would be a new one.
+        self.has_failed = False
+        self.has_completed = False
+        self._content = ""
+
+    def request(self) -> dict[str, Any]:
+        headers = {
+            **self.extra,
+            "accept": "text/event-stream",
+            "content-type": "application/json",
+            "idempotency-key": self.key,
+        }
+        if self.last_event_id:
+            headers["last-event-id"] = self.last_event_id
+        return {"method": "POST", "url": self.path, "headers": headers, "content": self.content_to_send}
+
+    def read(self, event: str, data: str, event_id: str) -> AnswerEvent | None:
+        """The event for the reader; None for one that it need not know."""
+        self.last_event_id = event_id or self.last_event_id
+        if event == "started":
+            self._content = ""
+            return AnswerEvent("started", data=json.loads(data))
+        if event == "delta":
+            text = str(json.loads(data)["text"])
+            self._content += text
+            return AnswerEvent("delta", text, self._content)
+        if event == "tool":
+            return AnswerEvent("tool", content=self._content, data=json.loads(data))
+        if event == "completed":
+            self.has_completed = True
+            message = models.Message.model_validate_json(data)
+            return AnswerEvent("completed", content=message.content, message=message)
+        if event == "failed":
+            self.has_failed = True
+            raise to_api_error(502, {}, data)
+        return None
