@@ -18,7 +18,7 @@ export interface Credentials {
 
 /** A running system of one test. */
 export interface StartedAgentService {
-  /** Where the API is, as http://127.0.0.1:49152. */
+  /** The address of the API, as http://127.0.0.1:49152. */
   readonly baseUrl: string;
   /** Keys of the demonstration organization: `live` asks the scripted model, `test` the built-in one. */
   readonly apiKeys: Credentials['api_keys'];
@@ -58,7 +58,7 @@ export class AgentServiceContainer {
     return this.withSetting('WEBHOOKS_ENABLED', 'true').withSetting('WEBHOOK_ALLOWED_NETWORKS', allowedNetworks);
   }
 
-  /** Any setting of the README's table. */
+  /** Any setting of docs/reference/settings.md. */
   withSetting(name: string, value: string): this {
     this.#settings.set(name, value);
     return this;
