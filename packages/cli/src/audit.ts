@@ -45,9 +45,9 @@ export function auditCommands(program: Command, run: Run): void {
       run(async ({ identity }) => {
         const toCheck = anchors === undefined ? undefined : readAnchors(anchors, organization);
         const verified = await verify(identity, organization);
-        if (toCheck === undefined) return failOnFaults(verified);
+        if (toCheck === undefined) return failOnFaults({ ok: verified.faults.length === 0, ...verified });
         const faults = [...verified.faults, ...(await check(identity, toCheck))];
-        return failOnFaults({ ...verified, anchors: toCheck.length, faults });
+        return failOnFaults({ ok: faults.length === 0, ...verified, anchors: toCheck.length, faults });
       }),
     );
   verb('anchor', 'export the signed ends of the chains, to be kept where this system cannot change them')

@@ -1,4 +1,5 @@
-import { ServiceError } from '@agent-service/contracts';
+import { randomUUID } from 'node:crypto';
+import { type Environment, ServiceError, withCall } from '@agent-service/contracts';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Connection } from './connection.ts';
 
@@ -26,18 +27,74 @@ export function wholeNumber(text: string): number {
   throw new InvalidArgumentError('It must be a whole number.');
 }
 
+export interface PageOptions {
+  limit: number;
+  after: string;
+}
+
+const rowsAtMost = 100;
+
+/** The options of a command that lists. */
+export const withPages = (command: Command): Command =>
+  command
+    .option('--limit <rows>', `rows of a page, 1 to ${rowsAtMost}`, pageLimit, rowsAtMost)
+    .option('--after <cursor>', 'the `next` of the page before', '');
+
+function pageLimit(text: string): number {
+  const limit = wholeNumber(text);
+  if (limit >= 1 && limit <= rowsAtMost) return limit;
+  throw new InvalidArgumentError(`It must be from 1 to ${rowsAtMost}.`);
+}
+
+const callLimitMs = 10_000;
+
+interface OperatedTenant {
+  readonly organization: string;
+  readonly environment?: Environment;
+}
+
+/** Runs the operator's work on an organization in that organization's name. */
+export function inOrganization<T>({ organization, environment = 'live' }: OperatedTenant, work: () => T): T {
+  const principal = { organizationId: organization, environment, userId: '', credentialId: '', scopes: [], admin: true } as const;
+  return withCall({ requestId: randomUUID(), principal, expiresAt: performance.now() + callLimitMs }, work);
+}
+
 type Value = string | number | boolean | readonly unknown[] | { readonly [name: string]: unknown };
 
-/** One line a field for people, one JSON object for machines. */
+/** Lines and tables for people, one JSON object for machines. */
 export function print(result: Record<string, Value>, asJson: boolean): void {
-  const text = asJson ? JSON.stringify(result) : lines(result).join('\n');
+  const text = asJson ? JSON.stringify(result) : readableLines(result).join('\n');
   process.stdout.write(`${text}\n`);
 }
 
-function lines(result: object, prefix = ''): string[] {
-  return Object.entries(result).flatMap(([name, value]) =>
-    typeof value === 'object' && value !== null ? lines(value, `${prefix}${name}.`) : [`${prefix}${name}: ${value}`],
-  );
+function readableLines(result: object, prefix = ''): string[] {
+  return Object.entries(result).flatMap(([name, value]) => {
+    if (Array.isArray(value)) return value.every(isObject) && value.length > 0 ? tableLines(value) : [`${prefix}${name}: ${cellOf(value)}`];
+    return isObject(value) ? readableLines(value, `${prefix}${name}.`) : [`${prefix}${name}: ${cellOf(value)}`];
+  });
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+function cellOf(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(cellOf).join(', ');
+  return isObject(value) ? JSON.stringify(value) : String(value ?? '');
+}
+
+const gap = '  ';
+
+/** A line for each row under the names of the columns that have a value somewhere. */
+function tableLines(rows: readonly object[]): string[] {
+  const cells = rows.map((row) => new Map(Object.entries(row).map(([name, value]) => [name, cellOf(value)])));
+  const names = [...new Set(cells.flatMap((row) => [...row.keys()]))].filter((name) => cells.some((row) => row.get(name)));
+  const width = (name: string) => Math.max(name.length, ...cells.map((row) => row.get(name)?.length ?? 0));
+  const widths = names.map(width);
+  const line = (texts: readonly string[]) =>
+    texts
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join(gap)
+      .trimEnd();
+  return [line(names), ...cells.map((row) => line(names.map((name) => row.get(name) ?? '')))];
 }
 
 export function failureText(cause: unknown): string {

@@ -9,6 +9,9 @@ export interface Connection {
   readonly identity: Client<'identity'>;
   readonly credits: Client<'credits'>;
   readonly agents: Client<'agents'>;
+  readonly webhooks: Client<'webhooks'>;
+  /** The URL at which browsers reach the portal; undefined where it is not known here. */
+  readonly portalUrl: string | undefined;
   /** The services with an outbox that are known here, by name. */
   readonly outboxes: ReadonlyMap<string, OutboxClient>;
   close(): void;
@@ -23,6 +26,7 @@ const schema = z.object({
   CREDITS_ADDRESS: z.string().optional(),
   AGENTS_ADDRESS: z.string().optional(),
   WEBHOOKS_ADDRESS: z.string().optional(),
+  PORTAL_URL: z.string().optional(),
 });
 type Config = ClientConfig & z.output<typeof schema>;
 
@@ -40,7 +44,9 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
   let identity: Client<'identity'> | undefined;
   let credits: Client<'credits'> | undefined;
   let agents: Client<'agents'> | undefined;
+  let webhooks: Client<'webhooks'> | undefined;
   return {
+    portalUrl: config.PORTAL_URL,
     get identity() {
       return (identity ??= client('identity', config.IDENTITY_ADDRESS));
     },
@@ -49,6 +55,9 @@ export function connect(env: NodeJS.ProcessEnv): Connection {
     },
     get agents() {
       return (agents ??= client('agents', config.AGENTS_ADDRESS));
+    },
+    get webhooks() {
+      return (webhooks ??= client('webhooks', config.WEBHOOKS_ADDRESS));
     },
     get outboxes() {
       const addresses = {
@@ -85,6 +94,7 @@ function localSettings(dataDir: string): NodeJS.ProcessEnv {
     CREDITS_ADDRESS: target('credits'),
     AGENTS_ADDRESS: target('agents'),
     WEBHOOKS_ADDRESS: target('webhooks'),
+    PORTAL_URL: endpoints.portal,
     SERVICE_SECRET: secrets.SERVICE_SECRET,
   };
 }

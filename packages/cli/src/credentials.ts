@@ -1,7 +1,18 @@
-import { type ServiceName, serviceKeysOf, serviceNames } from '@agent-service/contracts';
+import { type Environment, type ServiceName, serviceKeysOf, serviceNames } from '@agent-service/contracts';
 import { type Command, Option } from 'commander';
-import { environmentOption, group, print, type Run, scopesOption, wholeNumber } from './commands.ts';
-import { readServiceSecrets } from './connection.ts';
+import {
+  environmentOption,
+  group,
+  inOrganization,
+  type PageOptions,
+  print,
+  type Run,
+  scopesOption,
+  wholeNumber,
+  withPages,
+} from './commands.ts';
+import { type Connection, readServiceSecrets } from './connection.ts';
+import { pageOutput } from './organizations.ts';
 
 interface KeyOptions {
   organization: string;
@@ -43,7 +54,48 @@ export function keyCommands(program: Command, run: Run): void {
         return { key_id: key, revoked: true };
       }),
     );
+  withPages(tenantOptions(verb('list', 'show the keys without their secrets, newest first')))
+    .option('--user <id>', 'of this user', '')
+    .addOption(statusOption())
+    .action(({ limit, after, user, status = '', ...tenant }: CredentialListOptions & { user: string }) =>
+      run(async ({ identity }) => {
+        const request = { page: { limit, cursor: after }, userId: user, status };
+        const { keys, page } = await inOrganization(tenant, () => identity.listKeys(request));
+        return { keys: keys.map(keyOutput), ...pageOutput(page) };
+      }),
+    );
+  tenantOptions(verb('show', 'show one without its secret'))
+    .requiredOption('--key <id>')
+    .action(({ key: keyId, ...tenant }: TenantOptions & { key: string }) =>
+      run(async ({ identity }) => keyOutput((await inOrganization(tenant, () => identity.getKey({ keyId }))).key)),
+    );
 }
+
+interface TenantOptions {
+  organization: string;
+  environment: Environment;
+}
+
+type CredentialListOptions = TenantOptions & PageOptions & { status?: string };
+
+const tenantOptions = (command: Command): Command => command.requiredOption('--organization <id>').addOption(environmentOption());
+
+const statusOption = () => new Option('--status <status>', 'both unless given').choices(['active', 'ended']);
+
+type Key = Awaited<ReturnType<Connection['identity']['getKey']>>['key'];
+
+const keyOutput = (key: Key) => ({
+  id: key?.id ?? '',
+  name: key?.name ?? '',
+  hint: key?.hint ?? '',
+  user_id: key?.userId ?? '',
+  admin: key?.admin ?? false,
+  created_at: key?.createdAt ?? '',
+  last_used_at: key?.lastUsedAt ?? '',
+  ends_at: key?.endsAt ?? '',
+  replaced_by: key?.replacedBy ?? '',
+  scopes: key?.scopes ?? [],
+});
 
 interface OauthClientOptions {
   organization: string;
@@ -73,7 +125,36 @@ export function oauthClientCommands(program: Command, run: Run): void {
         return { client_id: client, revoked: true };
       }),
     );
+  withPages(tenantOptions(verb('list', 'show the applications without their secrets, newest first')))
+    .addOption(statusOption())
+    .action(({ limit, after, status = '', ...tenant }: CredentialListOptions) =>
+      run(async ({ identity }) => {
+        const request = { page: { limit, cursor: after }, status };
+        const { applications, page } = await inOrganization(tenant, () => identity.listOauthApplications(request));
+        return { applications: applications.map(applicationOutput), ...pageOutput(page) };
+      }),
+    );
+  tenantOptions(verb('show', 'show one without its secret'))
+    .requiredOption('--client <id>')
+    .action(({ client: applicationId, ...tenant }: TenantOptions & { client: string }) =>
+      run(async ({ identity }) =>
+        applicationOutput((await inOrganization(tenant, () => identity.getOauthApplication({ applicationId }))).application),
+      ),
+    );
 }
+
+type Application = Awaited<ReturnType<Connection['identity']['getOauthApplication']>>['application'];
+
+const applicationOutput = (application: Application) => ({
+  client_id: application?.id ?? '',
+  name: application?.name ?? '',
+  user_id: application?.userId ?? '',
+  created_at: application?.createdAt ?? '',
+  last_used_at: application?.lastUsedAt ?? '',
+  ends_at: application?.endsAt ?? '',
+  previous_secret_ends_at: application?.previousSecretEndsAt ?? '',
+  scopes: application?.scopes ?? [],
+});
 
 export function signingKeyCommands(program: Command, run: Run): void {
   const verb = group(program, 'signing-key', 'Keys that access tokens are signed with');

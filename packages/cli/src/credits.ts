@@ -36,7 +36,7 @@ export function creditCommands(program: Command, run: Run): void {
       run(async ({ credits }) => {
         const result = await verify(credits, organization, full);
         if (result.faults.length > 0) process.exitCode = 2;
-        return result;
+        return { ok: result.faults.length === 0, ...result };
       }),
     );
 }

@@ -21,6 +21,16 @@ export function outboxCommands(program: Command, run: Run): void {
         return { dead_letters: letters };
       }),
     );
+  verb('show', 'show one message, without its content')
+    .addOption(serviceOption().makeOptionMandatory())
+    .requiredOption('--id <id>')
+    .action(({ service, id }: { service: string; id: string }) =>
+      run(async ({ outboxes }) => {
+        const [[, outbox] = noService(service)] = outboxesOf(outboxes, service);
+        for await (const letter of allOf(outbox)) if (letter.id === id) return { service, ...deadLetterOutput(letter) };
+        throw new Error(`The outbox of ${service} has set no message ${id} aside.`);
+      }),
+    );
   verb('retry', 'send them again, with all attempts before them')
     .addOption(serviceOption().makeOptionMandatory())
     .option('--id <id...>', 'these')

@@ -7,6 +7,7 @@ import { creditCommands } from './credits.ts';
 import { dataSourceCommands } from './data-sources.ts';
 import { organizationCommands, userCommands } from './organizations.ts';
 import { outboxCommands } from './outbox.ts';
+import { webhookCommands } from './webhooks.ts';
 
 /** The operator's command line. */
 export function buildProgram(env: NodeJS.ProcessEnv, connect: () => Connection): Command {
@@ -23,7 +24,7 @@ export function buildProgram(env: NodeJS.ProcessEnv, connect: () => Connection):
     }
   };
   organizationCommands(program, run);
-  userCommands(program, run);
+  userCommands(program, run, env);
   keyCommands(program, run);
   oauthClientCommands(program, run);
   signingKeyCommands(program, run);
@@ -32,5 +33,6 @@ export function buildProgram(env: NodeJS.ProcessEnv, connect: () => Connection):
   creditCommands(program, run);
   dataSourceCommands(program, run, env);
   outboxCommands(program, run);
+  webhookCommands(program, run);
   return program;
 }

@@ -1,0 +1,105 @@
+// The operator's command line against a running system: what a list shows can be named in the next command.
+import { sharedSystem } from '@agent-service/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { failureText } from '../src/commands.ts';
+import { connect } from '../src/connection.ts';
+import { buildProgram } from '../src/program.ts';
+
+let system: Awaited<ReturnType<typeof sharedSystem>>;
+let ours: { organization_id: string; user_id: string; api_keys: { live: string } };
+let theirs: typeof ours;
+
+beforeAll(async () => {
+  system = await sharedSystem();
+  ours = await read('organization', 'create', '--name', 'Ours', '--email', 'root@ours.example');
+  theirs = await read('organization', 'create', '--name', 'Theirs', '--email', 'root@theirs.example');
+}, 120_000);
+afterAll(() => system?.leave());
+afterEach(() => {
+  process.exitCode = undefined;
+  jest.restoreAllMocks();
+});
+
+/** The command's output. */
+async function admin(...words: readonly string[]): Promise<string> {
+  const written: string[] = [];
+  jest.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const env = { DATA_DIR: system.dataDir };
+  await buildProgram(env, () => connect(env)).parseAsync(words, { from: 'user' });
+  return written.join('');
+}
+
+const read = async <T>(...words: readonly string[]): Promise<T> => JSON.parse(await admin(...words, '--json')) as T;
+const failureOf = (...words: readonly string[]): Promise<string> => admin(...words).then((output) => `no failure: ${output}`, failureText);
+
+type Rows<Name extends string> = Record<Name, Record<string, unknown>[]> & { next?: string; total?: number };
+
+describe('lists', () => {
+  test('show organizations page by page, newest first', async () => {
+    const first = await read<Rows<'organizations'>>('organization', 'list', '--limit', '1');
+    expect([first.organizations.length, typeof first.next]).toEqual([1, 'string']);
+    const rest = await read<Rows<'organizations'>>('organization', 'list', '--after', first.next ?? '');
+    const ids = [...first.organizations, ...rest.organizations].map(({ id }) => id);
+    expect(ids.indexOf(theirs.organization_id)).toBeLessThan(ids.indexOf(ours.organization_id));
+    expect(ids.toSorted().toReversed()).toEqual(ids);
+    const output = await read('organization', 'show', '--organization', ours.organization_id);
+    const none = { active_keys: 1, active_applications: 0 };
+    expect(output).toMatchObject({ id: ours.organization_id, name: 'Ours', users: 1, live: none, test: none });
+  });
+
+  test('show users, keys, applications and webhooks of one organization only, without secrets', async () => {
+    const of = ['--organization', ours.organization_id];
+    const tenant = [...of, '--environment', 'live'];
+    const [user, ...others] = (await read<Rows<'users'>>('user', 'list', ...of, '--role', 'admin')).users;
+    expect([user, others]).toEqual([expect.objectContaining({ id: ours.user_id, role: 'admin', status: 'active' }), []]);
+    expect(await read('user', 'show', ...of, '--user', ours.user_id)).toEqual(user);
+
+    const { keys, total } = await read<Rows<'keys'>>('key', 'list', ...tenant, '--status', 'active');
+    expect([keys.length, keys[0]?.['user_id']]).toEqual([total, ours.user_id]);
+    expect(await read('key', 'show', ...tenant, '--key', String(keys[0]?.['id']))).toEqual(keys[0]);
+    expect(JSON.stringify(keys)).not.toContain(ours.api_keys.live);
+
+    const { client_id: clientId } = await read<{ client_id: string }>('oauth-client', 'create', ...tenant);
+    const { applications } = await read<Rows<'applications'>>('oauth-client', 'list', ...tenant);
+    expect(applications.map(({ client_id }) => client_id)).toEqual([clientId]);
+    expect(await read('oauth-client', 'show', ...tenant, '--client', clientId)).toEqual(applications[0]);
+
+    const created = await fetch(`${system.url}/v1/webhooks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ours.api_keys.live}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: 'https://hooks.example.com', events: ['credits.low_balance'] }),
+    });
+    const { data } = (await created.json()) as { data: { id: string } };
+    const { webhooks } = await read<Rows<'webhooks'>>('webhook', 'list', ...tenant);
+    expect(webhooks.map(({ id }) => id)).toEqual([data.id]);
+    expect(await read('webhook', 'show', ...tenant, '--webhook', data.id)).toMatchObject({ id: data.id, deliveries: [] });
+  });
+
+  test.each([
+    ['user', 'show', '--user', 'usr_none'],
+    ['key', 'show', '--environment', 'live', '--key', 'key_none'],
+    ['oauth-client', 'show', '--environment', 'live', '--client', 'app_none'],
+    ['webhook', 'show', '--environment', 'live', '--webhook', 'whk_none'],
+    ['organization', 'show'],
+  ])('%s %s of an unknown id, or of another organization, fails', async (...words) => {
+    const isUser = words[0] === 'user';
+    const named = words.map((word) => (word === 'usr_none' ? theirs.user_id : word));
+    const organization = words.includes('organization') ? 'org_none' : ours.organization_id;
+    expect(await failureOf(...(isUser ? named : words), '--organization', organization)).toMatch(/^not_found/);
+  });
+
+  test('an unknown dead letter is an error, and the size of a page is limited', async () => {
+    expect(await failureOf('outbox', 'show', '--service', 'agents', '--id', 'x')).toContain('has set no message x aside');
+    expect(await failureOf('organization', 'list', '--limit', '101')).toContain('from 1 to 100');
+  });
+});
+
+test('people get tables, whose ids can be copied, and verify says ok', async () => {
+  const [names, ...rows] = (await admin('user', 'list', '--organization', theirs.organization_id)).trimEnd().split('\n');
+  expect(names?.split(/ {2,}/)).toEqual(['id', 'name', 'email', 'role', 'status', 'created_at']);
+  expect(rows).toEqual([expect.stringMatching(new RegExp(`^${theirs.user_id} {2}Administrator {2}root@theirs.example {2}`)), 'total: 1']);
+  expect(await admin('outbox', 'list', '--service', 'identity')).toBe('dead_letters: none\n');
+  expect(await admin('credits', 'verify', '--organization', theirs.organization_id)).toMatch(/^ok: true\ntenants: \d\nfaults: none\n$/);
+  expect(await admin('audit', 'verify', '--organization', theirs.organization_id)).toMatch(/^ok: true\n/);
+});
