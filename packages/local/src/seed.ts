@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { allScopes, type Client, operatorService, ServiceError, withCall } from '@agent-service/contracts';
 import { bringUpDemonstration } from './demonstration/database.ts';
@@ -13,7 +13,7 @@ const administrator = 'admin@demonstration.example';
 const openingGrant = { grantId: 'demonstration', amount: '100000' };
 
 /** A system whose gateway is about to start. `endpoints.postgres` is the URL of an administrator of its database. */
-export type SeedableSystem = CallableSystem & Pick<LocalSystem, 'url' | 'dataDir' | 'demonstrationPassword'>;
+export type SeedableSystem = CallableSystem & Pick<LocalSystem, 'url' | 'dataDir' | 'demonstrationPassword' | 'portalUrl'>;
 
 const callLimitMs = 10_000;
 /** Half of what the organization has, so that other users can get credits as well. */
@@ -29,7 +29,8 @@ export async function seed(system: SeedableSystem, report: (line: string) => voi
   const credentials = (known && (await renewCredentials(system, known, report))) ?? (await makeCredentials(system));
   await grantCredits(system, credentials.organization_id);
   await connectDemonstration(system, credentials.organization_id, report);
-  writeJson(file, { ...credentials, base_url: system.url });
+  const login = await ensureLogin(system, credentials, report);
+  writeJson(file, { ...credentials, base_url: system.url, portal_url: system.portalUrl, portal_login: login });
 }
 
 async function makeCredentials(system: SeedableSystem): Promise<Credentials> {
@@ -73,38 +74,79 @@ async function allocateCredits(
   }
 }
 
-/** The credentials with a new key in place of each that identity no longer accepts; undefined if their organization does not exist. */
+/** The credentials with new ones in place of those that identity no longer accepts; undefined if their organization does not exist. */
 async function renewCredentials(
   system: SeedableSystem,
   credentials: Credentials,
   report: (line: string) => void,
 ): Promise<Credentials | undefined> {
-  const { organization_id: organizationId, api_keys: keys } = credentials;
+  const { organization_id: organizationId, api_keys: keys, oauth } = credentials;
   // Authenticates like a gateway, because only identity knows which keys are valid.
   const gateway = clientOf(system, 'identity', 'gateway');
   const operator = clientOf(system, 'identity', operatorService);
   try {
     const { results } = await gateway.authenticate({ tokens: environments.map((environment) => keys[environment]) });
     const revoked = environments.filter((_, index) => !results[index]?.principal);
-    if (revoked.length === 0) return credentials;
+    const isApplicationValid = await acceptsApplication(gateway, oauth);
+    if (revoked.length === 0 && isApplicationValid) return credentials;
     if (!(await organizationExists(operator, organizationId))) {
       report(`The organization ${organizationId} of credentials.json does not exist any more: a new one is made.`);
       return undefined;
     }
-    const { users } = await asAdministrator(organizationId, 'live', '', () => gateway.listUsers({ role: 'admin', status: 'active' }));
-    // The last active administrator cannot be deactivated. The list is newest first.
-    const userId = users.at(-1)?.id ?? '';
+    const userId = (await firstAdministrator(gateway, organizationId))?.id ?? '';
     const renewed = { ...keys };
     for (const environment of revoked) {
       renewed[environment] = (await operator.createKey({ organizationId, userId, environment, scopes: [], admin: true })).apiKey;
       report(`The ${environment} key of credentials.json is not valid any more: a new key of the same organization replaces it.`);
     }
-    return { ...credentials, api_keys: renewed };
+    if (isApplicationValid) return { ...credentials, api_keys: renewed };
+    const application = await operator.createOauthClient({ organizationId, environment: 'live' });
+    report('The OAuth application of credentials.json is not valid any more: a new one of the same organization replaces it.');
+    return { ...credentials, api_keys: renewed, oauth: { client_id: application.clientId, client_secret: application.clientSecret } };
   } finally {
     gateway.close();
     operator.close();
   }
 }
+
+/** There always is one: the last active administrator cannot be deactivated. The list is newest first. */
+async function firstAdministrator(gateway: Client<'identity'>, organizationId: string) {
+  const { users } = await asAdministrator(organizationId, 'live', '', () => gateway.listUsers({ role: 'admin', status: 'active' }));
+  return users.at(-1);
+}
+
+/** Ensures that the administrator can sign in to the portal with the password of credentials.json, which is made once. */
+async function ensureLogin(
+  system: SeedableSystem,
+  { organization_id: organizationId, portal_login: known }: Credentials,
+  report: (line: string) => void,
+): Promise<Credentials['portal_login']> {
+  const gateway = clientOf(system, 'identity', 'gateway');
+  const operator = clientOf(system, 'identity', operatorService);
+  try {
+    const user = await firstAdministrator(gateway, organizationId);
+    if (!user?.email) {
+      report('The administrator of the demonstration has no e-mail address, so there is no login to the portal.');
+      return undefined;
+    }
+    const login = { email: user.email, password: known?.password ?? randomBytes(15).toString('base64url') };
+    const { changed } = await operator.setUserPassword({ organizationId, userId: user.id, password: login.password });
+    if (changed && known) report("The administrator's password was changed: the one of credentials.json is valid again.");
+    return login;
+  } finally {
+    gateway.close();
+    operator.close();
+  }
+}
+
+const acceptsApplication = (gateway: Client<'identity'>, oauth: Credentials['oauth']): Promise<boolean> =>
+  gateway.issueClientToken({ clientId: oauth.client_id, clientSecret: oauth.client_secret }).then(
+    () => true,
+    (cause: unknown) => {
+      if (ServiceError.from(cause).code === 'invalid_client') return false;
+      throw cause;
+    },
+  );
 
 const organizationExists = (operator: Client<'identity'>, organizationId: string): Promise<boolean> =>
   operator.getOrganization({ organizationId }).then(
@@ -164,7 +206,7 @@ function isOurs({ database, user }: { database: string; user: string }, url: str
   return database === decodeURIComponent(pathname.slice(1)) && user === decodeURIComponent(username);
 }
 
-/** The sslmode of a data source for each sslmode of a driver. */
+/** The sslmode of a data source for each sslmode of a driver, which connects in clear without one. */
 const modes: Readonly<Record<string, string | undefined>> = {
   disable: 'disable',
   require: 'require',
@@ -176,7 +218,7 @@ const modes: Readonly<Record<string, string | undefined>> = {
 /** The URL of a data source for an administrator's URL: without the parameters that a data source does not have. */
 export function sourceUrl(url: string): string {
   const source = new URL(url);
-  const [host, mode] = [source.searchParams.get('host'), modes[source.searchParams.get('sslmode') ?? '']];
+  const [host, mode] = [source.searchParams.get('host'), modes[source.searchParams.get('sslmode') ?? 'disable']];
   source.search = new URLSearchParams({ ...(host !== null && { host }), ...(mode !== undefined && { sslmode: mode }) }).toString();
   return source.href;
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
@@ -51,34 +51,3 @@ test('every alert has a section of its own in the operations guide', () => {
     expect(annotations.runbook_url).toBe(`docs/operations/alerts.md#${alert.toLowerCase()}`);
   }
 });
-
-test('alerts and dashboards use metrics that a process has', () => {
-  const sources = ['packages', 'services'].flatMap((kind) =>
-    readdirSync(join(repositoryRoot, kind)).flatMap((name) => sourcesOf(join(repositoryRoot, kind, name, 'src'))),
-  );
-  const text = sources.map((file) => readFileSync(file, 'utf8')).join('\n');
-  const dashboards = readdirSync(chart('files', 'dashboards')).map((name) => JSON.stringify(panelsOf(read('files', 'dashboards', name))));
-  const rules = [...read('files', 'alerts.yaml').matchAll(/expr: (.*)/g)].map(([, expression]) => expression);
-  const names = [...rules, ...dashboards].join('\n').matchAll(/\b([a-z]+(?:_[a-z]+)+)\b(?=[{[) ]|$)/gm);
-  const known = new Set([
-    'clamp_min',
-    'histogram_quantile',
-    'nodejs_heap_size_used_bytes',
-    'process_resident_memory_bytes',
-    'process_cpu_seconds_total',
-  ]);
-  const metrics = new Set([...names].map(([, name = '']) => name.replace(/_(bucket|count|sum)$/, '')).filter((name) => !known.has(name)));
-  expect(metrics.size).toBeGreaterThan(8);
-  expect([...metrics].filter((name) => !text.includes(`'${name}'`))).toEqual([]);
-});
-
-function sourcesOf(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => join(folder, file));
-}
-
-function panelsOf(text: string): string[] {
-  const { panels } = JSON.parse(text) as { panels: { targets: { expr: string }[] }[] };
-  return panels.flatMap(({ targets }) => targets.map(({ expr }) => `${expr} `));
-}

@@ -26,6 +26,10 @@ test.each([
 ])('the faults in the settings of all processes of %s are named once, before any of them starts', async (_, build) => {
   const models = join(await testFolder(), 'models.json');
   writeFileSync(models, '{ "tiers": { "Fast": { "provider": "antropic" } } } // a comment');
+  const templates = await testFolder();
+  writeFileSync(join(templates, 'own.json'), '{ "id": "tpl_own" }');
+  const notes = join(templates, 'notes.txt');
+  writeFileSync(notes, 'no certificate');
   const { message, dataDir } = await refusal(build, {
     PORT: 'http',
     REPLICAS: 'gateway=many',
@@ -33,13 +37,23 @@ test.each([
     TOKEN_TTL_SECONDS: '5',
     ANSWER_WAIT_SECONDS: 'soon',
     LOG_LEVEL: 'loud',
+    TEMPLATES_DIR: templates,
+    GRPC_TLS_CA_FILE: notes,
+    GRPC_TLS_KEY_FILE: join(templates, 'none.pem'),
+    WEBHOOKS_ENABLED: 'true',
+    WEBHOOK_CA_FILE: templates,
   });
-  expect(message.split('\n')[0]).toBe('Nothing was started: 6 settings are wrong.');
-  for (const name of ['PORT', 'REPLICAS', 'MODELS_FILE', 'TOKEN_TTL_SECONDS', 'ANSWER_WAIT_SECONDS', 'LOG_LEVEL'])
+  expect(message.split('\n')[0]).toBe('Nothing was started: 10 settings are wrong.');
+  const files = ['TEMPLATES_DIR', 'GRPC_TLS_CA_FILE', 'GRPC_TLS_KEY_FILE', 'WEBHOOK_CA_FILE'];
+  for (const name of ['PORT', 'REPLICAS', 'MODELS_FILE', 'TOKEN_TTL_SECONDS', 'ANSWER_WAIT_SECONDS', 'LOG_LEVEL', ...files])
     expect([name, message.split(`\n  ${name}: `).length - 1]).toEqual([name, 1]);
   expect(message).toContain('TOKEN_TTL_SECONDS: must be at least 300');
   expect(message).toContain('tiers.Fast.provider');
-  expect(message).toMatch(/every setting has a default \(README, "Settings"\)\.$/);
+  expect(message).toContain('own.json: name: ');
+  expect(message).toContain('GRPC_TLS_CA_FILE: must name a file with a certificate (PEM)');
+  expect(message).toContain('GRPC_TLS_KEY_FILE: names a file that cannot be read (ENOENT)');
+  expect(message).toContain('WEBHOOK_CA_FILE: names a file that cannot be read (EISDIR)');
+  expect(message).toMatch(/every setting has a default \(docs\/reference\/settings\.md\)\.$/);
   expect(existsSync(join(dataDir, 'logs'))).toBe(false);
 });
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
-import { type TestDatabase, testDatabase, testFolder } from '@agent-service/testkit';
+import { machineEnvironment, mainFileOf, type TestDatabase, testDatabase, testFolder } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { repositoryRoot } from '../src/host/environment.ts';
@@ -10,7 +10,7 @@ import { catalogue } from '../src/system/catalogue.ts';
 import { settingName } from '../src/system/secrets.ts';
 
 const run = promisify(execFile);
-const program = (name: string) => join(repositoryRoot, 'packages/local/src/deployment', `${name}.ts`);
+const program = (name: string) => mainFileOf(name, `packages/local/src/deployment/${name}.ts`);
 
 interface ComposeService {
   command?: string[];
@@ -40,6 +40,10 @@ describe('docker-compose.yml', () => {
       ...entry.needs.map((each) => `${settingName(each)}_ADDRESS`),
     ];
     expect(expected.filter((each) => !names.includes(each))).toEqual([]);
+  });
+
+  test('has no default within a default, which docker-compose 1.29 does not replace', () => {
+    expect(readFileSync(join(repositoryRoot, 'docker-compose.yml'), 'utf8')).not.toMatch(/\$\{[^}]*\$\{/);
   });
 
   test('setup writes the settings of every process into a volume of its own', () => {
@@ -74,7 +78,7 @@ describe('setup and migrate', () => {
   });
 
   test('schemas are migrated once, and a repeated setup keeps every secret', async () => {
-    const env = { ...settingsOf('migrate'), PATH: process.env['PATH'] } as NodeJS.ProcessEnv;
+    const env = { ...machineEnvironment, ...settingsOf('migrate') };
     const first = await run(process.execPath, [program('migrate')], { env });
     for (const schema of ['identity', 'credits', 'agents', 'webhooks'])
       expect(first.stdout).toMatch(new RegExp(`^${schema}: applied 0001`, 'm'));
@@ -88,16 +92,16 @@ describe('setup and migrate', () => {
   });
 
   test('migrate makes roles from an administrator’s URL and passwords, and says which setting is missing', async () => {
-    const failure = await run(process.execPath, [program('migrate')], { env: { DATABASE_ADMIN_URL: database.url } }).catch(
-      (cause) => cause,
-    );
+    const failure = await run(process.execPath, [program('migrate')], {
+      env: { ...machineEnvironment, DATABASE_ADMIN_URL: database.url },
+    }).catch((cause) => cause);
     expect(failure.stderr).toContain('Set DATABASE_PASSWORD_IDENTITY');
     const passwords = ['IDENTITY', 'IDENTITY_RUNTIME', 'CREDITS', 'AGENTS', 'WEBHOOKS'].map((role) => [
       `DATABASE_PASSWORD_${role}`,
       'p'.repeat(32),
     ]);
     const { stdout } = await run(process.execPath, [program('migrate')], {
-      env: { DATABASE_ADMIN_URL: database.url, ...Object.fromEntries(passwords) },
+      env: { ...machineEnvironment, DATABASE_ADMIN_URL: database.url, ...Object.fromEntries(passwords) },
     });
     expect(stdout).toContain('identity: up to date');
   });

@@ -27,6 +27,8 @@ test.each(catalogue.map((entry) => [entry.name, entry] as const))('%s gets every
     'OPS_PORT',
     'PORT',
     'GRPC_PORT',
+    'PORTAL_PORT',
+    'GATEWAY_URL',
     'DATABASE_URL',
     'DATABASE_OWNER_URL',
     'REDIS_URL',

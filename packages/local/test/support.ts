@@ -9,7 +9,7 @@ import { fakeCatalogue } from './fake-catalogue.ts';
 /** The environment of a system that shares nothing with others. */
 export async function ownEnvironment(settings: Record<string, string> = {}): Promise<Record<string, string>> {
   const { PATH = '', HOME = '' } = process.env;
-  return { PATH, HOME, DATA_DIR: await testFolder(), PORT: String(await freePort()), ...settings };
+  return { PATH, HOME, DATA_DIR: await testFolder(), PORT: String(await freePort()), PORTAL_PORT: String(await freePort()), ...settings };
 }
 
 export async function startFakes(env: Record<string, string>, options: Partial<LocalOptions> = {}): Promise<LocalSystem> {

@@ -54,7 +54,7 @@ describe('a running system', () => {
     }
   });
 
-  test('tells a process what it needs, what the operator set, and nothing else', async () => {
+  test('gives a process the settings that it needs and those that the operator set, and no others', async () => {
     const [gateway, identity] = await Promise.all([environmentOf(system, 'gateway'), environmentOf(system, 'identity')]);
     const targets = ['identity', 'identity-2'].map((name) => system.endpoints[name]?.replace('ipv4:', ''));
     expect(gateway).toMatchObject({

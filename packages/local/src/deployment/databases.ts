@@ -1,5 +1,5 @@
-import { LocalError, reasonOf } from '../host/local-error.ts';
-import { until } from '../host/waiting.ts';
+import { serverUrls } from '@agent-service/store/servers/database-url';
+import { untilSucceeded } from '../host/waiting.ts';
 import { withDatabase } from '../postgres/with-database.ts';
 import { catalogue } from '../system/catalogue.ts';
 
@@ -15,16 +15,9 @@ const connectLimitMs = 5_000;
 
 /** A database that was started at the same time needs a while. */
 export async function waitForDatabase(url: string): Promise<void> {
-  let failure: unknown;
-  const answers = () =>
-    withDatabase(url, connectLimitMs, (client) => client.query('select 1')).then(
-      () => true,
-      (cause: unknown) => {
-        failure = cause;
-        return false;
-      },
-    );
-  if (await until(answers, waitLimitMs, retryEveryMs)) return;
-  const { host } = new URL(url);
-  throw new LocalError(`The database at ${host} cannot be used after ${waitLimitMs / 1000} s: ${reasonOf(failure)}`, { cause: failure });
+  const hosts = serverUrls(url)
+    .map((each) => new URL(each).host)
+    .join(', ');
+  const ask = () => withDatabase(url, connectLimitMs, (client) => client.query('select 1'));
+  await untilSucceeded(ask, `The database at ${hosts} cannot be used`, { limitMs: waitLimitMs, everyMs: retryEveryMs });
 }

@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { clientSettings } from '@agent-service/contracts';
 import { readConfig, setting } from '@agent-service/runtime/config';
 import { runTask } from '@agent-service/runtime/run-process';
+import { databaseUrl } from '@agent-service/store/servers/database-url';
+import { primaryUrl } from '@agent-service/store/servers/primary';
 import { z } from 'zod';
-import { LocalError } from '../host/local-error.ts';
-import { until } from '../host/waiting.ts';
+import { untilSucceeded } from '../host/waiting.ts';
 import { seed } from '../seed.ts';
 import { banner } from '../system/banner.ts';
 
@@ -14,16 +15,19 @@ const settings = z.object({
   DEMONSTRATION: setting.flag(true),
   SERVICE_SECRET: clientSettings.SERVICE_SECRET.unwrap(),
   DATA_DIR: setting.text().default('/data'),
-  /** Where callers reach the gateway; on this machine at PORT unless set. */
+  /** The address at which callers reach the gateway; on this machine at PORT unless set. */
   PUBLIC_URL: setting.url('http:', 'https:').optional(),
   PORT: setting.port(8080),
+  /** The address at which browsers reach the portal; on this machine at PORTAL_PORT unless set. */
+  PORTAL_URL: setting.url('http:', 'https:').optional(),
+  PORTAL_PORT: setting.port(8081),
   /** An administrator of the database, who makes the one with the business data. */
-  DATABASE_URL: setting.url('postgres:', 'postgresql:'),
+  DATABASE_URL: databaseUrl(),
   DEMONSTRATION_PASSWORD: setting.secret(),
   IDENTITY_ADDRESS: setting.text(),
   CREDITS_ADDRESS: setting.text(),
   AGENTS_ADDRESS: setting.text(),
-  /** Where this program reaches the gateway. With it, the program waits until the gateway is ready and prints how to try it. */
+  /** The address at which this program reaches the gateway. With it, the program waits until the gateway is ready and prints how to try it. */
   GATEWAY_URL: setting.url('http:', 'https:').optional(),
 });
 
@@ -38,6 +42,7 @@ await runTask('demonstration', async (env) => {
   if (!config.DEMONSTRATION) return;
   const system = {
     url: config.PUBLIC_URL ?? `http://127.0.0.1:${config.PORT}`,
+    portalUrl: config.PORTAL_URL ?? `http://127.0.0.1:${config.PORTAL_PORT}`,
     dataDir: config.DATA_DIR,
     demonstrationPassword: config.DEMONSTRATION_PASSWORD,
     secrets: { SERVICE_SECRET: config.SERVICE_SECRET.join(',') },
@@ -45,7 +50,7 @@ await runTask('demonstration', async (env) => {
       identity: config.IDENTITY_ADDRESS,
       credits: config.CREDITS_ADDRESS,
       agents: config.AGENTS_ADDRESS,
-      postgres: config.DATABASE_URL,
+      postgres: await primaryUrl(config.DATABASE_URL),
     },
     grpc: config,
   };
@@ -58,11 +63,9 @@ await runTask('demonstration', async (env) => {
 });
 
 async function waitForGateway(url: string): Promise<void> {
-  const isReady = () =>
-    fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  if (!(await until(isReady, readyLimitMs, retryEveryMs)))
-    throw new LocalError(`The gateway at ${url} is not ready after ${readyLimitMs / 1000} s.`);
+  const ask = async () => {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
+  };
+  await untilSucceeded(ask, `The gateway at ${url} is not ready`, { limitMs: readyLimitMs, everyMs: retryEveryMs });
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { readConfig, setting } from '@agent-service/runtime/config';
 import { runTask } from '@agent-service/runtime/run-process';
+import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
 import { environment, ownBuild, repositoryRoot } from '../host/environment.ts';
 import { LocalError } from '../host/local-error.ts';
@@ -10,15 +11,15 @@ import { provisionGivenDatabase, runtimeRoleName } from '../system/provision.ts'
 import { settingName } from '../system/secrets.ts';
 import { databaseOwners, runtimeRoles, waitForDatabase } from './databases.ts';
 
-const databaseUrl = setting.url('postgres:', 'postgresql:').optional();
+const optionalUrl = databaseUrl().optional();
 
 /** Either the administrator's URL with a password for each role, from which roles and schemas are made, or a URL for each service. */
 const settings = z.object({
-  DATABASE_ADMIN_URL: databaseUrl,
+  DATABASE_ADMIN_URL: optionalUrl,
   ...Object.fromEntries(
     databaseOwners.flatMap((service) => [
-      [`${settingName(service)}_DATABASE_URL`, databaseUrl],
-      [`${settingName(service)}_DATABASE_OWNER_URL`, databaseUrl],
+      [`${settingName(service)}_DATABASE_URL`, optionalUrl],
+      [`${settingName(service)}_DATABASE_OWNER_URL`, optionalUrl],
     ]),
   ),
   ...Object.fromEntries(

@@ -1,10 +1,11 @@
 import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
 import { readConfig, setting } from '@agent-service/runtime/config';
 import { runTask } from '@agent-service/runtime/run-process';
+import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
 import { writeFileAtomically } from '../host/files.ts';
-import { LocalError, reasonOf } from '../host/local-error.ts';
-import { until } from '../host/waiting.ts';
+import { LocalError } from '../host/local-error.ts';
+import { untilSucceeded } from '../host/waiting.ts';
 import { withDatabase } from '../postgres/with-database.ts';
 import { catalogue } from '../system/catalogue.ts';
 
@@ -14,10 +15,10 @@ const settings = z.object({
   SERVICE: z.enum(names, `must be one of ${names.join(', ')}`),
   /** The operator's secrets, which the service itself does not get. */
   SERVICE_SECRET: setting.list(),
-  /** Where the service's keys are written to; its SETTINGS_FILE. */
+  /** The file that the service's keys are written to; its SETTINGS_FILE. */
   KEYS_FILE: setting.text(),
   /** Set for a service that has a schema, which is waited for. */
-  DATABASE_URL: setting.url('postgres:', 'postgresql:').optional(),
+  DATABASE_URL: databaseUrl().optional(),
 });
 
 const migratedLimitMs = 600_000;
@@ -38,17 +39,7 @@ await runTask('prepare', async (env) => {
 });
 
 async function waitForSchema(url: string, schema: string): Promise<void> {
-  let failure: unknown;
-  const isMigrated = () =>
-    withDatabase(url, connectLimitMs, (client) => client.query(`select 1 from ${client.escapeIdentifier(schema)}.migrations limit 1`)).then(
-      () => true,
-      (cause: unknown) => {
-        failure = cause;
-        return false;
-      },
-    );
-  if (await until(isMigrated, migratedLimitMs, retryEveryMs)) return;
-  throw new LocalError(`The schema ${schema} was not migrated within ${migratedLimitMs / 60_000} minutes: ${reasonOf(failure)}`, {
-    cause: failure,
-  });
+  const read = () =>
+    withDatabase(url, connectLimitMs, (client) => client.query(`select 1 from ${client.escapeIdentifier(schema)}.migrations limit 1`));
+  await untilSucceeded(read, `The schema ${schema} was not migrated`, { limitMs: migratedLimitMs, everyMs: retryEveryMs });
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
 import { readConfig, setting } from '@agent-service/runtime/config';
 import { runTask } from '@agent-service/runtime/run-process';
+import { databaseUrl } from '@agent-service/store/servers/database-url';
 import { z } from 'zod';
 import { writeFileAtomically } from '../host/files.ts';
 import { type CatalogueEntry, catalogue } from '../system/catalogue.ts';
@@ -14,7 +15,7 @@ const settings = z.object({
   DATA_DIR: setting.text().default('/data'),
   /** Has a folder for each process, of which a container mounts its own only. */
   CONFIG_DIR: setting.text().default('/config'),
-  DATABASE_URL: setting.url('postgres:', 'postgresql:'),
+  DATABASE_URL: databaseUrl(),
 });
 
 /**

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { LocalError, reasonOf } from './local-error.ts';
 
 /** Repeats the question until it is answered with true; returns false after the limit. */
 export async function until(ask: () => Promise<boolean> | boolean, limitMs: number, everyMs = 25): Promise<boolean> {
@@ -8,4 +9,23 @@ export async function until(ask: () => Promise<boolean> | boolean, limitMs: numb
     if (performance.now() >= end) return false;
     await pause(everyMs);
   }
+}
+
+/** Tries the work again until it succeeds. After the limit it fails with this text and the last reason. */
+export async function untilSucceeded(
+  work: () => Promise<unknown>,
+  failureText: string,
+  { limitMs, everyMs }: { limitMs: number; everyMs: number },
+): Promise<void> {
+  let failure: unknown;
+  const succeeds = () =>
+    work().then(
+      () => true,
+      (cause: unknown) => {
+        failure = cause;
+        return false;
+      },
+    );
+  if (await until(succeeds, limitMs, everyMs)) return;
+  throw new LocalError(`${failureText} after ${limitMs / 1_000} s: ${reasonOf(failure)}`, { cause: failure });
 }

@@ -1,5 +1,4 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { chown, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -65,7 +64,7 @@ export async function postgresBinaries(user: ServerUser | undefined): Promise<Po
   const packageFolder = installedPackage();
   const installed = join(packageFolder, 'native');
   if (runs(installed, user)) return programs(installed);
-  const copied = await copyForOthers(packageFolder);
+  const copied = await copyForOthers(packageFolder, user);
   if (runs(copied, user)) return programs(copied);
   throw new LocalError(
     `The embedded PostgreSQL in ${installed} does not run on this machine. Set DATABASE_URL to a PostgreSQL of your own.`,
@@ -93,10 +92,12 @@ function installedPackage(): string {
 }
 
 /** Copies the programs out of the checkout: a folder above it may be closed to the server's user, as root's home is. */
-async function copyForOthers(packageFolder: string): Promise<string> {
+async function copyForOthers(packageFolder: string, user: ServerUser | undefined): Promise<string> {
   const { version } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as { version: string };
   const target = join(sharedCache, `postgres-${version}-${process.platform}-${process.arch}`);
-  if (existsSync(target)) return target;
+  if (runs(target, user)) return target;
+  // A copy that was made of an unfinished installation would stay for good.
+  await rm(target, { recursive: true, force: true });
   await mkdir(sharedCache, { recursive: true, mode: 0o755 });
   const draft = await mkdtemp(join(sharedCache, 'draft-'));
   await cp(join(packageFolder, 'native'), join(draft, 'native'), { recursive: true, verbatimSymlinks: true });

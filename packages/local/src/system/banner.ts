@@ -13,10 +13,14 @@ interface BannerOptions {
 
 /** The addresses, keys and folders of a system, and first calls to copy. */
 export function banner({ url, dataDir, stop, rows: further }: BannerOptions): string {
-  const keys = readCredentials(join(dataDir, 'credentials.json'))?.api_keys;
+  const credentials = readCredentials(join(dataDir, 'credentials.json'));
+  const keys = credentials?.api_keys;
+  const login = credentials?.portal_login;
   const rows: (readonly [string, string | undefined])[] = [
     ['API', url],
     ['Reference', `${url}/docs`],
+    ['Portal', credentials?.portal_url],
+    ['Sign in as', login && `${login.email}   ${login.password}`],
     ['Key (live)', keys?.live],
     ['Key (test)', keys?.test],
     ...further,

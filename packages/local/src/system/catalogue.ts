@@ -22,13 +22,15 @@ export interface CatalogueEntry {
   readonly models?: boolean;
   /** Calls external addresses: it gets the operator's proxies. */
   readonly outbound?: boolean;
+  /** Calls the public API: it gets GATEWAY_URL. */
+  readonly callsGateway?: boolean;
   /** Runs only where this setting of the operator's is true. */
   readonly enabledBy?: 'WEBHOOKS_ENABLED';
   /** The setting that names an `http` process's port, and the port without it. */
   readonly port?: { readonly setting: 'PORT' | 'PORTAL_PORT'; readonly fallback: number };
 }
 
-const database = ['DATABASE_POOL_MAX'];
+const database = ['DATABASE_POOL_MAX', 'DATABASE_POOLER'];
 const redis = ['REDIS_MODE', 'REDIS_SENTINEL_MASTER'];
 const encryption = ['ENCRYPTION_KEY_AHEAD_SECONDS'];
 const events = ['WEBHOOKS_ENABLED'];
@@ -52,6 +54,10 @@ export const catalogue: readonly CatalogueEntry[] = [
       'SIGNING_KEY_DAYS',
       'SIGNING_KEY_AHEAD_SECONDS',
       'AUDIT_KEYS',
+      'SESSION_IDLE_SECONDS',
+      'SESSION_MAX_SECONDS',
+      'OPENID_CONNECT_ISSUER',
+      'OPENID_CONNECT_CLIENT_ID',
     ],
   },
   {
@@ -77,6 +83,7 @@ export const catalogue: readonly CatalogueEntry[] = [
       ...redis,
       ...encryption,
       ...events,
+      'DATA_SOURCE_ALLOWED_NETWORKS',
       'ORGANIZATION_ANSWERS_IN_FLIGHT',
       'ORGANIZATION_ANSWERS_WAITING',
       'ANSWER_DEADLINE_SECONDS',
@@ -108,7 +115,9 @@ export const catalogue: readonly CatalogueEntry[] = [
       'ANSWER_APART_PROCESSES',
       'ANSWER_APART_SHARED',
       'ANSWER_DRAIN_MS',
+      'DATA_SOURCE_ALLOWED_NETWORKS',
       'DATA_SOURCE_ROLES',
+      'DATA_LOCALE',
       'DATA_TIME_ZONE',
     ],
     models: true,
@@ -155,10 +164,36 @@ export const catalogue: readonly CatalogueEntry[] = [
       'RATE_LIMIT_TOKENS_PER_MINUTE',
       'RATE_LIMIT_FAILED_AUTHENTICATIONS_PER_MINUTE',
       'ANSWER_WAIT_SECONDS',
+      'ANSWER_WAIT_DRAIN_SECONDS',
       'TRUSTED_PROXIES',
       'CONNECTIONS_PER_ADDRESS',
+      'CORS_ORIGINS',
       'PUBLIC_URL',
     ],
     port: { setting: 'PORT', fallback: 8080 },
+  },
+  {
+    name: 'portal',
+    entry: 'services/portal/src/main.ts',
+    kind: 'http',
+    database: false,
+    redis: false,
+    secrets: [],
+    needs: ['identity', 'agents'],
+    settings: [
+      ...events,
+      'PORTAL_URL',
+      'PUBLIC_URL',
+      'PUBLIC_PORT',
+      'PORTAL_PAGES_DIR',
+      'OPENID_CONNECT_ISSUER',
+      'OPENID_CONNECT_CLIENT_ID',
+      'OPENID_CONNECT_CLIENT_SECRET',
+      'ANSWER_WAIT_SECONDS',
+      'TRUSTED_PROXIES',
+      'CONNECTIONS_PER_ADDRESS',
+    ],
+    callsGateway: true,
+    port: { setting: 'PORTAL_PORT', fallback: 8081 },
   },
 ];

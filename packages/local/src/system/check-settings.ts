@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { keyVariablesOf, readModelsFile } from '@agent-service/models/models-file';
 import { ConfigurationError } from '@agent-service/runtime/config';
 import { ownBuild, repositoryRoot } from '../host/environment.ts';
@@ -9,6 +11,7 @@ import { childEnvironment } from './environment.ts';
 import { parseReplicas } from './plan.ts';
 import { placeholderSecrets } from './secrets.ts';
 import { type LocalSettings, readLocalSettings } from './settings.ts';
+import type { CheckedProcess } from './settings-process.ts';
 
 interface CheckOptions {
   readonly catalogue: readonly CatalogueEntry[];
@@ -41,7 +44,7 @@ export async function checkSettings({ catalogue, env, build = ownBuild, report }
   const settings = await collect(() => readLocalSettings(env, repositoryRoot));
   const replicas = await collect(() => parseReplicas(env['REPLICAS'], names));
   const models = await collect(() => readModels(env['MODELS_FILE'], catalogue));
-  for (const entry of catalogue) await collect(() => readSettingsOf(entry, env, build));
+  for (const fault of await faultsOf(catalogue.flatMap(checkedProcess(env, build)), env)) faults.add(fault);
   if (settings === undefined || replicas === undefined || faults.size > 0) throw settingsError([...faults]);
   const modelKeys = models === undefined ? [] : keyVariablesOf(models);
   for (const name of modelKeys.filter((name) => !env[name]))
@@ -54,7 +57,7 @@ const settingsError = (faults: readonly string[]) =>
     [
       `Nothing was started: ${faults.length === 1 ? 'a setting is' : `${faults.length} settings are`} wrong.`,
       ...faults.map((fault) => `  ${fault}`),
-      'Correct what is named, or leave the setting out: every setting has a default (README, "Settings").',
+      'Correct what is named, or leave the setting out: every setting has a default (docs/reference/settings.md).',
     ].join('\n'),
   );
 
@@ -64,28 +67,37 @@ async function readModels(file: string | undefined, catalogue: readonly Catalogu
   return await readModelsFile(resolve(repositoryRoot, file));
 }
 
-type ReadSettings = (env: Readonly<NodeJS.ProcessEnv>) => unknown;
+/** Entries with a file outside of the services, as in tests, have no schema. */
+const checkedProcess =
+  (operator: Readonly<NodeJS.ProcessEnv>, build: string | undefined) =>
+  (entry: CatalogueEntry): CheckedProcess[] => {
+    if (!entry.entry.startsWith('services/')) return [];
+    const source = resolve(repositoryRoot, entry.entry.replace('main.ts', 'config.ts'));
+    // The environment that the process will get, with placeholders for what the supervisor makes.
+    const env = childEnvironment({
+      instance: { entry, name: entry.name, port: 1, opsPort: 1 },
+      instances: [],
+      operator,
+      modelKeys: [],
+      secrets: placeholderSecrets(operator),
+      publicHost: '127.0.0.1',
+      databaseUrl: entry.database ? 'postgres://localhost/placeholder' : undefined,
+      databaseOwnerUrl: undefined,
+      redisUrl: 'redis://localhost:1',
+      compileCache: '',
+    });
+    return [{ file: build === undefined ? source : join(build, `${entry.name}-config.js`), env }];
+  };
 
-/** Runs the schema of a process on the environment that it will get, with placeholders for what the supervisor makes. */
-async function readSettingsOf(entry: CatalogueEntry, operator: Readonly<NodeJS.ProcessEnv>, build: string | undefined): Promise<void> {
-  // Entries with a file outside of the services, as in tests, have no schema.
-  if (!entry.entry.startsWith('services/')) return;
-  const file =
-    build === undefined ? resolve(repositoryRoot, entry.entry.replace('main.ts', 'config.ts')) : join(build, `${entry.name}-config.js`);
-  const module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, ReadSettings>>;
-  const read = Object.entries(module).find(([name]) => /^read\w+Config$/.test(name))?.[1];
-  if (read === undefined) throw new Error(`${file} has no function that reads settings`);
-  const env = childEnvironment({
-    instance: { entry, name: entry.name, port: 1, opsPort: 1 },
-    instances: [],
-    operator,
-    modelKeys: [],
-    secrets: placeholderSecrets(operator),
-    publicHost: '127.0.0.1',
-    databaseUrl: entry.database ? 'postgres://localhost/placeholder' : undefined,
-    databaseOwnerUrl: undefined,
-    redisUrl: 'redis://localhost:1',
-    compileCache: '',
-  });
-  read(env);
+const program = fileURLToPath(new URL('./settings-process.ts', import.meta.url));
+const checkLimitMs = 60_000;
+
+/** Runs the schemas of the processes. */
+async function faultsOf(processes: readonly CheckedProcess[], operator: Readonly<NodeJS.ProcessEnv>): Promise<readonly string[]> {
+  if (processes.length === 0) return [];
+  const options = { cwd: repositoryRoot, env: { PATH: operator['PATH'] }, timeout: checkLimitMs, maxBuffer: 1_048_576 };
+  const running = promisify(execFile)(process.execPath, [program], options);
+  // A process that ends before it has read everything reports why.
+  running.child.stdin?.on('error', () => undefined).end(JSON.stringify(processes));
+  return JSON.parse((await running).stdout) as readonly string[];
 }

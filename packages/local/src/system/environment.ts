@@ -49,6 +49,8 @@ export function childEnvironment(options: ChildEnvironmentOptions): Record<strin
     ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
     ...(databaseOwnerUrl === undefined ? {} : { DATABASE_OWNER_URL: databaseOwnerUrl }),
     ...(entry.redis ? { REDIS_URL: redisUrl } : {}),
+    ...localNetworks(options),
+    ...(entry.callsGateway ? { GATEWAY_URL: gatewayUrls(options.instances) } : {}),
     ...Object.fromEntries(entry.secrets.map((name) => [name, secrets.settings[name]])),
     SERVICE_KEYS: serviceKeysOf(
       secrets.settings.SERVICE_SECRET.split(/[\s,]+/).filter(Boolean),
@@ -58,6 +60,21 @@ export function childEnvironment(options: ChildEnvironmentOptions): Record<strin
     ),
     ...Object.fromEntries(entry.needs.map((service) => [`${settingName(service)}_ADDRESS`, targetOf(service, options.instances)])),
   };
+}
+
+const networksSetting = 'DATA_SOURCE_ALLOWED_NETWORKS';
+const thisMachine = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+/** While the portal is served to this machine only, its user may connect the databases of this machine. */
+function localNetworks({ instance: { entry }, operator, publicHost }: ChildEnvironmentOptions): Record<string, string> {
+  const isDefault = entry.settings.includes(networksSetting) && operator[networksSetting] === undefined && thisMachine.test(publicHost);
+  return isDefault ? { [networksSetting]: '127.0.0.0/8,::1/128' } : {};
+}
+
+/** The URLs of the public API on this machine; while settings are checked there is no address yet. */
+function gatewayUrls(instances: readonly Instance[]): string {
+  const urls = instances.filter(({ entry }) => entry.name === 'gateway').map(({ port }) => `http://127.0.0.1:${port}`);
+  return urls.length > 0 ? urls.join(',') : 'http://127.0.0.1:8080';
 }
 
 /** The names of the operator's variables that this process gets. It gets no others. */

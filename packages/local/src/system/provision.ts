@@ -1,3 +1,4 @@
+import { withoutOptions, withRole } from '@agent-service/store/servers/database-url';
 import type { Client } from 'pg';
 import { errorCode } from '../host/files.ts';
 import { LocalError } from '../host/local-error.ts';
@@ -98,9 +99,7 @@ async function makeRoles(client: Client, url: string, { services, runtimeRoles =
   const makeOne = async (service: string, name: string): Promise<string> => {
     const role = roleName(database, name);
     await makeRole(client, { database, service, role, password: password(name) });
-    const own = new URL(url);
-    [own.username, own.password] = [encodeURIComponent(role), encodeURIComponent(password(name))];
-    return own.href;
+    return withRole(url, role, password(name));
   };
   for (const service of services) {
     urls[service] = await makeOne(service, service);
@@ -142,9 +141,8 @@ function roleName(database: string, service: string): string {
 }
 
 function withSearchPath(url: string, schema: string): string {
-  const own = new URL(url);
-  own.searchParams.set('options', `-c search_path=${schema}`);
-  return own.href.replaceAll('+', '%20');
+  const own = withoutOptions(url);
+  return `${own}${own.includes('?') ? '&' : '?'}options=${encodeURIComponent(`-c search_path=${schema}`)}`;
 }
 
 async function asAdministrator<T>(

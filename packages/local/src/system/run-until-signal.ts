@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { releaseMemoryWhenIdle } from '@agent-service/runtime/idle-memory';
+import { repositoryRoot } from '../host/environment.ts';
 import { failureText } from '../host/local-error.ts';
 import { banner } from './banner.ts';
 import { type LocalOptions, type LocalSystem, startLocalSystem } from './system.ts';
@@ -40,7 +41,9 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
+const usualDataDir = join(repositoryRoot, '.data');
+
 const foldersOf = ({ dataDir }: LocalSystem): [string, string][] => [
   ['Logs', join(dataDir, 'logs')],
-  ['Data', `${dataDir}   (npm run reset removes it)`],
+  ['Data', `${dataDir}   (${dataDir === usualDataDir ? '' : `DATA_DIR=${dataDir} `}npm run reset removes it)`],
 ];

@@ -75,6 +75,9 @@ const credentialsSchema = z.object({
   organization_id: z.string(),
   api_keys: z.object({ live: z.string(), test: z.string() }),
   oauth: z.object({ client_id: z.string(), client_secret: z.string() }),
+  /** Absent in a file of a start without the portal. */
+  portal_url: z.string().optional(),
+  portal_login: z.object({ email: z.string(), password: z.string() }).optional(),
 });
 
 /** DATA_DIR/credentials.json: besides the banner the only clear copy of the demonstration's keys. */

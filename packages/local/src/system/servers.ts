@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { parseNodes } from '@agent-service/queues/redis/settings';
 import { askTopology } from '@agent-service/queues/redis/topology';
-import { Client } from 'pg';
+import { primaryUrl } from '@agent-service/store/servers/primary';
 import { LocalError, reasonOf } from '../host/local-error.ts';
 import { freePort } from '../host/ports.ts';
 import type { PostgresProfile } from '../postgres/cluster.ts';
 import { clusterFolder } from '../postgres/location.ts';
 import { preparePostgres } from '../postgres/server.ts';
+import { withDatabase } from '../postgres/with-database.ts';
 import type { ManagedProcess } from '../processes/managed.ts';
 import type { ProcessSpec } from '../processes/spec.ts';
 import { prepareRedis } from '../redis/server.ts';
@@ -39,10 +40,10 @@ export async function bringUpDatabase(
 ): Promise<Database> {
   const options = { services, runtimeRoles, password: secrets.databasePassword };
   if (settings.DATABASE_URL) {
-    await checkDatabase(settings.DATABASE_URL);
+    const adminUrl = await checkDatabase(settings.DATABASE_URL);
     const { urls, ownerUrls, note } = await provisionGivenDatabase(settings.DATABASE_URL, options);
     if (note) report(note);
-    return { adminUrl: settings.DATABASE_URL, urls, ownerUrls };
+    return { adminUrl, urls, ownerUrls };
   }
   const spec = await preparePostgres({
     folder: clusterFolder(settings.DATA_DIR),
@@ -67,17 +68,14 @@ export async function bringUpRedis({ settings, secrets, run }: Omit<ServerContex
 
 const connectLimitMs = 5000;
 
-/** Refuses a database that cannot be used, and says how to correct it. */
-async function checkDatabase(url: string): Promise<void> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectLimitMs });
-  client.on('error', () => undefined);
+/** Refuses a database that cannot be used, and says how to correct it; of several servers, returns the URL of the one that accepts writes. */
+async function checkDatabase(url: string): Promise<string> {
   try {
-    await client.connect();
-    await client.query('select 1');
+    const primary = await primaryUrl(url);
+    await withDatabase(primary, connectLimitMs, (client) => client.query('select 1'));
+    return primary;
   } catch (cause) {
     throw unusable('DATABASE_URL', url, 'PostgreSQL', cause);
-  } finally {
-    await client.end().catch(() => undefined);
   }
 }
 
@@ -98,12 +96,4 @@ function unusable(setting: string, url: string, server: string, cause: unknown):
 }
 
 /** Each node of a list may have its own password. */
-function withoutPassword(urls: string): string {
-  const hidden = (url: string) => {
-    if (!URL.canParse(url)) return url;
-    const output = new URL(url);
-    if (output.password) output.password = '***';
-    return output.href;
-  };
-  return urls.split(',').map(hidden).join(',');
-}
+const withoutPassword = (urls: string): string => urls.replaceAll(/(:\/\/[^:@/?#,]*):[^@/?#]*@/g, '$1:***@');

@@ -33,6 +33,8 @@ export interface LocalOptions {
 export interface LocalSystem {
   /** The URL of the first gateway. */
   readonly url: string;
+  /** The URL of the portal; undefined where the catalogue has none. */
+  readonly portalUrl: string | undefined;
   readonly dataDir: string;
   /** The address of every process, by name; the same as endpoints.json. */
   readonly endpoints: Readonly<Record<string, string>>;
@@ -70,6 +72,7 @@ export async function startLocalSystem(options: LocalOptions): Promise<LocalSyst
     registry.publishEndpoints(endpoints);
     const system: LocalSystem = {
       url: publicUrl(instances),
+      portalUrl: portalUrl(instances, env['PORTAL_URL']),
       dataDir: settings.DATA_DIR,
       endpoints,
       secrets: secrets.settings,
@@ -112,6 +115,11 @@ function throwFirstFailure(outcomes: readonly PromiseSettledResult<unknown>[]): 
 function publicUrl(instances: readonly Instance[]): string {
   const first = instances.find(({ entry }) => entry.port?.setting === 'PORT') ?? instances.find(({ entry }) => entry.kind === 'http');
   return `http://127.0.0.1:${first?.port}`;
+}
+
+function portalUrl(instances: readonly Instance[], configured: string | undefined): string | undefined {
+  const portal = instances.find(({ entry }) => entry.port?.setting === 'PORTAL_PORT');
+  return portal && (configured || `http://127.0.0.1:${portal.port}`);
 }
 
 async function refuseTakenPorts(catalogue: readonly CatalogueEntry[], settings: LocalSettings): Promise<void> {
