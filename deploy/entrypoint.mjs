@@ -16,10 +16,10 @@ else {
   process.exitCode = 64;
 }
 
-/** Programs have names; parts of bundles are named by a hash, and threads and child processes are started by their own process. */
+/** Programs have names; parts of bundles are named by a hash, and the rest is started by programs. */
 function programs() {
   const names = readdirSync(bundles).flatMap((file) => /^([a-z-]+)\.js$/.exec(file)?.[1] ?? []);
-  return names.filter((each) => !/-(thread|apart-main)$/.test(each)).sort();
+  return names.filter((each) => !/-(config|migrate|thread-entry|settings-process|apart-main)$/.test(each)).sort();
 }
 
 function isProgram(candidate) {

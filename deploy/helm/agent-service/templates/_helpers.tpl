@@ -147,7 +147,7 @@ securityContext: {{- include "as.containerSecurity" . | nindent 2 }}
 - ports: [{ port: 5432 }]
   to: [{ podSelector: { matchLabels: { app.kubernetes.io/instance: {{ .Release.Name }}, app.kubernetes.io/component: postgres } } }]
 {{- else }}
-- ports: [{ port: {{ .Values.database.external.port }} }]
+- ports: [{ port: {{ .Values.database.external.port }} }{{ with .Values.database.pooler }}, { port: {{ splitList ":" . | last }} }{{ end }}]
   {{- with .Values.networkPolicies.databaseTo }}
   to: {{- toYaml . | nindent 4 }}
   {{- end }}
