@@ -1,0 +1,210 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { ServiceError } from '@agent-service/contracts';
+import type { Exchange } from '@agent-service/http/replies/exchange';
+import type { HeldBytes } from '@agent-service/http/replies/held-bytes';
+import type { Reply, StreamEnd } from '@agent-service/http/replies/reply';
+import { type BodyLimits, readBytes, refuseBody } from '@agent-service/http/requests/body';
+import type { Dispatcher } from 'undici';
+import { admit, callFor, type PipelineDeps } from '../pipeline.ts';
+import type { Session, Sessions } from '../sessions/sessions.ts';
+import type { ForwardedPath } from './path.ts';
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+type ForwardedMethod = (typeof methods)[number];
+
+/** Everything that the pages may tell the gateway, besides the request's id. No cookie, and nothing about the connection. */
+const requestHeaders = ['content-type', 'accept', 'idempotency-key', 'if-match', 'if-none-match', 'last-event-id'] as const;
+/** Everything of the gateway's reply that pages have a use for. The portal's own security headers stand in place of the gateway's. */
+const replyHeaders = [
+  ...[
+    'allow',
+    'content-disposition',
+    'content-length',
+    'content-location',
+    'etag',
+    'idempotent-replayed',
+    'location',
+    'preference-applied',
+  ],
+  ...['ratelimit', 'ratelimit-policy', 'retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+] as const;
+
+/** The largest body of the public API. */
+const bodyOfRequest: Omit<BodyLimits, 'values'> = { bytes: 1024 * 1024, withinMs: 60_000 };
+/** Streams included: more than a few open tabs need. */
+const inFlightOfSession = 24;
+const inFlightOfProcess = 2_000;
+/** A gateway sends something every 15 s on each stream. */
+const quietLimitMs = 60_000;
+
+export interface ForwardDeps extends PipelineDeps {
+  readonly gateways: Dispatcher;
+  readonly gatewayOrigin: string;
+  readonly heldBytes: HeldBytes;
+  /** How long a gateway may take for the head of its reply. */
+  readonly headLimitMs: number;
+  readonly stopping: AbortSignal;
+}
+
+/** Passes a request of a signed-in user on to a gateway, and its reply back, as it comes. */
+export function createForwarder(deps: ForwardDeps): (exchange: Exchange, target: ForwardedPath) => Promise<Reply> {
+  const inFlight = new InFlight();
+  return async (exchange, target) => {
+    const method = methods.find((name) => name === exchange.request.method);
+    if (!method) throw new ServiceError('method_not_allowed', { message: `This path has the methods ${methods.join(', ')}.` });
+    const session = (await admit(exchange, 'session', deps)) as Session;
+    const release = inFlight.begin(session.id);
+    let isHandedOver = false;
+    try {
+      const body = await readForwardedBody(exchange, session, deps.heldBytes);
+      const accessToken = await callFor(exchange, () => deps.backends.sessions.apiToken(session, target.environment));
+      const sent = await send(exchange, { method, target, body, accessToken }, deps);
+      const reply = await toReply(sent, session, deps.backends.sessions, release);
+      isHandedOver = reply.stream !== undefined;
+      return reply;
+    } finally {
+      if (!isHandedOver) release();
+    }
+  };
+}
+
+/** Bounds the requests under way of each session, so that one browser cannot take every connection to the gateways. */
+class InFlight {
+  readonly #bySession = new Map<string, number>();
+  #all = 0;
+
+  /** Counts a request until the returned function is called. */
+  begin(sessionId: string): () => void {
+    const own = this.#bySession.get(sessionId) ?? 0;
+    if (own >= inFlightOfSession)
+      throw new ServiceError('rate_limited', {
+        message: 'Too many requests of this session are under way. Close other tabs, or wait a moment.',
+      });
+    if (this.#all >= inFlightOfProcess) throw new ServiceError('unavailable');
+    this.#all += 1;
+    this.#bySession.set(sessionId, own + 1);
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      this.#all -= 1;
+      const left = (this.#bySession.get(sessionId) ?? 1) - 1;
+      if (left > 0) this.#bySession.set(sessionId, left);
+      else this.#bySession.delete(sessionId);
+    };
+  }
+}
+
+async function readForwardedBody({ request }: Exchange, { organizationId }: Session, heldBytes: HeldBytes): Promise<Buffer | undefined> {
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    await refuseBody(request, { ...bodyOfRequest, values: 0 });
+    return undefined;
+  }
+  if (heldBytes.isFull(organizationId)) throw new ServiceError('rate_limited');
+  const release = heldBytes.hold(
+    organizationId,
+    Math.min(Number(request.headers['content-length'] ?? bodyOfRequest.bytes), bodyOfRequest.bytes),
+  );
+  try {
+    const bytes = await readBytes(request, bodyOfRequest);
+    return bytes.length > 0 ? bytes : undefined;
+  } finally {
+    release();
+  }
+}
+
+interface ForwardedRequest {
+  readonly method: ForwardedMethod;
+  readonly target: ForwardedPath;
+  readonly body: Buffer | undefined;
+  readonly accessToken: string;
+}
+
+interface GatewayReply extends Dispatcher.ResponseData {
+  readonly abort: AbortController;
+  /** Stops watching the browser's connection. */
+  readonly unwatch: () => void;
+}
+
+/** Sends the request; it is aborted when the browser goes away or this process stops. */
+async function send(
+  { request, response, requestId }: Exchange,
+  { method, target, body, accessToken }: ForwardedRequest,
+  { gateways, gatewayOrigin, headLimitMs, stopping }: ForwardDeps,
+): Promise<GatewayReply> {
+  const abort = new AbortController();
+  const onEnd = () => abort.abort();
+  response.once('close', onEnd);
+  stopping.addEventListener('abort', onEnd, { once: true });
+  const unwatch = () => {
+    response.off('close', onEnd);
+    stopping.removeEventListener('abort', onEnd);
+  };
+  const headers = { ...selectHeaders(request.headers), authorization: `Bearer ${accessToken}`, 'x-request-id': requestId };
+  const limits = { headersTimeout: headLimitMs, bodyTimeout: quietLimitMs, signal: abort.signal };
+  try {
+    const reply = await gateways.request({ origin: gatewayOrigin, path: target.path, method, headers, body: body ?? null, ...limits });
+    return Object.assign(reply, { abort, unwatch });
+  } catch (cause) {
+    unwatch();
+    throw new ServiceError(abort.signal.aborted ? 'cancelled' : 'unavailable', { cause });
+  }
+}
+
+const selectHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(requestHeaders.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])));
+
+const unauthorized = 401;
+
+/** A token that a gateway refuses is forgotten: the session has ended, or the next request gets a new one. */
+async function toReply(
+  { statusCode, headers, body, unwatch }: GatewayReply,
+  session: Session,
+  sessions: Sessions,
+  release: () => void,
+): Promise<Reply> {
+  if (statusCode === unauthorized) {
+    unwatch();
+    sessions.forget(session.token);
+    await body.dump();
+    throw new ServiceError('unauthorized');
+  }
+  const type = headers['content-type'];
+  const reply = { status: statusCode, headers: passedOn(headers), cacheControl: single(headers['cache-control']) };
+  if (type === undefined) {
+    unwatch();
+    await body.dump();
+    return reply;
+  }
+  const end = () => {
+    unwatch();
+    release();
+  };
+  return { ...reply, type: single(type), stream: (response) => passBody(body, response).finally(end) };
+}
+
+const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(', ') : value);
+
+const passedOn = (headers: IncomingHttpHeaders): string[] =>
+  replyHeaders.flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [name, single(value) as string];
+  });
+
+/** Writes each piece when it comes. A browser that reads nothing for long is disconnected, and with it the request to the gateway. */
+async function passBody(body: Dispatcher.ResponseData['body'], response: ServerResponse): Promise<StreamEnd> {
+  let bytes = 0;
+  const { socket } = response;
+  const onQuiet = () => response.destroy();
+  socket?.setTimeout(2 * quietLimitMs, onQuiet);
+  body.on('data', (chunk: Buffer) => void (bytes += chunk.length));
+  try {
+    await pipeline(body, response);
+    return { bytes, cut: false };
+  } catch (cause) {
+    return { bytes, cut: true, error: new ServiceError('unavailable', { cause }) };
+  } finally {
+    socket?.setTimeout(0).off('timeout', onQuiet);
+  }
+}

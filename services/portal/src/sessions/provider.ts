@@ -1,0 +1,73 @@
+import { ConfigurationError } from '@agent-service/runtime';
+import * as openid from 'openid-client';
+import type { PortalConfig } from '../config.ts';
+
+const limitSeconds = 10;
+const scope = 'openid email profile';
+
+/** One attempt to sign in. The browser keeps it in a cookie until the provider has sent it back. */
+export interface SignInAttempt {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly returnTo: string;
+  readonly organizationId: string;
+}
+
+/** The configured OpenID Connect provider: the code flow with PKCE, a state and a nonce. */
+export interface Provider {
+  begin(target: Pick<SignInAttempt, 'returnTo' | 'organizationId'>): Promise<{ readonly url: string; readonly attempt: SignInAttempt }>;
+  /** The ID token of the person who comes back, which identity verifies; rejects unless the answer belongs to the attempt. */
+  complete(callback: string, attempt: SignInAttempt): Promise<string>;
+}
+
+/** Undefined where no provider is configured. */
+export function createProvider(config: PortalConfig): Provider | undefined {
+  const {
+    OPENID_CONNECT_ISSUER: issuer,
+    OPENID_CONNECT_CLIENT_ID: clientId,
+    OPENID_CONNECT_CLIENT_SECRET: secret,
+    PORTAL_URL: portal,
+  } = config;
+  if (issuer === undefined) return undefined;
+  if (clientId === undefined || portal === undefined)
+    throw new ConfigurationError(['OPENID_CONNECT_ISSUER: needs OPENID_CONNECT_CLIENT_ID and PORTAL_URL as well']);
+  const redirectUri = `${new URL(portal).origin}/api/openid-connect/callback`;
+  const isLocal = new URL(issuer).protocol === 'http:';
+  let known: Promise<openid.Configuration> | undefined;
+
+  /** Asked for once; again after a failure, because the provider may be away when the portal starts. */
+  function discover(): Promise<openid.Configuration> {
+    const options = { timeout: limitSeconds, execute: isLocal ? [openid.allowInsecureRequests] : [] };
+    const configuration = known ?? openid.discovery(new URL(issuer as string), clientId as string, secret, undefined, options);
+    known = configuration;
+    configuration.catch(() => {
+      known = undefined;
+    });
+    return configuration;
+  }
+
+  return {
+    async begin(target) {
+      const configuration = await discover();
+      const verifier = openid.randomPKCECodeVerifier();
+      const attempt = { ...target, state: openid.randomState(), nonce: openid.randomNonce(), verifier };
+      const url = openid.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri,
+        scope,
+        code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        state: attempt.state,
+        nonce: attempt.nonce,
+      });
+      return { url: url.href, attempt };
+    },
+    async complete(callback, { state, nonce, verifier }) {
+      const current = new URL(callback, redirectUri);
+      const checks = { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true };
+      const { id_token: idToken } = await openid.authorizationCodeGrant(await discover(), current, checks);
+      if (idToken === undefined) throw new Error('the provider sent no ID token');
+      return idToken;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { hash } from 'node:crypto';
+import { type Client, type Environment, required, ServiceError } from '@agent-service/contracts';
+import { LRUCache } from 'lru-cache';
+
+type PortalSession = NonNullable<Awaited<ReturnType<Client<'identity'>['resumeSession']>>['session']>;
+
+/** A session as this process knows it. */
+export interface Session extends PortalSession {
+  readonly user: NonNullable<PortalSession['user']>;
+  /** The token in the browser's cookie. */
+  readonly token: string;
+}
+
+/** The sessions of the browsers that use this process. */
+export interface Sessions {
+  /** The session of a token; rejects with `unauthorized` if it has ended. The answer is at most a second old. */
+  resume(token: string): Promise<Session>;
+  /** A token of the public API for the session's user. */
+  apiToken(session: Session, environment: Environment): Promise<string>;
+  /** Makes the process forget what it knows of a session that ended or changed. */
+  forget(token: string): void;
+}
+
+/** As long as a gateway keeps identity's verdict on a token. */
+const sessionLifetimeMs = 1_000;
+/** A token is replaced so long before its end, so that no request arrives with one that has expired. */
+const renewBeforeMs = 60_000;
+const mostSessions = 20_000;
+
+interface Known<Value> {
+  readonly value: Promise<Value>;
+  /** By the monotonic clock. */
+  endsAt: number;
+}
+
+const idOf = (token: string) => hash('sha256', token, 'base64url');
+
+/** Asks identity once for requests at the same time, and keeps its answer for a while. A failure is not kept. */
+class AnswerCache<Value> {
+  readonly #known = new LRUCache<string, Known<Value>>({ max: mostSessions });
+
+  get(key: string, ask: () => Promise<{ value: Value; lifetimeMs: number }>): Promise<Value> {
+    const known = this.#known.get(key);
+    if (known && performance.now() < known.endsAt) return known.value;
+    const askedAt = performance.now();
+    const answer = ask();
+    const entry: Known<Value> = { value: answer.then(({ value }) => value), endsAt: Number.POSITIVE_INFINITY };
+    this.#known.set(key, entry);
+    answer.then(
+      ({ lifetimeMs }) => void (entry.endsAt = askedAt + lifetimeMs),
+      () => this.#known.peek(key) === entry && this.#known.delete(key),
+    );
+    return entry.value;
+  }
+
+  delete(key: string): void {
+    this.#known.delete(key);
+  }
+}
+
+export function createSessions(identity: Pick<Client<'identity'>, 'resumeSession' | 'issueSessionToken'>): Sessions {
+  const sessions = new AnswerCache<Session>();
+  const apiTokens = { live: new AnswerCache<string>(), test: new AnswerCache<string>() };
+
+  const forget = (token: string) => {
+    const id = idOf(token);
+    sessions.delete(id);
+    apiTokens.live.delete(id);
+    apiTokens.test.delete(id);
+  };
+
+  return {
+    forget,
+    async resume(token) {
+      if (token === '') throw new ServiceError('unauthorized');
+      return await sessions.get(idOf(token), async () => {
+        const { session } = await identity.resumeSession({ sessionToken: token });
+        const { user, ...rest } = required(session);
+        return { value: { ...rest, user: required(user), token }, lifetimeMs: sessionLifetimeMs };
+      });
+    },
+    apiToken: ({ token }, environment) =>
+      apiTokens[environment].get(idOf(token), async () => {
+        const { accessToken, expiresIn } = await identity.issueSessionToken({ sessionToken: token, environment });
+        // Also a token that ends sooner is used for half of its time.
+        return { value: accessToken, lifetimeMs: Math.max(expiresIn * 1_000 - renewBeforeMs, expiresIn * 500) };
+      }),
+  };
+}

@@ -1,0 +1,115 @@
+import type { IncomingMessage } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { createClient, ServiceError } from '@agent-service/contracts';
+import { createApp } from '@agent-service/http/app';
+import { createCors } from '@agent-service/http/replies/cors';
+import type { Exchange } from '@agent-service/http/replies/exchange';
+import { HeldBytes } from '@agent-service/http/replies/held-bytes';
+import type { Reply } from '@agent-service/http/replies/reply';
+import { createObserver, createResponder } from '@agent-service/http/replies/responder';
+import { clientAddress, countedAddress, isTrustedProxy } from '@agent-service/http/requests/client-address';
+import { createHttpServer, limitConnections } from '@agent-service/http/server';
+import type { ProcessContext } from '@agent-service/runtime';
+import { closeServer, listen } from '@agent-service/runtime/listen';
+import { BalancedPool } from 'undici';
+import type { PortalConfig } from './config.ts';
+import { createForwarder } from './forward/forward.ts';
+import { forwardedPath, isForwarded } from './forward/path.ts';
+import { isDocumentPath, loadDocuments, loadPages } from './pages/pages.ts';
+import { createPipeline, type PipelineDeps } from './pipeline.ts';
+import { routes } from './routes/index.ts';
+import { createSessionCookie, createSignInCookie } from './sessions/cookie.ts';
+import { createProvider } from './sessions/provider.ts';
+import { createSessions } from './sessions/sessions.ts';
+
+const builtPages = fileURLToPath(new URL('../web/dist', import.meta.url));
+/** In a checkout; as far above the sources of this service as above a build. */
+const builtDocuments = fileURLToPath(new URL('../../../.cache/docs-site/.vitepress/dist', import.meta.url));
+const connectLimitMs = 2_000;
+/** The head of a reply comes after the longest wait for an answer. */
+const headMarginMs = 10_000;
+const connectionsToGateway = 512;
+
+/** Composes the service; resolves to its HTTP port. */
+export async function start(process: ProcessContext, config: PortalConfig): Promise<number> {
+  const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'portal', config, clock: process.clock.follow() });
+  process.onStop('identity client', async () => identity.close());
+  process.health.addCheck('identity', () => identity.checkHealth());
+  const agents = createClient('agents', { address: config.AGENTS_ADDRESS, as: 'portal', config, clock: process.clock.follow() });
+  process.onStop('agents client', async () => agents.close());
+  const gateways = new BalancedPool([...config.GATEWAY_URL], {
+    connections: connectionsToGateway,
+    pipelining: 1,
+    connect: { timeout: connectLimitMs },
+  });
+  process.onStop('gateway connections', () => gateways.destroy());
+
+  const origin = config.PORTAL_URL && new URL(config.PORTAL_URL).origin;
+  const isSecure = origin?.startsWith('https:') ?? false;
+  const provider = createProvider(config);
+  const signIns = process.metrics.counter('portal_sign_ins_total', 'Attempts to sign in, by their outcome', ['method', 'outcome']);
+  const heldBytes = new HeldBytes();
+  const deps: PipelineDeps = {
+    backends: {
+      identity,
+      agents,
+      apiAddress: apiAddressOf(config),
+      sessions: createSessions(identity),
+      cookie: createSessionCookie(isSecure),
+      provider,
+      signInCookie: createSignInCookie(isSecure),
+      countSignIn: (method, outcome) => signIns.inc({ method, outcome }),
+      onProviderRefusal: (cause) => process.logger.warn({ event: 'provider_refused', err: cause }),
+      features: { webhooks: config.WEBHOOKS_ENABLED, openid_connect: provider !== undefined, password: true },
+    },
+    origin,
+    trustedProxies: config.TRUSTED_PROXIES,
+  };
+  const forward = createForwarder({
+    ...deps,
+    gateways,
+    gatewayOrigin: new URL(config.GATEWAY_URL[0] as string).origin,
+    heldBytes,
+    headLimitMs: config.ANSWER_WAIT_SECONDS * 1_000 + headMarginMs,
+    stopping: process.stopping,
+  });
+  const pages = await loadPages(config.PORTAL_PAGES_DIR ?? builtPages);
+  const documents = await loadDocuments(builtDocuments);
+  const cors = createCors([]);
+  const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.draining, heldBytes, cors } });
+  const unmatched = (request: IncomingMessage) =>
+    answerOther(request, forward, (page) => (isDocumentPath(page.url ?? '') ? documents.answer(page) : pages.answer(page)));
+  const server = createHttpServer(createApp({ routes, pages: [], pipeline: createPipeline(deps), respond, cors, unmatched }));
+  const refusals = process.metrics.counter('connections_refused_total', 'Connections of addresses that have too many', []);
+  limitConnections(server, {
+    perAddress: config.CONNECTIONS_PER_ADDRESS,
+    countedBy: (peer) =>
+      isTrustedProxy(peer, config.TRUSTED_PROXIES) ? undefined : countedAddress(clientAddress(peer, undefined, config.TRUSTED_PROXIES)),
+    onRefused: () => refusals.inc(),
+  });
+  const port = await listen(server, config.HOST, config.PORTAL_PORT);
+  process.onStop('http server', () => closeServer(server));
+  process.logger.info({ event: 'http_listening', port });
+  return port;
+}
+
+/** As callers write it before `/v1`. */
+const apiAddressOf = ({ PUBLIC_URL, PUBLIC_PORT, GATEWAY_URL }: PortalConfig): string => {
+  const local = PUBLIC_PORT === undefined ? (GATEWAY_URL[0] as string) : `http://127.0.0.1:${PUBLIC_PORT}`;
+  return (PUBLIC_URL === '/' ? local : PUBLIC_URL).replace(/\/+$/, '');
+};
+
+/** Requests that no route takes: those for the public API are forwarded, every other GET outside of /api gets a page. */
+function answerOther(request: IncomingMessage, forward: ReturnType<typeof createForwarder>, page: (request: IncomingMessage) => Reply) {
+  const url = request.url ?? '';
+  if (isForwarded(url)) return { route: '/api/{environment}/v1/*', answer: (exchange: Exchange) => forward(exchange, forwardedPath(url)) };
+  if (/^\/api(?:\/|$|\?)/.test(url)) return { route: 'unmatched', answer: () => refuse('not_found') };
+  return {
+    route: 'page',
+    answer: () => (request.method === 'GET' || request.method === 'HEAD' ? page(request) : refuse('method_not_allowed')),
+  };
+}
+
+function refuse(code: 'not_found' | 'method_not_allowed'): never {
+  throw new ServiceError(code, code === 'not_found' ? { message: 'The portal has no such path.' } : {});
+}
