@@ -1,0 +1,111 @@
+import { type Environment, request } from './client.ts';
+import { ApiError } from './errors.ts';
+
+export interface StreamEvent {
+  id: string;
+  type: string;
+  data: Record<string, unknown>;
+}
+
+interface Question {
+  environment: Environment;
+  agentId: string;
+  conversationId: string | undefined;
+  message: string;
+}
+
+const pausesMs = [300, 1_000, 2_000, 4_000, 8_000];
+const lastTypes = ['completed', 'failed'];
+
+/**
+ * Sends a message, and yields the events of its answer. A connection that is lost continues where it ended: the same Idempotency-Key attaches
+ * to the same answer, so that nothing is answered or charged twice.
+ */
+export async function* streamAnswer(question: Question, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+  const sent = { ...question, key: randomKey(), lastId: '' };
+  for (let failures = 0; failures <= pausesMs.length; failures += 1) {
+    if (failures > 0) await pause(pausesMs[failures - 1] ?? 0, signal);
+    for await (const event of readUntilLost(sent, signal)) {
+      sent.lastId = event.id || sent.lastId;
+      failures = 0;
+      yield event;
+      if (lastTypes.includes(event.type)) return;
+    }
+  }
+  throw new ApiError(0, undefined);
+}
+
+/** The events of one connection; a refusal that another connection would get too is thrown. */
+async function* readUntilLost(sent: SentQuestion, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+  try {
+    for await (const event of readOnce(sent, signal)) {
+      if (event.type === 'detached') return;
+      yield event;
+    }
+  } catch (cause) {
+    if (signal.aborted || !mayContinue(cause)) throw cause;
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal) {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  signal.throwIfAborted();
+}
+
+const mayContinue = (cause: unknown) =>
+  !(cause instanceof ApiError) || cause.status === 0 || [502, 503, 504].includes(cause.status) || cause.code === 'idempotency_in_progress';
+
+interface SentQuestion extends Question {
+  key: string;
+  lastId: string;
+}
+
+async function* readOnce({ environment, agentId, conversationId, message, key, lastId }: SentQuestion, signal: AbortSignal) {
+  const response = await request(`/api/${environment}/v1/agents/${encodeURIComponent(agentId)}/messages/stream`, {
+    method: 'POST',
+    signal,
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      'idempotency-key': key,
+      ...(lastId && { 'last-event-id': lastId }),
+    },
+    body: JSON.stringify({ message, ...(conversationId && { conversation_id: conversationId }) }),
+  });
+  if (response.body) yield* readEvents(response.body);
+}
+
+/** crypto.randomUUID exists only on https and on localhost. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  let buffered = '';
+  try {
+    while (true) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const blocks = (buffered + value).replaceAll('\r\n', '\n').split('\n\n');
+      buffered = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const event = parseEvent(block);
+        if (event) yield event;
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function parseEvent(block: string): StreamEvent | undefined {
+  const fields: Record<string, string> = {};
+  for (const line of block.split('\n')) {
+    const [, name, value = ''] = /^([a-z]+): ?(.*)$/.exec(line) ?? [];
+    if (name) fields[name] = name === 'data' && fields.data !== undefined ? `${fields.data}\n${value}` : value;
+  }
+  if (fields.data === undefined) return undefined;
+  return { id: fields.id ?? '', type: fields.event ?? 'message', data: JSON.parse(fields.data) as Record<string, unknown> };
+}

@@ -1,0 +1,84 @@
+import type { paths } from '@agent-service/client';
+import createClient, { type Client, type Middleware } from 'openapi-fetch';
+import { ApiError, errorOf } from './errors.ts';
+
+export const environments = ['live', 'test'] as const;
+export type Environment = (typeof environments)[number];
+
+let csrfToken = '';
+
+/** The token of the session, which every request that changes something has to carry. */
+export function setCsrfToken(token: string) {
+  csrfToken = token;
+}
+
+let onSessionEnd: () => void = () => undefined;
+
+/** Names what to do where a reply says that the session has ended. */
+export function setOnSessionEnd(listener: () => void) {
+  onSessionEnd = listener;
+}
+
+async function refusalOf(response: Response): Promise<ApiError> {
+  const refusal = await errorOf(response);
+  if (refusal.code === 'unauthorized') onSessionEnd();
+  return refusal;
+}
+
+const safeMethods = ['GET', 'HEAD'];
+
+/** `fetch` whose failures are all an ApiError. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (!safeMethods.includes(init.method ?? 'GET')) headers.set('X-CSRF-Token', csrfToken);
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, headers, credentials: 'same-origin' });
+  } catch (cause) {
+    if (init.signal?.aborted) throw cause;
+    throw new ApiError(0, undefined);
+  }
+  if (!response.ok) throw await refusalOf(response);
+  return response;
+}
+
+const middleware: Middleware = {
+  onRequest({ request: sent }) {
+    if (!safeMethods.includes(sent.method)) sent.headers.set('X-CSRF-Token', csrfToken);
+    return sent;
+  },
+  async onResponse({ response }) {
+    if (!response.ok) throw await refusalOf(response);
+    return response;
+  },
+  onError({ error }) {
+    return error instanceof ApiError || (error instanceof DOMException && error.name === 'AbortError') ? error : new ApiError(0, undefined);
+  },
+};
+
+function createApi(environment: Environment): Client<paths> {
+  const client = createClient<paths>({ baseUrl: `${location.origin}/api/${environment}`, credentials: 'same-origin' });
+  client.use(middleware);
+  return client;
+}
+
+const clients = { live: createApi('live'), test: createApi('test') };
+
+/** The API in an environment. Its refusals are thrown, so `data` is there when a call returns. */
+export const api = (environment: Environment): Client<paths> => clients[environment];
+
+/** The body of a reply that was no refusal. */
+export async function bodyOf<Body>(call: Promise<{ data?: Body; response: Response }>): Promise<Exclude<Body, undefined>> {
+  const { data, response } = await call;
+  if (data === undefined) throw new ApiError(response.status, undefined);
+  return data as Exclude<Body, undefined>;
+}
+
+/** A request to the portal itself: sessions, invitations, data sources. */
+export async function portal<Body = undefined>(method: string, path: string, body?: unknown): Promise<Body> {
+  const response = await request(`/api${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+  return (response.status === 204 ? undefined : await response.json()) as Body;
+}

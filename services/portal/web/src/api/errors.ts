@@ -1,0 +1,54 @@
+interface ErrorEnvelope {
+  error?: { code?: string; message?: string; param?: string; details?: Record<string, unknown> };
+  meta?: { request_id?: string };
+}
+
+export interface FieldError {
+  param: string;
+  message: string;
+}
+
+/** A refusal of the API or of the portal, in the words of the service. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly code: string;
+  readonly details: Record<string, unknown>;
+  readonly fields: FieldError[];
+  readonly requestId: string | undefined;
+
+  constructor(status: number, body: ErrorEnvelope | undefined) {
+    super(body?.error?.message ?? defaultMessage(status));
+    this.status = status;
+    this.code = body?.error?.code ?? 'unknown';
+    this.details = body?.error?.details ?? {};
+    this.fields = fieldErrors(body);
+    this.requestId = body?.meta?.request_id;
+  }
+}
+
+const defaultMessage = (status: number): string =>
+  status === 0 ? 'The service could not be reached. Check the connection and try again.' : `The service answered with status ${status}.`;
+
+function fieldErrors(body: ErrorEnvelope | undefined): FieldError[] {
+  const { param, message = '', details } = body?.error ?? {};
+  const listed = Array.isArray(details?.errors) ? (details.errors as FieldError[]) : [];
+  if (listed.length > 0) return listed;
+  return param ? [{ param, message }] : [];
+}
+
+/** The refusal in a reply, whatever the reply contains. */
+export async function errorOf(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => '');
+  return new ApiError(response.status, parseEnvelope(text));
+}
+
+function parseEnvelope(text: string): ErrorEnvelope | undefined {
+  try {
+    return JSON.parse(text) as ErrorEnvelope;
+  } catch {
+    return undefined;
+  }
+}
+
+export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : 'Something went wrong.');

@@ -1,0 +1,71 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, bodyOf, type Environment } from './client.ts';
+
+interface ApiPage<Row> {
+  data: Row[];
+  meta: { next_cursor: string | null; total: number };
+}
+
+/** Reads page after page, until the list or the signal ends. */
+export async function* readAll<Row>(
+  read: (cursor: string | undefined) => Promise<ApiPage<Row>>,
+  signal?: AbortSignal,
+): AsyncGenerator<ApiPage<Row>> {
+  let cursor: string | undefined;
+  do {
+    signal?.throwIfAborted();
+    const page = await read(cursor);
+    yield page;
+    cursor = page.meta.next_cursor ?? undefined;
+  } while (cursor);
+}
+
+const mostTables = 5_000;
+
+/** The data source with all its tables. */
+export const dataSourceQuery = (environment: Environment) =>
+  queryOptions({
+    queryKey: [environment, 'data-source'],
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => {
+      const read = async (cursor: string | undefined) => {
+        const query = { limit: 200, ...(cursor && { cursor }) };
+        const { data, meta } = await bodyOf(api(environment).GET('/v1/data-source', { params: { query }, signal }));
+        return { data: data.tables, meta, source: data };
+      };
+      const first = await read(undefined);
+      const tables = [...first.data];
+      let { next_cursor: cursor } = first.meta;
+      while (cursor && tables.length < mostTables) {
+        const page = await read(cursor);
+        tables.push(...page.data);
+        cursor = page.meta.next_cursor;
+      }
+      return { ...first.source, tables };
+    },
+  });
+
+export const agentQuery = (environment: Environment, agentId: string) =>
+  queryOptions({
+    queryKey: [environment, 'agents', 'one', agentId],
+    queryFn: async ({ signal }) =>
+      (await bodyOf(api(environment).GET('/v1/agents/{agent_id}', { params: { path: { agent_id: agentId } }, signal }))).data,
+  });
+
+const namesRead = 100;
+
+/** The users by id, for lists that hold ids: the newest hundred, and their ids stand for the others. */
+export const usersQuery = (environment: Environment) =>
+  queryOptions({
+    queryKey: [environment, 'users', 'names'],
+    staleTime: 60_000,
+    queryFn: async ({ signal }) =>
+      (await bodyOf(api(environment).GET('/v1/users', { params: { query: { limit: namesRead } }, signal }))).data,
+  });
+
+export const activeAgentsQuery = (environment: Environment) =>
+  queryOptions({
+    queryKey: [environment, 'agents', 'active'],
+    queryFn: async ({ signal }) =>
+      (await bodyOf(api(environment).GET('/v1/agents', { params: { query: { limit: namesRead, status: 'active' } }, signal }))).data,
+  });

@@ -1,0 +1,22 @@
+import { SearchX } from 'lucide-react';
+import { ButtonLink } from '../ui/button.tsx';
+import { Empty } from '../ui/feedback.tsx';
+
+export function Missing() {
+  return (
+    <main className="entrance" id="main" tabIndex={-1}>
+      <Empty
+        isPage
+        icon={SearchX}
+        title="This page does not exist"
+        actions={
+          <ButtonLink to="/$environment" params={{ environment: 'live' }}>
+            Go to the home page
+          </ButtonLink>
+        }
+      >
+        The address may be mistyped, or what was here has been deleted.
+      </Empty>
+    </main>
+  );
+}

@@ -1,0 +1,235 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  notFound,
+  Outlet,
+  parseSearchWith,
+  redirect,
+  stringifySearchWith,
+} from '@tanstack/react-router';
+import { environments } from './api/client.ts';
+import { queryClient } from './api/query-client.ts';
+import { sessionQuery } from './api/session.ts';
+import { Missing } from './app/missing.tsx';
+import { Shell } from './app/shell.tsx';
+import { environmentOf } from './app/use-environment.ts';
+import { SignInPage } from './pages/entrance/sign-in.tsx';
+import { Failure, Loading, Toaster } from './ui/feedback.tsx';
+
+/** The parameters of a query as texts; anything else in the URL is ignored. */
+function texts<const Name extends string>(...names: Name[]) {
+  return (search: Record<string, unknown>): { [Key in Name]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = search[name];
+        return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+      }),
+    ) as { [Key in Name]?: string };
+}
+
+const rootRoute = createRootRoute({
+  component: () => (
+    <>
+      <Outlet />
+      <Toaster />
+    </>
+  ),
+  notFoundComponent: Missing,
+  errorComponent: ({ error, reset }) => (
+    <div className="entrance">
+      <Failure cause={error} onRetry={reset} />
+    </div>
+  ),
+});
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in',
+  validateSearch: texts('return_to', 'error'),
+  component: SignInPage,
+});
+const invitationRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/invitation',
+  validateSearch: texts('token'),
+  component: lazyRouteComponent(() => import('./pages/entrance/invitation.tsx'), 'InvitationPage'),
+});
+const resetRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/password-reset',
+  validateSearch: texts('token'),
+  component: lazyRouteComponent(() => import('./pages/entrance/password-reset.tsx'), 'PasswordResetPage'),
+});
+const startRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/$environment', params: { environment: 'live' }, replace: true });
+  },
+});
+
+const appRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/$environment',
+  beforeLoad: async ({ params, location }) => {
+    if (!environments.includes(environmentOf(params.environment)) || environmentOf(params.environment) !== params.environment)
+      throw redirect({ to: '/$environment', params: { environment: 'live' } });
+    const session = await queryClient.ensureQueryData(sessionQuery);
+    if (!session) throw redirect({ to: '/sign-in', search: { return_to: location.href } });
+  },
+  component: Shell,
+  pendingComponent: () => <Loading />,
+});
+
+const under = () => appRoute;
+
+const pages = [
+  createRoute({ getParentRoute: under, path: '/', component: lazyRouteComponent(() => import('./pages/home/home.tsx'), 'HomePage') }),
+  createRoute({
+    getParentRoute: under,
+    path: '/agents',
+    validateSearch: texts('cursor', 'search', 'status', 'category'),
+    component: lazyRouteComponent(() => import('./pages/agents/agents.tsx'), 'AgentsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/agents/new',
+    component: lazyRouteComponent(() => import('./pages/agents/edit-agent.tsx'), 'NewAgentPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/agents/$agentId',
+    validateSearch: texts('tab', 'language'),
+    component: lazyRouteComponent(() => import('./pages/agents/agent.tsx'), 'AgentPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/agents/$agentId/edit',
+    component: lazyRouteComponent(() => import('./pages/agents/edit-agent.tsx'), 'EditAgentPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/chat',
+    component: lazyRouteComponent(() => import('./pages/chat/chat.tsx'), 'ChatStartPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/chat/$agentId/{-$conversationId}',
+    validateSearch: texts('prompt'),
+    component: lazyRouteComponent(() => import('./pages/chat/chat.tsx'), 'ChatPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/templates',
+    validateSearch: texts('search', 'status', 'category'),
+    component: lazyRouteComponent(() => import('./pages/templates/templates.tsx'), 'TemplatesPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/templates/$templateId',
+    component: lazyRouteComponent(() => import('./pages/templates/template.tsx'), 'TemplatePage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/credits',
+    validateSearch: texts('tab', 'group', 'from', 'to', 'cursor'),
+    component: lazyRouteComponent(() => import('./pages/credits/credits.tsx'), 'CreditsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/settings',
+    component: lazyRouteComponent(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
+  }),
+] as const;
+
+const isAdministrator = () => {
+  if (queryClient.getQueryData(sessionQuery.queryKey)?.user.role !== 'admin') throw notFound();
+};
+
+const adminPages = [
+  createRoute({
+    getParentRoute: under,
+    path: '/keys',
+    beforeLoad: isAdministrator,
+    validateSearch: texts('cursor', 'status'),
+    component: lazyRouteComponent(() => import('./pages/credentials/keys.tsx'), 'KeysPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/applications',
+    beforeLoad: isAdministrator,
+    validateSearch: texts('cursor', 'status'),
+    component: lazyRouteComponent(() => import('./pages/credentials/applications.tsx'), 'ApplicationsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/webhooks',
+    beforeLoad: isAdministrator,
+    validateSearch: texts('cursor'),
+    component: lazyRouteComponent(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/webhooks/$webhookId',
+    beforeLoad: isAdministrator,
+    validateSearch: texts('cursor'),
+    component: lazyRouteComponent(() => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/data-source',
+    beforeLoad: isAdministrator,
+    component: lazyRouteComponent(() => import('./pages/data-source/data-source.tsx'), 'DataSourcePage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/users',
+    beforeLoad: isAdministrator,
+    validateSearch: texts('cursor', 'status', 'role'),
+    component: lazyRouteComponent(() => import('./pages/organization/users.tsx'), 'UsersPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/audit',
+    beforeLoad: isAdministrator,
+    validateSearch: texts('cursor', 'actor', 'action', 'target', 'from', 'to'),
+    component: lazyRouteComponent(() => import('./pages/organization/audit.tsx'), 'AuditPage'),
+  }),
+] as const;
+
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  invitationRoute,
+  resetRoute,
+  startRoute,
+  appRoute.addChildren([...pages, ...adminPages]),
+]);
+
+export const router = createRouter({
+  routeTree,
+  // Parameters are texts: 007 is no number.
+  parseSearch: parseSearchWith((text) => text),
+  stringifySearch: stringifySearchWith(String),
+  defaultPreload: 'intent',
+  defaultPreloadDelay: 50,
+  scrollRestoration: true,
+  defaultPendingMs: 200,
+  defaultPendingComponent: () => <Loading />,
+  defaultErrorComponent: ({ error, reset }) => (
+    <main className="page" id="main">
+      <Failure cause={error} onRetry={reset} />
+    </main>
+  ),
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+  interface HistoryState {
+    /** The cursors of the pages of a list before this one; null is the first page. */
+    cursors?: (string | null)[];
+  }
+}
