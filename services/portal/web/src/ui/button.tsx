@@ -1,0 +1,102 @@
+import { createLink } from '@tanstack/react-router';
+import { Check, Copy, type LucideIcon } from 'lucide-react';
+import { type ComponentProps, type ReactNode, useEffect, useState } from 'react';
+
+interface Look {
+  variant?: 'default' | 'primary' | 'danger' | 'ghost';
+  large?: boolean;
+  wide?: boolean;
+  icon?: LucideIcon;
+}
+
+function classesOf({ variant = 'default', large, wide }: Look, children: ReactNode, className = '') {
+  const parts = ['button', variant !== 'default' && variant, large && 'large', wide && 'wide', !children && 'icon', className];
+  return parts.filter(Boolean).join(' ');
+}
+
+type ButtonProps = Look & { busy?: boolean } & ComponentProps<'button'>;
+
+/** A button. While `busy` it shows a spinner and does nothing. */
+export function Button({ variant, large, wide, icon: Icon, busy = false, children, className, ...rest }: ButtonProps) {
+  // An icon that stands alone says in words what it does.
+  const title = children ? undefined : rest['aria-label'];
+  return (
+    <button
+      type="button"
+      title={title}
+      {...rest}
+      className={classesOf({ ...(variant && { variant }), large: large ?? false, wide: wide ?? false }, children, className)}
+      disabled={rest.disabled || busy}
+      aria-busy={busy || undefined}
+    >
+      {busy ? <span className="spinner" aria-hidden="true" /> : Icon && <Icon size={16} aria-hidden="true" />}
+      {children}
+    </button>
+  );
+}
+
+type AnchorProps = Look & ComponentProps<'a'>;
+
+function ButtonAnchor({ variant, large, wide, icon: Icon, children, className, ...rest }: AnchorProps) {
+  const look = { ...(variant && { variant }), large: large ?? false, wide: wide ?? false };
+  return (
+    <a {...rest} className={classesOf(look, children, className)}>
+      {Icon && <Icon size={16} aria-hidden="true" />}
+      {children}
+    </a>
+  );
+}
+
+/** A link of the app that looks like a button. */
+export const ButtonLink = createLink(ButtonAnchor);
+
+const copiedForMs = 1_600;
+
+/** Copies a text, and says so for a moment. */
+export function CopyButton({
+  text,
+  label = 'Copy',
+  iconOnly = false,
+  ...rest
+}: { text: string; label?: string; iconOnly?: boolean } & Look) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), copiedForMs);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  const copy = async () => setCopied(await copyText(text));
+  const message = isCopied ? 'Copied' : label;
+  return (
+    <Button {...rest} icon={isCopied ? Check : Copy} onClick={copy} aria-label={iconOnly ? message : undefined}>
+      {iconOnly ? undefined : <span aria-live="polite">{message}</span>}
+    </Button>
+  );
+}
+
+/** The clipboard exists only on https and on localhost; elsewhere a selection is copied. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = Object.assign(document.createElement('textarea'), { value: text });
+    (document.querySelector('[role="dialog"]') ?? document.body).append(area);
+    area.select();
+    const isCopied = document.execCommand('copy');
+    area.remove();
+    return isCopied;
+  }
+}
+
+/** Code with a button that copies it. */
+export function CodeBlock({ code, label }: { code: string; label: string }) {
+  return (
+    <div className="code">
+      <pre tabIndex={0} role="region" aria-label={label} dir="ltr">
+        <code>{code}</code>
+      </pre>
+      <CopyButton text={code} iconOnly label={`Copy: ${label}`} variant="ghost" />
+    </div>
+  );
+}

@@ -1,0 +1,198 @@
+import * as RadixDialog from '@radix-ui/react-dialog';
+import * as RadixMenu from '@radix-ui/react-dropdown-menu';
+import { Ellipsis, type LucideIcon, X } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { messageOf } from '../api/errors.ts';
+import { Button, CopyButton } from './button.tsx';
+import { Notice } from './feedback.tsx';
+import { TextField } from './form.tsx';
+
+interface DialogProps {
+  title: string;
+  description?: ReactNode;
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+  wide?: boolean;
+  children: ReactNode;
+}
+
+let lastFocused: HTMLElement | undefined;
+document.addEventListener('focusin', ({ target }) => {
+  if (target instanceof HTMLElement && !target.closest('[role="dialog"], [role="menu"]')) lastFocused = target;
+});
+
+/** Radix knows no button for a dialog that opens by a state, and the item of a menu is gone when its dialog closes. */
+function returnFocus(event: Event) {
+  event.preventDefault();
+  (lastFocused?.isConnected ? lastFocused : document.getElementById('main'))?.focus();
+}
+
+/**
+ * A modal dialog. Its backdrop is a plain element and not Radix's overlay, which writes a style element for its scroll lock that the content
+ * security policy refuses; the style sheet keeps the page still instead.
+ */
+export function Dialog({ title, description, open, onOpenChange, wide, children }: DialogProps) {
+  return (
+    <RadixDialog.Root open={open} onOpenChange={onOpenChange}>
+      <RadixDialog.Portal>
+        <div className="overlay" aria-hidden="true" />
+        <RadixDialog.Content
+          className={wide ? 'dialog wide' : 'dialog'}
+          onCloseAutoFocus={returnFocus}
+          {...(!description && { 'aria-describedby': undefined })}
+        >
+          <div className="dialog-head">
+            <RadixDialog.Title asChild>
+              <h2>{title}</h2>
+            </RadixDialog.Title>
+            {description && <RadixDialog.Description className="muted wrap">{description}</RadixDialog.Description>}
+          </div>
+          <div className="dialog-body">{children}</div>
+          <RadixDialog.Close asChild>
+            <Button variant="ghost" icon={X} className="dialog-close" aria-label="Close" />
+          </RadixDialog.Close>
+        </RadixDialog.Content>
+      </RadixDialog.Portal>
+    </RadixDialog.Root>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  children: ReactNode;
+  action: string;
+  /** The name that has to be typed; without one a click confirms. */
+  name?: string;
+  onConfirm: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** Asks before something that cannot be undone. */
+export function ConfirmDialog({ title, children, action, name, onConfirm, onClose }: ConfirmProps) {
+  const [typed, setTyped] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<string>();
+  const isConfirmed = name === undefined || typed.trim() === name.trim();
+  const confirm = async (event: React.FormEvent) => {
+    event.preventDefault();
+    if (!isConfirmed) return;
+    setBusy(true);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (cause) {
+      setFailure(messageOf(cause));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} description={children} open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <form className="stack" onSubmit={confirm}>
+        {name !== undefined && (
+          <TextField
+            label={
+              <>
+                Type{' '}
+                <strong className="wrap" dir="auto">
+                  {name}
+                </strong>{' '}
+                to confirm
+              </>
+            }
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+            autoFocus
+          />
+        )}
+        {failure && <Notice tone="danger">{failure}</Notice>}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="danger" disabled={!isConfirmed} busy={isBusy}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface SecretProps {
+  title: string;
+  description: string;
+  secrets: { label: string; value: string }[];
+  onClose: () => void;
+}
+
+/** Shows what can be read only now. */
+export function SecretDialog({ title, description, secrets, onClose }: SecretProps) {
+  return (
+    <Dialog title={title} description={description} open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      {secrets.map(({ label, value }) => (
+        <div className="field" key={label}>
+          <span className="label">{label}</span>
+          <div className="row">
+            <input className="input mono" readOnly value={value} aria-label={label} onFocus={(event) => event.target.select()} />
+            <CopyButton text={value} />
+          </div>
+        </div>
+      ))}
+      <div className="dialog-foot">
+        <Button variant="primary" onClick={onClose}>
+          Done
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+export interface MenuItem {
+  label: string;
+  icon: LucideIcon;
+  onSelect: () => void;
+  danger?: boolean;
+  disabled?: boolean;
+}
+
+function MenuItems({ items }: { items: (MenuItem | 'line')[] }) {
+  return items.map((item, index) =>
+    item === 'line' ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: a line has no identity.
+      <RadixMenu.Separator key={index} className="menu-line" />
+    ) : (
+      <RadixMenu.Item
+        key={item.label}
+        className={item.danger ? 'menu-item danger' : 'menu-item'}
+        onSelect={item.onSelect}
+        disabled={item.disabled ?? false}
+      >
+        <item.icon size={16} aria-hidden="true" />
+        {item.label}
+      </RadixMenu.Item>
+    ),
+  );
+}
+
+interface MenuProps {
+  label: string;
+  items: (MenuItem | 'line')[];
+  trigger?: ReactNode;
+  heading?: ReactNode;
+  align?: 'start' | 'end';
+}
+
+/** A menu of actions. It is not modal: a modal one writes a style element that the content security policy refuses. */
+export function Menu({ label, items, trigger, heading, align = 'end' }: MenuProps) {
+  return (
+    <RadixMenu.Root modal={false}>
+      <RadixMenu.Trigger asChild aria-label={trigger ? undefined : label}>
+        {trigger ?? <Button variant="ghost" icon={Ellipsis} />}
+      </RadixMenu.Trigger>
+      <RadixMenu.Portal>
+        <RadixMenu.Content className="menu" align={align} sideOffset={4} collisionPadding={8} aria-label={label}>
+          {heading}
+          <MenuItems items={items} />
+        </RadixMenu.Content>
+      </RadixMenu.Portal>
+    </RadixMenu.Root>
+  );
+}

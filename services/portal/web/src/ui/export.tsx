@@ -1,0 +1,51 @@
+import { Download } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { readAll } from '../api/lists.ts';
+import { Button } from './button.tsx';
+import { download, toCsv } from './csv.ts';
+import { notify, notifyFailure } from './feedback.tsx';
+import { formatNumber } from './format.tsx';
+
+interface ExportProps<Row> {
+  fileName: string;
+  names: readonly string[];
+  cells: (row: Row) => readonly unknown[];
+  read: (cursor: string | undefined) => Promise<{ data: Row[]; meta: { next_cursor: string | null; total: number } }>;
+}
+
+/** A larger file would not fit into the browser's memory beside the page. */
+const mostRows = 200_000;
+
+/** Reads every page of a list into a CSV file, and shows how far it is. */
+export function ExportButton<Row>({ fileName, names, cells, read }: ExportProps<Row>) {
+  const [count, setCount] = useState<number>();
+  const abort = useRef<AbortController>(undefined);
+  useEffect(() => () => abort.current?.abort(), []);
+  const run = async () => {
+    abort.current = new AbortController();
+    const { signal } = abort.current;
+    const parts = [toCsv(names, [])];
+    let rows = 0;
+    setCount(0);
+    try {
+      for await (const { data } of readAll(read, signal)) {
+        parts.push(toCsv([], data.map(cells)).replace(/^\r\n/, ''));
+        rows += data.length;
+        setCount(rows);
+        if (rows >= mostRows) {
+          notify(`The file holds the first ${formatNumber(rows)} rows. Narrow the dates for the others.`, 'danger');
+          break;
+        }
+      }
+      download(fileName, 'text/csv', parts);
+    } catch (cause) {
+      if (!signal.aborted) notifyFailure(cause);
+    }
+    if (!signal.aborted) setCount(undefined);
+  };
+  return (
+    <Button icon={Download} busy={count !== undefined} onClick={run}>
+      {count ? `${formatNumber(count)} rows` : 'Export as CSV'}
+    </Button>
+  );
+}

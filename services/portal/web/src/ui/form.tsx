@@ -1,0 +1,167 @@
+import * as RadixSwitch from '@radix-ui/react-switch';
+import { type ComponentProps, type ReactNode, useId } from 'react';
+import { type DefaultValues, type FieldValues, type Path, type UseFormReturn, useForm } from 'react-hook-form';
+import { ApiError, messageOf } from '../api/errors.ts';
+import { Notice } from './feedback.tsx';
+
+interface FieldProps {
+  label: ReactNode;
+  hint?: ReactNode;
+  error?: string | undefined;
+  optional?: boolean;
+  children: (control: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }) => ReactNode;
+}
+
+/** A label, a control, a hint and the error of the control, bound to each other. */
+export function Field({ label, hint, error, optional, children }: FieldProps) {
+  const id = useId();
+  const described = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ');
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {label} {optional && <span className="muted small">(optional)</span>}
+      </label>
+      {children({ id, ...(described && { 'aria-describedby': described }), ...(error && { 'aria-invalid': true as const }) })}
+      {error && (
+        <p className="error-text" id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+      {hint && (
+        <p className="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type Described = Omit<FieldProps, 'children'>;
+
+export function TextField({ label, hint, error, optional, ...rest }: Described & ComponentProps<'input'>) {
+  return (
+    <Field label={label} hint={hint} error={error} optional={optional ?? false}>
+      {(control) => <input className="input" type="text" autoComplete="off" dir="auto" {...rest} {...control} />}
+    </Field>
+  );
+}
+
+export function TextAreaField({ label, hint, error, optional, ...rest }: Described & ComponentProps<'textarea'>) {
+  return (
+    <Field label={label} hint={hint} error={error} optional={optional ?? false}>
+      {(control) => <textarea className="textarea" dir="auto" {...rest} {...control} />}
+    </Field>
+  );
+}
+
+export function SelectField({ label, hint, error, optional, children, ...rest }: Described & ComponentProps<'select'>) {
+  return (
+    <Field label={label} hint={hint} error={error} optional={optional ?? false}>
+      {(control) => (
+        <select className="select" {...rest} {...control}>
+          {children}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface SwitchProps {
+  label: string;
+  hint?: string;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+}
+
+export function SwitchField({ label, hint, checked, onChange }: SwitchProps) {
+  const id = useId();
+  return (
+    <div className="row spread">
+      <div>
+        <label htmlFor={id} className="cell-title">
+          {label}
+        </label>
+        {hint && (
+          <p className="hint" id={`${id}-hint`}>
+            {hint}
+          </p>
+        )}
+      </div>
+      <RadixSwitch.Root
+        id={id}
+        className="switch"
+        checked={checked}
+        onCheckedChange={onChange}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+      >
+        <RadixSwitch.Thumb className="switch-thumb" />
+      </RadixSwitch.Root>
+    </div>
+  );
+}
+
+export function CheckField({ label, hint, ...rest }: { label: ReactNode; hint?: ReactNode } & ComponentProps<'input'>) {
+  const id = useId();
+  return (
+    <label className="check">
+      <input type="checkbox" aria-describedby={hint ? id : undefined} {...rest} />
+      <span className="wrap">
+        {label}
+        {hint && (
+          <span className="hint" id={id}>
+            {' '}
+            {hint}
+          </span>
+        )}
+      </span>
+    </label>
+  );
+}
+
+interface ApiForm<Values extends FieldValues> extends UseFormReturn<Values> {
+  /** Handles the form's submit event. */
+  submit: (event: React.FormEvent) => void;
+  /** The message of a field, the API's or the form's own. */
+  errorOf: (name: Path<Values>) => string | undefined;
+  /** Why the last submit failed, where that belongs to no field. */
+  failure: ReactNode;
+}
+
+/**
+ * A form whose refusals stand beside their fields. `fieldOf` maps a parameter of the API, as `data_scope.tables[0]`, to the field that sets it;
+ * a parameter without a field is shown above the buttons.
+ */
+export function useApiForm<Values extends FieldValues>(
+  defaultValues: DefaultValues<Values>,
+  send: (values: Values) => Promise<unknown>,
+  fieldOf: (param: string) => string = firstName,
+): ApiForm<Values> {
+  const form = useForm<Values>({ defaultValues });
+  const { errors } = form.formState;
+  const fail = (cause: unknown) => {
+    const known = cause instanceof ApiError ? cause.fields : [];
+    const matched = known.filter(({ param }) => fieldOf(param) in form.getValues());
+    for (const { param, message } of matched)
+      form.setError(fieldOf(param) as Path<Values>, { message: sentence(param, message) }, { shouldFocus: matched[0]?.param === param });
+    const other = known.filter((one) => !matched.includes(one)).map(({ message }) => message);
+    if (matched.length === 0 || other.length > 0) form.setError('root', { message: other.join(' ') || messageOf(cause) });
+  };
+  return {
+    ...form,
+    submit: (event) => {
+      // A form in a dialog stands in the tree of another form.
+      event.stopPropagation();
+      void form.handleSubmit((values) => send(values).catch(fail))(event);
+    },
+    errorOf: (name) => form.getFieldState(name, form.formState).error?.message || undefined,
+    failure: errors.root?.message ? <Notice tone="danger">{errors.root.message}</Notice> : null,
+  };
+}
+
+const firstName = (param: string) => param.replace(/[.[].*$/, '');
+
+/** The label says which field it is, so that its technical name need not. */
+function sentence(param: string, message: string): string {
+  const rest = message.startsWith(param) ? message.slice(param.length).trim() : message;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+}

@@ -1,0 +1,37 @@
+const number = new Intl.NumberFormat(undefined);
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
+export const formatNumber = (value: number): string => number.format(value);
+export const formatDay = (iso: string): string => day.format(new Date(iso));
+
+export const plural = (count: number, one: string, many = `${one}s`): string => `${formatNumber(count)} ${count === 1 ? one : many}`;
+
+const units: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['minute', 60],
+  ['hour', 3_600],
+  ['day', 86_400],
+];
+
+/** `3 minutes ago`; after a week the date. */
+function formatAge(iso: string): string {
+  const seconds = (new Date(iso).getTime() - Date.now()) / 1000;
+  const size = Math.abs(seconds);
+  if (size < 45) return 'just now';
+  if (size > 7 * 86_400) return formatDay(iso);
+  const [unit, length] = units.findLast(([, least]) => size >= least) ?? ['minute', 60];
+  return relative.format(Math.round(seconds / length), unit);
+}
+
+/** A time as its age, with the exact time as its title. */
+export function Time({ iso, fallback = '–' }: { iso: string | null | undefined; fallback?: string }) {
+  if (!iso) return <span className="muted">{fallback}</span>;
+  return (
+    <time dateTime={iso} title={dateTime.format(new Date(iso))}>
+      {formatAge(iso)}
+    </time>
+  );
+}
+
+export const formatDateTime = (iso: string): string => dateTime.format(new Date(iso));

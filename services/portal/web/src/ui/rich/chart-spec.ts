@@ -1,0 +1,134 @@
+// Specifications come from a model, which may be hostile or misled: only that which draws the rows in the specification itself is kept. There are no
+// expressions, so nothing is computed, and no number is kept that would make the library enumerate a million of something.
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+interface JsonObject {
+  [key: string]: Json;
+}
+
+const marks = ['arc', 'area', 'bar', 'boxplot', 'circle', 'line', 'point', 'rect', 'rule', 'square', 'text', 'tick', 'trail'];
+const viewKeys = ['mark', 'encoding', 'layer', 'transform', 'title', 'description', 'resolve'];
+const transforms = ['aggregate', 'groupby', 'fold', 'as', 'timeUnit', 'field', 'bin', 'joinaggregate', 'stack', 'sort', 'offset', 'filter'];
+/** Addresses, expressions, interaction, counts without a bound, and a chart for each value of a column. */
+const refusedKeys = new Set([
+  ...[
+    'url',
+    'href',
+    'link',
+    'data',
+    'datasets',
+    'format',
+    'loader',
+    'usermeta',
+    '$schema',
+    'config',
+    'projection',
+    'params',
+    'param',
+    'bind',
+  ],
+  ...[
+    'expr',
+    'signal',
+    'labelExpr',
+    'calculate',
+    'test',
+    'update',
+    'selection',
+    'impute',
+    'density',
+    'step',
+    'steps',
+    'extent',
+    'cursor',
+    'row',
+    'column',
+    'facet',
+    '__proto__',
+  ],
+]);
+const countKeys = new Set(['tickCount', 'nice', 'maxbins', 'columns', 'symbolLimit', 'tickMinStep']);
+const largestCount = 50;
+const mostLayers = 10;
+const mostListed = 200;
+/** A fold makes as many rows of each row as it names columns. */
+const mostFolded = 20;
+const deepest = 10;
+export const mostRows = 5_000;
+
+const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A specification that is safe to draw with the rows that it holds; undefined where nothing can be drawn. */
+export function safeSpec(input: unknown): { spec: JsonObject; rows: JsonObject[] } | undefined {
+  if (!isObject(input as Json)) return undefined;
+  const candidate = input as JsonObject;
+  const rows = rowsOf(candidate.data);
+  const view = safeView(candidate, 0);
+  return rows.length > 0 && view ? { spec: view, rows } : undefined;
+}
+
+function rowsOf(data: Json | undefined): JsonObject[] {
+  const values = isObject(data) && Array.isArray(data.values) ? data.values : [];
+  return values.slice(0, mostRows).filter(isObject).map(flat);
+}
+
+/** Cells are values, and never objects. */
+const flat = (row: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, typeof value === 'object' && value !== null ? JSON.stringify(value) : value]),
+  );
+
+function safeView(view: JsonObject, depth: number): JsonObject | undefined {
+  if (depth > 2) return undefined;
+  const result: JsonObject = {};
+  for (const key of viewKeys) if (view[key] !== undefined) result[key] = view[key];
+  if (Array.isArray(result.layer)) {
+    const layers = result.layer
+      .slice(0, mostLayers)
+      .filter(isObject)
+      .map((layer) => safeView(layer, depth + 1));
+    result.layer = layers.filter((layer) => layer !== undefined);
+    delete result.mark;
+  } else {
+    delete result.layer;
+    const mark = safeMark(result.mark);
+    if (mark === undefined) return undefined;
+    result.mark = mark;
+  }
+  if (result.transform !== undefined) result.transform = safeTransforms(result.transform);
+  return clean(result, 0) as JsonObject;
+}
+
+function safeMark(mark: Json | undefined): Json | undefined {
+  const type = isObject(mark) ? mark.type : mark;
+  return typeof type === 'string' && marks.includes(type) ? mark : undefined;
+}
+
+/** Filters are objects that compare a field; a text would be an expression. */
+function safeTransforms(list: Json): Json {
+  const objects = Array.isArray(list) ? list.slice(0, mostLayers).filter(isObject) : [];
+  const safe = objects.filter(
+    (one) => Object.keys(one).every((key) => transforms.includes(key)) && (one.filter === undefined || isObject(one.filter)),
+  );
+  // Rows that are folded twice multiply.
+  const fold = safe.find((one) => one.fold !== undefined);
+  return safe.flatMap((one) => {
+    if (one.fold === undefined) return [one];
+    return one === fold && Array.isArray(one.fold) ? [{ ...one, fold: one.fold.slice(0, mostFolded) }] : [];
+  });
+}
+
+function clean(value: Json, depth: number): Json {
+  if (depth > deepest) return null;
+  if (Array.isArray(value)) return value.slice(0, mostListed).map((one) => clean(one, depth + 1));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]): [string, Json][] => {
+      if (refusedKeys.has(key)) return [];
+      if (countKeys.has(key)) return typeof inner === 'object' || typeof inner === 'string' ? [] : [[key, boundedCount(inner)]];
+      return [[key, clean(inner, depth + 1)]];
+    }),
+  );
+}
+
+const boundedCount = (value: Json) => (typeof value === 'number' ? Math.min(value, largestCount) : value);

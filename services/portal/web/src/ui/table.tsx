@@ -1,0 +1,258 @@
+import { keepPreviousData, type QueryKey, useQuery } from '@tanstack/react-query';
+import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
+import { ChevronLeft, ChevronRight, ChevronsLeft, Search } from 'lucide-react';
+import { memo, type ReactNode, useDeferredValue, useEffect, useRef, useState } from 'react';
+import { Button } from './button.tsx';
+import { Failure, Skeleton } from './feedback.tsx';
+import { formatNumber, plural } from './format.tsx';
+
+export interface Column<Row> {
+  id: string;
+  header: string;
+  cell: (row: Row) => ReactNode;
+  width?: string;
+  align?: 'end';
+}
+
+interface TableProps<Row> {
+  label: string;
+  columns: Column<Row>[];
+  rows: Row[] | undefined;
+  rowKey: (row: Row) => string;
+  /** Buttons at the end of a row. */
+  actions?: (row: Row) => ReactNode;
+  /** The first cell holds a `.row-link`, which covers the row. */
+  linked?: boolean;
+  failure?: unknown;
+  onRetry?: () => void;
+  empty: ReactNode;
+  skeletonRows?: number;
+}
+
+/** A table; on a phone each row is a card. The roles are written out, since other display values would remove them. */
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, columns, rows, rowKey, actions, linked, failure, onRetry, empty, skeletonRows = 6 } = props;
+  if (failure && !rows)
+    return (
+      <div className="table-frame">
+        <Failure cause={failure} {...(onRetry && { onRetry })} />
+      </div>
+    );
+  if (rows?.length === 0) return <div className="table-frame">{empty}</div>;
+  return (
+    <div className="table-frame" aria-busy={!rows || undefined}>
+      <table className="table" role="table" aria-label={label}>
+        <TableHead columns={columns} hasActions={actions !== undefined} />
+        <tbody role="rowgroup">
+          {rows
+            ? rows.map((row) => <TableRow key={rowKey(row)} row={row} columns={columns} actions={actions} linked={linked} />)
+            : Array.from({ length: skeletonRows }, (_, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the rows are alike.
+                <SkeletonRow key={index} columns={columns} hasActions={actions !== undefined} />
+              ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+type TableRowProps<Row> = { row: Row; columns: Column<Row>[]; actions: ((row: Row) => ReactNode) | undefined; linked: boolean | undefined };
+
+/** Not rendered again while its row, columns and actions are the same objects. */
+const TableRow = memo(function TableRow<Row>({ row, columns, actions, linked }: TableRowProps<Row>) {
+  return (
+    <tr role="row" className={linked ? 'linked' : undefined}>
+      {columns.map(({ id, header, cell, align }) => (
+        <td key={id} role="cell" className={align} data-label={header}>
+          <div className="cell">{cell(row)}</div>
+        </td>
+      ))}
+      {actions && (
+        <td role="cell" className="actions">
+          {actions(row)}
+        </td>
+      )}
+    </tr>
+  );
+}) as <Row>(props: TableRowProps<Row>) => ReactNode;
+
+function TableHead<Row>({ columns, hasActions }: { columns: Column<Row>[]; hasActions: boolean }) {
+  return (
+    <thead role="rowgroup">
+      <tr role="row">
+        {columns.map(({ id, header, width, align }) => (
+          <th key={id} role="columnheader" scope="col" className={align} style={width ? { width } : undefined}>
+            {header}
+          </th>
+        ))}
+        {hasActions && (
+          <th role="columnheader" scope="col" className="actions">
+            <span className="visually-hidden">Actions</span>
+          </th>
+        )}
+      </tr>
+    </thead>
+  );
+}
+
+function SkeletonRow<Row>({ columns, hasActions }: { columns: Column<Row>[]; hasActions: boolean }) {
+  return (
+    <tr>
+      {columns.map(({ id, header, align }) => (
+        <td key={id} className={align} data-label={header}>
+          <Skeleton width={align ? '3rem' : '70%'} />
+        </td>
+      ))}
+      {hasActions && <td className="actions" />}
+    </tr>
+  );
+}
+
+interface ListMeta {
+  next_cursor: string | null;
+  total: number;
+}
+
+interface ListPage<Row, Meta> {
+  data: Row[];
+  meta: Meta;
+}
+
+interface CursorList<Row, Meta> {
+  rows: Row[] | undefined;
+  page: ListPage<Row, Meta> | undefined;
+  failure: unknown;
+  refetch: () => void;
+  pager: ReactNode;
+}
+
+/**
+ * One page of a list. The cursor is in the URL, so that a page survives a reload and can be shared; the cursors of the pages before are in the
+ * state of the history, since the API has none that lead back.
+ */
+export function useCursorList<Row, Meta extends ListMeta>(
+  queryKey: QueryKey,
+  read: (cursor: string | undefined) => Promise<ListPage<Row, Meta>>,
+): CursorList<Row, Meta> {
+  const { cursor: target } = useSearch({ strict: false });
+  // The click on a page is painted at once; the rows follow when they are rendered.
+  const cursor = useDeferredValue(target);
+  const { data, error, refetch, isPlaceholderData } = useQuery({
+    queryKey: [...queryKey, 'page', cursor],
+    queryFn: () => read(cursor),
+    placeholderData: keepPreviousData,
+  });
+  const next = data?.meta.next_cursor ?? undefined;
+  return {
+    rows: data?.data,
+    page: data,
+    failure: error,
+    refetch: () => void refetch(),
+    pager: data && (
+      <>
+        {(cursor || next) && (
+          <Pager cursor={cursor} next={next} total={data.meta.total} isLoading={isPlaceholderData || cursor !== target} />
+        )}
+        <p className="visually-hidden" role="status">
+          {isPlaceholderData ? '' : plural(data.meta.total, 'result')}
+        </p>
+      </>
+    ),
+  };
+}
+
+interface PagerProps {
+  cursor: string | undefined;
+  next: string | undefined;
+  total: number;
+  isLoading: boolean;
+}
+
+function Pager({ cursor, next, total, isLoading }: PagerProps) {
+  const navigate = useNavigate();
+  const { state } = useLocation();
+  const before: (string | null)[] = state.cursors ?? [];
+  const goTo = (target: string | undefined, cursors: (string | null)[]) =>
+    void navigate({ to: '.', search: (now: object) => ({ ...now, cursor: target }), state: { cursors } });
+  return (
+    <nav className="pager" aria-label="Pages">
+      <span className="number">
+        {formatNumber(total)} in all
+        {before.length > 0 && `, page ${before.length + 1}`}
+      </span>
+      <span className="row">
+        {cursor && <Button icon={ChevronsLeft} onClick={() => goTo(undefined, [])} aria-label="First page" />}
+        <Button
+          icon={ChevronLeft}
+          disabled={before.length === 0 || isLoading}
+          onClick={() => goTo(before.at(-1) ?? undefined, before.slice(0, -1))}
+        >
+          Previous
+        </Button>
+        <Button disabled={!next || isLoading} onClick={() => goTo(next, [...before, cursor ?? null])}>
+          Next
+          <ChevronRight size={16} aria-hidden="true" />
+        </Button>
+      </span>
+    </nav>
+  );
+}
+
+const typingPauseMs = 250;
+
+/** A search that goes into the URL when the typing pauses. */
+export function SearchInput({ label }: { label: string }) {
+  const navigate = useNavigate();
+  const { search = '' } = useSearch({ strict: false });
+  const [typed, setTyped] = useState(search);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => setTyped(search), [search]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const change = (value: string) => {
+    setTyped(value);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(
+      () => void navigate({ to: '.', search: (now: object) => ({ ...now, search: value || undefined, cursor: undefined }), replace: true }),
+      typingPauseMs,
+    );
+  };
+  return (
+    <div className="search">
+      <Search size={16} aria-hidden="true" />
+      <input
+        className="input"
+        type="search"
+        dir="auto"
+        placeholder={label}
+        aria-label={label}
+        value={typed}
+        onChange={(event) => change(event.target.value)}
+      />
+    </div>
+  );
+}
+
+interface FilterProps {
+  name: string;
+  label: string;
+  options: readonly { value: string; label: string }[];
+  all: string;
+}
+
+/** A choice that is kept in the URL. */
+export function FilterSelect({ name, label, options, all }: FilterProps) {
+  const navigate = useNavigate();
+  const values: Record<string, unknown> = useSearch({ strict: false });
+  const change = (value: string) =>
+    void navigate({ to: '.', search: (now: object) => ({ ...now, [name]: value || undefined, cursor: undefined }), replace: true });
+  return (
+    <select className="select" aria-label={label} value={String(values[name] ?? '')} onChange={(event) => change(event.target.value)}>
+      <option value="">{all}</option>
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  );
+}
