@@ -1,0 +1,281 @@
+import type { Agent } from '@agent-service/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useBlocker, useNavigate, useParams } from '@tanstack/react-router';
+import { Plus, X } from 'lucide-react';
+import { useRef } from 'react';
+import { Controller, type UseFormReturn } from 'react-hook-form';
+import { api, bodyOf } from '../../api/client.ts';
+import { agentQuery } from '../../api/lists.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { Button } from '../../ui/button.tsx';
+import { Loading, notify } from '../../ui/feedback.tsx';
+import { SelectField, SwitchField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
+import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
+import { tiers } from './agent-parts.tsx';
+import { ScopePicker } from './scope-picker.tsx';
+
+interface AgentValues {
+  name: string;
+  description: string;
+  category: string;
+  model: Agent['model'];
+  system_prompt: string;
+  tables: string[];
+  read_only: boolean;
+  welcome_message: string;
+  suggested_prompts: string[];
+  default_format: Agent['output_preferences']['default_format'];
+  chart_enabled: boolean;
+}
+
+const blank: AgentValues = {
+  name: '',
+  description: '',
+  category: '',
+  model: 'Fast',
+  system_prompt: '',
+  tables: [],
+  read_only: true,
+  welcome_message: '',
+  suggested_prompts: [],
+  default_format: 'markdown',
+  chart_enabled: true,
+};
+
+const valuesOf = ({ data_scope: scope, output_preferences: output, ...agent }: Agent): AgentValues => ({ ...agent, ...scope, ...output });
+
+const bodyFrom = (values: AgentValues) => ({
+  name: values.name,
+  description: values.description,
+  category: values.category,
+  model: values.model,
+  system_prompt: values.system_prompt,
+  data_scope: { tables: values.tables, read_only: values.read_only },
+  welcome_message: values.welcome_message,
+  suggested_prompts: values.suggested_prompts.filter((prompt) => prompt.trim() !== ''),
+  output_preferences: { default_format: values.default_format, chart_enabled: values.chart_enabled },
+});
+
+export function NewAgentPage() {
+  const environment = useEnvironment();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const create = async (values: AgentValues) => {
+    const { data } = await bodyOf(api(environment).POST('/v1/agents', { body: bodyFrom(values) }));
+    await client.invalidateQueries({ queryKey: [environment, 'agents'] });
+    notify(`${data.name} was created as a draft.`);
+    await navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId: data.id }, ignoreBlocker: true });
+  };
+  return <Editor title="New agent" values={blank} action="Create the agent" onSave={create} />;
+}
+
+export function EditAgentPage() {
+  const environment = useEnvironment();
+  const { agentId = '' } = useParams({ strict: false });
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const { data: agent, error, refetch } = useQuery({ ...agentQuery(environment, agentId), staleTime: Number.POSITIVE_INFINITY });
+  if (error && !agent) return <FailedPage title="Edit the agent" cause={error} onRetry={() => void refetch()} />;
+  if (!agent) return <Loading />;
+  const save = async (values: AgentValues) => {
+    const path = { agent_id: agentId };
+    await bodyOf(api(environment).PATCH('/v1/agents/{agent_id}', { params: { path }, body: bodyFrom(values) }));
+    await client.invalidateQueries({ queryKey: [environment, 'agents'] });
+    notify('The changes are saved.');
+    await navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId }, ignoreBlocker: true });
+  };
+  return <Editor key={agentId} title={`Edit ${agent.name}`} values={valuesOf(agent)} action="Save" onSave={save} agentId={agentId} />;
+}
+
+interface EditorProps {
+  title: string;
+  values: AgentValues;
+  action: string;
+  onSave: (values: AgentValues) => Promise<void>;
+  agentId?: string;
+}
+
+/** `data_scope.tables[0]` is a fault of the field `tables`. */
+const fieldOf = (param: string) => param.replace(/^(data_scope|output_preferences)\./, '').replace(/[.[].*$/, '');
+
+function Editor({ title, values, action, onSave, agentId }: EditorProps) {
+  const environment = useEnvironment();
+  const form = useApiForm<AgentValues>(values, onSave, fieldOf);
+  const { isDirty, isSubmitting } = form.formState;
+  useBlocker({
+    shouldBlockFn: () => isDirty && !isSubmitting && !window.confirm('Leave without saving? Your changes will be lost.'),
+    enableBeforeUnload: isDirty,
+  });
+  const back = agentId ? (
+    <Link to="/$environment/agents/$agentId" params={{ environment, agentId }} className="breadcrumb">
+      <BackIcon /> {values.name}
+    </Link>
+  ) : (
+    <Link to="/$environment/agents" params={{ environment }} className="breadcrumb">
+      <BackIcon /> Agents
+    </Link>
+  );
+  return (
+    <Page title={title} back={back} narrow>
+      <form className="stack loose" onSubmit={form.submit} noValidate>
+        <Identity form={form} />
+        <Data form={form} />
+        <Answers form={form} />
+        <Conversation form={form} />
+        {form.failure}
+        <div className="form-foot">
+          <Button type="submit" variant="primary" busy={isSubmitting}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Page>
+  );
+}
+
+type Form = UseFormReturn<AgentValues> & { errorOf: (name: keyof AgentValues) => string | undefined };
+
+function Identity({ form: { register, errorOf } }: { form: Form }) {
+  return (
+    <Section title="Agent">
+      <div className="stack">
+        <TextField label="Name" maxLength={100} error={errorOf('name')} {...register('name', { required: 'Enter a name.' })} />
+        <TextField label="Description" optional error={errorOf('description')} {...register('description')} />
+        <div className="columns">
+          <TextField label="Category" optional placeholder="sales" error={errorOf('category')} {...register('category')} />
+          <SelectField label="Model" hint="Better models cost more credits." error={errorOf('model')} {...register('model')}>
+            {tiers.map((tier) => (
+              <option key={tier}>{tier}</option>
+            ))}
+          </SelectField>
+        </div>
+        <TextAreaField
+          label="Instructions"
+          hint="How the agent should work and answer: its task, your terms, what it should leave out."
+          rows={8}
+          error={errorOf('system_prompt')}
+          {...register('system_prompt', { required: 'Enter instructions.' })}
+        />
+      </div>
+    </Section>
+  );
+}
+
+function Data({ form: { control, errorOf } }: { form: Form }) {
+  return (
+    <Section title="Data" description="The agent can read these tables and columns and nothing else.">
+      <div className="stack">
+        <Controller control={control} name="tables" render={({ field }) => <ScopePicker value={field.value} onChange={field.onChange} />} />
+        {errorOf('tables') && (
+          <p className="error-text" role="alert">
+            {errorOf('tables')}
+          </p>
+        )}
+        <Controller
+          control={control}
+          name="read_only"
+          render={({ field }) => (
+            <SwitchField
+              label="Only read"
+              hint="Switched off, the agent may also insert and change rows of these tables."
+              checked={field.value}
+              onChange={field.onChange}
+            />
+          )}
+        />
+      </div>
+    </Section>
+  );
+}
+
+function Answers({ form: { register, control, errorOf } }: { form: Form }) {
+  return (
+    <Section title="Answers">
+      <div className="stack">
+        <SelectField label="Format" error={errorOf('default_format')} {...register('default_format')}>
+          <option value="markdown">Markdown</option>
+          <option value="table">Tables</option>
+          <option value="text">Plain text</option>
+          <option value="json">JSON</option>
+        </SelectField>
+        <Controller
+          control={control}
+          name="chart_enabled"
+          render={({ field }) => (
+            <SwitchField label="Charts" hint="In answers as Markdown or tables." checked={field.value} onChange={field.onChange} />
+          )}
+        />
+      </div>
+    </Section>
+  );
+}
+
+const mostPrompts = 5;
+
+function Conversation({ form }: { form: Form }) {
+  return (
+    <Section title="Conversation" description="Shown to users before their first message.">
+      <div className="stack">
+        <TextField label="Welcome message" optional error={form.errorOf('welcome_message')} {...form.register('welcome_message')} />
+        <Controller
+          control={form.control}
+          name="suggested_prompts"
+          render={({ field }) => <Prompts value={field.value} onChange={field.onChange} error={form.errorOf('suggested_prompts')} />}
+        />
+      </div>
+    </Section>
+  );
+}
+
+interface PromptsProps {
+  value: string[];
+  onChange: (prompts: string[]) => void;
+  error: string | undefined;
+}
+
+function Prompts({ value, onChange, error }: PromptsProps) {
+  const list = useRef<HTMLFieldSetElement>(null);
+  const add = () => {
+    onChange([...value, '']);
+    requestAnimationFrame(() => list.current?.querySelector<HTMLInputElement>('li:last-child input')?.focus());
+  };
+  return (
+    <fieldset className="field" ref={list}>
+      <legend>
+        Suggested prompts <span className="muted small">(optional)</span>
+      </legend>
+      <ul className="stack tight">
+        {value.map((prompt, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the prompts are texts in an order, and may be equal.
+          <li key={index} className="row">
+            <input
+              className="input"
+              dir="auto"
+              aria-label={`Prompt ${index + 1}`}
+              value={prompt}
+              onChange={(event) => onChange(value.with(index, event.target.value))}
+            />
+            <Button
+              variant="ghost"
+              icon={X}
+              aria-label={`Remove prompt ${index + 1}`}
+              onClick={() => onChange(value.toSpliced(index, 1))}
+            />
+          </li>
+        ))}
+      </ul>
+      {error && (
+        <p className="error-text" role="alert">
+          {error}
+        </p>
+      )}
+      {value.length < mostPrompts && (
+        <div>
+          <Button icon={Plus} onClick={add}>
+            Add a prompt
+          </Button>
+        </div>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,118 @@
+import type { AgentSummary } from '@agent-service/client';
+import { useQuery } from '@tanstack/react-query';
+import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { MessageSquare, MessagesSquare, SquarePen } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { activeAgentsQuery, agentQuery } from '../../api/lists.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { Empty, Failure, Loading } from '../../ui/feedback.tsx';
+import { FailedPage, Page } from '../../ui/page.tsx';
+import { Conversations } from './conversations.tsx';
+import { Thread } from './thread.tsx';
+
+/** Chat without an agent: opens the first active one. */
+export function ChatStartPage() {
+  const environment = useEnvironment();
+  const { data, error, refetch } = useQuery(activeAgentsQuery(environment));
+  const first = data?.[0];
+  if (first)
+    return (
+      <Navigate
+        to="/$environment/chat/$agentId/{-$conversationId}"
+        params={{ environment, agentId: first.id, conversationId: undefined }}
+        replace
+      />
+    );
+  return (
+    <Page title="Chat" description="Ask an agent about your data.">
+      {error ? <Failure cause={error} onRetry={() => void refetch()} /> : data ? <NoAgent /> : <Loading />}
+    </Page>
+  );
+}
+
+function NoAgent() {
+  const environment = useEnvironment();
+  return (
+    <div className="table-frame">
+      <Empty
+        icon={MessageSquare}
+        title="No agent to chat with"
+        actions={
+          <ButtonLink to={`/${environment}/templates` as '/'} variant="primary">
+            Browse templates
+          </ButtonLink>
+        }
+      >
+        Activate a template, or make one of your own agents active. Then ask your first question here.
+      </Empty>
+    </div>
+  );
+}
+
+export function ChatPage() {
+  const environment = useEnvironment();
+  const { agentId = '', conversationId } = useParams({ strict: false });
+  const { prompt } = useSearch({ strict: false });
+  const [isListOpen, setListOpen] = useState(false);
+  const { data: agent, error, refetch } = useQuery(agentQuery(environment, agentId));
+  useEffect(() => {
+    document.title = `${agent?.name ?? 'Chat'} – Agent Service`;
+  }, [agent]);
+  if (error && !agent) return <FailedPage title="Chat" cause={error} onRetry={() => void refetch()} />;
+  return (
+    <main className="chat" id="main" tabIndex={-1}>
+      <div className={isListOpen ? 'chat-side open' : 'chat-side'}>
+        <Conversations agentId={agentId} current={conversationId} onNavigate={() => setListOpen(false)} />
+      </div>
+      <section className="chat-main" aria-label="Conversation">
+        <header className="chat-head">
+          <Button
+            variant="ghost"
+            icon={MessagesSquare}
+            className="chat-toggle"
+            aria-label="Conversations"
+            aria-expanded={isListOpen}
+            onClick={() => setListOpen(!isListOpen)}
+          />
+          <h1 className="visually-hidden">Chat with {agent?.name ?? 'an agent'}</h1>
+          <AgentChoice agentId={agentId} name={agent?.name} />
+          <ButtonLink
+            to="/$environment/chat/$agentId/{-$conversationId}"
+            params={{ environment, agentId, conversationId: undefined }}
+            icon={SquarePen}
+            aria-label="New conversation"
+          />
+        </header>
+        {agent ? (
+          <Thread key={`${agentId}/${conversationId ?? ''}`} agent={agent} conversationId={conversationId} firstPrompt={prompt} />
+        ) : (
+          <Loading />
+        )}
+      </section>
+    </main>
+  );
+}
+
+/** The active agents; one that is not among them, as an inactive one, is named too. */
+function AgentChoice({ agentId, name }: { agentId: string; name: string | undefined }) {
+  const environment = useEnvironment();
+  const navigate = useNavigate();
+  const { data: agents = [] } = useQuery(activeAgentsQuery(environment));
+  const listed: Pick<AgentSummary, 'id' | 'name'>[] =
+    name !== undefined && !agents.some(({ id }) => id === agentId) ? [{ id: agentId, name }, ...agents] : agents;
+  const open = (id: string) =>
+    void navigate({
+      to: '/$environment/chat/$agentId/{-$conversationId}',
+      params: { environment, agentId: id, conversationId: undefined },
+    });
+  return (
+    <select className="select agent-choice" aria-label="Agent" value={agentId} onChange={(event) => open(event.target.value)}>
+      {listed.map((agent) => (
+        <option key={agent.id} value={agent.id}>
+          {agent.name}
+        </option>
+      ))}
+    </select>
+  );
+}

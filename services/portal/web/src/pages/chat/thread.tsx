@@ -1,0 +1,246 @@
+import type { Agent, ListedMessage } from '@agent-service/client';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { ArrowUp, Square } from 'lucide-react';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { api, bodyOf } from '../../api/client.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { Button } from '../../ui/button.tsx';
+import { Failure, Loading, Notice, notifyFailure } from '../../ui/feedback.tsx';
+import { Answer, PendingBubble, Prompt } from './message.tsx';
+import { dismissFailure, type PendingAnswer, sendPrompt, usePendingAnswer } from './pending-answers.ts';
+import { messagesQuery } from './queries.ts';
+
+interface ThreadProps {
+  agent: Agent;
+  conversationId: string | undefined;
+  firstPrompt: string | undefined;
+}
+
+const titleLength = 80;
+
+/** A conversation: its messages, and the box for the next one. */
+export function Thread({ agent, conversationId, firstPrompt }: ThreadProps) {
+  const environment = useEnvironment();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const conversation = { environment, agentId: agent.id, conversationId };
+  const pending = usePendingAnswer(conversation);
+  const isBusy = pending !== undefined && !pending.failure;
+  const nameConversation = (id: string, prompt: string) => {
+    const path = { agent_id: agent.id, conversation_id: id };
+    const title = prompt.replaceAll(/\s+/g, ' ').slice(0, titleLength);
+    bodyOf(api(environment).PATCH('/v1/agents/{agent_id}/conversations/{conversation_id}', { params: { path }, body: { title } }))
+      .then(() => client.invalidateQueries({ queryKey: [environment, 'conversations', agent.id, 'list'] }))
+      .catch(notifyFailure);
+  };
+  const send = (prompt: string) => {
+    const text = prompt.trim();
+    if (!text || isBusy) return;
+    void sendPrompt(conversation, text, (id) => {
+      nameConversation(id, text);
+      void navigate({
+        to: '/$environment/chat/$agentId/{-$conversationId}',
+        params: { environment, agentId: agent.id, conversationId: id },
+        replace: true,
+      });
+    });
+  };
+  return (
+    <>
+      {conversationId ? (
+        <Messages agent={agent} conversationId={conversationId} pending={pending} />
+      ) : (
+        <ScrollArea watch={pending}>
+          {pending ? <PendingBubble pending={pending} withPrompt /> : <Welcome agent={agent} onPrompt={send} />}
+        </ScrollArea>
+      )}
+      {pending?.failure && (
+        <div className="chat-notice">
+          <Notice tone="danger">
+            {pending.failure}{' '}
+            <button type="button" className="link" onClick={() => send(pending.prompt)}>
+              Send it again
+            </button>{' '}
+            or{' '}
+            <button type="button" className="link" onClick={() => dismissFailure(conversation)}>
+              dismiss
+            </button>
+          </Notice>
+        </div>
+      )}
+      <Composer agent={agent} firstPrompt={firstPrompt} pending={isBusy ? pending : undefined} onSend={send} />
+    </>
+  );
+}
+
+function Welcome({ agent, onPrompt }: { agent: Agent; onPrompt: (prompt: string) => void }) {
+  return (
+    <div className="welcome">
+      <h2 dir="auto">{agent.name}</h2>
+      <p className="muted wrap" dir="auto">
+        {agent.welcome_message || agent.description || 'Ask a question about your data.'}
+      </p>
+      {agent.status === 'active' && (
+        <ul className="prompts">
+          {agent.suggested_prompts.map((prompt) => (
+            <li key={prompt}>
+              <button type="button" className="prompt-card" dir="auto" onClick={() => onPrompt(prompt)}>
+                {prompt}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+interface MessagesProps {
+  agent: Agent;
+  conversationId: string;
+  pending: PendingAnswer | undefined;
+}
+
+function Messages({ agent, conversationId, pending }: MessagesProps) {
+  const environment = useEnvironment();
+  const query = useInfiniteQuery(messagesQuery(environment, agent.id, conversationId));
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = query;
+  if (error && !data && !pending) return <Failure cause={error} onRetry={() => void refetch()} />;
+  if (!data && !pending) return <Loading label="Reading the messages" />;
+  const listed = (data?.pages.flatMap((page) => page.data) ?? []).toReversed();
+  const isListed = listed.some(({ id }) => id === pending?.messageId);
+  const messages = listed.filter(({ id }) => id !== pending?.messageId);
+  return (
+    <ScrollArea watch={pending ?? data} firstId={messages[0]?.id}>
+      {hasNextPage && (
+        <Button variant="ghost" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Show earlier messages
+        </Button>
+      )}
+      {messages.map((message) => (
+        <MessageView key={message.id} agent={agent} message={message} />
+      ))}
+      {pending && <PendingBubble pending={pending} withPrompt={!isListed} />}
+    </ScrollArea>
+  );
+}
+
+function MessageView({ agent, message }: { agent: Agent; message: ListedMessage }) {
+  return message.role === 'user' ? <Prompt text={message.content} /> : <Answer agentId={agent.id} message={message} />;
+}
+
+const nearPx = 120;
+
+interface ScrollProps {
+  watch: unknown;
+  firstId?: string | undefined;
+  children: React.ReactNode;
+}
+
+/** Follows the end of what it shows. For a reader who has scrolled up nothing moves, whatever is added before the first message. */
+function ScrollArea({ watch, firstId, children }: ScrollProps) {
+  const area = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  const fromEnd = useRef(0);
+  const follow = useCallback(() => {
+    if (area.current && follows.current) area.current.scrollTop = area.current.scrollHeight;
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of what is watched moves the end.
+  useLayoutEffect(follow, [watch, follow]);
+  // Browsers keep the place themselves, but not at the very top, where the reader asks for earlier messages.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another first message moves the others.
+  useLayoutEffect(() => {
+    if (area.current && !follows.current) area.current.scrollTop = area.current.scrollHeight - fromEnd.current;
+  }, [firstId]);
+  useEffect(() => {
+    const content = area.current?.firstElementChild;
+    if (!content) return;
+    const observer = new ResizeObserver(() => {
+      follow();
+      fromEnd.current = endDistanceOf(area.current);
+    });
+    observer.observe(content);
+    return () => observer.disconnect();
+  }, [follow]);
+  const onScroll = () => {
+    fromEnd.current = endDistanceOf(area.current);
+    follows.current = fromEnd.current - (area.current?.clientHeight ?? 0) < nearPx;
+  };
+  return (
+    <div className="messages" ref={area} onScroll={onScroll} tabIndex={0} role="log" aria-label="Messages">
+      <div className="messages-inner">{children}</div>
+    </div>
+  );
+}
+
+/** From the upper edge of what is visible to the end of the content. */
+const endDistanceOf = (element: HTMLElement | null) => (element ? element.scrollHeight - element.scrollTop : 0);
+
+interface ComposerProps {
+  agent: Agent;
+  firstPrompt: string | undefined;
+  pending: PendingAnswer | undefined;
+  onSend: (text: string) => void;
+}
+
+function Composer({ agent, firstPrompt = '', pending, onSend }: ComposerProps) {
+  const [text, setText] = useState(firstPrompt);
+  const box = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => box.current?.focus({ preventScroll: true }), []);
+  const isActive = agent.status === 'active';
+  const send = () => {
+    if (!text.trim() || pending) return;
+    onSend(text);
+    setText('');
+  };
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      {!isActive && <Notice tone="warning">This agent is not active, so it refuses messages.</Notice>}
+      <div className="composer-box">
+        <textarea
+          ref={box}
+          rows={1}
+          dir="auto"
+          aria-label="Message"
+          placeholder={`Message ${agent.name}`}
+          value={text}
+          maxLength={32_000}
+          disabled={!isActive}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+            event.preventDefault();
+            send();
+          }}
+        />
+        {pending ? (
+          <CancelButton agent={agent} pending={pending} />
+        ) : (
+          <Button type="submit" variant="primary" icon={ArrowUp} aria-label="Send" disabled={!text.trim() || !isActive} />
+        )}
+      </div>
+    </form>
+  );
+}
+
+function CancelButton({ agent, pending: { messageId } }: { agent: Agent; pending: PendingAnswer }) {
+  const environment = useEnvironment();
+  const [isBusy, setBusy] = useState(false);
+  const cancel = () => {
+    if (!messageId) return;
+    setBusy(true);
+    const path = { agent_id: agent.id, message_id: messageId };
+    bodyOf(api(environment).POST('/v1/agents/{agent_id}/messages/{message_id}/cancel', { params: { path } })).catch((cause) => {
+      setBusy(false);
+      notifyFailure(cause);
+    });
+  };
+  return <Button icon={Square} aria-label="Cancel the answer" disabled={!messageId} busy={isBusy} onClick={cancel} />;
+}
