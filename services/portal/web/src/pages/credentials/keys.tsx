@@ -1,0 +1,282 @@
+import type { ApiKey } from '@agent-service/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import { KeyRound, Pencil, Plus, RefreshCw, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { Controller } from 'react-hook-form';
+import { api, bodyOf } from '../../api/client.ts';
+import { usersQuery } from '../../api/lists.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { Badge, Empty, notify } from '../../ui/feedback.tsx';
+import { CheckField, SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { Time } from '../../ui/format.tsx';
+import { Page } from '../../ui/page.tsx';
+import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
+import { RotateDialog } from './rotate.tsx';
+import { allScopes, type Scope, ScopesField, summarizeScopes } from './scopes.tsx';
+
+type Acting = { kind: 'edit' | 'rotate' | 'revoke'; key: ApiKey } | { kind: 'create' } | { kind: 'secret'; secret: string; title: string };
+
+export const statusOptions = [
+  { value: 'active', label: 'Active' },
+  { value: 'ended', label: 'Ended' },
+];
+
+export function KeysPage() {
+  const environment = useEnvironment();
+  const client = useQueryClient();
+  const { status } = useSearch({ strict: false });
+  const [acting, setActing] = useState<Acting>();
+  const { data: users } = useQuery(usersQuery(environment));
+  const nameOf = (id: string) => users?.find((user) => user.id === id)?.name ?? id;
+  const filter = status ? { status: status as ApiKey['status'] } : {};
+  const list = useCursorList([environment, 'keys', filter], (cursor) =>
+    bodyOf(api(environment).GET('/v1/keys', { params: { query: { limit: 50, ...(cursor && { cursor }), ...filter } } })),
+  );
+  const changed = () => client.invalidateQueries({ queryKey: [environment, 'keys'] });
+  const close = () => setActing(undefined);
+  const showSecret = async (title: string, secret: string) => {
+    await changed();
+    setActing({ kind: 'secret', title, secret });
+  };
+  const create = (
+    <Button variant="primary" icon={Plus} onClick={() => setActing({ kind: 'create' })}>
+      Create a key
+    </Button>
+  );
+  return (
+    <Page
+      title="API keys"
+      description={`Programs use a key to call the API in the ${environment} environment. Its requests are charged to its user.`}
+      actions={create}
+    >
+      <div className="filters">
+        <FilterSelect name="status" label="Status" all="Every status" options={statusOptions} />
+      </div>
+      <Table
+        label="API keys"
+        columns={columnsOf(nameOf)}
+        rows={list.rows}
+        rowKey={({ id }) => id}
+        failure={list.failure}
+        onRetry={list.refetch}
+        actions={(key) => (key.status === 'active' ? <KeyMenu apiKey={key} onAct={setActing} /> : null)}
+        empty={
+          <Empty icon={KeyRound} title="No keys" actions={create}>
+            A key is shown once, when it is created. Keep it like a password: on a server, never in a web page or an app.
+          </Empty>
+        }
+      />
+      {list.pager}
+      <Dialogs acting={acting} onClose={close} onChanged={changed} onSecret={showSecret} />
+    </Page>
+  );
+}
+
+const columnsOf = (nameOf: (id: string) => string): Column<ApiKey>[] => [
+  {
+    id: 'name',
+    header: 'Key',
+    cell: ({ name, hint, admin }) => (
+      <>
+        <div className="row">
+          <span className="cell-title truncate" dir="auto">
+            {name || 'Unnamed'}
+          </span>
+          {admin && <Badge tone="accent">Administrator</Badge>}
+        </div>
+        <div className="cell-note mono truncate">{hint}</div>
+      </>
+    ),
+  },
+  {
+    id: 'user',
+    header: 'User',
+    width: '11rem',
+    cell: ({ user_id: id }) => (
+      <div className="truncate" dir="auto" title={id}>
+        {nameOf(id)}
+      </div>
+    ),
+  },
+  {
+    id: 'scopes',
+    header: 'Scopes',
+    width: '14rem',
+    cell: ({ scopes }) => (
+      <div className="cell-note truncate" title={scopes.join(', ')}>
+        {summarizeScopes(scopes)}
+      </div>
+    ),
+  },
+  { id: 'used', header: 'Last used', width: '8.5rem', cell: ({ last_used_at: iso }) => <Time iso={iso} fallback="Never" /> },
+  { id: 'status', header: 'Status', width: '8.5rem', cell: (key) => <CredentialStatus {...key} /> },
+];
+
+/** Active, ending at a time, or ended. */
+export function CredentialStatus({ ends_at: endsAt, status }: { ends_at: string | null; status: 'active' | 'ended' }) {
+  if (status === 'active' || !endsAt) return <Badge tone="success">Active</Badge>;
+  const isOver = new Date(endsAt).getTime() <= Date.now();
+  return <Badge tone={isOver ? 'neutral' : 'warning'}>{isOver ? 'Ended' : 'Ends soon'}</Badge>;
+}
+
+function KeyMenu({ apiKey, onAct }: { apiKey: ApiKey; onAct: (acting: Acting) => void }) {
+  return (
+    <Menu
+      label={`Actions of ${apiKey.name || apiKey.hint}`}
+      items={[
+        { label: 'Edit', icon: Pencil, onSelect: () => onAct({ kind: 'edit', key: apiKey }) },
+        { label: 'Rotate', icon: RefreshCw, onSelect: () => onAct({ kind: 'rotate', key: apiKey }) },
+        'line',
+        { label: 'Revoke', icon: Trash2, danger: true, onSelect: () => onAct({ kind: 'revoke', key: apiKey }) },
+      ]}
+    />
+  );
+}
+
+interface DialogsProps {
+  acting: Acting | undefined;
+  onClose: () => void;
+  onChanged: () => Promise<unknown>;
+  onSecret: (title: string, secret: string) => Promise<void>;
+}
+
+function Dialogs({ acting, onClose, onChanged, onSecret }: DialogsProps) {
+  const environment = useEnvironment();
+  switch (acting?.kind) {
+    case 'create':
+      return <CreateKey onClose={onClose} onCreated={(secret) => onSecret('The key is created', secret)} />;
+    case 'edit':
+      return <EditKey apiKey={acting.key} onClose={onClose} onChanged={onChanged} />;
+    case 'rotate':
+      return (
+        <RotateDialog
+          subject={`the key ${acting.key.name || acting.key.hint}`}
+          onClose={onClose}
+          onRotate={async (seconds) => {
+            const params = { path: { key_id: acting.key.id } };
+            const body = { previous_valid_seconds: seconds };
+            const { data } = await bodyOf(api(environment).POST('/v1/keys/{key_id}/rotate', { params, body }));
+            await onSecret('The key is replaced', data.api_key);
+          }}
+        />
+      );
+    case 'revoke':
+      return <RevokeKey apiKey={acting.key} onClose={onClose} onChanged={onChanged} />;
+    case 'secret':
+      return (
+        <SecretDialog
+          title={acting.title}
+          description="Copy it now: it is not stored, and will not be shown again."
+          secrets={[{ label: 'API key', value: acting.secret }]}
+          onClose={onClose}
+        />
+      );
+    default:
+      return null;
+  }
+}
+
+function RevokeKey({ apiKey, onClose, onChanged }: { apiKey: ApiKey; onClose: () => void; onChanged: () => Promise<unknown> }) {
+  const environment = useEnvironment();
+  const revoke = async () => {
+    await api(environment).DELETE('/v1/auth/keys/{key_id}', { params: { path: { key_id: apiKey.id } } });
+    notify('The key was revoked.');
+    await onChanged();
+  };
+  return (
+    <ConfirmDialog title="Revoke this key?" action="Revoke the key" name={apiKey.name || apiKey.hint} onConfirm={revoke} onClose={onClose}>
+      Programs that use it, or a token made from it, are refused at once. This cannot be undone.
+    </ConfirmDialog>
+  );
+}
+
+function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (secret: string) => Promise<void> }) {
+  const environment = useEnvironment();
+  const { data: users = [] } = useQuery(usersQuery(environment));
+  const defaults = { name: '', user_id: '', scopes: ['agents:read', 'agents:chat'] as Scope[], admin: false };
+  const form = useApiForm(defaults, async ({ user_id: userId, ...body }) => {
+    const { data } = await bodyOf(api(environment).POST('/v1/keys', { body: { ...body, ...(userId && { user_id: userId }) } }));
+    await onCreated(data.api_key);
+  });
+  return (
+    <Dialog title={`Create a ${environment} key`} open wide onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <form className="stack" onSubmit={form.submit} noValidate>
+        <TextField
+          label="Name"
+          hint="Where the key is used, as Reporting or Web shop."
+          maxLength={100}
+          error={form.errorOf('name')}
+          {...form.register('name', { required: 'Enter a name.' })}
+        />
+        <SelectField label="User" hint="Answers are charged to this user." error={form.errorOf('user_id')} {...form.register('user_id')}>
+          <option value="">You</option>
+          {users.map(({ id, name, email }) => (
+            <option key={id} value={id}>
+              {name} ({email})
+            </option>
+          ))}
+        </SelectField>
+        <Controller
+          control={form.control}
+          name="scopes"
+          rules={{ validate: (scopes) => scopes.length > 0 || 'Choose at least one scope.' }}
+          render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
+        />
+        <CheckField label="Administrator key" hint="may also manage keys and OAuth applications." {...form.register('admin')} />
+        {form.failure}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
+            Create the key
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface EditProps {
+  apiKey: ApiKey;
+  onClose: () => void;
+  onChanged: () => Promise<unknown>;
+}
+
+function EditKey({ apiKey, onClose, onChanged }: EditProps) {
+  const environment = useEnvironment();
+  const defaults = { name: apiKey.name, scopes: allScopes.filter((scope) => apiKey.scopes.includes(scope)) };
+  const form = useApiForm(defaults, async (body) => {
+    await bodyOf(api(environment).PATCH('/v1/keys/{key_id}', { params: { path: { key_id: apiKey.id } }, body }));
+    await onChanged();
+    notify('The changes are saved.');
+    onClose();
+  });
+  return (
+    <Dialog
+      title="Edit the key"
+      description="Scopes that you take away are refused at once."
+      open
+      wide
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+    >
+      <form className="stack" onSubmit={form.submit} noValidate>
+        <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
+        <Controller
+          control={form.control}
+          name="scopes"
+          rules={{ validate: (scopes) => scopes.length > 0 || 'Choose at least one scope.' }}
+          render={({ field }) => <ScopesField value={field.value} onChange={field.onChange} error={form.errorOf('scopes')} />}
+        />
+        {form.failure}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

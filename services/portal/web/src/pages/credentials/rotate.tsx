@@ -1,0 +1,46 @@
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, useApiForm } from '../../ui/form.tsx';
+
+const overlaps = [
+  { seconds: 0, label: 'Not at all: it is refused at once' },
+  { seconds: 3_600, label: 'One hour' },
+  { seconds: 86_400, label: 'One day' },
+  { seconds: 604_800, label: 'One week' },
+];
+
+interface RotateProps {
+  subject: string;
+  onRotate: (previousValidSeconds: number) => Promise<void>;
+  onClose: () => void;
+}
+
+/** Replaces a secret, and asks how long the old one stays valid. */
+export function RotateDialog({ subject, onRotate, onClose }: RotateProps) {
+  const form = useApiForm({ seconds: '86400' }, ({ seconds }) => onRotate(Number(seconds)));
+  return (
+    <Dialog
+      title="Replace the secret?"
+      description={`A new secret is made for ${subject}. Programs have to change to it while the old one is still valid.`}
+      open
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+    >
+      <form className="stack" onSubmit={form.submit} noValidate>
+        <SelectField label="The old one stays valid for" {...form.register('seconds')}>
+          {overlaps.map(({ seconds, label }) => (
+            <option key={seconds} value={seconds}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+        {form.failure}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
+            Replace
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

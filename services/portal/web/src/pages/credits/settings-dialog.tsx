@@ -1,0 +1,84 @@
+import type { CreditSettings } from '@agent-service/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { Controller } from 'react-hook-form';
+import { api, bodyOf } from '../../api/client.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { notify } from '../../ui/feedback.tsx';
+import { SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
+
+const valuesOf = (settings: CreditSettings) => ({
+  auto_replenish: settings.auto_replenish,
+  replenish_threshold: String(settings.replenish_threshold),
+  replenish_amount: String(settings.replenish_amount),
+  low_balance_threshold: String(settings.low_balance_threshold ?? ''),
+  default_monthly_limit: String(settings.default_monthly_limit),
+});
+
+export function SettingsDialog({ settings, onClose }: { settings: CreditSettings; onClose: () => void }) {
+  const environment = useEnvironment();
+  const client = useQueryClient();
+  const form = useApiForm(valuesOf(settings), async (values) => {
+    const body = {
+      auto_replenish: values.auto_replenish,
+      replenish_threshold: Number(values.replenish_threshold),
+      replenish_amount: Number(values.replenish_amount),
+      low_balance_threshold: values.low_balance_threshold === '' ? null : Number(values.low_balance_threshold),
+      default_monthly_limit: Number(values.default_monthly_limit),
+    };
+    await bodyOf(api(environment).PATCH('/v1/credits/settings', { body }));
+    await client.invalidateQueries({ queryKey: [environment, 'credits'] });
+    notify('The settings are saved.');
+    onClose();
+  });
+  const number = { inputMode: 'numeric', type: 'number', min: 0 } as const;
+  return (
+    <Dialog title="Credit settings" open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <form className="stack" onSubmit={form.submit} noValidate>
+        <TextField
+          label="Monthly limit of new users"
+          hint="For users without an allocation of their own."
+          error={form.errorOf('default_monthly_limit')}
+          {...number}
+          {...form.register('default_monthly_limit')}
+        />
+        <TextField
+          label="Warn below this balance"
+          hint="Empty: a tenth of the last purchase."
+          error={form.errorOf('low_balance_threshold')}
+          {...number}
+          {...form.register('low_balance_threshold')}
+        />
+        <Controller
+          control={form.control}
+          name="auto_replenish"
+          render={({ field }) => (
+            <SwitchField
+              label="Replenish automatically"
+              hint="Adds credits when the balance falls below a level."
+              checked={field.value}
+              onChange={field.onChange}
+            />
+          )}
+        />
+        <div className="columns">
+          <TextField
+            label="Below this balance"
+            error={form.errorOf('replenish_threshold')}
+            {...number}
+            {...form.register('replenish_threshold')}
+          />
+          <TextField label="Add this many" error={form.errorOf('replenish_amount')} {...number} {...form.register('replenish_amount')} />
+        </div>
+        {form.failure}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

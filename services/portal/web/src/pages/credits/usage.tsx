@@ -1,0 +1,229 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { ChartColumn } from 'lucide-react';
+import { useMemo } from 'react';
+import { usersQuery } from '../../api/lists.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { ExportButton } from '../../ui/export.tsx';
+import { Empty, Failure } from '../../ui/feedback.tsx';
+import { formatNumber, plural } from '../../ui/format.tsx';
+import { ChartSpace, LazyChart } from '../../ui/rich/lazy-chart.tsx';
+import { type Column, Table, useCursorList } from '../../ui/table.tsx';
+import {
+  dayLabel,
+  fillDays,
+  type Grouping,
+  groupings,
+  lastDays,
+  monthLabel,
+  readPeriods,
+  readUsage,
+  type UsageGroup,
+  type UsagePage,
+  type UsageRange,
+  usageSpec,
+} from './usage-data.ts';
+
+const labels: Record<Grouping, string> = { day: 'Day', week: 'Week', month: 'Month', user: 'User', agent: 'Agent' };
+const mostBars = 31;
+const defaultDays = 30;
+/** Users or agents on a page. Days, weeks and months stand on one. */
+const ownersAtOnce = 50;
+
+const isPeriod = (grouping: Grouping) => grouping !== 'user' && grouping !== 'agent';
+
+export function Usage() {
+  const environment = useEnvironment();
+  const { group = 'day', from, to } = useSearch({ strict: false });
+  const grouping = groupings.find((one) => one === group) ?? 'day';
+  const range = from || to ? { ...(from && { from }), ...(to && { to }) } : lastDays(defaultDays);
+  const { data: users } = useQuery(usersQuery(environment));
+  const label = labelOf(grouping, (id) => users?.find((user) => user.id === id)?.name ?? id);
+  return (
+    <div className="stack">
+      <div className="row wraps spread">
+        <GroupingChoice grouping={grouping} />
+        <div className="row wraps">
+          <RangeChoice from={range.from} to={range.to} />
+          <ExportButton
+            fileName={`usage-by-${grouping}.csv`}
+            names={[grouping, 'credits', 'queries', 'Fast', 'Smart', 'Expert', 'Premium']}
+            cells={(row: UsageGroup) => csvCells(row, label(row))}
+            read={(cursor) => readUsage(environment, grouping, range, cursor)}
+          />
+        </div>
+      </div>
+      <UsageList key={grouping} grouping={grouping} range={range} label={label} />
+    </div>
+  );
+}
+
+interface ListProps {
+  grouping: Grouping;
+  range: UsageRange;
+  label: (row: UsageGroup) => string;
+}
+
+/** Made again for another grouping, whose labels do not fit the rows of this one. */
+function UsageList({ grouping, range, label }: ListProps) {
+  const environment = useEnvironment();
+  const { page, failure, refetch, pager } = useCursorList([environment, 'credits', 'usage', grouping, range], (cursor) =>
+    isPeriod(grouping) ? readPeriods(environment, grouping, range) : readUsage(environment, grouping, range, cursor, ownersAtOnce),
+  );
+  if (failure && !page)
+    return (
+      <div className="table-frame">
+        <Failure cause={failure} onRetry={refetch} />
+      </div>
+    );
+  return (
+    <>
+      <UsageView page={page} grouping={grouping} label={label} />
+      {pager}
+    </>
+  );
+}
+
+const csvCells = (row: UsageGroup, label: string) => [
+  label,
+  row.total_credits,
+  row.query_count,
+  ...['Fast', 'Smart', 'Expert', 'Premium'].map((tier) => row.breakdown_by_model[tier] ?? 0),
+];
+
+function labelOf(grouping: Grouping, userName: (id: string) => string) {
+  return (row: UsageGroup): string => {
+    switch (grouping) {
+      case 'day':
+        return dayLabel(row.date ?? '');
+      case 'week':
+        return `Week of ${dayLabel(row.date ?? '')}`;
+      case 'month':
+        return monthLabel(row.date ?? '');
+      case 'user':
+        return userName(row.user_id ?? '');
+      case 'agent':
+        return row.name || (row.agent_id ?? '');
+    }
+  };
+}
+
+function GroupingChoice({ grouping }: { grouping: Grouping }) {
+  const navigate = useNavigate();
+  return (
+    <div className="segmented" role="group" aria-label="Group by">
+      {groupings.map((one) => (
+        <button
+          key={one}
+          type="button"
+          aria-pressed={one === grouping}
+          onClick={() => void navigate({ to: '.', search: (now) => ({ ...now, group: one, cursor: undefined }), replace: true })}
+        >
+          {labels[one]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function RangeChoice({ from, to }: { from: string | undefined; to: string | undefined }) {
+  const navigate = useNavigate();
+  const set = (name: 'from' | 'to', value: string) =>
+    void navigate({ to: '.', search: (now) => ({ from, to, ...now, [name]: value || undefined, cursor: undefined }), replace: true });
+  return (
+    <>
+      <input
+        className="input date"
+        type="date"
+        aria-label="From"
+        value={from ?? ''}
+        max={to}
+        onChange={(event) => set('from', event.target.value)}
+      />
+      <span className="muted">to</span>
+      <input
+        className="input date"
+        type="date"
+        aria-label="To"
+        value={to ?? ''}
+        min={from}
+        onChange={(event) => set('to', event.target.value)}
+      />
+    </>
+  );
+}
+
+interface ViewProps {
+  page: UsagePage | undefined;
+  grouping: Grouping;
+  label: (row: UsageGroup) => string;
+}
+
+function UsageView({ page, grouping, label }: ViewProps) {
+  const rows = useMemo(() => page && (grouping === 'day' ? fillDays(page) : page.data), [page, grouping]);
+  const spec = useMemo(() => {
+    const isTime = isPeriod(grouping);
+    const bars = isTime ? rows?.slice(-mostBars * 2) : rows?.slice(0, mostBars);
+    return (
+      bars &&
+      usageSpec(
+        bars.map((row) => ({ label: label(row), breakdown: row.breakdown_by_model })),
+        isTime,
+      )
+    );
+  }, [rows, grouping, label]);
+  const used = page?.data.filter(({ query_count: count }) => count > 0);
+  return (
+    <>
+      <div className="card padded">
+        <p className="muted">
+          {page ? `${plural(page.meta.total_credits, 'credit')} in ${plural(page.meta.total_queries, 'answer')}` : 'Reading the usage'}
+        </p>
+        {spec && page && page.meta.total_queries > 0 && <LazyChart spec={spec} label={`Credits by ${grouping}`} />}
+        {page?.meta.total_queries === 0 && (
+          <div className="chart">
+            <Empty icon={ChartColumn} title="No usage in this time">
+              Each answer of an agent appears here with the credits that it cost.
+            </Empty>
+          </div>
+        )}
+        {!page && <ChartSpace />}
+      </div>
+      {used?.length !== 0 && (
+        <Table
+          label={`Usage by ${grouping}`}
+          columns={columnsOf(grouping, label)}
+          rows={used && (isPeriod(grouping) ? used.toReversed() : used)}
+          rowKey={(row) => row.user_id ?? row.agent_id ?? row.date ?? ''}
+          empty={null}
+        />
+      )}
+    </>
+  );
+}
+
+const columnsOf = (grouping: Grouping, label: (row: UsageGroup) => string): Column<UsageGroup>[] => [
+  {
+    id: 'group',
+    header: labels[grouping],
+    cell: (row) => (
+      <div className="truncate" dir="auto">
+        {label(row)}
+      </div>
+    ),
+  },
+  {
+    id: 'answers',
+    header: 'Answers',
+    width: '8rem',
+    align: 'end',
+    cell: ({ query_count: count }) => <span className="number">{formatNumber(count)}</span>,
+  },
+  {
+    id: 'credits',
+    header: 'Credits',
+    width: '8rem',
+    align: 'end',
+    cell: ({ total_credits: credits }) => <span className="number">{formatNumber(credits)}</span>,
+  },
+];
