@@ -1,0 +1,199 @@
+import type { TitledConversation } from '@agent-service/client';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Check, MessageSquare } from 'lucide-react';
+import { useMemo } from 'react';
+import { api, bodyOf, type Environment } from '../../api/client.ts';
+import { activeAgentsQuery, dataSourceQuery } from '../../api/lists.ts';
+import { useIsAdmin, useSession } from '../../api/session.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { Empty, Failure, Skeleton } from '../../ui/feedback.tsx';
+import { Figure } from '../../ui/figure.tsx';
+import { plural, Time } from '../../ui/format.tsx';
+import { Page, Section } from '../../ui/page.tsx';
+import { Bars } from '../../ui/rich/bars.tsx';
+import { balanceQuery, dayLabel, fillDays, lastDays, summaryQuery, usageQuery } from '../credits/usage-data.ts';
+
+export function HomePage() {
+  const { user } = useSession();
+  const environment = useEnvironment();
+  const isAdmin = useIsAdmin();
+  const firstName = user.name.split(' ')[0];
+  return (
+    <Page
+      title="Home"
+      heading={firstName ? `Welcome, ${firstName}` : 'Welcome'}
+      actions={
+        <ButtonLink to="/$environment/chat" params={{ environment }} variant="primary" icon={MessageSquare}>
+          Ask a question
+        </ButtonLink>
+      }
+    >
+      <div className="stack loose">
+        {isAdmin && <FirstSteps />}
+        {isAdmin && <Numbers />}
+        {isAdmin && <UsageChart />}
+        <Recent />
+      </div>
+    </Page>
+  );
+}
+
+function Numbers() {
+  const environment = useEnvironment();
+  const balance = useQuery(balanceQuery(environment));
+  const summary = useQuery(summaryQuery(environment));
+  if (balance.error && !balance.data) return <Failure cause={balance.error} onRetry={() => void balance.refetch()} />;
+  return (
+    <div className="figures">
+      <Figure label="Balance" value={balance.data?.balance} note="Credits that remain" />
+      <Figure label="Used" value={summary.data?.total_credits_used} note="Credits this month" />
+      <Figure label="Answers" value={summary.data?.total_queries} note="This month" />
+      <Figure label="Active users" value={summary.data?.active_users} note="This month" />
+    </div>
+  );
+}
+
+const chartDays = 30;
+
+function UsageChart() {
+  const environment = useEnvironment();
+  const range = useMemo(() => lastDays(chartDays), []);
+  const { data, error, refetch } = useQuery(usageQuery(environment, 'day', range));
+  const bars = useMemo(
+    () =>
+      data &&
+      data.meta.total_queries > 0 &&
+      fillDays(data).map(({ date = '', total_credits: value }) => ({ label: dayLabel(date), value })),
+    [data],
+  );
+  return (
+    <Section
+      title="Usage"
+      description="Credits a day, in the last 30 days"
+      actions={
+        <Link to="/$environment/credits" params={{ environment }} className="link small">
+          All usage
+        </Link>
+      }
+    >
+      <div className="card padded">
+        {error && !data && <Failure cause={error} onRetry={() => void refetch()} />}
+        {!data && !error && <div className="chart chart-pending" aria-hidden="true" />}
+        {bars && <Bars bars={bars} label="Credits a day" unit="credits" />}
+        {data && !bars && (
+          <div className="chart chart-pending">
+            <p>No credits were used yet. Ask an agent something, and its cost appears here.</p>
+          </div>
+        )}
+      </div>
+    </Section>
+  );
+}
+
+const agentsLooked = 5;
+const mostConversations = 6;
+
+type RecentConversation = TitledConversation & { agentName: string };
+
+/** The API lists conversations by agent, so the newest agents are looked at. */
+const recentQuery = (environment: Environment, agents: { id: string; name: string }[] | undefined) =>
+  queryOptions({
+    queryKey: [environment, 'conversations', 'recent', agents?.map(({ id }) => id)],
+    enabled: agents !== undefined,
+    queryFn: async (): Promise<RecentConversation[]> => {
+      const lists = (agents ?? []).slice(0, agentsLooked).map(async ({ id, name }) => {
+        const params = { path: { agent_id: id }, query: { limit: mostConversations, include: 'title' as const } };
+        const { data } = await bodyOf(api(environment).GET('/v1/agents/{agent_id}/conversations', { params }));
+        return (data as TitledConversation[]).map((one) => ({ ...one, agentName: name }));
+      });
+      const all = (await Promise.all(lists)).flat();
+      return all.sort((a, b) => b.last_message_at.localeCompare(a.last_message_at)).slice(0, mostConversations);
+    },
+  });
+
+function Recent() {
+  const environment = useEnvironment();
+  const agents = useQuery(activeAgentsQuery(environment));
+  const { data, error, refetch } = useQuery(recentQuery(environment, agents.data));
+  const failure = agents.error ?? error;
+  return (
+    <Section title="Your recent conversations">
+      <div className="table-frame">
+        {failure && !data && <Failure cause={failure} onRetry={() => void (agents.error ? agents.refetch() : refetch())} />}
+        {!data && !failure && (
+          <ul>
+            {[1, 2, 3].map((index) => (
+              <li key={index} className="recent">
+                <Skeleton width="40%" />
+              </li>
+            ))}
+          </ul>
+        )}
+        {data?.length === 0 && (
+          <Empty icon={MessageSquare} title="No conversations yet">
+            Ask an agent a question in your own words. It answers from your data and shows the queries behind the answer.
+          </Empty>
+        )}
+        <ul>
+          {data?.map(({ id, agent_id: agentId, title, agentName, last_message_at: iso, message_count: count }) => (
+            <li key={id}>
+              <Link
+                to="/$environment/chat/$agentId/{-$conversationId}"
+                params={{ environment, agentId, conversationId: id }}
+                className="recent"
+                preload={false}
+              >
+                <span className="cell-title truncate" dir="auto">
+                  {title || 'Untitled'}
+                </span>
+                <span className="muted small truncate">
+                  {agentName} · {plural(count, 'message')} · <Time iso={iso} />
+                </span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </Section>
+  );
+}
+
+/** The first tasks of a new organization; nothing once all of them are done. */
+function FirstSteps() {
+  const environment = useEnvironment();
+  const source = useQuery(dataSourceQuery(environment));
+  const agents = useQuery(activeAgentsQuery(environment));
+  const summary = useQuery(summaryQuery(environment));
+  if (!source.data || !agents.data || !summary.data) return null;
+  const hasAgent = agents.data.length > 0;
+  const steps = [
+    { isDone: source.data.status !== 'none', text: 'Connect your database', to: '/$environment/data-source' as const },
+    { isDone: hasAgent, text: 'Activate a template, or create an agent', to: '/$environment/templates' as const },
+    { isDone: summary.data.total_queries > 0, text: 'Ask the first question', to: '/$environment/chat' as const },
+  ];
+  if (steps.every(({ isDone }) => isDone)) return null;
+  return (
+    <Section title="First steps">
+      <ol className="first-steps">
+        {steps.map(({ isDone, text, to }, index) => (
+          <li key={to} className={isDone ? 'first-step done' : 'first-step'}>
+            <span className="first-step-mark" aria-hidden="true">
+              {isDone ? <Check size={14} /> : index + 1}
+            </span>
+            {isDone ? (
+              <span>
+                {text} <span className="visually-hidden">(done)</span>
+              </span>
+            ) : (
+              <Link to={to} params={{ environment }} className="link">
+                {text}
+              </Link>
+            )}
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}

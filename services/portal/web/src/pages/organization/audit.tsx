@@ -1,0 +1,174 @@
+import type { AuditEntry } from '@agent-service/client';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { ScrollText } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { api, bodyOf, type Environment } from '../../api/client.ts';
+import { usersQuery } from '../../api/lists.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { ExportButton } from '../../ui/export.tsx';
+import { Badge, Empty } from '../../ui/feedback.tsx';
+import { Time } from '../../ui/format.tsx';
+import { Page } from '../../ui/page.tsx';
+import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
+
+interface AuditFilter {
+  actor?: string;
+  action?: string;
+  target?: string;
+  date_from?: string;
+  date_to?: string;
+}
+
+const readEntries = (environment: Environment, filter: AuditFilter, limit: number) => (cursor: string | undefined) =>
+  bodyOf(api(environment).GET('/v1/audit', { params: { query: { limit, ...(cursor && { cursor }), ...filter } } }));
+
+export function AuditPage() {
+  const environment = useEnvironment();
+  const { actor, action, target, from, to } = useSearch({ strict: false });
+  const { data: users } = useQuery(usersQuery(environment));
+  const filter: AuditFilter = {
+    ...(actor && { actor }),
+    ...(action && { action }),
+    ...(target && { target }),
+    ...(from && { date_from: from }),
+    ...(to && { date_to: to }),
+  };
+  const list = useCursorList([environment, 'audit', filter], readEntries(environment, filter, 50));
+  const nameOf = (id: string) => users?.find((user) => user.id === id)?.name ?? id;
+  return (
+    <Page
+      title="Audit log"
+      description={`Who did what in the ${environment} environment. Entries cannot be changed.`}
+      actions={
+        <ExportButton
+          fileName={`audit-${environment}.csv`}
+          names={['time', 'actor_type', 'actor', 'key', 'action', 'target_type', 'target', 'outcome', 'request', 'changes']}
+          cells={(entry: AuditEntry) => [
+            entry.created_at,
+            entry.actor.type,
+            entry.actor.id,
+            entry.actor.key_id,
+            entry.action,
+            entry.target.type,
+            entry.target.id,
+            entry.outcome,
+            entry.request_id,
+            entry.changes,
+          ]}
+          read={readEntries(environment, filter, 200)}
+        />
+      }
+    >
+      <div className="filters">
+        <FilterSelect
+          name="actor"
+          label="User"
+          all="Everyone"
+          options={(users ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+        />
+        <FilterText name="action" label="Action" placeholder="agent.updated" />
+        <FilterText name="target" label="Target" placeholder="Id of the target" />
+        <span className="row">
+          <FilterDate name="from" label="From" />
+          <span className="muted">to</span>
+          <FilterDate name="to" label="To" />
+        </span>
+      </div>
+      <Table
+        label="Audit log"
+        columns={columnsOf(nameOf)}
+        rows={list.rows}
+        rowKey={({ id }) => id}
+        failure={list.failure}
+        onRetry={list.refetch}
+        empty={<Empty icon={ScrollText} title="No entries" />}
+      />
+      {list.pager}
+    </Page>
+  );
+}
+
+interface FilterProps {
+  name: 'action' | 'target' | 'from' | 'to';
+  label: string;
+  placeholder?: string;
+}
+
+const typingPauseMs = 400;
+
+function useFilter(name: FilterProps['name']) {
+  const navigate = useNavigate();
+  const { [name]: value = '' } = useSearch({ strict: false });
+  const set = (next: string) =>
+    void navigate({ to: '.', search: (now) => ({ ...now, [name]: next.trim() || undefined, cursor: undefined }), replace: true });
+  return { value, set };
+}
+
+function FilterText({ name, label, placeholder }: FilterProps) {
+  const { value, set } = useFilter(name);
+  const [typed, setTyped] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const change = (next: string) => {
+    setTyped(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => set(next), typingPauseMs);
+  };
+  return (
+    <input
+      className="input filter-text"
+      aria-label={label}
+      placeholder={placeholder}
+      value={typed}
+      onChange={(event) => change(event.target.value)}
+    />
+  );
+}
+
+function FilterDate({ name, label }: FilterProps) {
+  const { value, set } = useFilter(name);
+  return <input className="input date" type="date" aria-label={label} value={value} onChange={(event) => set(event.target.value)} />;
+}
+
+const columnsOf = (nameOf: (id: string) => string): Column<AuditEntry>[] => [
+  {
+    id: 'action',
+    header: 'Action',
+    cell: ({ action, target, changes }) => (
+      <>
+        <div className="mono truncate">{action}</div>
+        <div className="cell-note mono truncate" title={target.id}>
+          {target.id}
+        </div>
+        {Object.keys(changes).length > 0 && (
+          <details className="changes">
+            <summary className="cell-note">Changes</summary>
+            <pre className="wrap">{JSON.stringify(changes, null, 2)}</pre>
+          </details>
+        )}
+      </>
+    ),
+  },
+  {
+    id: 'actor',
+    header: 'By',
+    width: '15rem',
+    cell: ({ actor }) => (
+      <>
+        <div className="truncate" dir="auto" title={actor.id}>
+          {actor.type === 'user' ? nameOf(actor.id) : actor.type}
+        </div>
+        {actor.key_id && <div className="cell-note mono truncate">{actor.key_id}</div>}
+      </>
+    ),
+  },
+  {
+    id: 'outcome',
+    header: 'Outcome',
+    width: '8rem',
+    cell: ({ outcome }) => <Badge tone={outcome === 'success' ? 'success' : 'danger'}>{outcome}</Badge>,
+  },
+  { id: 'time', header: 'Time', width: '9rem', cell: ({ created_at: iso }) => <Time iso={iso} /> },
+];

@@ -1,0 +1,218 @@
+import type { User } from '@agent-service/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import { Link2, Mail, Pencil, UserCheck, Users, UserX } from 'lucide-react';
+import { useState } from 'react';
+import { api, bodyOf, portal } from '../../api/client.ts';
+import { useSession } from '../../api/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { Badge, Empty, notify, notifyFailure } from '../../ui/feedback.tsx';
+import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { formatDateTime, Time } from '../../ui/format.tsx';
+import { Page } from '../../ui/page.tsx';
+import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
+import { Invitations, InviteDialog } from './invitations.tsx';
+
+/** Users belong to the organization; credentials of the test environment cannot change them. */
+const environment = 'live';
+
+type Acting = { kind: 'edit' | 'deactivate'; user: User } | { kind: 'invite' } | { kind: 'link'; link: string; description: string };
+
+export function UsersPage() {
+  const client = useQueryClient();
+  const { status, role } = useSearch({ strict: false });
+  const [acting, setActing] = useState<Acting>();
+  const filter = { ...(status && { status: status as User['status'] }), ...(role && { role: role as User['role'] }) };
+  const list = useCursorList([environment, 'users', filter], (cursor) =>
+    bodyOf(api(environment).GET('/v1/users', { params: { query: { limit: 50, ...(cursor && { cursor }), ...filter } } })),
+  );
+  const changed = () =>
+    client.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes('users') || queryKey.includes('invitations') });
+  const close = () => setActing(undefined);
+  const invite = (
+    <Button variant="primary" icon={Mail} onClick={() => setActing({ kind: 'invite' })}>
+      Invite a user
+    </Button>
+  );
+  return (
+    <Page title="Users" description="People of your organization, in both environments." actions={invite}>
+      <div className="stack loose">
+        <Invitations />
+        <div>
+          <UserFilters />
+          <Table
+            label="Users"
+            columns={columns}
+            rows={list.rows}
+            rowKey={({ id }) => id}
+            failure={list.failure}
+            onRetry={list.refetch}
+            actions={(user) => <UserMenu user={user} onAct={setActing} onChanged={changed} />}
+            empty={<Empty icon={Users} title="No user matches" actions={invite} />}
+          />
+          {list.pager}
+        </div>
+      </div>
+      {acting?.kind === 'invite' && (
+        <InviteDialog
+          onClose={close}
+          onInvited={async (link, email) => {
+            await changed();
+            setActing({ kind: 'link', link, description: `Send this link to ${email}. It can be used once, and is not shown again.` });
+          }}
+        />
+      )}
+      {acting?.kind === 'link' && (
+        <SecretDialog
+          title="The link is ready"
+          description={acting.description}
+          secrets={[{ label: 'Link', value: acting.link }]}
+          onClose={close}
+        />
+      )}
+      {acting?.kind === 'edit' && <EditUser user={acting.user} onClose={close} onChanged={changed} />}
+      {acting?.kind === 'deactivate' && <DeactivateUser user={acting.user} onClose={close} onChanged={changed} />}
+    </Page>
+  );
+}
+
+function UserFilters() {
+  return (
+    <div className="filters">
+      <FilterSelect
+        name="role"
+        label="Role"
+        all="Every role"
+        options={[
+          { value: 'admin', label: 'Administrators' },
+          { value: 'member', label: 'Members' },
+        ]}
+      />
+      <FilterSelect
+        name="status"
+        label="Status"
+        all="Every status"
+        options={[
+          { value: 'active', label: 'Active' },
+          { value: 'deactivated', label: 'Deactivated' },
+        ]}
+      />
+    </div>
+  );
+}
+
+const columns: Column<User>[] = [
+  {
+    id: 'name',
+    header: 'User',
+    cell: ({ name, email }) => (
+      <>
+        <div className="cell-title truncate" dir="auto">
+          {name}
+        </div>
+        <div className="cell-note truncate">{email}</div>
+      </>
+    ),
+  },
+  { id: 'role', header: 'Role', width: '9rem', cell: ({ role }) => (role === 'admin' ? 'Administrator' : 'Member') },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '9rem',
+    cell: ({ status }) => (
+      <Badge tone={status === 'active' ? 'success' : 'neutral'}>{status === 'active' ? 'Active' : 'Deactivated'}</Badge>
+    ),
+  },
+  { id: 'created', header: 'Since', width: '9rem', cell: ({ created_at: iso }) => <Time iso={iso} /> },
+];
+
+interface MenuProps {
+  user: User;
+  onAct: (acting: Acting) => void;
+  onChanged: () => Promise<unknown>;
+}
+
+function UserMenu({ user, onAct, onChanged }: MenuProps) {
+  const { user: self } = useSession();
+  const isActive = user.status === 'active';
+  const makeLink = () =>
+    void portal<{ data: { link: string; expires_at: string } }>('POST', `/users/${encodeURIComponent(user.id)}/reset-link`)
+      .then(({ data }) =>
+        onAct({
+          kind: 'link',
+          link: data.link,
+          description: `With this link ${user.name} sets a new password, once and until ${formatDateTime(data.expires_at)}. It is not shown again.`,
+        }),
+      )
+      .catch(notifyFailure);
+  const reactivate = () =>
+    void bodyOf(api(environment).PATCH('/v1/users/{user_id}', { params: { path: { user_id: user.id } }, body: { status: 'active' } }))
+      .then(() => notify(`${user.name} is active again.`))
+      .then(onChanged)
+      .catch(notifyFailure);
+  const isSelf = user.id === self.id;
+  return (
+    <Menu
+      label={`Actions of ${user.name}`}
+      items={[
+        { label: 'Edit', icon: Pencil, onSelect: () => onAct({ kind: 'edit', user }) },
+        { label: 'Link to set a password', icon: Link2, onSelect: makeLink, disabled: !isActive || isSelf },
+        'line',
+        isActive
+          ? { label: 'Deactivate', icon: UserX, danger: true, disabled: isSelf, onSelect: () => onAct({ kind: 'deactivate', user }) }
+          : { label: 'Activate again', icon: UserCheck, onSelect: reactivate },
+      ]}
+    />
+  );
+}
+
+interface DialogProps {
+  user: User;
+  onClose: () => void;
+  onChanged: () => Promise<unknown>;
+}
+
+function EditUser({ user, onClose, onChanged }: DialogProps) {
+  const form = useApiForm({ name: user.name, email: user.email, role: user.role }, async (values) => {
+    const body = Object.fromEntries(Object.entries(values).filter(([key, value]) => value !== user[key as keyof typeof values]));
+    await bodyOf(api(environment).PATCH('/v1/users/{user_id}', { params: { path: { user_id: user.id } }, body }));
+    await onChanged();
+    notify('The changes are saved.');
+    onClose();
+  });
+  return (
+    <Dialog title="Edit the user" open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <form className="stack" onSubmit={form.submit} noValidate>
+        <TextField label="Name" error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
+        <TextField label="E-mail" type="email" error={form.errorOf('email')} {...form.register('email')} />
+        <SelectField label="Role" hint="A change of role applies at once." error={form.errorOf('role')} {...form.register('role')}>
+          <option value="member">Member: chats with agents</option>
+          <option value="admin">Administrator: manages everything</option>
+        </SelectField>
+        {form.failure}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function DeactivateUser({ user, onClose, onChanged }: DialogProps) {
+  const deactivate = async () => {
+    const params = { path: { user_id: user.id } };
+    const { data } = await bodyOf(api(environment).PATCH('/v1/users/{user_id}', { params, body: { status: 'deactivated' } }));
+    const ended = data.ended_credentials;
+    notify(`${user.name} is deactivated${ended?.api_keys ? `, and ${ended.api_keys} keys ended` : ''}.`);
+    await onChanged();
+  };
+  return (
+    <ConfirmDialog title="Deactivate this user?" action="Deactivate" name={user.name} onConfirm={deactivate} onClose={onClose}>
+      The user is signed out, and every API key and OAuth application of the user ends. Keys stay ended if the user is activated again.
+    </ConfirmDialog>
+  );
+}

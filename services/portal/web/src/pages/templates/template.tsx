@@ -1,0 +1,232 @@
+import type { Template } from '@agent-service/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Bot, Copy, Play, Power } from 'lucide-react';
+import { useState } from 'react';
+import { api, bodyOf } from '../../api/client.ts';
+import { useIsAdmin } from '../../api/session.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { Badge, Loading, notify } from '../../ui/feedback.tsx';
+import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
+import { formatDay } from '../../ui/format.tsx';
+import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
+import { tiers } from '../agents/agent-parts.tsx';
+import { categories } from './templates.tsx';
+
+type Open = 'activate' | 'duplicate' | 'deactivate';
+
+export function TemplatePage() {
+  const environment = useEnvironment();
+  const { templateId = '' } = useParams({ strict: false });
+  const isAdmin = useIsAdmin();
+  const [open, setOpen] = useState<Open>();
+  const { data, error, refetch } = useQuery({
+    queryKey: [environment, 'templates', 'one', templateId],
+    queryFn: async () =>
+      (await bodyOf(api(environment).GET('/v1/templates/{template_id}', { params: { path: { template_id: templateId } } }))).data,
+  });
+  if (error && !data) return <FailedPage title="Template" cause={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  const close = () => setOpen(undefined);
+  return (
+    <Page
+      title={data.name}
+      description={data.description}
+      heading={
+        <>
+          {data.name} {data.status === 'activated' && <Badge tone="success">Activated</Badge>}
+        </>
+      }
+      back={
+        <Link to="/$environment/templates" params={{ environment }} className="breadcrumb">
+          <BackIcon /> Templates
+        </Link>
+      }
+      actions={isAdmin && <Actions template={data} onOpen={setOpen} />}
+    >
+      <Details template={data} />
+      {open === 'activate' && <Activate template={data} onClose={close} />}
+      {open === 'duplicate' && <Duplicate template={data} onClose={close} />}
+      {open === 'deactivate' && <Deactivate template={data} onClose={close} />}
+    </Page>
+  );
+}
+
+function Actions({ template, onOpen }: { template: Template; onOpen: (open: Open) => void }) {
+  return (
+    <>
+      <Button icon={Copy} onClick={() => onOpen('duplicate')}>
+        Duplicate
+      </Button>
+      {template.status === 'activated' ? (
+        <Button icon={Power} onClick={() => onOpen('deactivate')}>
+          Deactivate
+        </Button>
+      ) : (
+        <Button variant="primary" icon={Play} onClick={() => onOpen('activate')}>
+          Activate
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Details({ template }: { template: Template }) {
+  return (
+    <div className="stack loose">
+      <dl className="facts">
+        <Fact label="Category">{categories[template.category]}</Fact>
+        <Fact label="Model">{template.model}</Fact>
+        <Fact label="Cost">{template.credit_cost_estimate}</Fact>
+        <Fact label="Version">{template.version}</Fact>
+      </dl>
+      <Section title="About">
+        <p className="wrap">{template.long_description}</p>
+      </Section>
+      <Section title="Tables that it reads">
+        <ul className="chips">
+          {template.required_tables.map((table) => (
+            <li key={table} className="chip mono">
+              {table}
+            </li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="Questions to begin with">
+        <ul className="prose-list">
+          {template.suggested_prompts.map((prompt) => (
+            <li key={prompt}>{prompt}</li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="Changelog">
+        <ol className="stack">
+          {template.changelog.map(({ version, date, changes }) => (
+            <li key={version}>
+              <span className="cell-title">{version}</span> <span className="muted small">{formatDay(date)}</span>
+              <p>{changes}</p>
+            </li>
+          ))}
+        </ol>
+      </Section>
+    </div>
+  );
+}
+
+function Fact({ label, children }: { label: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+interface DialogProps {
+  template: Template;
+  onClose: () => void;
+}
+
+function useOpenAgent() {
+  const environment = useEnvironment();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  return async (agentId: string) => {
+    await Promise.all([
+      client.invalidateQueries({ queryKey: [environment, 'templates'] }),
+      client.invalidateQueries({ queryKey: [environment, 'agents'] }),
+    ]);
+    await navigate({ to: '/$environment/agents/$agentId', params: { environment, agentId } });
+  };
+}
+
+function Activate({ template, onClose }: DialogProps) {
+  const environment = useEnvironment();
+  const openAgent = useOpenAgent();
+  const form = useApiForm(
+    { name: template.name, model: template.model },
+    async ({ name, model }) => {
+      const path = { template_id: template.id };
+      const body = { ...(name !== template.name && { name_override: name }), ...(model !== template.model && { model_override: model }) };
+      const { data } = await bodyOf(api(environment).POST('/v1/templates/{template_id}/activate', { params: { path }, body }));
+      notify(`${data.name} is active.`);
+      await openAgent(data.agent_id);
+    },
+    (param) => param.replace('_override', ''),
+  );
+  return (
+    <Dialog
+      title={`Activate ${template.name}`}
+      description="An agent is made from the template, and can be used at once."
+      open
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+    >
+      <form className="stack" onSubmit={form.submit} noValidate>
+        <TextField label="Name of the agent" maxLength={100} error={form.errorOf('name')} {...form.register('name')} />
+        <SelectField label="Model" hint={`The template uses ${template.model}.`} error={form.errorOf('model')} {...form.register('model')}>
+          {tiers.map((tier) => (
+            <option key={tier}>{tier}</option>
+          ))}
+        </SelectField>
+        {form.failure}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" icon={Bot} busy={form.formState.isSubmitting}>
+            Activate
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Duplicate({ template, onClose }: DialogProps) {
+  const environment = useEnvironment();
+  const openAgent = useOpenAgent();
+  const form = useApiForm({ name: `${template.name} (copy)`, description: template.description }, async (body) => {
+    const path = { template_id: template.id };
+    const { data } = await bodyOf(api(environment).POST('/v1/templates/{template_id}/duplicate', { params: { path }, body }));
+    notify(`${data.name} was created as a draft.`);
+    await openAgent(data.id);
+  });
+  return (
+    <Dialog
+      title={`Duplicate ${template.name}`}
+      description="The copy is a draft of your own: you can change everything, and later versions of the template do not reach it."
+      open
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+    >
+      <form className="stack" onSubmit={form.submit} noValidate>
+        <TextField label="Name" maxLength={100} error={form.errorOf('name')} {...form.register('name', { required: 'Enter a name.' })} />
+        <TextField label="Description" optional error={form.errorOf('description')} {...form.register('description')} />
+        {form.failure}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
+            Duplicate
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Deactivate({ template, onClose }: DialogProps) {
+  const environment = useEnvironment();
+  const client = useQueryClient();
+  const deactivate = async () => {
+    await bodyOf(api(environment).POST('/v1/templates/{template_id}/deactivate', { params: { path: { template_id: template.id } } }));
+    notify(`${template.name} was deactivated.`);
+    await Promise.all([
+      client.invalidateQueries({ queryKey: [environment, 'templates'] }),
+      client.invalidateQueries({ queryKey: [environment, 'agents'] }),
+    ]);
+  };
+  return (
+    <ConfirmDialog title={`Deactivate ${template.name}?`} action="Deactivate" onConfirm={deactivate} onClose={onClose}>
+      Its agent becomes inactive and refuses messages. The agent and its conversations stay.
+    </ConfirmDialog>
+  );
+}

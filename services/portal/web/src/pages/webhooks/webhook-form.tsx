@@ -1,0 +1,118 @@
+import type { Webhook } from '@agent-service/client';
+import { Controller } from 'react-hook-form';
+import { api, bodyOf } from '../../api/client.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CheckField, SwitchField, TextField, useApiForm } from '../../ui/form.tsx';
+
+const events = {
+  'agent.created': 'An agent was created',
+  'agent.updated': 'An agent was changed',
+  'agent.deleted': 'An agent was deleted',
+  'conversation.completed': 'A message was answered',
+  'credits.low_balance': 'The balance fell below the warning level',
+  'credits.depleted': 'The balance reached zero',
+  'credits.replenished': 'Credits were added',
+  'user.registered': 'A user was registered',
+  'user.deactivated': 'A user was deactivated',
+} as const;
+
+type EventType = Webhook['events'][number];
+const eventTypes = Object.keys(events) as EventType[];
+
+interface FormProps {
+  webhook?: Webhook;
+  onClose: () => void;
+  /** Gets the secret of a new webhook. */
+  onSaved: (secret?: string) => Promise<void>;
+}
+
+export function WebhookForm({ webhook, onClose, onSaved }: FormProps) {
+  const environment = useEnvironment();
+  const defaults = {
+    url: webhook?.url ?? '',
+    description: webhook?.description ?? '',
+    events: (webhook?.events ?? []) as EventType[],
+    active: webhook?.active ?? true,
+  };
+  const form = useApiForm(defaults, async (body) => {
+    if (!webhook) {
+      const { data } = await bodyOf(api(environment).POST('/v1/webhooks', { body }));
+      return onSaved(data.secret);
+    }
+    await bodyOf(api(environment).PATCH('/v1/webhooks/{webhook_id}', { params: { path: { webhook_id: webhook.id } }, body }));
+    return onSaved();
+  });
+  return (
+    <Dialog title={webhook ? 'Edit the webhook' : 'Add a webhook'} open wide onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <form className="stack" onSubmit={form.submit} noValidate>
+        <TextField
+          label="Address"
+          type="url"
+          placeholder="https://hooks.example.com/agent-service"
+          error={form.errorOf('url')}
+          {...form.register('url', { required: 'Enter an HTTPS address.' })}
+        />
+        <TextField label="Description" optional error={form.errorOf('description')} {...form.register('description')} />
+        <Controller
+          control={form.control}
+          name="events"
+          rules={{ validate: (value) => value.length > 0 || 'Choose at least one event.' }}
+          render={({ field }) => <EventsField value={field.value} onChange={field.onChange} error={form.errorOf('events')} />}
+        />
+        {webhook && (
+          <Controller
+            control={form.control}
+            name="active"
+            render={({ field }) => (
+              <SwitchField
+                label="Active"
+                hint="Switched on again, a failing or disabled webhook is healthy."
+                checked={field.value}
+                onChange={field.onChange}
+              />
+            )}
+          />
+        )}
+        {form.failure}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={form.formState.isSubmitting}>
+            {webhook ? 'Save' : 'Add the webhook'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface EventsProps {
+  value: EventType[];
+  onChange: (events: EventType[]) => void;
+  error: string | undefined;
+}
+
+function EventsField({ value, onChange, error }: EventsProps) {
+  return (
+    <fieldset className="field">
+      <legend>Events</legend>
+      <div className="scopes">
+        {eventTypes.map((type) => (
+          <CheckField
+            key={type}
+            checked={value.includes(type)}
+            onChange={({ target }) => onChange(eventTypes.filter((one) => (one === type ? target.checked : value.includes(one))))}
+            label={<span className="mono small">{type}</span>}
+            hint={events[type]}
+          />
+        ))}
+      </div>
+      {error && (
+        <p className="error-text" role="alert">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,276 @@
+import type { Webhook, WebhookDelivery } from '@agent-service/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Pencil, RefreshCw, RotateCw, Send, Trash2, Webhook as WebhookIcon } from 'lucide-react';
+import { useState } from 'react';
+import { api, bodyOf } from '../../api/client.ts';
+import { readAll } from '../../api/lists.ts';
+import { useEnvironment } from '../../app/use-environment.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
+import { Badge, Empty, Loading, Notice, notify, notifyFailure, type Tone } from '../../ui/feedback.tsx';
+import { plural, Time } from '../../ui/format.tsx';
+import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
+import { type Column, Table, useCursorList } from '../../ui/table.tsx';
+import { WebhookForm } from './webhook-form.tsx';
+import { WebhookStatus } from './webhooks.tsx';
+
+type Open = 'edit' | 'rotate' | 'delete' | { secret: string };
+
+export function WebhookPage() {
+  const environment = useEnvironment();
+  const { webhookId = '' } = useParams({ strict: false });
+  // The API lists webhooks and has no way to read one.
+  const { data, error, refetch } = useQuery({
+    queryKey: [environment, 'webhooks', 'one', webhookId],
+    queryFn: async () => {
+      const read = (cursor: string | undefined) =>
+        bodyOf(api(environment).GET('/v1/webhooks', { params: { query: { limit: 100, ...(cursor && { cursor }) } } }));
+      for await (const page of readAll(read)) {
+        const match = page.data.find(({ id }) => id === webhookId);
+        if (match) return match;
+      }
+      throw new Error('There is no such webhook.');
+    },
+  });
+  if (error && !data) return <FailedPage title="Webhook" cause={error} onRetry={() => void refetch()} />;
+  return data ? <WebhookView webhook={data} /> : <Loading />;
+}
+
+function WebhookView({ webhook }: { webhook: Webhook }) {
+  const environment = useEnvironment();
+  const client = useQueryClient();
+  const [open, setOpen] = useState<Open>();
+  const changed = () => client.invalidateQueries({ queryKey: [environment, 'webhooks'] });
+  const test = () =>
+    void bodyOf(api(environment).POST('/v1/webhooks/{webhook_id}/test', { params: { path: { webhook_id: webhook.id } } }))
+      .then(() => notify('A test event is on its way.'))
+      .then(changed)
+      .catch(notifyFailure);
+  return (
+    <Page
+      title={webhook.url}
+      description={webhook.description}
+      heading={
+        <>
+          {webhook.url} <WebhookStatus webhook={webhook} />
+        </>
+      }
+      back={
+        <Link to="/$environment/webhooks" params={{ environment }} className="breadcrumb">
+          <BackIcon /> Webhooks
+        </Link>
+      }
+      actions={
+        <>
+          <Button icon={Send} onClick={test}>
+            Send a test event
+          </Button>
+          <Menu
+            label="Actions of the webhook"
+            items={[
+              { label: 'Edit', icon: Pencil, onSelect: () => setOpen('edit') },
+              { label: 'Replace the secret', icon: RefreshCw, onSelect: () => setOpen('rotate') },
+              'line',
+              { label: 'Delete', icon: Trash2, danger: true, onSelect: () => setOpen('delete') },
+            ]}
+          />
+        </>
+      }
+    >
+      <div className="stack loose">
+        {webhook.status === 'disabled' && (
+          <Notice tone="danger">It failed for seven days and was disabled. Edit it and switch it on when your server is back.</Notice>
+        )}
+        {webhook.status === 'failing' && (
+          <Notice tone="warning">
+            Deliveries fail since <Time iso={webhook.failing_since} />.
+          </Notice>
+        )}
+        <ul className="chips" aria-label="Events">
+          {webhook.events.map((event) => (
+            <li key={event} className="chip mono small">
+              {event}
+            </li>
+          ))}
+        </ul>
+        <Deliveries webhook={webhook} />
+      </div>
+      <Dialogs webhook={webhook} open={open} onOpen={setOpen} onChanged={changed} />
+    </Page>
+  );
+}
+
+interface DialogsProps {
+  webhook: Webhook;
+  open: Open | undefined;
+  onOpen: (open: Open | undefined) => void;
+  onChanged: () => Promise<unknown>;
+}
+
+function Dialogs({ webhook, open, onOpen, onChanged }: DialogsProps) {
+  const environment = useEnvironment();
+  const navigate = useNavigate();
+  const params = { path: { webhook_id: webhook.id } };
+  const close = () => onOpen(undefined);
+  if (open === 'edit')
+    return (
+      <WebhookForm
+        webhook={webhook}
+        onClose={close}
+        onSaved={async () => {
+          await onChanged();
+          notify('The changes are saved.');
+          close();
+        }}
+      />
+    );
+  if (open === 'rotate') return <ReplaceSecret webhook={webhook} onClose={close} onReplaced={(secret) => onOpen({ secret })} />;
+  if (open === 'delete')
+    return (
+      <ConfirmDialog
+        title="Delete this webhook?"
+        action="Delete the webhook"
+        name={new URL(webhook.url).host}
+        onConfirm={async () => {
+          await api(environment).DELETE('/v1/webhooks/{webhook_id}', { params });
+          notify('The webhook was deleted.');
+          await navigate({ to: '/$environment/webhooks', params: { environment } });
+          await onChanged();
+        }}
+        onClose={close}
+      >
+        Deliveries that wait for it are dropped. This cannot be undone.
+      </ConfirmDialog>
+    );
+  if (open)
+    return (
+      <SecretDialog
+        title="The secret is replaced"
+        description="For 24 hours deliveries are signed with both secrets. Copy the new one now: it will not be shown again."
+        secrets={[{ label: 'Signing secret', value: open.secret }]}
+        onClose={close}
+      />
+    );
+  return null;
+}
+
+interface ReplaceProps {
+  webhook: Webhook;
+  onClose: () => void;
+  onReplaced: (secret: string) => void;
+}
+
+function ReplaceSecret({ webhook, onClose, onReplaced }: ReplaceProps) {
+  const environment = useEnvironment();
+  const [isBusy, setBusy] = useState(false);
+  const replace = () => {
+    setBusy(true);
+    bodyOf(api(environment).POST('/v1/webhooks/{webhook_id}/rotate-secret', { params: { path: { webhook_id: webhook.id } }, body: {} }))
+      .then(({ data }) => onReplaced(data.secret))
+      .catch((cause) => {
+        notifyFailure(cause);
+        onClose();
+      });
+  };
+  return (
+    <Dialog
+      title="Replace the signing secret?"
+      description="For 24 hours deliveries are signed with the old and the new secret."
+      open
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+    >
+      <div className="dialog-foot">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button variant="primary" busy={isBusy} onClick={replace}>
+          Replace the secret
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Deliveries({ webhook }: { webhook: Webhook }) {
+  const environment = useEnvironment();
+  const client = useQueryClient();
+  const path = { webhook_id: webhook.id };
+  const key = [environment, 'webhooks', 'deliveries', webhook.id];
+  const list = useCursorList(key, (cursor) =>
+    bodyOf(
+      api(environment).GET('/v1/webhooks/{webhook_id}/deliveries', { params: { path, query: { limit: 50, ...(cursor && { cursor }) } } }),
+    ),
+  );
+  const redeliver = ({ id }: WebhookDelivery) =>
+    void bodyOf(
+      api(environment).POST('/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver', {
+        params: { path: { ...path, delivery_id: id } },
+      }),
+    )
+      .then(() => notify('The event is sent again.'))
+      .then(() => client.invalidateQueries({ queryKey: key }))
+      .catch(notifyFailure);
+  return (
+    <Section
+      title="Deliveries"
+      description="Kept for 30 days."
+      actions={
+        <Button icon={RotateCw} onClick={list.refetch}>
+          Refresh
+        </Button>
+      }
+    >
+      <Table
+        label="Deliveries"
+        columns={columns}
+        rows={list.rows}
+        rowKey={({ id }) => id}
+        failure={list.failure}
+        onRetry={list.refetch}
+        actions={(delivery) => (
+          <Button variant="ghost" icon={Send} aria-label={`Send ${delivery.event_type} again`} onClick={() => redeliver(delivery)} />
+        )}
+        empty={
+          <Empty icon={WebhookIcon} title="No deliveries yet">
+            Send a test event to see what your server gets.
+          </Empty>
+        }
+      />
+      {list.pager}
+    </Section>
+  );
+}
+
+const tones: Record<WebhookDelivery['status'], Tone> = { pending: 'warning', delivered: 'success', failed: 'danger', dropped: 'neutral' };
+
+const columns: Column<WebhookDelivery>[] = [
+  {
+    id: 'event',
+    header: 'Event',
+    cell: ({ event_type: type, event_id: id }) => (
+      <>
+        <div className="mono truncate">{type}</div>
+        <div className="cell-note mono truncate">{id}</div>
+      </>
+    ),
+  },
+  { id: 'status', header: 'Status', width: '8rem', cell: ({ status }) => <Badge tone={tones[status]}>{status}</Badge> },
+  {
+    id: 'reply',
+    header: 'Reply',
+    width: '14rem',
+    cell: ({ response_status: status, attempts, next_attempt_at: next }) => (
+      <>
+        <div className="truncate">{status ?? attempts.at(-1)?.error ?? '–'}</div>
+        <div className="cell-note truncate">
+          {plural(attempts.length, 'attempt')}
+          {next && (
+            <>
+              , next <Time iso={next} />
+            </>
+          )}
+        </div>
+      </>
+    ),
+  },
+  { id: 'created', header: 'Created', width: '9rem', cell: ({ created_at: iso }) => <Time iso={iso} /> },
+];
