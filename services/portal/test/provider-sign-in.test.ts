@@ -1,0 +1,156 @@
+import { createClient, operatorService } from '@agent-service/contracts';
+import {
+  type IdTokenForge,
+  type OpenIdProvider,
+  openIdProvider,
+  type ServiceProcess,
+  send,
+  serviceProcess,
+  type TestDatabase,
+  testDatabase,
+} from '@agent-service/testkit';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { cookieOf, type PortalWorld, portalWorld } from './portal-world.ts';
+
+const portalUrl = 'http://portal.example';
+const account = { email: 'ada@portal.example', sub: 'account-1' };
+let world: PortalWorld;
+let provider: OpenIdProvider;
+let database: TestDatabase;
+let identity: ServiceProcess;
+let url: string;
+
+/** The identity of the shared system has no provider: the portal is in front of one with a provider. */
+beforeAll(async () => {
+  [world, provider, database] = await Promise.all([portalWorld(), openIdProvider(), testDatabase()]);
+  const settings = { OPENID_CONNECT_ISSUER: provider.issuer, OPENID_CONNECT_CLIENT_ID: provider.clientId };
+  const { SERVICE_SECRET } = world.settings;
+  identity = await serviceProcess('identity', {
+    ...settings,
+    SERVICE_SECRET,
+    DATABASE_URL: database.url,
+    KEY_HASH_SECRET: 'a key hash secret that is long enough for tests',
+    CURSOR_SECRET: 'a cursor secret that is long enough for tests',
+    ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,
+  });
+  await identity.start();
+  url = await world.open({
+    ...settings,
+    IDENTITY_ADDRESS: identity.address,
+    PORTAL_URL: portalUrl,
+    OPENID_CONNECT_CLIENT_SECRET: 'secret',
+  });
+  const operator = createClient('identity', {
+    address: identity.address,
+    as: operatorService,
+    config: { SERVICE_SECRET: [SERVICE_SECRET] },
+  });
+  await operator.createOrganization({ name: 'Acme', email: account.email });
+  operator.close();
+}, 60_000);
+afterAll(async () => {
+  await world?.stop();
+  await identity?.stop();
+  await Promise.all([provider?.stop(), database?.drop()]);
+});
+
+interface Attempt {
+  readonly cookie: string;
+  readonly searchParams: URLSearchParams;
+}
+
+/** Goes to the provider and comes back, as a browser does. */
+async function begin(returnTo = '/live/agents'): Promise<Attempt> {
+  const start = await send(url, { method: 'GET', path: `/api/openid-connect/start?return_to=${encodeURIComponent(returnTo)}` });
+  const target = new URL(start.headers.location ?? '');
+  expect([start.status, target.origin, target.searchParams.get('code_challenge_method')]).toEqual([303, provider.issuer, 'S256']);
+  const answer = await send(target.origin, { method: 'GET', path: target.pathname + target.search });
+  const back = new URL(answer.headers.location ?? '');
+  expect(back.origin + back.pathname).toBe(`${portalUrl}/api/openid-connect/callback`);
+  return { cookie: cookieOf(start), searchParams: back.searchParams };
+}
+
+async function finish({ cookie, searchParams }: Attempt) {
+  const path = `/api/openid-connect/callback?${searchParams}`;
+  const reply = await send(url, { method: 'GET', path, headers: cookie ? { cookie } : {} });
+  const session = cookieOf(reply);
+  return { location: reply.headers.location, session: /^agent_service_portal=\w{43}$/.test(session) ? session : undefined };
+}
+
+const refused = (code: string) => ({ location: `/sign-in?error=${code}`, session: undefined });
+
+test('opens a new session for the person of the token, and leads back to the page', async () => {
+  provider.script(account);
+  const { location, session = '' } = await finish(await begin());
+  expect(location).toBe('/live/agents');
+  const reply = await send(url, { method: 'GET', path: '/api/session', headers: { cookie: session } });
+  expect(reply.json()).toMatchObject({ data: { user: { email: account.email }, features: { openid_connect: true } } });
+});
+
+test('begins on the portal alone, and not on a page of another site', async () => {
+  for (const [site, isBegun] of [
+    ['none', true],
+    ['same-origin', true],
+    ['same-site', false],
+    ['cross-site', false],
+  ] as const) {
+    const path = '/api/openid-connect/start?organization_id=org_of_the_page';
+    const { headers } = await send(url, { method: 'GET', path, headers: { 'sec-fetch-site': site } });
+    expect([site, headers.location?.startsWith(provider.issuer), headers['set-cookie'] !== undefined]).toEqual([site, isBegun, isBegun]);
+  }
+});
+
+test('leads to no page of another origin', async () => {
+  provider.script(account);
+  for (const elsewhere of ['https://evil.example', '//evil.example', '/\\evil.example', 'javascript:alert(1)', '/a\r\nSet-Cookie: a=b'])
+    expect([elsewhere, (await finish(await begin(elsewhere))).location]).toEqual([elsewhere, '/']);
+});
+
+test('leads to no page of another origin that the cookie names, either', async () => {
+  provider.script(account);
+  const attempt = await begin();
+  const [name = '', value = ''] = attempt.cookie.split('=', 2);
+  const content = JSON.parse(Buffer.from(value, 'base64url').toString()) as object;
+  const planted = Buffer.from(JSON.stringify({ ...content, returnTo: 'https://evil.example' })).toString('base64url');
+  expect((await finish({ ...attempt, cookie: `${name}=${planted}` })).location).toBe('/');
+});
+
+test('is for users that an organization has', async () => {
+  provider.script({ email: 'stranger@portal.example', sub: 'account-2' });
+  expect(await finish(await begin())).toEqual(refused('invalid_credentials'));
+});
+
+/** Each reason for which a token is refused has a test of identity: services/identity/test/provider-sign-in.test.ts. */
+const forgeries: Readonly<Record<string, [IdTokenForge, string]>> = {
+  'for another attempt': [(claims, { signed }) => signed({ ...claims, nonce: 'another' }), 'provider_refused'],
+  'of another issuer': [(claims, { signed }) => signed({ ...claims, iss: 'https://evil.example' }), 'provider_refused'],
+  'that is no token': [() => 'nonsense', 'provider_refused'],
+  'signed by a stranger': [(claims, { signed, stranger }) => signed(claims, stranger), 'invalid_token'],
+};
+
+test.each(Object.entries(forgeries))('refuses a token %s', async (_, [forge, code]) => {
+  provider.script(account, forge);
+  expect(await finish(await begin())).toEqual(refused(code));
+});
+
+test('refuses an answer that belongs to no attempt of this browser, or was used', async () => {
+  provider.script(account);
+  const attempt = await begin();
+  const spoiled = (name: string, value: string): Attempt => {
+    const searchParams = new URLSearchParams(attempt.searchParams);
+    searchParams.set(name, value);
+    return { ...attempt, searchParams };
+  };
+  expect(await finish({ ...attempt, cookie: '' })).toEqual(refused('sign_in_expired'));
+  expect(await finish(spoiled('state', 'another'))).toEqual(refused('provider_refused'));
+  expect(await finish(spoiled('iss', 'https://evil.example'))).toEqual(refused('provider_refused'));
+  expect(await finish(spoiled('code', 'guessed'))).toEqual(refused('provider_refused'));
+  expect(await finish({ ...attempt, cookie: (await begin()).cookie })).toEqual(refused('provider_refused'));
+  expect(await finish(attempt)).toMatchObject({ location: '/live/agents', session: expect.any(String) });
+  expect(await finish(attempt)).toEqual(refused('provider_refused'));
+});
+
+test('without a provider there is nothing to begin or to finish', async () => {
+  for (const path of ['start', 'callback'])
+    expect((await send(world.url, { method: 'GET', path: `/api/openid-connect/${path}` })).status).toBe(404);
+});
