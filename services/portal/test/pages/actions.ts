@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { type PagesWorld, preparePaths, type Visit } from './world.ts';
+
+export const testActions = (started: () => PagesWorld) =>
+  describe('an administrator', () => {
+    let world: PagesWorld;
+    let paths: Record<string, string>;
+    let visit: Visit;
+    let page: Page;
+    beforeAll(async () => {
+      world = started();
+      paths = await preparePaths(world);
+      visit = await world.visit();
+      page = visit.page;
+    });
+    afterAll(async () => {
+      expect(visit.problems).toEqual([]);
+      await visit.close();
+    });
+
+    const announced = (text: string) => page.getByText(text, { exact: true }).first().waitFor();
+
+    test('cancels an answer, which costs nothing', async () => {
+      const { pid } = world.system.processes.get('answer-worker') ?? {};
+      if (!pid) throw new Error('there is no process answer-worker');
+      const agent = paths['agent']?.split('/').at(-1);
+      interface Message {
+        id: string;
+        conversation_id: string;
+        status: string;
+        credits_consumed: number;
+      }
+      await visit.open(paths['chat-new'] ?? '');
+      process.kill(pid, 'SIGSTOP');
+      try {
+        // A stopped worker has begun nothing, so that the stream of an answer that was begun comes from here.
+        const body = JSON.stringify({ message: 'How many customers do we have by country?' });
+        const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json', prefer: 'respond-async' };
+        const reply = await fetch(`${world.system.url}/v1/agents/${agent}/messages`, { method: 'POST', headers, body });
+        const { data } = (await reply.json()) as { data: Message };
+        const read = async () => (await world.call('GET', `/v1/agents/${agent}/messages/${data.id}`)).json<{ data: Message }>().data;
+        const started = { message_id: data.id, conversation_id: data.conversation_id, attempt: 1 };
+        let connections = 0;
+        await page.route(/\/messages\/stream$/, async (route) => {
+          connections += 1;
+          if (connections > 1) await isCancelled;
+          const [type, event] = connections > 1 ? ['failed', { error: { message: 'The answer was cancelled.' } }] : ['started', started];
+          await route.fulfill({
+            contentType: 'text/event-stream',
+            body: `id: ${connections}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`,
+          });
+        });
+        const isCancelled = page.waitForResponse((response) => response.url().endsWith('/cancel') && response.ok());
+        await page.getByRole('textbox', { name: 'Message' }).fill('How many customers do we have by country?');
+        await page.keyboard.press('Enter');
+        await page.getByRole('button', { name: 'Cancel the answer' }).click();
+        await isCancelled;
+        expect(await read()).toMatchObject({ status: 'cancelled', credits_consumed: 0 });
+        await visit.open(`/live/chat/${agent}/${data.conversation_id}`);
+        await page.getByText('This answer was cancelled. It cost nothing.').waitFor();
+      } finally {
+        process.kill(pid, 'SIGCONT');
+        await page.unroute(/\/messages\/stream$/);
+      }
+    });
+
+    test.each([
+      ['/live/credits?group=agent', 'usage-by-agent.csv', /^agent,credits,queries,Fast,.*\r\nCustomer insights,\d+,\d+/],
+      ['/live/audit', 'audit-live.csv', /^time,actor_type,.*\r\n\d{4}-/],
+    ])('exports %s', async (path, name, content) => {
+      await visit.open(path);
+      const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export as CSV' }).click()]);
+      expect(download.suggestedFilename()).toBe(name);
+      expect(await readFile(await download.path(), 'utf8')).toMatch(content);
+    });
+
+    test('rotates a key: the new secret works, and the old one ends at once if that is chosen', async () => {
+      const { data } = (await world.call('POST', '/v1/keys', { name: 'To rotate', scopes: ['agents:read'] })).json<{
+        data: { api_key: string };
+      }>();
+      await visit.open('/live/keys');
+      await page.getByRole('button', { name: 'Actions of To rotate' }).click();
+      await page.getByRole('menuitem', { name: 'Rotate' }).click();
+      await page.getByLabel('The old one stays valid for').selectOption('0');
+      await page.getByRole('button', { name: 'Replace', exact: true }).click();
+      const secret = await page.getByRole('textbox', { name: 'API key' }).inputValue();
+      await page.getByRole('button', { name: 'Done' }).click();
+      const statusOf = async (key: string) => (await world.call('GET', '/v1/agents', undefined, key)).status;
+      expect([await statusOf(secret), await statusOf(data.api_key)]).toEqual([200, 401]);
+    });
+
+    test('sends a test event, and a delivery again', async () => {
+      await visit.open(paths['webhook'] ?? '');
+      await page.getByRole('button', { name: 'Send a test event' }).click();
+      await announced('A test event is on its way.');
+      const row = page.getByRole('table', { name: 'Deliveries' }).getByRole('row').nth(1);
+      await row.getByRole('button', { name: /^Send .* again$/ }).click();
+      await announced('The event is sent again.');
+    });
+
+    test('duplicates a template, and deactivates it', async () => {
+      await visit.open(paths['template'] ?? '');
+      await page.getByRole('button', { name: 'Duplicate' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('A copy of mine');
+      await page.getByRole('dialog').getByRole('button', { name: 'Duplicate' }).click();
+      await page.getByRole('heading', { level: 1, name: /A copy of mine.*Draft/ }).waitFor();
+      await visit.open(paths['template'] ?? '');
+      await page.getByRole('button', { name: 'Deactivate' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+      await page.getByRole('button', { name: 'Activate' }).waitFor();
+      await visit.open(paths['agent'] ?? '');
+      await page.getByRole('heading', { level: 1, name: /Customer insights.*Inactive/ }).waitFor();
+      expect((await world.call('POST', '/v1/templates/tpl_customer_insights/activate', {})).status).toBe(201);
+    });
+  });

@@ -1,0 +1,360 @@
+import { formatTableScope, parseTableScope } from '@agent-service/contracts/agents/data-scope';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import {
+  api,
+  isList,
+  isReadOfOneWebhook,
+  type Json,
+  layoutShift,
+  makePerson,
+  type PagesWorld,
+  publicPaths,
+  rewrite,
+  sharedPaths,
+  signIn,
+  type Visit,
+  violations,
+} from './world.ts';
+
+const everyPageMs = 300_000;
+/** Everything that a page reads but the session itself. */
+const reads = /\/api\/(live|test|invitations|sessions)(\/|$)/;
+/** Web Vitals call a tenth good. */
+const mostShift = 0.05;
+
+/** The pixels by which the page is wider than its window. */
+const overflow = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+/** Texts that are cut without their whole as a title, or stand in the direction of another language. */
+const unreadable = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`(() => {
+    const faults = [];
+    const isShown = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && element.getBoundingClientRect().width > 1;
+    for (const text of document.querySelectorAll('.truncate')) {
+      if (!isShown(text) || text.scrollWidth <= text.clientWidth) continue;
+      text.dispatchEvent(new PointerEvent('pointerover', { bubbles: true }));
+      if (!text.closest('[title]:not([title=""])')) faults.push('cut without a title: ' + text.className);
+    }
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const element = walker.currentNode.parentElement;
+      if (!/^[\\s"]*[\\u0590-\\u06ff]/.test(walker.currentNode.data) || !isShown(element)) continue;
+      const { direction, unicodeBidi } = getComputedStyle(element);
+      if (direction !== 'rtl' && unicodeBidi !== 'plaintext') faults.push('from left to right: ' + element.tagName + '.' + element.className);
+    }
+    return [...new Set(faults)];
+  })()`);
+
+/** Shows what a page keeps folded: the columns of tables, the queries behind answers. */
+const unfold = (page: Page) =>
+  page.evaluate(`(() => {
+    for (const details of document.querySelectorAll('main details')) details.open = true;
+    for (const table of document.querySelectorAll('.picker-name[aria-expanded="false"]')) table.click();
+  })()`);
+
+const texts = ['name', 'description', 'title', 'category', 'comment', 'query_summary', 'welcome_message'];
+
+/** The reply with long texts. Names of tables and columns begin with `start`, as in the data source. */
+function lengthen(value: unknown, long: string, start: string): unknown {
+  if (Array.isArray(value)) return value.map((one) => lengthen(one, long, start));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      if (texts.includes(key) && typeof inner === 'string') return [key, long];
+      const tables: unknown = key === 'data_scope' && inner.tables;
+      if (!Array.isArray(tables)) return [key, lengthen(inner, long, start)];
+      return [key, { ...inner, tables: tables.map((entry: string) => lengthenEntry(entry, start)) }];
+    }),
+  );
+}
+
+/** PostgreSQL cuts longer names. */
+const longestNameBytes = 63;
+
+function lengthenName(name: string, start: string): string {
+  const longer = start + name;
+  return Buffer.byteLength(longer) > longestNameBytes ? name : longer;
+}
+
+function lengthenEntry(entry: string, start: string): string {
+  const parsed = parseTableScope(entry);
+  if (!parsed) throw new Error(`${entry} is no entry of a scope`);
+  const columns = parsed.columns?.map((name) => lengthenName(name, start)) ?? null;
+  return formatTableScope({ ...parsed, table: lengthenName(parsed.table, start), columns });
+}
+
+function lengthenSource(body: Json, long: string, start: string): Json {
+  const source = body['data'] as { tables: { name: string; columns: { name: string }[] }[] };
+  const comment = long.slice(0, 500);
+  const tables = source.tables.map(({ name, columns, ...table }) => ({
+    ...table,
+    comment,
+    name: lengthenEntry(name, start),
+    columns: columns.map((column) => ({ ...column, comment, name: lengthenName(column.name, start) })),
+  }));
+  return { ...body, data: { ...source, tables } };
+}
+
+/** The violations in the light and in the dark theme. */
+async function violationsInThemes(page: Page): Promise<string[]> {
+  const lines: string[] = [];
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    lines.push(...(await violations(page)).map((line) => `${colorScheme}: ${line}`));
+  }
+  return lines;
+}
+
+/** The faults of a page that has loaded. */
+async function faultsOf(page: Page): Promise<string[]> {
+  const faults = await violations(page);
+  const shift = await layoutShift(page);
+  if (shift > mostShift) faults.push(`its parts moved by ${shift}`);
+  if ((await overflow(page)) > 0) faults.push('wider than the window');
+  return faults;
+}
+
+export const testEveryPage = (started: () => PagesWorld) =>
+  describe('every page', () => {
+    let world: PagesWorld;
+    let paths: Record<string, string>;
+    let open: Visit[] = [];
+    beforeAll(async () => {
+      world = started();
+      paths = await sharedPaths(world);
+    }, everyPageMs);
+    afterEach(async () => {
+      await Promise.all(open.map((visit) => visit.close()));
+      open = [];
+    });
+
+    const visitAs = async (options: Parameters<PagesWorld['visit']>[0]) => {
+      const visit = await world.visit(options);
+      open.push(visit);
+      return visit;
+    };
+
+    test.each([
+      ['light', false],
+      ['dark', false],
+      ['light', true],
+    ] as const)(
+      'has no violation of WCAG 2.2 AA: %s, on a phone: %s',
+      async (scheme, phone) => {
+        const findings: string[] = [];
+        const visit = await visitAs({ scheme, phone });
+        const outside = await visitAs({ scheme, phone, signedIn: false });
+        for (const [of, visited] of [
+          [{ ...paths, missing: '/live/unknown' }, visit],
+          [publicPaths, outside],
+        ] as const)
+          for (const [name, path] of Object.entries(of)) {
+            await visited.open(path);
+            findings.push(...(await faultsOf(visited.page)).map((line) => `${name}: ${line}`));
+          }
+        expect([...findings, ...visit.problems, ...outside.problems]).toEqual([]);
+      },
+      everyPageMs,
+    );
+
+    test(
+      'dialogs and menus have no violation',
+      async () => {
+        const { page, open: go } = await visitAs({});
+        const findings: string[] = [];
+        const openers: [string, string][] = [
+          ['/live/keys', 'Create a key'],
+          ['/live/applications', 'Register an application'],
+          ['/live/webhooks', 'Add a webhook'],
+          ['/live/users', 'Invite a user'],
+          ['/live/data-source', 'Replace'],
+          ['/live/data-source', 'Disconnect'],
+          ['/live/credits', 'Credit settings'],
+          [paths['template'] ?? '', 'Duplicate'],
+          [paths['template'] ?? '', 'Deactivate'],
+          ['/live/credits?tab=allocations', 'Allocate credits to'],
+          ['/live/settings', 'Set up'],
+        ];
+        for (const [path, name] of openers) {
+          await go(path);
+          await page.getByRole('button', { name }).first().click();
+          await page.getByRole('dialog').waitFor();
+          findings.push(...(await violationsInThemes(page)).map((line) => `${name}: ${line}`));
+        }
+        expect(findings).toEqual([]);
+      },
+      everyPageMs,
+    );
+
+    test(
+      'menus and their dialogs have no violation',
+      async () => {
+        const { page, open: go } = await visitAs({});
+        const findings: string[] = [];
+        const menus: [string, RegExp, string[]][] = [
+          ['/live/agents', /^Actions of/, ['Delete']],
+          ['/live/keys', /^Actions of Reporting/, ['Edit', 'Rotate', 'Revoke']],
+          ['/live/applications', /^Actions of/, ['Edit', 'Replace the secret', 'Revoke']],
+          ['/live/users', /^Actions of Grace/, ['Edit', 'Deactivate', 'Link to set a password']],
+          [paths['webhook'] ?? '', /^Actions of the webhook/, ['Edit', 'Replace the secret', 'Delete']],
+          [paths['chat'] ?? '', /^Actions of Customers by segment/, ['Rename', 'Delete']],
+        ];
+        for (const [path, opener, items] of menus) {
+          await go(path);
+          for (const item of items) {
+            await page.getByRole('button', { name: opener }).first().click();
+            await page.getByRole('menu').waitFor();
+            if (item === items[0]) findings.push(...(await violationsInThemes(page)).map((line) => `${path}, its menu: ${line}`));
+            await page.getByRole('menuitem', { name: item, exact: true }).click();
+            await page.getByRole('dialog').waitFor();
+            findings.push(...(await violationsInThemes(page)).map((line) => `${path}, ${item}: ${line}`));
+            await page.keyboard.press('Escape');
+            await page.getByRole('dialog').waitFor({ state: 'detached' });
+          }
+        }
+        await go('/live');
+        await page.getByRole('button', { name: /^Administrator/ }).click();
+        await page.getByRole('menu').waitFor();
+        findings.push(...(await violationsInThemes(page)));
+        await page.keyboard.press('Escape');
+        await page.keyboard.press('Control+k');
+        await page.getByRole('dialog').waitFor();
+        findings.push(...(await violationsInThemes(page)));
+        expect(findings).toEqual([]);
+      },
+      everyPageMs,
+    );
+
+    test(
+      'the pages of a member have no violation',
+      async () => {
+        const { page, open: go, problems } = await visitAs({ signedIn: false });
+        await go('/sign-in');
+        await signIn(page, await makePerson(world, 'A Member'));
+        const findings: string[] = [];
+        for (const name of [
+          'home',
+          'agents',
+          'agent',
+          'agent-data',
+          'chat-start',
+          'chat-new',
+          'templates',
+          'template',
+          'settings',
+          'keys',
+        ]) {
+          await go(paths[name] ?? '');
+          findings.push(...(await violations(page)).map((line) => `${name}: ${line}`));
+        }
+        expect([...findings, ...problems]).toEqual([]);
+      },
+      everyPageMs,
+    );
+
+    test(
+      'says why when the API fails, and recovers',
+      async () => {
+        const visit = await visitAs({});
+        const { page } = visit;
+        const refusal = {
+          error: { type: 'internal', code: 'internal', message: 'The service failed.', param: null, details: {} },
+          meta: { request_id: 'req-1' },
+        };
+        const findings: string[] = [];
+        const check = async (name: string, path: string, failing: RegExp) => {
+          await page.route(failing, (route) => route.fulfill({ status: 500, json: refusal }));
+          await page.goto(path);
+          const isSaid = page.getByText('The service failed.').first().waitFor({ timeout: 20_000 });
+          await isSaid.then(
+            async () => findings.push(...(await violations(page)).map((line) => `${name}: ${line}`)),
+            () => findings.push(`${name} says nothing`),
+          );
+          await page.unroute(failing);
+        };
+        for (const [name, path] of Object.entries(paths)) await check(name, path, reads);
+        // One part of a page fails, and the others do not hide it.
+        await check('connection', '/live/data-source', /\/api\/live\/data-source$/);
+        await check('tables', '/live/data-source', /\/v1\/data-source/);
+        await check('invitations', '/live/users', /\/api\/invitations$/);
+        await check('sessions', '/live/settings', /\/api\/sessions$/);
+        await check('deliveries', paths['webhook'] ?? '', /\/deliveries/);
+        expect(findings).toEqual([]);
+        await page.route(api, (route) => route.fulfill({ status: 500, json: refusal }));
+        await page.goto('/live/keys');
+        await page.getByText('The service failed.').waitFor();
+        await page.unroute(api);
+        await page.getByRole('button', { name: 'Try again' }).click();
+        await page.getByText('Reporting').first().waitFor();
+        expect(visit.problems).toEqual([]);
+      },
+      everyPageMs,
+    );
+
+    test(
+      'teaches in an empty organization',
+      async () => {
+        const visit = await visitAs({});
+        await rewrite(visit.page, (body, url) => {
+          if (isReadOfOneWebhook(url)) return body;
+          if (isList(body)) return { data: [], meta: { ...body.meta, total: 0, next_cursor: null, total_credits: 0, total_queries: 0 } };
+          if (url.pathname.endsWith('/data-source')) return { ...body, data: { ...(body['data'] as Json), status: 'none', tables: [] } };
+          return body;
+        });
+        await visit.page.route(/\/api\/live\/data-source$/, (route) => route.fulfill({ json: { data: { data_source: null } } }));
+        const silent: string[] = [];
+        // Pages of one thing that exists show it, without what would be listed there.
+        const ofOneThing = ['agent', 'agent-data', 'agent-api', 'agent-edit', 'chat', 'chat-new', 'template', 'settings'];
+        for (const [name, path] of Object.entries(paths)) {
+          await visit.open(path);
+          const teaches = visit.page.locator(
+            '.empty h2, .empty p, .chart-pending p, .conversation-note, .first-steps, main .hint, main .notice',
+          );
+          if (!ofOneThing.includes(name) && (await teaches.count()) === 0) silent.push(name);
+          if ((await visit.page.locator('.empty[role=alert]').count()) > 0) silent.push(`${name} fails`);
+        }
+        expect([...silent, ...visit.problems]).toEqual([]);
+      },
+      everyPageMs,
+    );
+
+    test.each([
+      ['very long names', 'Reconciliation'.repeat(40), `${'reconciliation'.repeat(3)}_`],
+      ['right-to-left text', `${'تقرير المبيعات الشهرية '.repeat(12)}שלום`, 'تقرير المبيعات '],
+    ])(
+      'holds %s',
+      async (_, long, start) => {
+        const connection = { connected_by: 'user', port: 5432, tls: 'verify', updated_at: new Date().toISOString() };
+        const name = `${start}erp`;
+        const wide: string[] = [];
+        for (const phone of [false, true]) {
+          const visit = await visitAs({ phone });
+          const { page } = visit;
+          await rewrite(page, (body, url) =>
+            url.pathname.endsWith('/data-source') ? lengthenSource(body, long, start) : lengthen(body, long, start),
+          );
+          await page.route(/\/api\/live\/data-source$/, (route) =>
+            route.fulfill({ json: { data: { data_source: { ...connection, host: `${name}.example`, database: name, user: name } } } }),
+          );
+          const check = async (of: string) => {
+            const pixels = await overflow(page);
+            if (pixels > 0) wide.push(`${of}, phone ${phone}: ${pixels} pixels`);
+            wide.push(...(await unreadable(page)).map((line) => `${of}, phone ${phone}: ${line}`));
+          };
+          for (const [of, path] of Object.entries(paths)) {
+            await visit.open(path);
+            await unfold(page);
+            await check(of);
+          }
+          await visit.open('/live/data-source');
+          await page.getByRole('button', { name: 'Disconnect' }).click();
+          await page.getByRole('dialog').getByText(name).waitFor();
+          await check('disconnect');
+          wide.push(...visit.problems);
+        }
+        expect(wide).toEqual([]);
+      },
+      everyPageMs,
+    );
+  });

@@ -1,0 +1,207 @@
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { keyboard, tabTo } from './input-methods.ts';
+import { type PagesWorld, publicPaths, settle, sharedPaths, testMs, type Visit } from './world.ts';
+
+/** More than a page has before its rows repeat. */
+const tabsAtMost = 45;
+
+interface Stop {
+  readonly name: string;
+  readonly isMarked: boolean;
+  readonly isVisible: boolean;
+  readonly isLargeEnough: boolean;
+}
+
+/** The element with the focus; undefined where the focus has left the page. */
+const focusedStop = (page: Page): Promise<Stop | undefined> =>
+  page.evaluate(() => {
+    interface Box {
+      left: number;
+      top: number;
+      right: number;
+      bottom: number;
+      width: number;
+      height: number;
+    }
+    interface Element {
+      tagName: string;
+      textContent: string;
+      parentElement: Element | null;
+      getAttribute(name: string): string | null;
+      getBoundingClientRect(): Box;
+      contains(other: unknown): boolean;
+      matches(selector: string): boolean;
+      closest(selector: string): Element | null;
+    }
+    const { document, getComputedStyle, innerHeight, innerWidth } = globalThis as unknown as {
+      document: { activeElement: Element | null; body: Element; elementFromPoint(x: number, y: number): Element | null };
+      getComputedStyle(element: Element, pseudo?: string): Record<string, string>;
+      innerHeight: number;
+      innerWidth: number;
+    };
+    const element = document.activeElement;
+    if (!element || element === document.body) return undefined;
+    const box = element.getBoundingClientRect();
+    const hasOutline = (style: Record<string, string>) =>
+      style['outlineStyle'] !== 'none' && Number.parseFloat(style['outlineWidth'] ?? '') >= 1;
+    const frame = element.closest('.composer-box, [cmdk-root]');
+    const looks = [getComputedStyle(element), getComputedStyle(element, '::after'), ...(frame ? [getComputedStyle(frame)] : [])];
+    // Some point of it is on top: a bar that stays in place must not cover all of it.
+    const points = [0.1, 0.5, 0.9].flatMap((x) =>
+      [0.1, 0.5, 0.9].map((y) => [box.left + box.width * x, box.top + box.height * y] as const),
+    );
+    const isOnTop = points.some(([x, y]) => {
+      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+      const top = document.elementFromPoint(x, y);
+      return top !== null && (element.contains(top) || top.contains(element));
+    });
+    // The link of a card or a row covers it, and links within a text may be as high as its lines.
+    const isCover = getComputedStyle(element, '::after')['position'] === 'absolute';
+    const isInText = isCover || (element.tagName === 'A' && element.parentElement?.matches('p, dd, td, .prose *') === true);
+    return {
+      name: `${element.tagName.toLowerCase()} ${element.getAttribute('aria-label') ?? element.textContent.slice(0, 40)}`,
+      isMarked: looks.some(hasOutline) || (frame !== null && getComputedStyle(frame)['boxShadow'] !== 'none'),
+      isVisible: isOnTop,
+      isLargeEnough: isInText || (box.width >= 24 && box.height >= 24) || element.matches('input[type="checkbox"], [role="switch"]'),
+    };
+  });
+
+/** Goes through the page with the Tab key. */
+async function faultsOf(page: Page): Promise<string[]> {
+  const faults: string[] = [];
+  for (let count = 0; count < tabsAtMost; count += 1) {
+    await page.keyboard.press('Tab');
+    const stop = await focusedStop(page);
+    if (!stop) return faults;
+    if (!stop.isMarked) faults.push(`${stop.name} does not show the focus`);
+    if (!stop.isVisible) faults.push(`${stop.name} is covered`);
+    if (!stop.isLargeEnough) faults.push(`${stop.name} is smaller than 24 pixels`);
+  }
+  return faults;
+}
+
+export const testKeyboard = (started: () => PagesWorld) =>
+  describe('by keyboard alone', () => {
+    let world: PagesWorld;
+    let paths: Record<string, string>;
+    let open: Visit[] = [];
+    beforeAll(async () => {
+      world = started();
+      paths = await sharedPaths(world);
+    }, testMs);
+    afterEach(async () => {
+      await Promise.all(open.map((visit) => visit.close()));
+      open = [];
+    });
+
+    const visitAs = async (options: Parameters<PagesWorld['visit']>[0]) => {
+      const visit = await world.visit(options);
+      open.push(visit);
+      return visit;
+    };
+
+    test.each([false, true])(
+      'each control shows the focus, is not covered and is large enough, on a phone: %s',
+      async (phone) => {
+        const findings = new Set<string>();
+        const [inside, outside] = [await visitAs({ phone }), await visitAs({ phone, signedIn: false })];
+        for (const [names, { page, open: go }] of [
+          [paths, inside],
+          [publicPaths, outside],
+        ] as const)
+          for (const [name, path] of Object.entries(names)) {
+            await go(path);
+            for (const finding of await faultsOf(page)) findings.add(`${name}: ${finding}`);
+          }
+        expect([...findings]).toEqual([]);
+      },
+      testMs,
+    );
+
+    test(
+      'a dialog takes the focus, keeps it, and gives it back to what has opened it',
+      async () => {
+        const { page, open: go } = await visitAs({});
+        const findings: string[] = [];
+        const check = async (name: string) => {
+          const dialog = page.getByRole('dialog');
+          await dialog.waitFor();
+          for (let count = 0; count < 12; count += 1) {
+            await page.keyboard.press('Tab');
+            if ((await dialog.locator(':focus').count()) === 0) findings.push(`${name}: the focus left the dialog`);
+          }
+          await page.keyboard.press('Escape');
+          await dialog.waitFor({ state: 'detached' });
+        };
+        const isFocused = (locator: ReturnType<Page['locator']>) =>
+          locator
+            .and(page.locator(':focus'))
+            .waitFor({ timeout: 3_000 })
+            .then(
+              () => true,
+              () => false,
+            );
+        for (const [path, name] of [
+          ['/live/keys', 'Create a key'],
+          ['/live/applications', 'Register an application'],
+          ['/live/webhooks', 'Add a webhook'],
+          ['/live/users', 'Invite a user'],
+          ['/live/data-source', 'Disconnect'],
+          ['/live/credits', 'Credit settings'],
+          [paths['template'] ?? '', 'Duplicate'],
+          ['/live/settings', 'Set up'],
+        ] as const) {
+          await go(path);
+          const opener = page.getByRole('button', { name }).first();
+          await keyboard.press(opener);
+          await check(name);
+          if (!(await isFocused(opener))) findings.push(`${name}: the focus is lost`);
+        }
+        for (const [path, menu, item] of [
+          ['/live/keys', /^Actions of Reporting/, 'Revoke'],
+          ['/live/agents', /^Actions of/, 'Delete'],
+          ['/live/users', /^Actions of Grace/, /^Edit/],
+        ] as const) {
+          await go(path);
+          const opener = page.getByRole('button', { name: menu }).first();
+          await keyboard.press(opener);
+          await keyboard.press(page.getByRole('menuitem', { name: item }));
+          await check(String(item));
+          if (!(await isFocused(opener))) findings.push(`${path} ${item}: the focus is lost`);
+        }
+        await go('/live/agents');
+        await page.keyboard.press('Control+k');
+        await check('search');
+        expect(findings).toEqual([]);
+      },
+      testMs,
+    );
+
+    test('an icon says its name, until Escape', async () => {
+      const { page, open: go } = await visitAs({});
+      await go('/live/agents');
+      const tooltip = () => page.evaluate<string>("getComputedStyle(document.activeElement, '::after').content.replaceAll('\"', '')");
+      const opener = page.getByRole('button', { name: /^Actions of/ }).first();
+      await tabTo(opener);
+      expect(await tooltip()).toBe(await opener.getAttribute('aria-label'));
+      await page.keyboard.press('Escape');
+      expect(await tooltip()).toBe('none');
+    });
+
+    test('what has happened is announced', async () => {
+      const { page, open: go } = await visitAs({});
+      await go('/live/agents');
+      const announced = (text: RegExp) => page.locator('[role="status"], [role="alert"], [aria-live]').getByText(text).first();
+      await page.getByRole('searchbox').fill('Customer');
+      await settle(page);
+      await announced(/^\d+ results?$/).waitFor({ state: 'attached' });
+      await go('/live/webhooks');
+      await page.getByRole('button', { name: 'Add a webhook' }).first().click();
+      await page.getByRole('dialog').getByRole('button', { name: /^Add/ }).click();
+      await page.locator('[aria-invalid="true"]').first().waitFor();
+      // The first field that is wrong has the focus, and its message is its description.
+      const described = await page.locator('[aria-invalid="true"]:focus').first().getAttribute('aria-describedby');
+      expect(await page.locator(`[id="${described?.split(' ').at(-1)}"]`).innerText()).not.toBe('');
+    });
+  });

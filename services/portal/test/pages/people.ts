@@ -1,0 +1,161 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { type PagesWorld, signIn, type Visit } from './world.ts';
+
+const email = 'lin@demonstration.example';
+const firstPassword = 'a first long password';
+const secondPassword = 'a second long password';
+
+/** The code that an authenticator app shows (RFC 6238), some steps of 30 seconds from now. */
+function codeOf(secret: string, stepsAhead: number): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+  const bits = [...secret].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + stepsAhead));
+  const mac = createHmac('sha1', key).update(counter).digest();
+  const number = mac.readUInt32BE((mac.at(-1) ?? 0) & 15) & 0x7fff_ffff;
+  return String(number % 1_000_000).padStart(6, '0');
+}
+
+/** The status of a request that the page itself sends, with its session. */
+const statusOf = (page: Page, method: string, path: string, token: string) =>
+  page.evaluate(
+    async ([sentMethod, sentPath, csrf]) =>
+      (
+        await fetch(sentPath, {
+          method: sentMethod,
+          headers: { 'x-csrf-token': csrf, 'content-type': 'application/json' },
+          ...(sentMethod === 'GET' ? {} : { body: '{}' }),
+        })
+      ).status,
+    [method, path, token] as const,
+  );
+
+export const testPeople = (started: () => PagesWorld) =>
+  describe('the people of an organization', () => {
+    let world: PagesWorld;
+    let administrator: Visit;
+    let member: Visit;
+    beforeAll(async () => {
+      world = started();
+      administrator = await world.visit();
+      member = await world.visit({ signedIn: false });
+    });
+    afterAll(async () => {
+      await administrator?.close();
+      await member?.close();
+    });
+
+    const createdLink = async () => {
+      const link = await administrator.page.getByRole('textbox', { name: 'Link' }).inputValue();
+      await administrator.page.getByRole('button', { name: 'Done' }).click();
+      return new URL(link);
+    };
+
+    test('an invitation leads to an account, once', async () => {
+      await administrator.open('/live/users');
+      await administrator.page.getByRole('button', { name: 'Invite a user' }).click();
+      await administrator.page.getByLabel('E-mail').fill(email);
+      await administrator.page.getByRole('button', { name: 'Create the link' }).click();
+      const { pathname, search } = await createdLink();
+      await member.open(pathname + search);
+      await member.page.getByRole('heading', { name: /^Join / }).waitFor();
+      await member.page.getByLabel('Your name').fill('Lin');
+      await member.page.getByLabel('New password').fill(firstPassword);
+      await member.page.getByLabel('Repeat the password').fill('another one');
+      await member.page.getByRole('button', { name: 'Create the account' }).click();
+      await member.page.getByText('The two passwords differ.').waitFor();
+      await member.page.getByLabel('Repeat the password').fill(firstPassword);
+      await member.page.getByRole('button', { name: 'Create the account' }).click();
+      await member.page.getByRole('heading', { level: 1, name: /Welcome/ }).waitFor();
+      const late = await world.visit({ signedIn: false });
+      await late.open(pathname + search);
+      await late.page.getByRole('alert').waitFor();
+      await late.close();
+    });
+
+    test('a member reaches no page and no call of an administrator', async () => {
+      const { page } = member;
+      for (const path of ['keys', 'applications', 'webhooks', 'data-source', 'users', 'audit']) {
+        await member.open(`/live/${path}`);
+        await page.getByRole('heading', { name: 'This page does not exist' }).waitFor();
+      }
+      await member.open('/live');
+      for (const name of ['API keys', 'Users', 'Audit log']) expect(await page.getByRole('link', { name, exact: true }).count()).toBe(0);
+      const session = await page.evaluate(
+        async () => (await (await fetch('/api/session')).json()) as { data: { csrf_token: string; user: object } },
+      );
+      expect(session.data.user).toMatchObject({ role: 'member', email });
+      for (const [method, path] of [
+        ['GET', '/api/live/v1/users'],
+        ['GET', '/api/live/v1/audit'],
+        ['GET', '/api/live/v1/keys'],
+        ['POST', '/api/live/v1/keys'],
+        ['POST', '/api/live/v1/users'],
+        ['PATCH', '/api/live/v1/credits/settings'],
+        ['GET', '/api/invitations'],
+        ['POST', '/api/invitations'],
+        ['GET', '/api/live/data-source'],
+        ['PUT', '/api/live/data-source'],
+        ['DELETE', '/api/test/data-source'],
+      ] as const)
+        expect([method, path, await statusOf(page, method, path, session.data.csrf_token)]).toEqual([method, path, 403]);
+      expect(await statusOf(page, 'GET', '/api/live/v1/agents', session.data.csrf_token)).toBe(200);
+    });
+
+    test('a link of an administrator sets a new password, and ends the sessions of the user', async () => {
+      await administrator.open('/live/users');
+      await administrator.page.getByRole('button', { name: 'Actions of Lin' }).click();
+      await administrator.page.getByRole('menuitem', { name: /password/i }).click();
+      const { pathname, search } = await createdLink();
+      const reset = await world.visit({ signedIn: false });
+      await reset.open(pathname + search);
+      await reset.page.getByLabel('New password').fill(secondPassword);
+      await reset.page.getByLabel('Repeat the password').fill(secondPassword);
+      await reset.page.getByRole('button', { name: 'Set the password' }).click();
+      await reset.page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+      await member.open('/live/agents');
+      expect(new URL(member.page.url()).pathname).toBe('/sign-in');
+      await reset.page.getByLabel('E-mail').fill(email);
+      await reset.page.getByLabel('Password').fill(firstPassword);
+      await reset.page.getByRole('button', { name: 'Sign in' }).click();
+      await reset.page.getByRole('alert').waitFor();
+      expect(reset.problems).toEqual([]);
+      await reset.close();
+      await member.open('/sign-in');
+      await signIn(member.page, { email, password: secondPassword });
+    });
+
+    test('with a second factor a password alone does not sign in', async () => {
+      const { page } = member;
+      await member.open('/live/settings');
+      await page.getByRole('button', { name: 'Set up' }).click();
+      await page.getByLabel('Your password').fill('not the password');
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByText('This is not your present password.').waitFor();
+      await page.getByLabel('Your password').fill(secondPassword);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      const secret = await page.getByRole('textbox', { name: /Secret/ }).inputValue();
+      await page.getByLabel('Code', { exact: true }).fill(codeOf(secret, 0));
+      await page.getByRole('button', { name: 'Switch on' }).click();
+      await page.getByRole('heading', { name: 'Keep your recovery codes' }).waitFor();
+      const [recovery = ''] = await page.locator('.codes li').allInnerTexts();
+      await page.getByRole('button', { name: 'Done' }).click();
+      await page.getByText('On', { exact: true }).waitFor();
+      await member.context.clearCookies();
+      await member.open('/sign-in');
+      await page.getByLabel('E-mail').fill(email);
+      await page.getByLabel('Password').fill(secondPassword);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      const code = page.getByLabel('Code', { exact: true });
+      await code.fill('000000');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('alert').waitFor();
+      await code.fill(recovery);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { level: 1, name: /Welcome/ }).waitFor();
+      expect(member.problems).toEqual([]);
+    });
+  });

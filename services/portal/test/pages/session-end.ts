@@ -1,0 +1,123 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { makePerson, type PagesWorld, signIn, type Visit } from './world.ts';
+
+/** A mark in the memory of the document, as replies and answers are. */
+const mark = (page: Page) => page.evaluate('void (globalThis.isMarked = true)');
+const isMarked = (page: Page) => page.evaluate<boolean>('globalThis.isMarked === true');
+
+/** Everything that a user has read is in the memory of the document: a new document has none of it. */
+export const testSessionEnd = (started: () => PagesWorld) =>
+  describe('after the end of a session', () => {
+    let world: PagesWorld;
+    let agent: string;
+    let first: PagesWorld['login'];
+    let second: PagesWorld['login'];
+    beforeAll(async () => {
+      world = started();
+      const read = async (...request: Parameters<PagesWorld['call']>) => JSON.parse((await world.call(...request)).text).data;
+      const scope = { name: 'Agent of the first user', system_prompt: 'Answer.', data_scope: { tables: ['customers'] } };
+      ({ id: agent } = await read('POST', '/v1/agents', scope));
+      await read('PATCH', `/v1/agents/${agent}`, { status: 'active' });
+      [first, second] = [await makePerson(world, 'First Person'), await makePerson(world, 'Second Person')];
+    });
+
+    /** A chat of the first user with an answer that does not end. */
+    async function leaveAnswerOpen(visit: Visit) {
+      await visit.open('/sign-in');
+      await signIn(visit.page, first);
+      await visit.page.route(/\/messages\/stream$/, () => undefined);
+      await visit.open(`/live/chat/${agent}`);
+      await visit.page.getByRole('textbox', { name: 'Message' }).fill('A question of the first user');
+      await visit.page.keyboard.press('Enter');
+      await visit.page.getByText('A question of the first user').first().waitFor();
+      await mark(visit.page);
+    }
+
+    async function expectForgotten(visit: Visit) {
+      const { page } = visit;
+      await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+      expect(await isMarked(page)).toBe(false);
+      await page.getByLabel('E-mail').fill(second.email);
+      await page.getByLabel('Password').fill(second.password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Second Person' }).waitFor();
+      await visit.open(`/live/chat/${agent}`);
+      await page.getByRole('textbox', { name: 'Message' }).waitFor();
+      expect(await page.getByText('A question of the first user').count()).toBe(0);
+      // Back leads to no page as the first user left it.
+      await page.goBack();
+      await page.goBack().catch(() => undefined);
+      expect([await isMarked(page), await page.getByText('First Person').count()]).toEqual([false, 0]);
+      expect(visit.problems).toEqual([]);
+    }
+
+    test.each<[string, (visit: Visit) => Promise<void>]>([
+      [
+        'by a sign-out',
+        async ({ page }) => {
+          await page.getByRole('button', { name: 'First Person' }).click();
+          await page.getByRole('menuitem', { name: 'Sign out' }).click();
+        },
+      ],
+      [
+        'that a request notices',
+        async ({ page, context }) => {
+          await context.clearCookies();
+          await page.getByRole('link', { name: 'Templates', exact: true }).click();
+        },
+      ],
+      [
+        'that a form notices',
+        async ({ page, context }) => {
+          await page.getByRole('button', { name: 'First Person' }).click();
+          await page.getByRole('menuitem', { name: 'Settings' }).click();
+          await page.getByLabel('Current password').fill('any');
+          for (const label of ['New password', 'Repeat the password']) await page.getByLabel(label).fill('a quite different phrase');
+          await context.clearCookies();
+          await page.getByRole('button', { name: 'Change the password' }).click();
+        },
+      ],
+    ])('%s, the next user of the tab meets nothing of the last one', async (_, end) => {
+      const visit = await world.visit({ signedIn: false });
+      await leaveAnswerOpen(visit);
+      await end(visit);
+      await expectForgotten(visit);
+      await visit.close();
+    });
+
+    test('everywhere, each browser of the user is at the sign-in', async () => {
+      const [visit, other] = [await world.visit({ signedIn: false }), await world.visit({ signedIn: false })];
+      await leaveAnswerOpen(visit);
+      await other.open('/sign-in');
+      await signIn(other.page, first);
+      await other.open('/live/agents');
+      await visit.page.getByRole('button', { name: 'First Person' }).click();
+      await visit.page.getByRole('menuitem', { name: 'Settings' }).click();
+      await visit.page.getByRole('cell', { name: /This one/ }).waitFor();
+      await visit.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+      await expectForgotten(visit);
+      await other.page.getByRole('link', { name: 'Templates', exact: true }).click();
+      await other.page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+      for (const each of [visit, other]) await each.close();
+    });
+
+    test('in one tab, and a sign-in of another user there, the other tabs begin again', async () => {
+      const visit = await world.visit({ signedIn: false });
+      await leaveAnswerOpen(visit);
+      const { page, context } = visit;
+      const tab = await context.newPage();
+      await context.clearCookies();
+      await tab.goto('/sign-in');
+      await signIn(tab, second);
+      // As when the user comes back to the first tab, later than a reply is kept.
+      await page.evaluate(() => {
+        const now = Date.now;
+        Date.now = () => now() + 120_000;
+        (globalThis as unknown as { dispatchEvent(event: Event): void }).dispatchEvent(new Event('visibilitychange'));
+      });
+      await page.getByRole('heading', { level: 1, name: 'Welcome, Second' }).waitFor();
+      expect(await isMarked(page)).toBe(false);
+      await visit.close();
+    });
+  });
