@@ -36,7 +36,7 @@ export async function startBenchSystem(settings: Record<string, string> = {}): P
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env;
   const system = await startLocalSystem({
     build,
-    env: { ...inherited, ...limits, DATA_DIR: folder, PORT: String(await freePort()), ...settings },
+    env: { ...inherited, ...limits, DATA_DIR: folder, PORT: String(await freePort()), PORTAL_PORT: String(await freePort()), ...settings },
     seed,
   }).catch(async (cause: unknown) => {
     await remove();

@@ -3,10 +3,10 @@ import { agentsList } from './agents-list.ts';
 import { analyst } from './analyst.ts';
 import { answersFairness } from './answers-fairness.ts';
 import { answersInFlight } from './answers-in-flight.ts';
-import { answersLatency } from './answers-latency.ts';
+import { answersAlone, answersLatency } from './answers-latency.ts';
 import { answersRedisMemory } from './answers-redis-memory.ts';
 import { answersThroughput } from './answers-throughput.ts';
-import { authenticatedGet } from './authenticated-get.ts';
+import { authenticatedGet, authenticatedList } from './authenticated-reads.ts';
 import { creditsHot } from './credits-hot.ts';
 import { creditsUsage } from './credits-usage.ts';
 import { profile } from './profile.ts';
@@ -17,11 +17,13 @@ import { webhooks } from './webhooks.ts';
 /** Every scenario of `npm run bench`. */
 export const scenarios: readonly Scenario[] = [
   authenticatedGet,
+  authenticatedList,
   creditsHot,
   creditsUsage,
   agentsList,
   answersThroughput,
   answersLatency,
+  answersAlone,
   answersInFlight,
   answersFairness,
   answersRedisMemory,
