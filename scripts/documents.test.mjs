@@ -1,28 +1,9 @@
-// The documents name files, headings and functions; a reader has to find them.
+// The documents name files and functions; a reader has to find them. Links, commands and code are checked by scripts/docs.mjs.
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 const documents = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md')];
 const textOf = new Map(documents.map((path) => [path, readFileSync(path, 'utf8')]));
-const anchorOf = (heading) =>
-  heading
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[^\w -]/g, '')
-    .replaceAll(' ', '-');
-const anchorsIn = (text) => [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading));
-
-test.each(documents)('every link of %s leads to a file and a heading', (path) => {
-  const links = [...(textOf.get(path) ?? '').matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
-  const dead = links.filter(([, target, anchor]) => {
-    const file = target === '' ? path : normalize(join(dirname(path), target));
-    if (!existsSync(file)) return true;
-    return anchor !== undefined && !anchorsIn(readFileSync(file, 'utf8')).includes(anchor);
-  });
-  expect(dead.map(([link]) => link)).toEqual([]);
-});
-
 /** Folders that a command creates. */
 const createdFolders = ['bench/results/'];
 
@@ -61,4 +42,32 @@ test('decision records have unique numbers, and titles that begin with them', ()
   const numbers = records.map((path) => /\/(\d{4})-/.exec(path)?.[1]);
   expect(new Set(numbers).size).toBe(records.length);
   expect(records.filter((path, index) => !new RegExp(`^# 0*${Number(numbers[index])}[:.]? `).test(textOf.get(path) ?? ''))).toEqual([]);
+});
+
+describe('the operations guide', () => {
+  const guides = globSync('docs/operations/*.md').map((path) => textOf.get(path) ?? '');
+  const sources = [
+    ...globSync('{packages,services}/*/src/**/*.ts'),
+    ...globSync('deploy/**/*.{yaml,tpl,sh,mjs}'),
+    'docker-compose.yml',
+    'deploy/Dockerfile',
+  ]
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n');
+  const namesIn = (pattern) => [...new Set(guides.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name)))];
+
+  test('names settings that exist', () => {
+    const names = namesIn(/`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)(?:=[^`]*)?`/g);
+    expect(names.length).toBeGreaterThan(20);
+    // Services' own names of settings are made of a prefix.
+    const isKnown = (name) => sources.includes(name) || sources.includes(name.replace(/^(IDENTITY|CREDITS|AGENTS|WEBHOOKS)_/, ''));
+    expect(names.filter((name) => !isKnown(name))).toEqual([]);
+  });
+
+  test('names drills and long forms that exist', () => {
+    const forms = readFileSync('scripts/test-long.mjs', 'utf8');
+    const named = namesIn(/npm run test:long -- ([a-z ]+)/g).flatMap((names) => names.trim().split(' '));
+    expect(named.filter((name) => !forms.includes(`\n  ${name}: {`))).toEqual([]);
+    expect(namesIn(/`(deploy\/[\w./-]+)`/g).filter((path) => !existsSync(path))).toEqual([]);
+  });
 });
