@@ -1,4 +1,5 @@
-// Makes a fresh clone ready to run: installs what the lock file says, generates the types of the protos and, with --build, builds the processes.
+// Makes a fresh clone ready to run: installs what the lock file says, generates the types of the protos and of the API's client and, with --build,
+// builds the processes.
 // Runs before every npm script, on whatever Node (>= 18) the machine has and without any dependency; when nothing changed it only compares hashes.
 
 import { spawn } from 'node:child_process';
@@ -15,6 +16,9 @@ const generated = at('packages', 'contracts', 'src', 'gen');
 const generatedStamp = join(generated, '.stamp');
 const generator = at('node_modules', '@grpc', 'proto-loader', 'build', 'bin', 'proto-loader-gen-types.js');
 const protosWriter = at('scripts', 'build', 'protos.mjs');
+const clientTypes = at('packages', 'client', 'src', 'gen');
+const clientTypesStamp = join(clientTypes, '.stamp');
+const clientTypesWriter = at('scripts', 'build', 'client-types.mjs');
 const generatorOptions = [
   '--longs=String',
   '--enums=String',
@@ -30,20 +34,30 @@ class BootstrapError extends Error {}
 try {
   if (!isReady()) await alone(prepare);
   refuseOldNode();
-  if (process.argv.includes('--build')) await buildProcesses();
+  if (process.argv.includes('--build')) {
+    await buildProcesses();
+    await buildPages();
+  }
 } catch (cause) {
   process.stderr.write(`${cause instanceof BootstrapError ? cause.message : cause.stack}\n`);
   process.exitCode = 1;
 }
 
 function isReady() {
-  return read(installStamp) === installHash() && read(generatedStamp) === protoHash() && missingLinks().length === 0;
+  return (
+    read(installStamp) === installHash() &&
+    read(generatedStamp) === protoHash() &&
+    (!hasSources() || read(clientTypesStamp) === documentHash()) &&
+    missingLinks().length === 0
+  );
 }
 
 async function prepare() {
   if (read(installStamp) !== installHash()) await timed('Installing dependencies', install);
   for (const { link, target } of missingLinks()) symlinkSync(target, link);
-  if (read(generatedStamp) !== protoHash()) await timed('Generating types from the protos', generate);
+  if (read(generatedStamp) !== protoHash()) await timed('Generating types from the protos', generateProtoTypes);
+  if (hasSources() && read(clientTypesStamp) !== documentHash())
+    await timed('Generating types from the OpenAPI document', generateClientTypes);
 }
 
 function installHash() {
@@ -56,6 +70,22 @@ function protoHash() {
     ...generatorOptions,
     readFileSync(protosWriter),
     read(installStamp) ?? '',
+  ]);
+}
+
+/** False for an image's first layer, which has no sources yet. */
+function hasSources() {
+  return existsSync(at('services', 'gateway', 'src'));
+}
+
+/** The sources that the OpenAPI document is made from. */
+function documentHash() {
+  const folders = [at('services', 'gateway', 'src'), at('packages', 'contracts', 'src')];
+  const sources = folders.flatMap(walk).filter((file) => /(?<!\.test)\.ts$/.test(file) && !file.startsWith(generated));
+  return hash([
+    ...sources.sort().flatMap((file) => [relative(root, file), readFileSync(file)]),
+    readFileSync(clientTypesWriter),
+    protoHash(),
   ]);
 }
 
@@ -122,18 +152,34 @@ function missingLinks() {
   });
 }
 
-/** The types appear all together: an import in the meantime sees the old ones or the new. */
-async function generate() {
-  const draft = `${generated}.${process.pid}`;
-  const stamp = protoHash();
-  const { ok } = await run(nodeForTools(), [generator, ...generatorOptions, '-O', draft, ...protoFiles(), '-I', at('proto')]);
-  if (!ok || !(await run(nodeForTools(), [protosWriter, draft])).ok) {
+async function generateProtoTypes() {
+  await replaceFolder(generated, protoHash(), async (draft) => {
+    const { ok } = await run(nodeForTools(), [generator, ...generatorOptions, '-O', draft, ...protoFiles(), '-I', at('proto')]);
+    if (!ok || !(await run(nodeForTools(), [protosWriter, draft])).ok)
+      throw new BootstrapError('The protos could not be read; the reason is above.');
+  });
+}
+
+/** An older Node cannot import the gateway's sources, and nothing runs on it. */
+async function generateClientTypes() {
+  refuseOldNode();
+  await replaceFolder(clientTypes, documentHash(), async (draft) => {
+    if (!(await run(nodeForTools(), [clientTypesWriter, draft])).ok)
+      throw new BootstrapError('The OpenAPI document could not be written from the sources of the gateway; the reason is above.');
+  });
+}
+
+/** The files appear all together: an import in the meantime sees the old ones or the new. */
+async function replaceFolder(folder, stamp, write) {
+  const draft = `${folder}.${process.pid}`;
+  try {
+    await write(draft);
+    writeFileSync(join(draft, '.stamp'), stamp);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(draft, folder);
+  } finally {
     rmSync(draft, { recursive: true, force: true });
-    throw new BootstrapError('The protos could not be read; the reason is above.');
   }
-  writeFileSync(join(draft, '.stamp'), stamp);
-  rmSync(generated, { recursive: true, force: true });
-  renameSync(draft, generated);
 }
 
 /** esbuild is installed by now. */
@@ -141,6 +187,18 @@ async function buildProcesses() {
   const { buildFolder, ensureBuild } = await import('./build.mjs');
   if (existsSync(buildFolder())) return await ensureBuild();
   await alone(() => timed('Building the processes', ensureBuild));
+}
+
+/** The pages of the portal. Vite needs a newer Node than the one that may run this file. */
+async function buildPages() {
+  const { ensureWeb, webFolder } = await import('./build/web.mjs');
+  if (existsSync(webFolder())) return await ensureWeb();
+  await alone(() =>
+    timed('Building the pages of the portal', async () => {
+      const { ok } = await run(nodeForTools(), [at('scripts', 'build', 'web.mjs')]);
+      if (!ok) throw new BootstrapError('The pages of the portal could not be built; the reason is above.');
+    }),
+  );
 }
 
 function nodeForTools() {
@@ -242,10 +300,11 @@ function startTime(pid) {
 }
 
 function refuseOldNode() {
-  const major = Number(process.versions.node.split('.')[0]);
-  if (major >= 24 || existsSync(at('node_modules', '.bin', 'node'))) return;
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  // Passwords are hashed with an algorithm that Node has since 24.7.
+  if (major > 24 || (major === 24 && minor >= 7) || existsSync(at('node_modules', '.bin', 'node'))) return;
   throw new BootstrapError(
-    `Node 24 or newer is needed, and this is ${process.version}. npm brings one along on Linux; on this machine install it from https://nodejs.org`,
+    `Node 24.7 or newer is needed, and this is ${process.version}. npm brings one along on Linux; on this machine install it from https://nodejs.org`,
   );
 }
 

@@ -37,6 +37,27 @@ const script = (name) => () => {
   return { status, output: `${stdout}${stderr}` };
 };
 
+/** Its last line says how large the client is. */
+function clientPackage() {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/client-package.mjs'], { encoding: 'utf8' });
+  return { status, output: `${stdout}${stderr}`, note: stdout.trim().split('\n').at(-1) };
+}
+
+/** Says so where oasdiff is not installed. */
+function openapi() {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/openapi.mjs', '--check'], { encoding: 'utf8' });
+  return { status, output: `${stdout}${stderr}`, note: stdout.trim().split('\n')[0] };
+}
+
+/** The document is that of the check before. Says so where Python is not installed. */
+function pythonClient() {
+  const { status, error, stderr } = spawnSync('python3', ['clients/python/generate.py', '.cache/openapi/openapi.json', '--compare'], {
+    encoding: 'utf8',
+  });
+  if (error?.code === 'ENOENT') return { status: 0, output: '', note: 'skipped: python3 is not installed' };
+  return { status, output: stderr };
+}
+
 /** Exits with 2 where Helm is not installed. */
 function chart() {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/chart.mjs'], { encoding: 'utf8' });
@@ -46,13 +67,19 @@ function chart() {
 
 const checks = {
   'types (tsc)': tool('tsc', '-p', '.'),
+  'types of the pages (tsc)': tool('tsc', '-p', 'services/portal/web'),
   'format and lint (biome)': tool('biome', 'check', '--error-on-warnings', '.'),
   'import boundaries and cycles (dependency-cruiser)': boundaries,
   'unused code and dependencies (knip)': tool('knip', '--no-progress'),
   'structure (scripts/structure.mjs)': script('structure'),
   'words (scripts/words.mjs)': script('words'),
+  'documentation (scripts/docs.mjs)': script('docs'),
   'protos (buf lint)': tool('buf', 'lint', 'proto'),
   'protos (buf format)': tool('buf', 'format', '--diff', '--exit-code', 'proto'),
+  'packages of the client and of testcontainers (publint, arethetypeswrong, TypeScript 5 and 7, esbuild)': clientPackage,
+  'upgrades: protos, jobs and migrations beside those of the last release': script('released'),
+  'OpenAPI document beside that of the last release (oasdiff)': openapi,
+  'Python client beside the OpenAPI document (generate.py --compare)': pythonClient,
   'chart (helm)': chart,
   'lock file (npm ci --dry-run)': lockFile,
 };

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { brokenBounds } from './structure/check.mjs';
 import { bounds, measure } from './structure/measure.mjs';
-import { openProject } from './structure/project.mjs';
+import { openProject, pages } from './structure/project.mjs';
 
 const help = `npm run structure -- [folder] [--list] [--json] [--check] [--root <checkout>]
 
@@ -45,25 +45,29 @@ const { values, positionals } = parseArgs({
 
 if (values.help) console.log(help);
 else {
-  const opened = openProject(resolve(values.root));
+  const area = positionals[0]?.replace(/\/$/, '');
+  if (values.check) check([figuresOf('.'), figuresOf(pages, pages)]);
+  else {
+    const figures = figuresOf(area?.startsWith(pages) ? pages : '.', area);
+    console.log(
+      values.json ? JSON.stringify(figures, (_, value) => (value instanceof Map ? Object.fromEntries(value) : value), 2) : report(figures),
+    );
+  }
+}
+
+function figuresOf(folder, area) {
+  const opened = openProject(resolve(values.root), folder);
   try {
-    const figures = measure(opened, positionals[0]?.replace(/\/$/, ''));
-    if (values.check) check(figures);
-    else
-      console.log(
-        values.json
-          ? JSON.stringify(figures, (_, value) => (value instanceof Map ? Object.fromEntries(value) : value), 2)
-          : report(figures),
-      );
+    return measure(opened, area);
   } finally {
     opened.close();
   }
 }
 
-function check(figures) {
-  const findings = brokenBounds(figures);
+function check(measured) {
+  const findings = measured.flatMap(brokenBounds);
   for (const line of findings) console.log(line);
-  console.log(`${figures.files} source files`);
+  console.log(`${measured.reduce((sum, { files }) => sum + files, 0)} source files`);
   process.exitCode = findings.length > 0 ? 1 : 0;
 }
 

@@ -80,7 +80,8 @@ const script = new URL('structure.mjs', import.meta.url).pathname;
 
 function run(...options) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, '--root', root, ...options], { encoding: 'utf8' });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  // The compiler that the script has ended may still say so.
+  if (status !== 0) throw new Error(`the script ended with ${status}: ${stderr}`);
   return stdout;
 }
 

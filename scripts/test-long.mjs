@@ -1,8 +1,10 @@
 // The long forms of suites whose short forms npm test runs: npm run test:long -- [name ...] [--times N]
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+
+const browser = process.env.CHROMIUM_PATH ? {} : { chromium: 'chromium' };
 
 /** `alone`: asserts times, so that nothing else may run beside it. `loaded`: every core is busy with other work. `named`: runs only by its name. */
 const forms = {
@@ -29,10 +31,45 @@ const forms = {
     env: { TEST_REDIS: 'cluster' },
     suites: ['services/gateway/test/system', 'services/templates'],
   },
+  pooler: {
+    about: 'every whole system behind PgBouncer in transaction mode (the Debian package pgbouncer)',
+    env: { TEST_POOLER: 'pgbouncer', TEST_INFRASTRUCTURE: 'embedded' },
+    suites: ['services/gateway/test/system', 'services/templates'],
+    needs: { pgbouncer: 'pgbouncer' },
+  },
+  databases: {
+    about: 'a synchronous standby is promoted and sentinels fail over, at 20 messages a second',
+    env: { DATABASES: 'long' },
+    suites: ['services/gateway/test/databases', 'packages/store/test/replication'],
+    alone: true,
+  },
+  upgrade: {
+    about:
+      'every process is upgraded from the last release (UPGRADE_FROM: another commit) and back, with both beside each other, at 20 messages a second',
+    env: { UPGRADE: 'long' },
+    suites: ['services/gateway/test/upgrade'],
+    alone: true,
+  },
   webhooks: {
     about: '5,000 events, and template activations between kills',
     env: { WEBHOOK_FAULT_EVENTS: '5000', TEMPLATE_FAULT_ROUNDS: '12' },
     suites: ['services/(webhooks|templates)/test/faults.test.ts'],
+  },
+  documents: {
+    about: 'the commands of every guide, against a running system, and the site, whose builder is installed from the registry',
+    env: { DOCUMENTS: 'long' },
+    suites: ['scripts/docs/(shell|site).test.mjs'],
+  },
+  image: {
+    about: 'the image, built by a Docker engine with the classic builder and with BuildKit (BUILD_NETWORK=host where builds need it)',
+    env: { IMAGE: 'long' },
+    suites: ['scripts/build/image.test.mjs'],
+    named: true,
+  },
+  examples: {
+    about: 'the examples in three languages, and a page of Next.js that is installed from the registry',
+    env: { EXAMPLES: 'long' },
+    suites: ['test/examples'],
   },
   models: {
     about: 'the LiteLLM proxy and the server of llama.cpp, installed from PyPI',
@@ -40,6 +77,20 @@ const forms = {
     suites: ['packages/models/test/servers'],
   },
   fuzz: { about: '20,000 requests', env: { FUZZ_REQUESTS: '20000' }, suites: ['services/gateway/test/system/fuzz.test.ts'] },
+  portal: {
+    about: 'the pages of the portal in Chromium, which is installed where it is missing (or CHROMIUM_PATH)',
+    env: { PORTAL_PAGES: 'long' },
+    suites: ['services/portal/test/pages'],
+    needs: browser,
+    alone: true,
+  },
+  screenshots: {
+    about: 'pictures of every page of the portal in docs/portal, made again',
+    env: { PORTAL_PAGES: 'long', SCREENSHOTS: 'write' },
+    suites: ['services/portal/test/pages/screenshots.test.ts'],
+    needs: browser,
+    named: true,
+  },
   ledger: {
     about: 'long random histories of the ledger and of answers',
     env: { STORE_RUNS: '200', FC_RUNS: '100', FAULT_ROUNDS: '12', PROPERTY_RUNS: '60', AGENT_HISTORIES: '12', FAULT_SECONDS: '30' },
@@ -47,6 +98,21 @@ const forms = {
       'services/credits/test/(store.property|usage.property|overspend|killed)',
       'services/agents/test/(histories|answers/interleavings|answers/killed)',
     ],
+  },
+  python: {
+    about: 'the Python client with its examples, types and style; its tools come from PyPI',
+    env: { PYTHON_CLIENT: 'long' },
+    suites: ['packages/client/test/python.test.ts'],
+  },
+  samples: {
+    about: 'the code samples of the reference page in curl, TypeScript and Python, each a program that is run',
+    env: { SAMPLES: 'long' },
+    suites: ['services/gateway/test/system/samples.test.ts'],
+  },
+  schemathesis: {
+    about: '20,000 requests that schemathesis makes from the OpenAPI document with all of its checks; it comes from PyPI',
+    env: { SCHEMATHESIS: 'long', SCHEMATHESIS_REQUESTS: process.env.SCHEMATHESIS_REQUESTS ?? '20000' },
+    suites: ['services/gateway/test/system/schemathesis.test.ts'],
   },
   repeat: {
     about: 'the short form of every suite, again and again on a machine whose cores are all busy',
@@ -78,11 +144,23 @@ console.log('\nLong forms:');
 for (const { name, code, minutes } of results) console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name.padEnd(10)} ${minutes.toFixed(1)} min`);
 process.exitCode = results.every(({ code }) => code === 0) ? 0 : 1;
 
-function run({ env, suites, alone }) {
+function run({ env, suites, alone, needs = {} }) {
+  for (const [command, name] of Object.entries(needs)) install(command, name);
   const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const options = alone ? ['--maxWorkers=1'] : [];
   const child = spawn(process.execPath, [...jest, ...options, ...suites], { stdio: 'inherit', env: { ...process.env, ...env } });
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+}
+
+/** Installs the Debian package of a command that is missing, which only root can do. */
+function install(command, name) {
+  const path = `${process.env.PATH}:/usr/sbin`;
+  if (spawnSync('sh', ['-c', `command -v ${command}`], { env: { PATH: path } }).status === 0) return;
+  console.log(`installing the Debian package ${name}`);
+  const options = { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
+  const apt = (...args) => spawnSync('apt-get', args, options).status === 0;
+  if (!apt('update', '-qq') || !apt('install', '-y', '-qq', '--no-install-recommends', name))
+    throw new Error(`${command} is missing and could not be installed: install the package ${name}`);
 }
 
 /** Keeps one process busy for each core while the work goes on. They end with this process, whatever ends it. */

@@ -1,5 +1,5 @@
 // Findings of the word list.
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { API } from 'typescript/unstable/sync';
 import { bareOpenings, prose, wholeNames, wordsOfNames } from './list.mjs';
@@ -12,19 +12,25 @@ const isOwnList = (path) => path.startsWith('scripts/words');
 
 /** Every finding below `root`, as `{ path, line, kind, word, instead }`, in order. */
 export function findWords(root) {
-  const findings = [...findInSources(root), ...findInDocuments(root)];
+  const findings = [...projects(root).flatMap((folder) => findInSources(root, folder)), ...findInDocuments(root)];
   return findings.sort((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
 }
 
 /** `packages/x`, `services/x`, `docs`, or the top folder. */
 export const areaOf = (path) => (/^(packages|services)\//.test(path) ? path.split('/').slice(0, 2).join('/') : path.replace(/\/.*/, ''));
 
-function findInSources(root) {
+/** The pages of the portal are a program of their own, for browsers; the packages that they share are read once. */
+const pages = 'services/portal/web';
+const projects = (root) => (existsSync(join(root, pages, 'tsconfig.json')) ? ['.', pages] : ['.']);
+
+function findInSources(root, folder) {
   const api = new API({ cwd: root });
   try {
-    const { program } = api.updateSnapshot({ openProject: join(root, 'tsconfig.json') }).getProjects()[0];
+    const { program } = api.updateSnapshot({ openProject: join(root, folder, 'tsconfig.json') }).getProjects()[0];
     const paths = program.getSourceFileNames().map((name) => ({ name, path: relative(root, name) }));
-    return paths.filter(({ path }) => isRead(path)).flatMap(({ name, path }) => findInSource(path, program.getSourceFile(name)));
+    return paths
+      .filter(({ path }) => isRead(path) && (folder === '.' || path.startsWith(folder)))
+      .flatMap(({ name, path }) => findInSource(path, program.getSourceFile(name)));
   } finally {
     api.close();
   }

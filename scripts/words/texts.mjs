@@ -1,4 +1,4 @@
-// What a source file says to its readers: comments, texts and the names that it declares.
+// Lists the texts of a source file that people read: comments, strings and declared names.
 import { SyntaxKind } from 'typescript/unstable/ast';
 
 const literalKinds = new Set([
@@ -8,6 +8,7 @@ const literalKinds = new Set([
   SyntaxKind.TemplateMiddle,
   SyntaxKind.TemplateTail,
   SyntaxKind.RegularExpressionLiteral,
+  SyntaxKind.JsxText,
 ]);
 const declarationKinds = new Set([
   SyntaxKind.VariableDeclaration,
