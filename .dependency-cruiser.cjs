@@ -56,17 +56,27 @@ module.exports = {
       from: { pathNot: '(\\.test\\.ts$|/test/|^test/|^bench/|^packages/testkit/)' },
       to: { path: '^packages/testkit/' },
     },
+    {
+      name: 'pages-share-only-types-and-scopes',
+      comment: 'What runs in a browser imports nothing of the service but the types of the API and the notation of data scopes.',
+      severity: 'error',
+      from: { path: '^services/[^/]+/web/' },
+      to: {
+        path: '^(packages|services|bench|test)/',
+        pathNot: ['node_modules/', '^services/[^/]+/web/', '^packages/client/src/', '^packages/contracts/src/agents/data-scope\\.ts$'],
+      },
+    },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: 'packages/contracts/src/gen' },
+    exclude: { path: ['^\\.cache', 'packages/(contracts|client)/src/gen'] },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'default'],
-      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.cjs', '.json'],
     },
   },
 };
