@@ -1,4 +1,4 @@
-// What the builds below .cache have in common. Runs on Node >= 18.
+// Helpers of the builds below .cache. Runs on Node >= 18.
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -16,12 +16,12 @@ export async function makeAtOnce(folder, make) {
 }
 
 /** Removes all but the builds used last. A process that still runs from an older one could no longer load its rarely used parts. */
-export function removeOldBuilds(cache, kept) {
+export function removeOldBuilds(cache, retained) {
   const builds = readdirSync(cache, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && /^[0-9a-f]{16}$/.test(entry.name))
     .map(({ name }) => ({ path: join(cache, name), usedAt: statSync(join(cache, name)).mtimeMs }))
     .sort((a, b) => b.usedAt - a.usedAt);
-  for (const { path } of builds.slice(kept)) rmSync(path, { recursive: true, force: true });
+  for (const { path } of builds.slice(retained)) rmSync(path, { recursive: true, force: true });
 }
 
 /** Leaves out zod's messages in fifty languages. Has to come before other rules for the same files. */
