@@ -11,8 +11,9 @@ import {
   resetPassword,
 } from './portal/rpc/invitations.ts';
 import { changePassword, setUserPassword } from './portal/rpc/passwords.ts';
+import { chooseOrganization, getOrganizationChoice, signInWithProvider } from './portal/rpc/provider-sign-in.ts';
 import { endSession, endSessions, issueSessionToken, listSessions, resumeSession } from './portal/rpc/sessions.ts';
-import { signIn, signInWithProvider } from './portal/rpc/sign-in.ts';
+import { signIn } from './portal/rpc/sign-in.ts';
 import { beginTwoFactor, confirmTwoFactor, removeTwoFactor } from './portal/rpc/two-factor.ts';
 import {
   getOauthApplication,
@@ -52,6 +53,8 @@ export const implementation = (deps: IdentityDeps): Implementation<'identity'> =
   resumeSession: resumeSession(deps),
   signIn: signIn(deps),
   signInWithProvider: signInWithProvider(deps),
+  getOrganizationChoice: getOrganizationChoice(deps),
+  chooseOrganization: chooseOrganization(deps),
   appendAuditEntries: appendAuditEntries(deps),
   authenticate: authenticate(deps),
   checkAuditAnchors: checkAuditAnchors(deps),

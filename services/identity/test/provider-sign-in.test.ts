@@ -17,6 +17,22 @@ afterAll(async () => {
 
 let attempts = 0;
 
+/** As another administrator of the organization does. */
+async function deactivate({ email, organizationId, userId }: { email: string; organizationId: string; userId: string }) {
+  const principal: Principal = {
+    organizationId,
+    environment: 'live',
+    userId: 'usr_other',
+    credentialId: '',
+    scopes: ['users:write'],
+    admin: true,
+    role: 'admin',
+  };
+  const { gateway } = world.service;
+  await world.service.as(principal, () => gateway.createUser({ name: 'Second', email: `second-${email}`, role: 'admin' }));
+  await world.service.as(principal, () => gateway.updateUser({ userId, status: 'deactivated' }));
+}
+
 /** A user without a password, whose hash would take most of the time of these tests. */
 async function makePerson() {
   const email = `person${++attempts}@acme.example`;
@@ -150,24 +166,96 @@ describe('a sign-in with a provider', () => {
   test('ends with the user: a deactivated one is refused', async () => {
     const { email, organizationId, userId } = await makePerson();
     expect(await outcomeOf(signIn({ email, sub: email }))).toBe('ok');
-    const principal: Principal = {
-      organizationId,
-      environment: 'live',
-      userId: 'usr_other',
-      credentialId: '',
-      scopes: ['users:write'],
-      admin: true,
-      role: 'admin',
-    };
-    const { gateway } = world.service;
-    await world.service.as(principal, () => gateway.createUser({ name: 'Second', email: `second-${email}`, role: 'admin' }));
-    await world.service.as(principal, () => gateway.updateUser({ userId, status: 'deactivated' }));
+    await deactivate({ email, organizationId, userId });
     expect(await outcomeOf(signIn({ email, sub: email }))).toBe('invalid_credentials');
+  });
+
+  describe('of a person who has users in several organizations', () => {
+    const chooseIn = (choiceToken: string, organizationId: string, more: object = {}) =>
+      world.portal.chooseOrganization({ choiceToken, organizationId, client: world.browser(), ...more });
+    const optionsOf = async (choiceToken: string) => (await world.portal.getOrganizationChoice({ choiceToken })).organizations;
+
+    async function makeNamesake(email: string, name: string) {
+      return { email, name, ...(await world.service.operator.createOrganization({ name, email: email.toUpperCase() })) };
+    }
+
+    test('opens a session in the organization that the person chooses, once', async () => {
+      const own = await makePerson();
+      const other = await makeNamesake(own.email, 'Other');
+      const { opened, choiceToken } = await signIn({ email: own.email, sub: own.email });
+      expect([opened, choiceToken]).toEqual([null, expect.stringMatching(/^\w{43}$/)]);
+      expect((await optionsOf(choiceToken)).toSorted((a, b) => a.name.localeCompare(b.name))).toEqual([
+        { id: own.organizationId, name: 'Acme', isLinked: false },
+        { id: other.organizationId, name: 'Other', isLinked: false },
+      ]);
+      const outcomes = await Promise.all(Array.from({ length: 5 }, () => outcomeOf(chooseIn(choiceToken, other.organizationId))));
+      expect(outcomes.toSorted()).toEqual(['not_found', 'not_found', 'not_found', 'not_found', 'ok']);
+      expect(await outcomeOf(optionsOf(choiceToken))).toBe('not_found');
+      expect(await world.database('select email from identity.organization_choices where lower(email) = $1', [own.email])).toEqual([]);
+    });
+
+    test('is not decided by another organization that adds the address: the one of earlier sign-ins stays, and is named first', async () => {
+      const own = await makePerson();
+      const account = { email: own.email, sub: own.email };
+      const before = (await signIn(account)).opened?.sessionToken ?? '';
+      const other = await makeNamesake(own.email, 'Added later');
+      const { choiceToken } = await signIn(account);
+      expect(await optionsOf(choiceToken)).toEqual([
+        { id: own.organizationId, name: 'Acme', isLinked: true },
+        { id: other.organizationId, name: 'Added later', isLinked: false },
+      ]);
+      const { opened } = await chooseIn(choiceToken, own.organizationId, { previousSessionToken: before });
+      expect(opened?.session).toMatchObject({ organizationId: own.organizationId, user: { id: own.userId } });
+      // As with every sign-in, the session that the browser had before ends.
+      expect(await outcomeOf(world.portal.resumeSession({ sessionToken: before }))).toBe('unauthorized');
+      const second = await signIn(account);
+      const selection = await chooseIn(second.choiceToken, other.organizationId);
+      expect(selection.opened?.session).toMatchObject({ organizationId: other.organizationId, user: { id: other.userId } });
+      expect((await optionsOf((await signIn(account)).choiceToken)).map(({ isLinked }) => isLinked)).toEqual([true, true]);
+    });
+
+    test('is for the organizations of the person alone, and a wrong choice leaves the right one open', async () => {
+      const own = await makePerson();
+      await makeNamesake(own.email, 'Other');
+      const { organizationId: foreign } = await makePerson();
+      const { choiceToken } = await signIn({ email: own.email, sub: own.email });
+      for (const organizationId of [foreign, '', 'org_unknown'])
+        expect([organizationId, await outcomeOf(chooseIn(choiceToken, organizationId))]).toEqual([organizationId, 'invalid_credentials']);
+      for (const token of ['', 'A'.repeat(43)]) expect(await outcomeOf(chooseIn(token, own.organizationId))).toBe('not_found');
+      expect(await outcomeOf(chooseIn(choiceToken, own.organizationId))).toBe('ok');
+    });
+
+    test('ends after some minutes, and with the user', async () => {
+      const [own, late] = [await makePerson(), await makePerson()];
+      const other = await makeNamesake(own.email, 'Other');
+      await makeNamesake(late.email, 'Other');
+      const [{ choiceToken }, expired] = [
+        await signIn({ email: own.email, sub: own.email }),
+        await signIn({ email: late.email, sub: 'late' }),
+      ];
+      await world.database(`update identity.organization_choices set expires_at = now() where email = $1`, [late.email]);
+      expect(await outcomeOf(optionsOf(expired.choiceToken))).toBe('not_found');
+      expect(await outcomeOf(chooseIn(expired.choiceToken, late.organizationId))).toBe('not_found');
+      await deactivate(other);
+      expect(await optionsOf(choiceToken)).toEqual([{ id: own.organizationId, name: 'Acme', isLinked: false }]);
+      expect(await outcomeOf(chooseIn(choiceToken, other.organizationId))).toBe('invalid_credentials');
+      expect((await signIn({ email: own.email, sub: own.email })).opened?.session?.organizationId).toBe(own.organizationId);
+    });
+
+    test('keeps no token as clear text', async () => {
+      const own = await makePerson();
+      await makeNamesake(own.email, 'Other');
+      const { choiceToken } = await signIn({ email: own.email, sub: own.email });
+      const rows = await world.database('select * from identity.organization_choices where email = $1', [own.email]);
+      expect([rows.length, JSON.stringify(rows).includes(choiceToken)]).toEqual([1, false]);
+    });
   });
 
   test('is open to the portal alone, and needs a provider with a client id', async () => {
     const { gateway, operator } = world.service;
-    for (const client of [gateway, operator]) expect(await outcomeOf(client.signInWithProvider({}))).toBe('service_forbidden');
+    for (const client of [gateway, operator])
+      for (const call of [client.signInWithProvider({}), client.getOrganizationChoice({}), client.chooseOrganization({})])
+        expect(await outcomeOf(call)).toBe('service_forbidden');
     const start = (issuer: string, clientId: string) => boot({ OPENID_CONNECT_ISSUER: issuer, OPENID_CONNECT_CLIENT_ID: clientId });
     await expect(start('https://login.example.com', '')).rejects.toThrow('OPENID_CONNECT_CLIENT_ID');
     await expect(start('http://login.example.com', 'the-portal')).rejects.toThrow('must begin with https://');

@@ -5,6 +5,7 @@ import { type MigratedSchema, openMigratedSchema } from '@agent-service/testkit/
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { portalEntities } from '../src/portal/store/entities.ts';
 import { invitationStatements } from '../src/portal/store/invitations.ts';
+import { organizationChoiceStatements } from '../src/portal/store/organization-choices.ts';
 import { passwordStatements } from '../src/portal/store/passwords.ts';
 import { sessionStatements } from '../src/portal/store/sessions.ts';
 import { signInLimitStatements } from '../src/portal/store/sign-in-limits.ts';
@@ -72,6 +73,7 @@ test('every listed statement prepares against the migrated schema', async () => 
     ...sessionStatements,
     ...signInLimitStatements,
     ...invitationStatements,
+    ...organizationChoiceStatements,
     ...twoFactorStatements,
   };
   expect(await migrated.failuresToPrepare(statements)).toEqual([]);

@@ -110,6 +110,8 @@ function usual(): { [Name in keyof Methods]: Methods[Name]['handle'] } {
     resumeSession: nothing,
     signIn: nothing,
     signInWithProvider: nothing,
+    getOrganizationChoice: nothing,
+    chooseOrganization: nothing,
   };
 }
 

@@ -2,17 +2,9 @@ import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
 import { type Sql, writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { serviceChain } from '../../rpc/tokens.ts';
-import {
-  findProviderUsers,
-  findUsersByEmail,
-  foldEmail,
-  linkProviderAccount,
-  rehashPassword,
-  type SignInUser,
-} from '../store/passwords.ts';
+import { findUsersByEmail, foldEmail, rehashPassword, type SignInUser } from '../store/passwords.ts';
 import {
   type CountedAttempt,
-  claimOnce,
   countAttempt,
   countRequest,
   forgetAttempts,
@@ -109,28 +101,3 @@ async function reportDelay(
   );
   auditRelay.nudge();
 }
-
-/**
- * Opens a session for the account of an ID token of the configured provider, once for each token. The provider decides about second factors.
- * The first sign-in links the account to the user with its e-mail address.
- */
-export const signInWithProvider = (deps: IdentityDeps): RpcOf<'identity', 'signInWithProvider'> => ({
-  allow: portal,
-  async handle({ organizationId, client, previousSessionToken, idToken, nonce }, call) {
-    const { store, idTokens, auditRelay, keyedHash } = deps;
-    if (!idTokens) throw new ServiceError('invalid_credentials', { message: 'Sign-in with a provider is off.' });
-    const account = await idTokens.verify(idToken, nonce);
-    if (!(await claimOnce(store.sql, keyedHash(`id-token\n${nonce}`))))
-      throw new ServiceError('invalid_token', { message: 'This token of the provider was used before.' });
-    const users = await findProviderUsers(store.sql, account);
-    const user = selectUser(users, organizationId);
-    if (!user) throw new ServiceError('invalid_credentials', { message: 'No active user has the e-mail address of this account.' });
-    const opening = { method: 'openid_connect', client, previousToken: previousSessionToken } as const;
-    const sessionToken = await store.transaction(async (transaction) => {
-      await linkProviderAccount(transaction.sql, user, account);
-      return await openSession(transaction, deps, call, user, opening);
-    });
-    auditRelay.nudge();
-    return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };
-  },
-});

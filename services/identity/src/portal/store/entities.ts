@@ -109,4 +109,27 @@ const ProviderAccount = defineEntity({
   },
 });
 
-export const portalEntities = [Invitation, Password, PasswordReset, PortalSession, ProviderAccount, SignInLimit, TwoFactor];
+/** A sign-in with a provider whose person has not chosen between organizations yet. */
+const OrganizationChoice = defineEntity({
+  name: 'OrganizationChoice',
+  tableName: 'organization_choices',
+  indexes: [{ name: 'organization_choices_expires_at_index', properties: ['expiresAt'] }],
+  properties: {
+    tokenHash: p.text().primary(),
+    issuer: p.text(),
+    subject: p.text(),
+    email: p.text(),
+    expiresAt: timestamp(),
+  },
+});
+
+export const portalEntities = [
+  Invitation,
+  OrganizationChoice,
+  Password,
+  PasswordReset,
+  PortalSession,
+  ProviderAccount,
+  SignInLimit,
+  TwoFactor,
+];

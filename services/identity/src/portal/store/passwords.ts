@@ -58,8 +58,13 @@ export async function rehashPassword(sql: Sql, user: SignInUser, hash: string): 
 const rehashPasswordStatement = 'update passwords set hash = $4 where organization_id = $1 and user_id = $2 and hash = $3';
 
 /** The users whom an account of a provider may sign in as: linked ones, and those with its address in organizations without a link. */
-export const findProviderUsers = (sql: Sql, { issuer, subject, email }: ProviderAccount): Promise<SignInUser[]> =>
-  sql<SignInUser>(findProviderUsersStatement, [issuer, subject, email, usersAtMost]);
+export const findProviderUsers = (sql: Sql, { issuer, subject, email }: ProviderAccount): Promise<ProviderUser[]> =>
+  sql<ProviderUser>(findProviderUsersStatement, [issuer, subject, email, usersAtMost]);
+
+export interface ProviderUser extends SignInUser {
+  /** The account has signed in as this user before. */
+  readonly isLinked: boolean;
+}
 
 export interface ProviderAccount {
   readonly issuer: string;
@@ -69,10 +74,11 @@ export interface ProviderAccount {
 
 // A user who is linked to another account of the provider is not signed in by the address: providers give addresses to other people.
 const findProviderUsersStatement = `
-  select ${columns} ${from} join provider_accounts as account on account.organization_id = users.organization_id and account.user_id = users.id
+  select ${columns}, true as "isLinked" ${from}
+    join provider_accounts as account on account.organization_id = users.organization_id and account.user_id = users.id
   where account.issuer = $1 and account.subject = $2 and ${isPerson}
   union all
-  (select ${columns} ${from} where lower(email) = lower($3) and email <> '' and ${isPerson}
+  (select ${columns}, false ${from} where lower(email) = lower($3) and email <> '' and ${isPerson}
     and not exists (select 1 from provider_accounts as account where account.organization_id = users.organization_id and account.issuer = $1
       and (account.user_id = users.id or account.subject = $2)) order by users.id limit $4)`;
 

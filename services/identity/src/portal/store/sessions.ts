@@ -177,6 +177,7 @@ const removals = {
   removeSessions: removal('portal_sessions', 'token_hash', 'ends_at'),
   removeInvitations: removal('invitations', 'token_hash', 'expires_at'),
   removeResets: removal('password_resets', 'token_hash', 'expires_at'),
+  removeChoices: removal('organization_choices', 'token_hash', 'expires_at'),
   removeLimits: removal('sign_in_limits', 'key', 'ends_at'),
 };
 

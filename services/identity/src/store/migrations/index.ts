@@ -8,6 +8,7 @@ import {
 } from './0002-0006-keys-and-audit.ts';
 import { managedCredentials } from './0007-managed-credentials.ts';
 import { portal } from './0008-portal.ts';
+import { organizationChoices } from './0009-organization-choices.ts';
 
 /** The history of the schema, oldest first. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   usersByRoleAndStatus,
   managedCredentials,
   portal,
+  organizationChoices,
 ];

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { type Call, type RpcOf, ServiceError } from '@agent-service/contracts';
+import type { Sql } from '@agent-service/store';
+import type { IdentityDeps } from '../../deps.ts';
+import { makeRandomText } from '../../domain/secrets.ts';
+import { addChoice, findChoice, takeChoice } from '../store/organization-choices.ts';
+import { findProviderUsers, linkProviderAccount, type ProviderAccount, type ProviderUser } from '../store/passwords.ts';
+import { claimOnce } from '../store/sign-in-limits.ts';
+import { openSession, type PortalClient, portal, requireSession, toPortalSession } from './session.ts';
+
+const tokenCharacters = 43;
+
+interface Opening {
+  readonly client: PortalClient | null;
+  readonly previousSessionToken: string;
+}
+
+/**
+ * Opens a session for the account of an ID token of the configured provider, once for each token. The provider decides about second factors.
+ * The first sign-in links the account to the user with its e-mail address. Where several organizations have such a user, the person chooses:
+ * an administrator of another organization, who adds a user with the address, cannot lock the person out.
+ */
+export const signInWithProvider = (deps: IdentityDeps): RpcOf<'identity', 'signInWithProvider'> => ({
+  allow: portal,
+  async handle({ organizationId, idToken, nonce, ...opening }, call) {
+    const { store, idTokens, keyedHash } = deps;
+    if (!idTokens) throw new ServiceError('invalid_credentials', { message: 'Sign-in with a provider is off.' });
+    const account = await idTokens.verify(idToken, nonce);
+    if (!(await claimOnce(store.sql, keyedHash(`id-token\n${nonce}`))))
+      throw new ServiceError('invalid_token', { message: 'This token of the provider was used before.' });
+    const users = await findProviderUsers(store.sql, account);
+    if (organizationId === '' && users.length > 1) {
+      const choiceToken = makeRandomText(tokenCharacters, randomBytes);
+      await addChoice(store.sql, keyedHash(choiceToken), account);
+      return { choiceToken };
+    }
+    const user = users.find((each) => organizationId === '' || each.organizationId === organizationId);
+    return await open(deps, call, opening, async () => ({ account, user }));
+  },
+});
+
+export const getOrganizationChoice = ({ store, keyedHash }: IdentityDeps): RpcOf<'identity', 'getOrganizationChoice'> => ({
+  allow: portal,
+  async handle({ choiceToken }) {
+    const account = await findChoice(store.sql, keyedHash(choiceToken));
+    if (!account) throw noChoice();
+    const users = await findProviderUsers(store.sql, account);
+    return { organizations: users.map(({ organizationId: id, organizationName: name, isLinked }) => ({ id, name, isLinked })) };
+  },
+});
+
+/** The users are looked up again: one of them may have been deactivated, or linked to another account, since the sign-in. */
+export const chooseOrganization = (deps: IdentityDeps): RpcOf<'identity', 'chooseOrganization'> => ({
+  allow: portal,
+  handle: ({ choiceToken, organizationId, ...opening }, call) =>
+    open(deps, call, opening, async (sql) => {
+      const account = await takeChoice(sql, deps.keyedHash(choiceToken));
+      if (!account) throw noChoice();
+      const users = await findProviderUsers(sql, account);
+      return { account, user: users.find((user) => user.organizationId === organizationId) };
+    }),
+});
+
+const noChoice = () => new ServiceError('not_found', { message: 'This sign-in has ended or was used. Sign in again.' });
+
+interface ProvenUser {
+  readonly account: ProviderAccount;
+  readonly user: ProviderUser | undefined;
+}
+
+/** Opens a session for the user whom `find` proves, in the same transaction. */
+async function open(
+  deps: IdentityDeps,
+  call: Call,
+  { client, previousSessionToken: previousToken }: Opening,
+  find: (sql: Sql) => Promise<ProvenUser>,
+) {
+  const sessionToken = await deps.store.transaction(async (transaction) => {
+    const { account, user } = await find(transaction.sql);
+    if (!user) throw new ServiceError('invalid_credentials', { message: 'No active user has the e-mail address of this account.' });
+    await linkProviderAccount(transaction.sql, user, account);
+    return await openSession(transaction, deps, call, user, { method: 'openid_connect', client, previousToken });
+  });
+  deps.auditRelay.nudge();
+  return { opened: { sessionToken, session: toPortalSession(await requireSession(deps, sessionToken)) } };
+}
