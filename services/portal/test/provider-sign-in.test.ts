@@ -9,7 +9,7 @@ import {
   type TestDatabase,
   testDatabase,
 } from '@agent-service/testkit';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { cookieOf, type PortalWorld, portalWorld } from './portal-world.ts';
 
 const portalUrl = 'http://portal.example';
@@ -19,6 +19,8 @@ let provider: OpenIdProvider;
 let database: TestDatabase;
 let identity: ServiceProcess;
 let url: string;
+let closeOperator: (() => void) | undefined;
+let makeOrganization: (name: string, email: string) => Promise<string>;
 
 /** The identity of the shared system has no provider: the portal is in front of one with a provider. */
 beforeAll(async () => {
@@ -45,10 +47,12 @@ beforeAll(async () => {
     as: operatorService,
     config: { SERVICE_SECRET: [SERVICE_SECRET] },
   });
-  await operator.createOrganization({ name: 'Acme', email: account.email });
-  operator.close();
+  closeOperator = () => operator.close();
+  makeOrganization = async (name, email) => (await operator.createOrganization({ name, email })).organizationId;
+  await makeOrganization('Acme', account.email);
 }, 60_000);
 afterAll(async () => {
+  closeOperator?.();
   await world?.stop();
   await identity?.stop();
   await Promise.all([provider?.stop(), database?.drop()]);
@@ -150,7 +154,90 @@ test('refuses an answer that belongs to no attempt of this browser, or was used'
   expect(await finish(attempt)).toEqual(refused('provider_refused'));
 });
 
+describe('a person with users in several organizations', () => {
+  const colleague = { email: 'lin@portal.example', sub: 'account-of-lin' };
+  const choicePath = '/api/openid-connect/choice';
+  let organizations: { id: string; name: string; is_linked: boolean }[];
+  beforeAll(async () => {
+    organizations = [];
+    for (const name of ['Parcels', 'Letters'])
+      organizations.push({ id: await makeOrganization(name, colleague.email), name, is_linked: false });
+  });
+
+  /** Signs in at the provider, and comes to the choice; resolves to the cookie that proves the sign-in. */
+  async function comeToChoice(previous = ''): Promise<string> {
+    provider.script(colleague);
+    const attempt = await begin();
+    const headers = { cookie: `${attempt.cookie}${previous && `; ${previous}`}` };
+    const reply = await send(url, { method: 'GET', path: `/api/openid-connect/callback?${attempt.searchParams}`, headers });
+    expect([reply.status, reply.headers.location, reply.headers['set-cookie']]).toEqual([
+      303,
+      '/choose-organization',
+      [expect.stringMatching(/^agent_service_portal_sign_in=[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600$/)],
+    ]);
+    return cookieOf(reply);
+  }
+
+  const read = (cookie: string) => send(url, { method: 'GET', path: choicePath, headers: { cookie } });
+
+  const choose = (cookie: string, id: string | undefined, headers: Record<string, string> = { origin: portalUrl }) =>
+    send(url, {
+      method: 'POST',
+      path: choicePath,
+      headers: { cookie, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ organization_id: id }),
+    });
+
+  const userOf = async (cookie: string) =>
+    (await send(url, { method: 'GET', path: '/api/session', headers: { cookie } })).json<{ data?: { organization: { id: string } } }>()
+      .data;
+
+  test('chooses one, and gets the session of it, once', async () => {
+    const cookie = await comeToChoice();
+    expect(await userOf(cookie)).toBeUndefined();
+    const offered = (await read(cookie)).json<{ data: { organizations: typeof organizations; return_to: string } }>().data;
+    expect(offered.return_to).toBe('/live/agents');
+    expect(offered.organizations.toSorted((a, b) => b.name.localeCompare(a.name))).toEqual(organizations);
+    const selection = await choose(cookie, organizations[1]?.id);
+    expect([selection.status, selection.headers['cache-control'], selection.headers['set-cookie']]).toEqual([
+      201,
+      'no-store',
+      [expect.stringMatching(/^agent_service_portal=\w{43}; /), expect.stringMatching(/^agent_service_portal_sign_in=; .*Max-Age=0$/)],
+    ]);
+    expect(selection.json()).toMatchObject({ data: { csrf_token: expect.any(String), organization: { name: 'Letters' } } });
+    expect(await userOf(cookieOf(selection))).toMatchObject({ organization: { id: organizations[1]?.id } });
+    // The proof is used up, and so is the token of the provider.
+    expect([(await choose(cookie, organizations[1]?.id)).status, (await read(cookie)).status]).toEqual([404, 404]);
+  });
+
+  test('ends the session that the browser had before with the choice, and not earlier', async () => {
+    const before = cookieOf(await choose(await comeToChoice(), organizations[0]?.id));
+    const cookie = await comeToChoice(before);
+    expect(await userOf(before)).toBeDefined();
+    await choose(`${cookie}; ${before}`, organizations[1]?.id);
+    expect(await userOf(before)).toBeUndefined();
+  });
+
+  test('chooses in the browser of the sign-in alone, on a page of the portal', async () => {
+    const cookie = await comeToChoice();
+    const { cookie: ofAnAttempt } = await begin();
+    for (const other of ['', ofAnAttempt, 'agent_service_portal_sign_in=AAAAAAAAAAAAAAAAAAAAAAAAAA'])
+      expect([other, (await read(other)).status, (await choose(other, organizations[0]?.id)).status]).toEqual([other, 404, 404]);
+    const refusals = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+    for (const [name, value] of Object.entries(refusals)) {
+      const reply = await choose(cookie, organizations[0]?.id, { [name]: value });
+      expect([name, reply.status, reply.headers['set-cookie']]).toEqual([name, 403, undefined]);
+    }
+    const foreign = await makeOrganization('Elsewhere', 'another@portal.example');
+    expect((await choose(cookie, foreign)).status).toBe(401);
+    expect((await choose(cookie, undefined)).status).toBe(400);
+    // A proof of a choice is no attempt that could be finished.
+    expect(await finish({ cookie, searchParams: new URLSearchParams() })).toEqual(refused('sign_in_expired'));
+    expect((await choose(cookie, organizations[0]?.id)).status).toBe(201);
+  });
+});
+
 test('without a provider there is nothing to begin or to finish', async () => {
-  for (const path of ['start', 'callback'])
+  for (const path of ['start', 'callback', 'choice'])
     expect((await send(world.url, { method: 'GET', path: `/api/openid-connect/${path}` })).status).toBe(404);
 });

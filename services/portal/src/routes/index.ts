@@ -35,4 +35,6 @@ export const routes = [
   ...dataSource.dataSourceRoutes,
   openidConnect.startSignIn,
   openidConnect.finishSignIn,
+  openidConnect.getOrganizationChoice,
+  openidConnect.chooseOrganization,
 ];

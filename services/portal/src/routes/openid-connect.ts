@@ -1,9 +1,9 @@
 import { ServiceError } from '@agent-service/contracts';
-import type { Reply } from '@agent-service/http/replies/reply';
+import { jsonReply, type Reply } from '@agent-service/http/replies/reply';
 import { z } from 'zod';
 import type { Provider, SignInAttempt } from '../sessions/provider.ts';
 import { type Backends, type PortalRequest, publicRoute } from './route.ts';
-import { openedReply } from './session.ts';
+import { counted, openedReply } from './session.ts';
 
 /** A path of the portal itself. */
 const pathOf = (value: string): string => (/^\/(?![/\\])[\x21-\x7e]*$/.test(value) ? value : '/');
@@ -17,12 +17,16 @@ const signInAttempt = z.strictObject({
   organizationId: z.string(),
 });
 
-const encode = (attempt: SignInAttempt): string => Buffer.from(JSON.stringify(attempt)).toString('base64url');
+/** Takes the place of the attempt in the cookie where the person has to choose between organizations. */
+const pendingChoice = z.strictObject({ choiceToken: z.string().min(1), returnTo: signInAttempt.shape.returnTo });
 
-/** Undefined for what no sign-in of this portal began with. */
-function decode(text: string): SignInAttempt | undefined {
+const encode = (content: SignInAttempt | z.output<typeof pendingChoice>): string =>
+  Buffer.from(JSON.stringify(content)).toString('base64url');
+
+/** Undefined for what no sign-in of this portal has put there. */
+function decode<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> | undefined {
   try {
-    return signInAttempt.parse(JSON.parse(Buffer.from(text, 'base64url').toString()));
+    return schema.parse(JSON.parse(Buffer.from(text, 'base64url').toString()));
   } catch {
     return undefined;
   }
@@ -65,28 +69,72 @@ export const finishSignIn = publicRoute({
   async handler(request, backends) {
     const provider = requireProvider(backends);
     const { signInCookie } = backends;
-    const attempt = decode(signInCookie.read(request.exchange.request));
+    const attempt = decode(signInAttempt, signInCookie.read(request.exchange.request));
     const outcome = attempt ? await signIn(request, backends, provider, attempt) : 'sign_in_expired';
-    backends.countSignIn('openid_connect', typeof outcome === 'string' ? outcome : 'success');
-    if (typeof outcome === 'string') return redirect(`/sign-in?error=${outcome}`, [signInCookie.clear]);
-    const [, cookie = ''] = outcome.headers ?? [];
-    return redirect(attempt?.returnTo ?? '/', [cookie, signInCookie.clear]);
+    if (typeof outcome === 'string') {
+      backends.countSignIn('openid_connect', outcome);
+      return redirect(`/sign-in?error=${outcome}`, [signInCookie.clear]);
+    }
+    const { opened, choiceToken } = outcome;
+    const returnTo = attempt?.returnTo ?? '/';
+    if (choiceToken !== '') return redirect('/choose-organization', [signInCookie.set(encode({ choiceToken, returnTo }))]);
+    backends.countSignIn('openid_connect', 'success');
+    const [, cookie = ''] = openedReply(opened, request, backends).headers ?? [];
+    return redirect(returnTo, [cookie, signInCookie.clear]);
   },
 });
 
-/** The reply of a new session, or the code of a failure. */
-async function signIn(request: PortalRequest, backends: Backends, provider: Provider, attempt: SignInAttempt): Promise<Reply | string> {
+type SignedIn = Awaited<ReturnType<Backends['identity']['signInWithProvider']>>;
+
+/** The code of a failure in place of a session. */
+async function signIn(
+  request: PortalRequest,
+  { identity, onProviderRefusal }: Backends,
+  provider: Provider,
+  attempt: SignInAttempt,
+): Promise<SignedIn | string> {
   const idToken = await provider.complete(request.exchange.request.url, attempt).catch((cause: unknown) => {
-    backends.onProviderRefusal(cause);
+    onProviderRefusal(cause);
     return undefined;
   });
   if (idToken === undefined) return 'provider_refused';
   const { client, sessionToken: previousSessionToken } = request;
   const { organizationId, nonce } = attempt;
-  try {
-    const { opened } = await backends.identity.signInWithProvider({ idToken, nonce, organizationId, client, previousSessionToken });
-    return openedReply(opened, request, backends);
-  } catch (cause) {
-    return ServiceError.from(cause).code;
-  }
+  return await identity
+    .signInWithProvider({ idToken, nonce, organizationId, client, previousSessionToken })
+    .catch((cause: unknown) => ServiceError.from(cause).code);
 }
+
+function requireChoice({ exchange }: PortalRequest, { signInCookie }: Backends): z.output<typeof pendingChoice> {
+  const choice = decode(pendingChoice, signInCookie.read(exchange.request));
+  if (!choice) throw new ServiceError('not_found', { message: 'There is no sign-in to choose an organization for. Sign in again.' });
+  return choice;
+}
+
+/** For the page that asks a person with users in several organizations. Its cookie proves the sign-in. */
+export const getOrganizationChoice = publicRoute({
+  method: 'GET',
+  path: '/api/openid-connect/choice',
+  async handler(request, backends) {
+    requireProvider(backends);
+    const { choiceToken, returnTo } = requireChoice(request, backends);
+    const { organizations } = await backends.identity.getOrganizationChoice({ choiceToken });
+    const described = organizations.map(({ id, name, isLinked }) => ({ id, name, is_linked: isLinked }));
+    return jsonReply(200, { data: { organizations: described, return_to: returnTo } });
+  },
+});
+
+export const chooseOrganization = publicRoute({
+  method: 'POST',
+  path: '/api/openid-connect/choice',
+  body: z.strictObject({ organization_id: z.string().min(1).max(128) }),
+  async handler(request, backends) {
+    requireProvider(backends);
+    const { choiceToken } = requireChoice(request, backends);
+    const { client, sessionToken: previousSessionToken, body } = request;
+    const choice = { choiceToken, organizationId: body.organization_id, client, previousSessionToken };
+    const { opened } = await counted(backends.identity.chooseOrganization(choice), 'openid_connect', backends);
+    const reply = openedReply(opened, request, backends);
+    return { ...reply, headers: [...(reply.headers ?? []), 'Set-Cookie', backends.signInCookie.clear] };
+  },
+});

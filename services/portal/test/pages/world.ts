@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { createClient, operatorService } from '@agent-service/contracts';
 import { freePort } from '@agent-service/local/host/ports';
 import { seed } from '@agent-service/local/seed';
 import { readCredentials } from '@agent-service/local/system/secrets';
@@ -48,6 +49,8 @@ export interface PagesWorld {
   readonly key: string;
   readonly pagesFolder: string;
   readonly provider: OpenIdProvider;
+  /** Another organization on the same system; resolves to its id. */
+  makeOrganization(name: string, email: string): Promise<string>;
   visit(options?: VisitOptions): Promise<Visit>;
   call(method: string, path: string, body?: object, key?: string): Promise<ReceivedResponse>;
   stop(): Promise<void>;
@@ -89,12 +92,21 @@ export async function startPages(): Promise<PagesWorld> {
       headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
+  const makeOrganization: PagesWorld['makeOrganization'] = async (name, email) => {
+    const address = system.endpoints['identity'] ?? '';
+    const operator = createClient('identity', {
+      address,
+      as: operatorService,
+      config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] },
+    });
+    return (await operator.createOrganization({ name, email }).finally(() => operator.close())).organizationId;
+  };
   const stop = async () => {
     await browser.close();
     await system.stop();
     await provider.stop();
   };
-  return { system, url, login, key, pagesFolder, provider, visit, call, stop };
+  return { system, url, login, key, pagesFolder, provider, makeOrganization, visit, call, stop };
 }
 
 async function signInOnce(browser: Browser, url: string, login: PagesWorld['login']) {
@@ -353,6 +365,7 @@ export const layoutShift = (page: Page): Promise<number> =>
 
 export const publicPaths = {
   'sign-in': '/sign-in',
+  'choose-organization': '/choose-organization',
   invitation: '/invitation?token=unknown',
   'password-reset': '/password-reset?token=unknown',
 };

@@ -50,6 +50,11 @@ const signInRoute = createRoute({
   validateSearch: texts('return_to', 'error'),
   component: SignInPage,
 });
+const chooseOrganizationRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/choose-organization',
+  component: lazyRouteComponent(() => import('./pages/entrance/choose-organization.tsx'), 'ChooseOrganizationPage'),
+});
 const invitationRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/invitation',
@@ -201,6 +206,7 @@ const adminPages = [
 
 const routeTree = rootRoute.addChildren([
   signInRoute,
+  chooseOrganizationRoute,
   invitationRoute,
   resetRoute,
   startRoute,

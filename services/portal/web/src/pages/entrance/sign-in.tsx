@@ -38,7 +38,6 @@ export function SignInPage() {
 /** By the code of the address that a sign-in with the provider leads back to. */
 const providerErrors: Readonly<Record<string, string>> = {
   invalid_credentials: 'No active user has the e-mail address of your account there. Ask an administrator for an invitation.',
-  organization_required: 'Your e-mail address belongs to users of several organizations. Sign in with your password to choose one.',
   sign_in_expired: 'The sign-in with your identity provider took too long. Try again.',
   unavailable: 'Your identity provider cannot be reached at the moment. Try again in a minute.',
 };
