@@ -1,10 +1,10 @@
+import { checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { checkFigures } from './equations.ts';
 import type { Operation, Result } from './operations.ts';
 import { anyHistory, divisibleHistory, type Round, START } from './testing/histories.ts';
 import { LedgerInMemory } from './testing/ledger-in-memory.ts';
-import { checkProperty } from '@agent-service/testkit/properties';
 
 function play(
   ledger: LedgerInMemory,

@@ -1,7 +1,7 @@
+import { checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { addDays, billingPeriod, dayOf, daysIn, lastOfMonth, monthLabel, monthOf, periodOf, startOfMonth, weekLabel } from './calendar.ts';
-import { checkProperty } from '@agent-service/testkit/properties';
 
 const day = fc.integer({ min: 0, max: 60_000 }).map((n) => addDays('1970-01-01', n));
 

@@ -1,7 +1,7 @@
+import { checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { chargeOf } from './holds.ts';
-import { checkProperty } from '@agent-service/testkit/properties';
 
 const fast = { base: 1, per1kInput: 0, per1kOutput: 1, ceiling: 4 };
 const smart = { base: 2, per1kInput: 1, per1kOutput: 2, ceiling: 10 };

@@ -1,7 +1,6 @@
-import { anyCharacter } from '@agent-service/testkit/properties';
+import { anyCharacter, checkProperty } from '@agent-service/testkit/properties';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { checkProperty } from '@agent-service/testkit/properties';
 import { fingerprint } from './workspace.ts';
 
 test('a fingerprint is a whole number that a bigint column and a double keep exactly', () => {
