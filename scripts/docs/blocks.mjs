@@ -1,17 +1,17 @@
 // The documents of the repository and their code blocks.
-import { globSync, readFileSync } from 'node:fs';
+import * as fs from 'node:fs';
 
 const skipped = /(^|\/)(node_modules|\.data|\.cache|dist|results)\//;
 
 /** Every markdown file of ours, by its path. */
 export function readDocuments() {
-  const paths = globSync(
+  const paths = fs.globSync(
     '{*.md,.github/**/*.md,bench/**/*.md,clients/**/*.md,deploy/**/*.md,docs/**/*.md,examples/**/*.md,packages/**/*.md,services/**/*.md}',
     {
       exclude: (name) => skipped.test(`${String(name)}/`),
     },
   );
-  return new Map([...new Set(paths)].sort().map((path) => [path, readFileSync(path, 'utf8')]));
+  return new Map([...new Set(paths)].sort().map((path) => [path, fs.readFileSync(path, 'utf8')]));
 }
 
 /** The fenced blocks of a text: the first word behind the fence is the language, the others say what a test does with the block. */

@@ -200,7 +200,7 @@ const replaceParts = (text, parts) => Object.entries(parts).reduce((result, [nam
 /** Replaces each code block with `file=` behind its language by that file. */
 const replaceFiles = (text) =>
   text.replaceAll(
-    /^(```\w+ file=(\S+)\n)[\s\S]*?^```$/gm,
+    /^(```\w+ file=(\S+)(?: as=\S+)?\n)[\s\S]*?^```$/gm,
     (_whole, begin, path) => `${begin}${readFileSync(path, 'utf8').trimEnd()}\n\`\`\``,
   );
 
