@@ -1,18 +1,24 @@
 // Walks the path of a newcomer from a fresh clone and prints how long each step took: the README's start and first call, the guide to an own data source, and with
 // --all those to streaming, webhook receivers and testing, with the programs and packages that they describe.
-//   node scripts/newcomer.mjs [--all]
-// It needs git, npm, curl and bash, and leaves nothing behind. --all needs python3 and openssl, go for the receiver in Go, and for tests a Docker engine that has
+//   node scripts/newcomer.mjs [--readme [--installed] | --all]
+// It needs git, npm, curl and bash, and leaves nothing behind. --readme ends behind the README's first call; with --installed the clone gets the packages of this
+// folder, which were installed from the same lock file. --all needs python3 and openssl, go for the receiver in Go, and for tests a Docker engine that has
 // the images of docs/guides/testing.md; a step whose tools are missing is left out, and said so. The clone has what is committed.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
+import { parseArgs } from 'node:util';
 import { blocksOf } from './docs/blocks.mjs';
+import { walk } from './docs/walk.mjs';
 
+const { values: options } = parseArgs({
+  options: { all: { type: 'boolean' }, readme: { type: 'boolean' }, installed: { type: 'boolean' } },
+});
 const limitSeconds = 600;
 const folder = mkdtempSync(join(tmpdir(), 'newcomer-'));
 // As a folder of a reader is, and not closed to all other users.
@@ -41,11 +47,37 @@ const url = `http://127.0.0.1:${port}`;
 const env = { ...process.env, PORT: String(port), PORTAL_PORT: String(await freePort()) };
 for (const name of ['DATA_DIR', 'DATABASE_URL', 'REDIS_URL']) delete env[name];
 
-/** Runs the marked commands of a document in one shell, where a reader would, and returns the output of each block. */
-function runDocument(path, adapt = (script) => script) {
-  const blocks = blocksOf(readFileSync(join(clone, path), 'utf8')).filter(({ marks }) => marks.includes('run'));
-  const script = blocks.map(({ content }) => adapt(content).replaceAll('http://127.0.0.1:8080', url)).join('\necho; echo "=== next"\n');
-  return execFileSync('bash', ['-euc', script], { cwd: clone, env, encoding: 'utf8' }).split('=== next');
+/** Runs the marked blocks of a document where a reader would, and returns the output of each, which has to be that of the document. */
+async function runDocument(path, adaptMore = (script) => script) {
+  const adapt = (script) => adaptMore(script).replaceAll('http://127.0.0.1:8080', url);
+  const text = readFileSync(join(clone, path), 'utf8');
+  const { outputs, faults } = await walk(text, { cwd: clone, env, repository: clone, adapt, timeoutMs: limitMs });
+  if (faults.length > 0) throw new Error(`${path}: ${faults.join('\n')}`);
+  return outputs;
+}
+
+/** Gives the clone the installed packages of this folder, as hard links where both are on one disk. */
+function linkPackages() {
+  const folders = [
+    '.',
+    'bench',
+    'test',
+    ...['packages', 'services'].flatMap((group) => readdirSync(group).map((name) => join(group, name))),
+  ];
+  for (const name of folders.map((folder) => join(folder, 'node_modules')).filter((name) => existsSync(name))) {
+    const [from, to] = [name, join(clone, name)];
+    if (spawnSync('cp', ['-a', '--link', from, to], { stdio: 'ignore' }).status === 0) continue;
+    rmSync(to, { recursive: true, force: true });
+    execFileSync('cp', ['-a', from, to]);
+  }
+}
+
+/** The pages that the README names are there. */
+async function readPages() {
+  for (const address of [`${url}/docs`, `http://127.0.0.1:${env.PORTAL_PORT}/`]) {
+    const { status } = await fetch(address, { signal: AbortSignal.timeout(limitMs) });
+    if (status !== 200) throw new Error(`${address} answered ${status}`);
+  }
 }
 
 /** A database of the newcomer's own: a table, and an account that may read it. */
@@ -232,15 +264,23 @@ async function stop() {
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop().finally(() => process.exit(1)));
 try {
   await timed('git clone', () => execFileSync('git', ['clone', '-q', '--depth', '1', `file://${process.cwd()}`, clone]));
+  if (options.installed) await timed('packages of this folder, which are installed', linkPackages);
   await timed('npm start, to its addresses and keys', startSystem);
-  const agentId = await timed('first call of the README, answered', () => {
-    const output = runDocument('README.md').join('');
-    if (!output.includes('"credits_consumed"')) throw new Error(`no answer: ${output}`);
-    return /agt_[0-9a-z]+/.exec(output)[0];
-  });
+  const agentId = await timed(
+    'first call of the README, answered',
+    async () => /agt_[0-9a-z]+/.exec((await runDocument('README.md')).join(''))[0],
+  );
+  await timed('pages that the README names', readPages);
+  if (!options.readme) await walkFurther(agentId);
+} finally {
+  await stop();
+}
+
+/** From the first call to an answer over own data, and with --all through the other guides. */
+async function walkFurther(agentId) {
   const source = await timed('a database of the newcomer', makeOwnDatabase);
-  await timed('guide to an own data source, answered', () => {
-    const outputs = runDocument('docs/guides/own-data-source.md', (script) =>
+  await timed('guide to an own data source, answered', async () => {
+    const outputs = await runDocument('docs/guides/own-data-source.md', (script) =>
       script.replaceAll(/postgres:\/\/[^']*@db\.example\.com[^']*/g, source),
     );
     if (!outputs.some((output) => /"content":"[^"]*42/.test(output))) throw new Error(`no answer over 42 orders: ${outputs.join('')}`);
@@ -248,11 +288,9 @@ try {
   const total = steps.reduce((sum, { seconds }) => sum + seconds, 0);
   console.log(`${total.toFixed(1).padStart(7)} s  from nothing to an answer over own data (limit ${limitSeconds} s)`);
   process.exitCode = total > limitSeconds ? 1 : 0;
-  if (process.argv.includes('--all')) {
+  if (options.all) {
     await streamFromPrograms(agentId);
     await receiveWebhooks();
     await testWithContainers();
   }
-} finally {
-  await stop();
 }
