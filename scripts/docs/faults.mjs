@@ -1,11 +1,15 @@
 // Checks that the documents hold for a reader: links that lead somewhere, commands that exist, code that compiles.
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { buildProgram } from '../../packages/cli/src/program.ts';
+import { loadModule, parseSync } from 'libpg-query';
 import { createOpenApi } from '../../services/gateway/src/openapi/document.ts';
 import { everyRoute } from '../../services/gateway/src/routes/index.ts';
 import { blocksOf, proseOf, readDocuments } from './blocks.mjs';
+import { commandFaults } from './commands.mjs';
+import { markOf } from './walk.mjs';
+
+await loadModule();
 
 const anchorOf = (heading) =>
   heading
@@ -29,51 +33,19 @@ function brokenLinks(documents) {
   );
 }
 
-/** The npm scripts of the repository, and of examples with packages of their own. */
-const npmScripts = new Set(
-  ['package.json', ...globSync('examples/*/package.json')].flatMap((file) => Object.keys(JSON.parse(readFileSync(file, 'utf8')).scripts)),
-);
-/** Names of the entries of an object at the top of a script that runs when it is imported. */
-const longForms = new Set([...readFileSync('scripts/test-long.mjs', 'utf8').matchAll(/^ {2}'?([\w-]+)'?: \{/gm)].map(([, name]) => name));
-const scenarios = new Set(
-  globSync('bench/src/scenarios/**/*.ts').flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/^ {2}name: '([\w-]+)'/gm)].map(([, name]) => name),
-  ),
-);
-
-function commandFaults(text) {
-  const faults = [];
-  const joined = text.replaceAll('\\\n', ' ');
-  for (const [, name] of joined.matchAll(/npm run (?:--silent )?([\w:]+(?:-\w+)*)/g))
-    if (!npmScripts.has(name)) faults.push(`npm run ${name}`);
-  for (const [, name] of joined.matchAll(/npm run test:long -- ([a-z]+)/g))
-    if (!longForms.has(name)) faults.push(`npm run test:long -- ${name}`);
-  for (const [, name] of joined.matchAll(/npm run bench -- ([a-z-]+)/g)) if (!scenarios.has(name)) faults.push(`npm run bench -- ${name}`);
-  for (const [, path] of joined.matchAll(/\bnode (scripts\/[\w/-]+\.mjs)/g)) if (!existsSync(path)) faults.push(`node ${path}`);
-  return [...faults, ...operatorFaults(joined)];
-}
-
-const program = buildProgram({}, () => {
-  throw new Error('the help needs no connection');
-});
-
-/** Calls of the operator's command line: `npm run --silent admin -- NOUN VERB`, `run --rm admin NOUN VERB`, `entrypoint.mjs admin NOUN VERB`. */
-function operatorFaults(text) {
-  const calls = text.matchAll(
-    /(?:npm run --silent admin --|--rm admin|entrypoint\.mjs admin) +([a-z][a-z-]*) +([a-z][a-z-]*)([^\n`#|>]*)/g,
-  );
-  return [...calls].flatMap(([call, noun, verb, rest]) => {
-    const command = program.commands.find((entry) => entry.name() === noun)?.commands.find((entry) => entry.name() === verb);
-    if (!command) return [call.trim()];
-    const known = new Set([...command.options, ...program.options].map(({ long }) => long));
-    return [...rest.matchAll(/(?<=\s)--[a-z][a-z-]*/g)]
-      .filter(([option]) => !known.has(option))
-      .map(([option]) => `${noun} ${verb} ${option}`);
-  });
-}
-
 const unknownCommands = (documents) =>
   [...documents].flatMap(([path, text]) => commandFaults(text).map((command) => `${path}: there is no command "${command}"`));
+
+/** The faults of the blocks of a language; `find` returns the reason why a text is none of that language. */
+const blockFaults = (documents, language, find) =>
+  [...documents].flatMap(([path, text]) =>
+    blocksOf(text)
+      .filter((block) => block.language === language)
+      .flatMap((block) => {
+        const reason = find(block.content);
+        return reason === undefined ? [] : [`${path}:${block.line}: ${reason}`];
+      }),
+  );
 
 /** Parses blocks of a language with a program that reads the block from its standard input; undefined where the program is missing. */
 function parseFaults(documents, language, command, options) {
@@ -100,6 +72,7 @@ function typeFaults(documents) {
       origins.set(name, { path, line });
       writeFileSync(join(codeFolder, name), `${content}\nexport {};\n`);
     }
+  if (origins.size === 0) return [];
   const config = { extends: '../../tsconfig.json', include: ['*.ts'], exclude: [] };
   writeFileSync(join(codeFolder, 'tsconfig.json'), JSON.stringify(config));
   const { stdout } = spawnSync('node_modules/.bin/tsc', ['-p', codeFolder], { encoding: 'utf8' });
@@ -113,37 +86,85 @@ function typeFaults(documents) {
     });
 }
 
-/** A JSON block without an ellipsis is JSON. */
-const jsonFaults = (documents) =>
-  [...documents].flatMap(([path, text]) =>
-    blocksOf(text)
-      .filter(({ language, content }) => language === 'json' && !content.includes('…'))
-      .flatMap(({ content, line }) => {
-        try {
-          JSON.parse(content);
-          return [];
-        } catch (cause) {
-          return [`${path}:${line}: ${cause.message}`];
-        }
-      }),
-  );
+function reasonOf(parse) {
+  try {
+    parse();
+    return undefined;
+  } catch (cause) {
+    return cause.message;
+  }
+}
 
-/** A block that a test runs stands in a document that the test knows, and an expected output behind a block that runs. */
+/** A JSON block without an ellipsis is JSON. */
+const jsonReason = (content) => (content.includes('…') ? undefined : reasonOf(() => JSON.parse(content)));
+const sqlReason = (content) => reasonOf(() => parseSync(content));
+
+function iniReason(content) {
+  const wrong = content.split('\n').find((line) => !/^(\s*|[;#].*|\[\w+\]|\w+\s*=.+)$/.test(line));
+  return wrong === undefined ? undefined : `"${wrong}" is no section and no setting`;
+}
+
+const mermaidFolder = join('.cache', 'docs-site', 'node_modules', 'mermaid');
+
+/** Diagrams are parsed by Mermaid itself, which is installed with the site. */
+export function diagramFaults(documents) {
+  if (!existsSync(mermaidFolder)) return { faults: [], missing: 'diagrams are not parsed: npm run docs:site installs Mermaid' };
+  const diagrams = [...documents].flatMap(([path, text]) =>
+    blocksOf(text).flatMap(({ language, line, content }) => (language === 'mermaid' ? { path, line, content } : [])),
+  );
+  const input = JSON.stringify(diagrams.map(({ content }) => content));
+  const { stdout, stderr } = spawnSync(process.execPath, ['scripts/docs/diagrams.mjs', mermaidFolder], { input, encoding: 'utf8' });
+  if (stdout === '') throw new Error(stderr);
+  const errors = JSON.parse(stdout);
+  return { faults: diagrams.flatMap(({ path, line }, index) => (errors[index] === null ? [] : `${path}:${line}: ${errors[index]}`)) };
+}
+
+const programLanguages = ['sh', 'ts', 'python', 'go'];
+/** The needs of blocks that no test of this repository runs. */
+const knownNeeds = {
+  docker: 'a Docker engine',
+  kubernetes: 'a cluster',
+  postgresql: 'the programs of PostgreSQL',
+  start: 'a start with other settings',
+};
+
+/** The reason why the marks of a block say nothing, or nothing true, about how it is run. */
+function markReason(block, before) {
+  const [by, needs] = ['by', 'needs'].map((name) => markOf(block, name));
+  if (block.marks.includes('output')) return before?.marks.includes('run') ? undefined : 'an output without a block that is run before it';
+  if (by !== undefined && !existsSync(by)) return `by=${by} names no test`;
+  if (needs !== undefined && !Object.hasOwn(knownNeeds, needs)) return `needs=${needs} is none of ${Object.keys(knownNeeds).join(', ')}`;
+  const isSaid = by ?? needs ?? markOf(block, 'as') ?? markOf(block, 'file') ?? (block.marks.includes('run') || undefined);
+  if (programLanguages.includes(block.language) && isSaid === undefined)
+    return 'is not run: mark it with run, as=FILE, by=TEST or needs=… (CONTRIBUTING.md)';
+  return undefined;
+}
+
+/** Each program of a document is run, or says what runs it or what it needs. */
 const markFaults = (documents) =>
   [...documents].flatMap(([path, text]) => {
     const blocks = blocksOf(text);
-    return blocks
-      .filter(({ marks }, index) => marks.includes('output') && !blocks[index - 1]?.marks.includes('run'))
-      .map(({ line }) => `${path}:${line}: an output without a block that is run before it`);
+    return blocks.flatMap((block, index) => {
+      const reason = markReason(block, blocks[index - 1]);
+      return reason === undefined ? [] : [`${path}:${block.line}: ${reason}`];
+    });
   });
 
+/** How many blocks are not run, by what they need. */
+function needsNote(documents) {
+  const needs = [...documents.values()].flatMap((text) => blocksOf(text).flatMap((block) => markOf(block, 'needs') ?? []));
+  const counts = Object.entries(knownNeeds).map(([need, words]) => `${needs.filter((one) => one === need).length} ${words}`);
+  return `not run: ${needs.length} blocks, which need ${counts.join(', ')}`;
+}
+
+const samplesTest = 'services/gateway/test/system/samples.test.ts';
 const sampleLanguages = { curl: 'sh', TypeScript: 'ts', Python: 'python' };
 
 /** The code samples of the reference page as blocks of one document. */
 function sampleDocument() {
   const operations = Object.values(createOpenApi(everyRoute, '/').paths).flatMap((methods) => Object.values(methods));
   const samples = operations.flatMap((operation) => operation['x-codeSamples']);
-  return samples.map(({ label, source }) => `\`\`\`${sampleLanguages[label]}\n${source}\n\`\`\``).join('\n\n');
+  return samples.map(({ label, source }) => `\`\`\`${sampleLanguages[label]} by=${samplesTest}\n${source}\n\`\`\``).join('\n\n');
 }
 
 /** Everything that is wrong with the documents, and notes about what was not looked at. */
@@ -152,16 +173,19 @@ export function findFaults(documents = new Map([...readDocuments(), ['samples of
     parseFaults(documents, 'sh', 'bash', ['-n']),
     parseFaults(documents, 'python', 'python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())']),
     parseFaults(documents, 'go', 'gofmt', ['-e']),
+    diagramFaults(documents),
   ];
   return {
     faults: [
       ...brokenLinks(documents),
       ...unknownCommands(documents),
       ...typeFaults(documents),
-      ...jsonFaults(documents),
+      ...blockFaults(documents, 'json', jsonReason),
+      ...blockFaults(documents, 'sql', sqlReason),
+      ...blockFaults(documents, 'ini', iniReason),
       ...markFaults(documents),
       ...parsed.flatMap(({ faults }) => faults),
     ],
-    notes: [`${documents.size} documents`, ...parsed.flatMap(({ missing }) => missing ?? [])],
+    notes: [`${documents.size} documents`, needsNote(documents), ...parsed.flatMap(({ missing }) => missing ?? [])],
   };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { blocksOf, proseOf } from './blocks.mjs';
+import { commandFaults } from './commands.mjs';
 import { findFaults } from './faults.mjs';
 
 const fence = '```';
@@ -7,7 +8,7 @@ const faulty = `# A document
 
 [nowhere](missing.md) [no heading](#missing) [a heading](#a-document) and \`npm run missing\`.
 
-${fence}sh
+${fence}sh needs=docker
 npm run --silent admin -- key create --colour blue
 npm run --silent admin -- key paint
 npm run --silent admin -- key revoke --key ID
@@ -16,7 +17,7 @@ node scripts/missing.mjs
 if
 ${fence}
 
-${fence}ts
+${fence}ts needs=docker
 const text: string = 1;
 ${fence}
 
@@ -37,7 +38,7 @@ test('links, commands and code that do not exist or compile are named with their
     '](#missing)',
     '"npm run missing"',
     'key create --colour',
-    'admin -- key paint',
+    'admin key paint',
     'test:long -- missing',
   ])
     expect([part, part.startsWith('[') || faults.some((fault) => fault.includes(part))]).toEqual([part, true]);
@@ -50,9 +51,78 @@ test('links, commands and code that do not exist or compile are named with their
   expect(faults.join('\n')).not.toMatch(/key revoke|a-document/);
 }, 120_000);
 
+test.each([
+  ['npm strat', 'npm strat'],
+  ['cd folder && npm run biuld', 'npm run biuld'],
+  ['npm run test:long -- --tmies 3', 'npm run test:long -- --tmies'],
+  ['npm run bench -- answers-latncy', 'npm run bench -- answers-latncy'],
+  ['docker bulid -f deploy/Dockerfile .', 'docker bulid'],
+  ['docker build -f deploy/Dockerfil -t x .', 'docker build deploy/Dockerfil'],
+  ['docker build -f deploy/Dockerfile -t x nowhere', 'docker build nowhere'],
+  ['docker compose -f compose.yml up', 'docker compose … compose.yml'],
+  ['docker compose pu', 'docker compose pu'],
+  ['docker compose logs gatway', 'docker compose … gatway'],
+  ['docker compose up --scale agent=2', 'docker compose … agent'],
+  ['docker compose run --rm admin credits verfy', 'admin credits verfy'],
+  ['docker compose run --rm admin credits verify --ful', 'credits verify --ful'],
+  ['helm instal x deploy/helm/agent-service', 'helm instal'],
+  ['helm install x deploy/helm/agent-servic', 'helm install deploy/helm/agent-servic'],
+  [
+    'helm upgrade x deploy/helm/agent-service -f deploy/helm/agent-service/examples/big.yaml',
+    'helm upgrade -f deploy/helm/agent-service/examples/big.yaml',
+  ],
+  ['helm install x deploy/helm/agent-service --set image.repo=y', 'helm install --set image.repo'],
+  ['node examples/cli-chat/chatt.ts', 'node examples/cli-chat/chatt.ts'],
+  ['node_modules/.bin/node scripts/build/clients.mjs /tmp/x', 'node scripts/build/clients.mjs'],
+  ['node scripts/newcomer.mjs --every', 'node scripts/newcomer.mjs --every'],
+  ['X=$(python3 examples/receiver.py)', 'python3 examples/receiver.py'],
+  ['go run examples/webhook-receiver/main.go', 'go examples/webhook-receiver/main.go'],
+  ['deploy/drills/compse.sh', 'deploy/drills/compse.sh'],
+  ['kubectl exec x -- node /app/entrypoint.mjs amin credits verify', 'entrypoint.mjs amin'],
+  ['WEBHOOK_ENABLED=true npm start', 'WEBHOOK_ENABLED'],
+])('the command %s is a fault', (command, fault) => {
+  expect(commandFaults(`${fence}sh\n${command}\n${fence}`)).toEqual([fault]);
+  expect(commandFaults(`Run \`${command}\` first.`)).toEqual([fault]);
+});
+
+test('commands that exist are no faults, and neither are files that the document has its reader save', () => {
+  const commands = `
+npm start && npm test -- --onlyFailures && npm ci && npm run structure -- packages/store --list
+WEBHOOKS_ENABLED=true PORT=8090 npm start
+docker build -f deploy/Dockerfile -t agent-service:0.1.0 --build-arg VERSION=0.1.0 .
+docker compose --profile webhooks up -d --build --scale agents=2; docker compose run --rm admin organization list
+helm upgrade --install x deploy/helm/agent-service -n agents -f values.yaml --set image.tag=NEW,image.digest= --wait --timeout 5m
+for file in $(ls); do node examples/cli-chat/chat.ts "$AGENT"; node "$file"; done | node -p 'require("fs")' # npm strat
+node scripts/newcomer.mjs --all
+node own.ts --colour blue`;
+  expect(commandFaults(`${fence}ts as=own.ts\n${fence}\n\n${fence}sh\n${commands}\n${fence}`)).toEqual([]);
+});
+
+test('SQL, INI, and blocks that nothing runs are judged by their language and their marks', () => {
+  const block = (words, content) => `${fence}${words}\n${content}\n${fence}\n`;
+  const text = [
+    block('sql', 'create role x login;'),
+    block('sql', 'grant on x;'),
+    block('ini', '[pgbouncer]\npool_mode = transaction\nand so on'),
+    block('sh', 'true'),
+    block('python by=scripts/nowhere.mjs', 'pass'),
+    block('sh needs=luck', 'true'),
+    block('sh run', 'true'),
+  ].join('');
+  const { faults, notes } = findFaults(new Map([['a.md', text]]));
+  expect(faults).toEqual([
+    'a.md:4: syntax error at or near "on"',
+    'a.md:7: "and so on" is no section and no setting',
+    expect.stringMatching(/^a\.md:12: is not run: mark it/),
+    'a.md:15: by=scripts/nowhere.mjs names no test',
+    expect.stringMatching(/^a\.md:18: needs=luck is none of docker/),
+  ]);
+  expect(notes[1]).toMatch(/^not run: 1 blocks/);
+}, 120_000);
+
 test('blocks keep their marks and lines, and prose keeps its lines', () => {
   const [shell, code] = blocksOf(faulty);
-  expect([shell?.language, shell?.marks, shell?.line, code?.content]).toEqual(['sh', [], 5, 'const text: string = 1;']);
+  expect([shell?.language, shell?.marks, shell?.line, code?.content]).toEqual(['sh', ['needs=docker'], 5, 'const text: string = 1;']);
   expect(proseOf(faulty).split('\n')).toHaveLength(faulty.split('\n').length);
   expect(proseOf(faulty)).not.toContain('key paint');
 });

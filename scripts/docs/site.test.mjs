@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { readDocuments } from './blocks.mjs';
+import { diagramFaults } from './faults.mjs';
 
 const built = '.cache/docs-site/.vitepress/dist';
 const isLong = process.env.DOCUMENTS === 'long';
@@ -25,3 +27,10 @@ const isLong = process.env.DOCUMENTS === 'long';
   },
   600_000,
 );
+
+(isLong ? test : test.skip)('every diagram is one of Mermaid, and another text is not', () => {
+  expect(diagramFaults(readDocuments())).toEqual({ faults: [] });
+  const fence = '```';
+  const { faults } = diagramFaults(new Map([['a.md', `${fence}mermaid\nflowchart LR\n  a[x<br/>y] -->|HTTP} b\n${fence}\n`]]));
+  expect(faults).toEqual([expect.stringMatching(/^a\.md:1: Parse error on line 2/)]);
+});
