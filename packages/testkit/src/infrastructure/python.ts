@@ -23,18 +23,20 @@ export async function pythonWith(name: string, packages: readonly string[]): Pro
 interface ProgramOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The exit codes that are no failure. */
+  readonly accepted?: readonly number[];
 }
 
 /** Runs a program to its end and returns what it wrote; throws with that where it failed. */
 export async function runProgram(
   command: string,
   words: readonly string[],
-  { cwd = repositoryRoot, env = {} }: ProgramOptions = {},
+  { cwd = repositoryRoot, env = {}, accepted = [0] }: ProgramOptions = {},
 ): Promise<string> {
   const child = spawn(command, words, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${code}:\n${output}`);
+  if (!accepted.includes(code)) throw new Error(`${command} ${words.join(' ')} ended with ${code}:\n${output}`);
   return output;
 }
