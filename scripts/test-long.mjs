@@ -1,4 +1,5 @@
-// The long forms of suites whose short forms npm test runs: npm run test:long -- [name ...] [--times N]
+// The long forms of suites whose short forms npm test runs: npm run test:long -- [name ...] [--times N] [--again]
+// With --again the suites that failed run once more, alone, and the form counts as passed if they pass then.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -123,7 +124,8 @@ const forms = {
   },
 };
 
-const { positionals, values } = parseArgs({ allowPositionals: true, options: { times: { type: 'string', default: '10' } } });
+const options = { times: { type: 'string', default: '10' }, again: { type: 'boolean', default: false } };
+const { positionals, values } = parseArgs({ allowPositionals: true, options });
 const times = Number(values.times);
 if (!Number.isInteger(times) || times < 1) throw new Error(`--times must be a whole number from 1, not ${values.times}`);
 const unknown = positionals.filter((name) => !Object.hasOwn(forms, name));
@@ -135,7 +137,11 @@ for (const [name, form] of Object.entries(forms)) {
   for (let round = 1; round <= (form.loaded ? times : 1); round += 1) {
     console.log(`\n== ${name}${form.loaded ? ` ${round} of ${times}` : ''}: ${form.about}`);
     const beganAt = performance.now();
-    const code = await (form.loaded ? underLoad(() => run(form)) : run(form));
+    let code = await (form.loaded ? underLoad(() => run(form)) : run(form));
+    if (code !== 0 && values.again) {
+      console.log(`UNSTABLE: suites of ${name} failed and run once more, alone`);
+      code = await run({ ...form, alone: true }, '--onlyFailures');
+    }
     results.push({ name, code, minutes: (performance.now() - beganAt) / 60_000 });
   }
 }
@@ -144,11 +150,11 @@ console.log('\nLong forms:');
 for (const { name, code, minutes } of results) console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name.padEnd(10)} ${minutes.toFixed(1)} min`);
 process.exitCode = results.every(({ code }) => code === 0) ? 0 : 1;
 
-function run({ env, suites, alone, needs = {} }) {
+function run({ env, suites, alone, needs = {} }, ...choice) {
   for (const [command, name] of Object.entries(needs)) install(command, name);
   const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const options = alone ? ['--maxWorkers=1'] : [];
-  const child = spawn(process.execPath, [...jest, ...options, ...suites], { stdio: 'inherit', env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, [...jest, ...options, ...choice, ...suites], { stdio: 'inherit', env: { ...process.env, ...env } });
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
 }
 
