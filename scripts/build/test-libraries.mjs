@@ -25,6 +25,7 @@ const libraries = [
   'fast-check',
   'ioredis',
   'jsonwebtoken',
+  'pg',
   'pino',
   'prom-client',
   'zod',
