@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -27,6 +29,19 @@ def test_a_key_is_exchanged_once_and_renewed_after_a_refusal(service: AgentServi
     assert service.get_self().data.environment == "live"
     paths = [request["path"] for request in faults.received()]
     assert paths == ["/v1/auth/token", "/v1/me", "/v1/me", "/v1/auth/token", "/v1/me"]
+
+
+def test_a_token_is_renewed_before_it_expires(service: AgentService, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
+    monotonic, lifetime = time.monotonic, 3_600
+    service.get_self()
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + lifetime - 310)
+    service.get_self()
+    assert [request["path"] for request in faults.received()] == ["/v1/auth/token", "/v1/me", "/v1/me"]
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + lifetime - 290)
+    service.get_self()
+    service.get_self()
+    renewed = faults.received()
+    assert [request["path"] for request in renewed] == ["/v1/auth/token", "/v1/me", "/v1/me"]
 
 
 def test_oauth_tokens_have_the_requested_scopes() -> None:
@@ -62,10 +77,26 @@ def test_passing_failures_are_repeated_and_others_are_not(service: AgentService,
         {"kind": "answer", "status": 502},
     )
     assert service.list_agents().data
+    refused_at, repeated_at, *_ = [request["at"] for request in faults.received() if request["path"] == "/v1/agents"]
+    assert repeated_at - refused_at > 998
     faults.plan("/v1/agents", {"kind": "answer", "status": 429, "code": "rate_limited", "headers": {"retry-after": "3600"}})
     with pytest.raises(ApiError) as refused:
         service.list_agents()
     assert refused.value.retry_after == 3600
+
+
+def test_pauses_grow_and_differ_at_random(faults: Faults) -> None:
+    def pauses() -> list[float]:
+        faults.plan("/v1/me", *[{"kind": "answer", "status": 503, "code": "unavailable"}] * 3)
+        with AgentService(PROXY, token=KEY) as service:
+            service.get_self()
+        times = [float(request["at"]) for request in faults.received()]
+        return [after - before for before, after in itertools.pairwise(times)]
+
+    one, other = pauses(), pauses()
+    for pause, shortest in zip(one + other, [125, 250, 500] * 2, strict=True):
+        assert pause > shortest - 2
+    assert max(abs(a - b) for a, b in zip(one, other, strict=True)) > 1
 
 
 def test_a_write_whose_answer_was_lost_has_its_effect_once(service: AgentService, faults: Faults, agent_id: str) -> None:

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { until } from '@agent-service/testkit';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import {
   type AnswerEvent,
   ApiError,
@@ -7,6 +8,7 @@ import {
   type Client,
   ConnectionError,
   clientCredentials,
+  type DeprecationNotice,
   entries,
   isApiError,
   pages,
@@ -64,6 +66,35 @@ describe('credentials', () => {
     expect(receivedPaths()).toEqual(['POST /v1/auth/token', 'GET /v1/me', 'GET /v1/me', 'POST /v1/auth/token', 'GET /v1/me']);
   });
 
+  test('a token is renewed in the last fifth of its life while requests go on with it, and before a request once it has expired', async () => {
+    const own = world.connect();
+    await own.get('/v1/me');
+    const now = performance.now.bind(performance);
+    const moveClock = (seconds: number) => jest.spyOn(performance, 'now').mockImplementation(() => now() + seconds * 1_000);
+    const bearers = () => world.proxy.received.flatMap(({ path, headers }) => (path === '/v1/me' ? headers.authorization : []));
+    const lifetime = Number(process.env['TOKEN_TTL_SECONDS'] ?? 3_600);
+    try {
+      moveClock(lifetime - 310);
+      await own.get('/v1/me');
+      expect(receivedPaths()).toEqual(['POST /v1/auth/token', 'GET /v1/me', 'GET /v1/me']);
+      moveClock(lifetime - 290);
+      await own.get('/v1/me');
+      await until(
+        'the token is renewed beside the request',
+        async () => receivedPaths().filter((path) => path === 'POST /v1/auth/token').length === 2,
+      );
+      await until('the new token is used', async () => (await own.get('/v1/me')) && new Set(bearers()).size === 2);
+      expect(bearers().slice(0, 3)).toEqual([bearers()[0], bearers()[0], bearers()[0]]);
+      expect(receivedPaths().filter((path) => path === 'POST /v1/auth/token')).toHaveLength(2);
+      world.proxy.received.splice(0);
+      moveClock(3 * lifetime);
+      await own.get('/v1/me');
+      expect(receivedPaths()).toEqual(['POST /v1/auth/token', 'GET /v1/me']);
+    } finally {
+      jest.restoreAllMocks();
+    }
+  });
+
   test('a wrong key is a refusal that names the field, and is not repeated', async () => {
     const error = await world
       .connect({ auth: apiKey('sa_live_wrong') })
@@ -107,8 +138,73 @@ describe('requests', () => {
     expect((await own.get('/v1/agents')).data.length).toBeGreaterThan(0);
     expect([waits.length, waits[0] ?? 0]).toEqual([3, expect.any(Number)]);
     expect(waits[0]).toBeGreaterThan(1_000);
+    const [refusedAt = 0, repeatedAt = 0] = world.proxy.received.flatMap(({ path, at }) => (path === '/v1/agents' ? at : []));
+    expect(repeatedAt - refusedAt).toBeGreaterThan(998);
     world.proxy.plan('/v1/agents', { kind: 'answer', status: 429, code: 'rate_limited', headers: { 'retry-after': '3600' } });
     expect(await own.get('/v1/agents').catch((cause) => cause.retryAfterSeconds)).toBe(3600);
+  });
+
+  test('a call whose limit is used up is sent in the next window, and one of other limits at once', async () => {
+    const own = world.connect();
+    world.proxy.plan('/v1/agents', { kind: 'headers', usedUp: 1 });
+    await own.get('/v1/agents');
+    const learnedAt = performance.now();
+    // Reads share a limit, writes have another one.
+    await Promise.all([
+      own.get('/v1/agents'),
+      own.post('/v1/agents', { body: { name: 'at once', system_prompt: 'x', data_scope: { tables: [] } } }),
+    ]);
+    const sent = world.proxy.received.slice(2).map(({ method, at }) => ({ method, isLate: at - learnedAt > 900 }));
+    expect(sent).toEqual([
+      { method: 'POST', isLate: false },
+      { method: 'GET', isLate: true },
+    ]);
+  });
+
+  test('a call waits for its limit no longer than it may', async () => {
+    const own = world.connect({ maxRetryWaitMs: 5_000 });
+    world.proxy.plan('/v1/agents', { kind: 'headers', usedUp: 3_600 });
+    await own.get('/v1/agents');
+    expect((await own.get('/v1/agents')).data).toEqual(expect.any(Array));
+  });
+
+  test('pauses differ at random, grow, and are kept to', async () => {
+    const failures = () => Array.from({ length: 3 }, () => ({ kind: 'answer', status: 503, code: 'unavailable' }) as const);
+    const waitsOf = async () => {
+      const waits: number[] = [];
+      const own = world.connect({ onRetry: ({ waitMs }) => waits.push(waitMs), auth: world.credentials.api_keys.live });
+      const first = world.proxy.received.length;
+      world.proxy.plan('/v1/me', ...failures());
+      await own.get('/v1/me');
+      const times = world.proxy.received.slice(first).map(({ at }) => at);
+      // A timer may fire up to a millisecond early.
+      for (const [index, wait] of waits.entries()) expect((times[index + 1] ?? 0) - (times[index] ?? 0)).toBeGreaterThan(wait - 2);
+      return waits;
+    };
+    const [one, other] = [await waitsOf(), await waitsOf()];
+    for (const waits of [one, other])
+      for (const [index, wait] of waits.entries()) {
+        expect(wait).toBeGreaterThanOrEqual(125 * 2 ** index);
+        expect(wait).toBeLessThanOrEqual(250 * 2 ** index);
+      }
+    expect([one.length, other.length]).toEqual([3, 3]);
+    expect(one).not.toEqual(other);
+  });
+
+  test('a deprecated operation is reported for each of its answers, with its end and where its replacement is described', async () => {
+    const notices: DeprecationNotice[] = [];
+    const own = world.connect({ onDeprecated: (notice) => notices.push(notice) });
+    const link = '<https://agents.example.com/docs/versioning>; rel="deprecation"; type="text/html"';
+    const headers = { deprecation: '@1796083200', sunset: 'Tue, 01 Jun 2027 00:00:00 GMT', link };
+    world.proxy.plan('/v1/templates', { kind: 'headers', set: headers }, { kind: 'headers', set: { deprecation: '@1796083200' } });
+    await own.get('/v1/templates');
+    await own.get('/v1/templates');
+    await own.get('/v1/templates');
+    const since = new Date('2026-12-01T00:00:00Z');
+    expect(notices).toEqual([
+      { operation: 'get /v1/templates', since, sunset: new Date('2027-06-01T00:00:00Z'), link },
+      { operation: 'get /v1/templates', since, sunset: undefined, link: undefined },
+    ]);
   });
 
   test('a refusal that does not pass by itself is not repeated', async () => {

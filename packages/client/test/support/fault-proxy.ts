@@ -2,8 +2,12 @@ import { createServer, type IncomingMessage, request as open, type ServerRespons
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A fault of one request. `lost-answer`: the gateway carries it out and the connection ends. A number of bytes of the answer, and then the end. */
+/**
+ * A fault of one request. `lost-answer`: the gateway carries it out and the connection ends. `cut`: a part of the answer, and then the end. `headers`: the
+ * gateway's answer with further headers, or with its limits used up for a number of seconds.
+ */
 export type Fault =
+  | { readonly kind: 'headers'; readonly set?: Readonly<Record<string, string>>; readonly usedUp?: number }
   | { readonly kind: 'lost-answer' }
   | { readonly kind: 'cut'; readonly afterText: string }
   | { readonly kind: 'answer'; readonly status: number; readonly code?: string; readonly headers?: Readonly<Record<string, string>> };
@@ -12,6 +16,8 @@ export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
+  /** On the monotonic clock, in milliseconds. */
+  readonly at: number;
 }
 
 export interface FaultProxy {
@@ -38,7 +44,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       void control(proxy, url, incoming).then((body) => outgoing.end(JSON.stringify(body)));
       return;
     }
-    received.push({ method, path: url, headers });
+    received.push({ method, path: url, headers, at: performance.now() });
     const fault = takeFault(url.split('?')[0] ?? '');
     if (fault?.kind === 'answer') answer(incoming, outgoing, fault);
     else forward(proxy.target, incoming, outgoing, fault);
@@ -74,6 +80,14 @@ function answer(incoming: IncomingMessage, outgoing: ServerResponse, { status, c
   outgoing.writeHead(status, { 'content-type': body ? 'application/json' : 'text/html', ...headers }).end(body ?? '<h1>Bad gateway</h1>');
 }
 
+/** A limit that is used up has the names and the form that the gateway gives it. */
+function changedHeaders(headers: IncomingMessage['headers'], fault: Fault | undefined): IncomingMessage['headers'] {
+  if (fault?.kind !== 'headers') return headers;
+  const { set, usedUp } = fault;
+  const limit = String(headers['ratelimit'] ?? '').replaceAll(/r=\d+;t=\d+/g, `r=0;t=${usedUp}`);
+  return { ...headers, ...(usedUp !== undefined && { ratelimit: limit }), ...set };
+}
+
 function forward(target: string, incoming: IncomingMessage, outgoing: ServerResponse, fault: Fault | undefined): void {
   const { method, url, headers } = incoming;
   const call = open(
@@ -84,7 +98,7 @@ function forward(target: string, incoming: IncomingMessage, outgoing: ServerResp
         response.resume().once('end', () => outgoing.socket?.destroy());
         return;
       }
-      outgoing.writeHead(response.statusCode ?? 500, response.headers);
+      outgoing.writeHead(response.statusCode ?? 500, changedHeaders(response.headers, fault));
       let received = '';
       response.on('data', (chunk: Buffer) => {
         outgoing.write(chunk);
