@@ -7,7 +7,10 @@ import { parseArgs } from 'node:util';
 
 const browser = process.env.CHROMIUM_PATH ? {} : { chromium: 'chromium' };
 
-/** `alone`: asserts times, so that nothing else may run beside it. `loaded`: every core is busy with other work. `named`: runs only by its name. */
+/**
+ * `program`: a program instead of suites of Jest. `alone`: asserts times, so that nothing else may run beside it. `loaded`: every core is busy with other work.
+ * `named`: runs only by its name.
+ */
 const forms = {
   faults: {
     about:
@@ -60,6 +63,12 @@ const forms = {
     about: 'the commands of every guide, against a running system, and the site, whose builder is installed from the registry',
     env: { DOCUMENTS: 'long' },
     suites: ['scripts/docs/(shell|site).test.mjs'],
+  },
+  newcomer: {
+    about:
+      'the README in a fresh clone: npm start, the first call with its output, and the pages; with the packages that are installed here',
+    env: {},
+    program: ['scripts/newcomer.mjs', '--readme', '--installed'],
   },
   image: {
     about: 'the image, built by a Docker engine with the classic builder and with BuildKit (BUILD_NETWORK=host where builds need it)',
@@ -150,11 +159,12 @@ console.log('\nLong forms:');
 for (const { name, code, minutes } of results) console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name.padEnd(10)} ${minutes.toFixed(1)} min`);
 process.exitCode = results.every(({ code }) => code === 0) ? 0 : 1;
 
-function run({ env, suites, alone, needs = {} }, ...choice) {
+function run({ env, program, suites, alone, needs = {} }, ...choice) {
   for (const [command, name] of Object.entries(needs)) install(command, name);
   const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const options = alone ? ['--maxWorkers=1'] : [];
-  const child = spawn(process.execPath, [...jest, ...options, ...choice, ...suites], { stdio: 'inherit', env: { ...process.env, ...env } });
+  const words = program ?? [...jest, ...options, ...choice, ...suites];
+  const child = spawn(process.execPath, words, { stdio: 'inherit', env: { ...process.env, ...env } });
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
 }
 
