@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
 import { machineEnvironment, mainFileOf, type TestDatabase, testDatabase, testFolder } from '@agent-service/testkit';
@@ -15,15 +15,37 @@ const program = (name: string) => mainFileOf(name, `packages/local/src/deploymen
 interface ComposeService {
   command?: string[];
   environment: Record<string, string>;
+  env_file?: string[];
+  build?: { dockerfile: string };
+  depends_on?: Record<string, { condition: string }>;
+  healthcheck?: { disable?: boolean };
+  restart?: string;
   volumes: string[];
   profiles?: string[];
   read_only?: boolean;
   cap_drop?: string[];
 }
 
+const composeKeys = new Set(
+  'build cap_add cap_drop command depends_on deploy entrypoint env_file environment healthcheck image logging mem_limit networks ports profiles read_only restart security_opt shm_size stop_grace_period tmpfs user volumes'.split(
+    ' ',
+  ),
+);
+const hasCompose = spawnSync('docker', ['compose', 'version']).status === 0;
+if (!hasCompose) process.stdout.write('packages/local: docker-compose.yml is not read by Docker Compose, which is not installed\n');
+
+/** False where a service would be waited for without an end. */
+function canMeet(service: ComposeService | undefined, condition: string): boolean {
+  // The image has a check of its own.
+  if (condition === 'service_healthy') return service !== undefined && service.healthcheck?.disable !== true;
+  if (condition === 'service_completed_successfully') return service?.restart === 'no';
+  return condition === 'service_started' && service !== undefined;
+}
+
 describe('docker-compose.yml', () => {
-  const { services } = parse(readFileSync(join(repositoryRoot, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
+  const { services, volumes } = parse(readFileSync(join(repositoryRoot, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
     services: Record<string, ComposeService>;
+    volumes: Record<string, null>;
   };
 
   test.each(catalogue.map((entry) => [entry.name, entry] as const))('runs %s with its settings and its own secrets only', (name, entry) => {
@@ -40,6 +62,29 @@ describe('docker-compose.yml', () => {
       ...entry.needs.map((each) => `${settingName(each)}_ADDRESS`),
     ];
     expect(expected.filter((each) => !names.includes(each))).toEqual([]);
+  });
+
+  test('names only services, volumes and files that exist, and keys that Compose has', () => {
+    const present = (text: string) => text.replaceAll(/\$\{\w+:?-([^}]*)\}/g, '$1');
+    const missing = Object.entries(services).flatMap(([name, service]) => {
+      const { depends_on: waits = {}, env_file: files = [], build, volumes: mounts = [] } = service;
+      const sources = mounts.map((mount) => present(mount).split(':')[0] ?? '');
+      const dependencies = Object.entries(waits).filter(([other, { condition }]) => !canMeet(services[other], condition));
+      const paths = [...sources.filter((source) => source.startsWith('.')), ...files.map(present), ...(build ? [build.dockerfile] : [])];
+      return [
+        ...dependencies.map(([other, { condition }]) => `${name} waits for ${other}, ${condition}`),
+        ...sources.filter((source) => !/^[./]/.test(source) && !(source in volumes)),
+        ...paths.filter((path) => !existsSync(join(repositoryRoot, path))),
+        ...Object.keys(service).filter((key) => !composeKeys.has(key)),
+      ];
+    });
+    expect(missing).toEqual([]);
+    const mounted = Object.values(services).flatMap(({ volumes: mounts = [] }) => mounts.map((mount) => mount.split(':')[0]));
+    expect(Object.keys(volumes).filter((name) => !mounted.includes(name))).toEqual([]);
+  });
+
+  (hasCompose ? test : test.skip)('is accepted by Docker Compose', async () => {
+    await run('docker', ['compose', '--profile', '*', 'config', '--quiet'], { cwd: repositoryRoot });
   });
 
   test('has no default within a default, which docker-compose 1.29 does not replace', () => {
