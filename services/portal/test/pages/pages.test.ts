@@ -9,6 +9,7 @@ import { testKeyboard } from './keyboard.ts';
 import { testManyRows } from './many-rows.ts';
 import { testPeople } from './people.ts';
 import { testProviderSignIn } from './provider-sign-in.ts';
+import { testReferencePage } from './reference.ts';
 import { testSessionEnd } from './session-end.ts';
 import { type PagesWorld, startPages, testMs } from './world.ts';
 
@@ -37,3 +38,4 @@ testEveryPage(started);
 testManyRows(started);
 testKeyboard(started);
 testHostileAnswers(started);
+testReferencePage(started);
