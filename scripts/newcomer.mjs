@@ -6,11 +6,11 @@
 // the images of docs/guides/testing.md; a step whose tools are missing is left out, and said so. The clone has what is committed.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { parseArgs } from 'node:util';
 import { blocksOf } from './docs/blocks.mjs';
@@ -54,6 +54,14 @@ async function runDocument(path, adaptMore = (script) => script) {
   const { outputs, faults } = await walk(text, { cwd: clone, env, repository: clone, adapt, timeoutMs: limitMs });
   if (faults.length > 0) throw new Error(`${path}: ${faults.join('\n')}`);
   return outputs;
+}
+
+/** A folder that is no repository of this user, such as an unpacked archive, is copied, without what is installed, generated, built or running. */
+function makeClone() {
+  if (has('git', 'rev-parse', 'HEAD')) return execFileSync('git', ['clone', '-q', '--depth', '1', `file://${process.cwd()}`, clone]);
+  console.log('no repository: the folder is copied instead');
+  const isMade = (path) => /^(node_modules|\.data|\.cache|\.git|dist|gen)$/.test(basename(path));
+  cpSync('.', clone, { recursive: true, filter: (path) => !isMade(path) });
 }
 
 /** Gives the clone the installed packages of this folder, as hard links where both are on one disk. */
@@ -263,7 +271,7 @@ async function stop() {
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void stop().finally(() => process.exit(1)));
 try {
-  await timed('git clone', () => execFileSync('git', ['clone', '-q', '--depth', '1', `file://${process.cwd()}`, clone]));
+  await timed('a clone', makeClone);
   if (options.installed) await timed('packages of this folder, which are installed', linkPackages);
   await timed('npm start, to its addresses and keys', startSystem);
   const agentId = await timed(
