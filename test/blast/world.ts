@@ -10,6 +10,7 @@ import {
   type ScriptedModel,
   scriptedModel,
   send,
+  servedAnswers,
   testDatabase,
   testSystem,
   withoutRateLimits,
@@ -33,7 +34,10 @@ export interface BlastWorld {
   readonly operators: Operators;
   /** The system's own database, as the server's administrator. */
   readonly databaseUrl: string;
-  /** Sends a request as the hostile tenant, or without a key, from an address of its own; resolves with the status, 0 where none came. */
+  /**
+   * Sends a request as the hostile tenant, or without a key, from an address of its own; resolves with the status, 0 where none came. An answer has to be
+   * one that the document of the gateway describes.
+   */
   sendHostile(method: string, path: string, body?: string, headers?: Readonly<Record<string, string>>): Promise<number>;
   /** Sends messages of the hostile tenant without waiting for their answers; resolves with the status. */
   sendHostileMessage(text: string): Promise<number>;
@@ -67,6 +71,7 @@ export async function startBlastWorld(): Promise<BlastWorld> {
     credits: createClient('credits', { ...connection, address: system.endpoints['credits'] ?? '' }),
     agents: createClient('agents', { ...connection, address: system.endpoints['agents'] ?? '' }),
   };
+  const answers = await servedAnswers(system.url);
   const steady = await makeTenant(system, operators, 'Steady');
   const hostile = await makeTenant(system, operators, 'Hostile');
   const dataSource = await makeDataSource();
@@ -82,10 +87,11 @@ export async function startBlastWorld(): Promise<BlastWorld> {
     dataSourceUrl: dataSource.url,
     async sendHostile(method, path, body, headers = {}) {
       const own = { 'x-forwarded-for': hostileAddress, ...(body !== undefined && { 'content-type': 'application/json' }) };
-      return await send(system.url, { method, path, headers: { ...own, ...headers }, ...(body !== undefined && { body }) }).then(
-        ({ status }) => status,
-        () => 0,
+      const answer = await send(system.url, { method, path, headers: { ...own, ...headers }, ...(body !== undefined && { body }) }).catch(
+        () => undefined,
       );
+      if (answer) answers.check({ method, path, ...answer, contentType: answer.headers['content-type'] });
+      return answer?.status ?? 0;
     },
     sendHostileMessage: (text) =>
       world.sendHostile('POST', `/v1/agents/${hostile.agentId}/messages`, JSON.stringify({ message: text }), {

@@ -4,6 +4,7 @@ export { type ClockShifts, clockShifts } from './faults/clock-shifts.ts';
 export { type LoadSample, percentile, type SteadyLoad, steadyLoad, summarize } from './faults/steady-load.ts';
 export { type TestCertificate, type TestCertificateOptions, testAuthority, testCertificate } from './http/certificate.ts';
 export { type CollectedSpan, type SpanCollector, spanCollector } from './http/collector.ts';
+export { type DocumentedAnswers, servedAnswers } from './http/documented-answers.ts';
 export { type IdTokenClaims, type IdTokenForge, type OpenIdProvider, openIdProvider } from './http/openid-provider.ts';
 export {
   type ReceivedRequest,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exampleOf } from '../src/openapi/document.ts';
 import { everyRoute } from '../src/routes/index.ts';
 import { type Route, successStatus } from '../src/routing/route.ts';
-import { document, faultsAt } from './support/document.ts';
+import { answers, document } from './support/document.ts';
 import { admit, apiKey, caller, type Gateway, startGateway } from './support/gateway.ts';
 import { ask } from './support/http.ts';
 import { type Peer, startPeer } from './support/peer.ts';
@@ -176,7 +176,10 @@ describe('the examples of the document', () => {
         const examples = media.example === undefined ? named : [media.example];
         expect({ place, examples: examples.length > 0 }).toEqual({ place, examples: true });
         for (const example of examples)
-          expect({ place, faults: faultsAt(['paths', path, method, ...place, 'schema'], example) }).toEqual({ place, faults: undefined });
+          expect({ place, faults: answers.faultsAt(['paths', path, method, ...place, 'schema'], example) }).toEqual({
+            place,
+            faults: undefined,
+          });
       }
       expect(Object.keys(responses).some((status) => Number(status) >= 400)).toBe(true);
     },

@@ -64,11 +64,10 @@ export async function untilKnown(world: FaultyWorld, one: Sent, idempotencyKey: 
 async function attemptOnce(world: FaultyWorld, gateway: string, marker: string, key: string): Promise<ReceivedResponse | undefined> {
   const path = `/v1/agents/${world.agentId}/messages`;
   const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json', 'idempotency-key': key };
-  try {
-    return await send(gateway, { method: 'POST', path, headers, body: JSON.stringify({ message: `Question ${marker}` }) });
-  } catch {
-    return undefined;
-  }
+  const body = JSON.stringify({ message: `Question ${marker}` });
+  const answer = await send(gateway, { method: 'POST', path, headers, body }).catch(() => undefined);
+  if (answer) world.answers.check({ method: 'POST', path, ...answer, contentType: answer.headers['content-type'] });
+  return answer;
 }
 
 /** False for errors after which a caller repeats the message. */

@@ -3,10 +3,11 @@ import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system/system';
 import {
   type ChatRequest,
+  type DocumentedAnswers,
   modelsFileFor,
   type ScriptedModel,
   scriptedModel,
-  send,
+  servedAnswers,
   testSystemWithServers,
   withoutRateLimits,
 } from '@agent-service/testkit';
@@ -20,6 +21,8 @@ export interface FaultyWorld {
   readonly key: string;
   readonly organizationId: string;
   readonly agentId: string;
+  /** Those of the gateway that ran first. */
+  readonly answers: DocumentedAnswers;
   readonly credits: Client<'credits'>;
   readonly databaseUrl: string;
   /** All gateways. */
@@ -59,9 +62,10 @@ export async function startFaultyWorld({ modelMs, settings = {}, build }: Faulty
   const tenant = await identity.createOrganization({ name: 'Faults' });
   identity.close();
   await credits.grant({ tenant: { organizationId: tenant.organizationId, environment: 'live' }, grantId: 'faults', amount: issued });
+  const answers = await servedAnswers(system.url);
   const headers = { authorization: `Bearer ${tenant.liveApiKey}`, 'content-type': 'application/json' };
   const call = async <Data>(method: string, path: string, body: object) => {
-    const answer = await send(system.url, { method, path, headers, body: JSON.stringify(body) });
+    const answer = await answers.send(system.url, { method, path, headers, body: JSON.stringify(body) });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer.json<{ data: Data }>().data;
   };
@@ -75,6 +79,7 @@ export async function startFaultyWorld({ modelMs, settings = {}, build }: Faulty
     key: tenant.liveApiKey,
     organizationId: tenant.organizationId,
     agentId: agent.id,
+    answers,
     credits,
     databaseUrl: system.endpoints['postgres'] ?? '',
     gateways: Object.entries(system.endpoints).flatMap(([name, url]) => (/^gateway(-\d+)?$/.test(name) ? [url] : [])),

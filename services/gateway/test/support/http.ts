@@ -1,7 +1,7 @@
 import { request as open } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { checkAnswer } from './document.ts';
+import { answers } from './document.ts';
 
 export interface Answer {
   readonly status: number;
@@ -44,7 +44,7 @@ export function ask(
       const isJson = response.headers['content-type']?.startsWith('application/json');
       try {
         const [status, contentType] = [response.statusCode ?? 0, response.headers['content-type']];
-        if (!isUndescribed) checkAnswer({ method, path, status, contentType, text: content });
+        if (!isUndescribed) answers.check({ method, path, status, contentType, text: content });
       } catch (cause) {
         reject(cause);
         return;

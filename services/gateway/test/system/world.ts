@@ -5,12 +5,11 @@ import {
   type ReceivedResponse,
   type SentRequest,
   type SystemAccess,
-  send,
   sharedSystem,
   testSystem,
   withoutRateLimits,
 } from '@agent-service/testkit';
-import { checkAnswer } from '../support/document.ts';
+import { answers } from '../support/document.ts';
 import { connectCredits, spend } from './spend.ts';
 
 export interface Organization {
@@ -83,12 +82,8 @@ async function openWorld(system: SystemAccess, hasWebhooks: boolean, stopSystem:
     config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] },
   });
   const credits = connectCredits(system.endpoints['credits'] ?? '', system.secrets.SERVICE_SECRET);
-  const call: World['call'] = async (token, request, gateway = system.url) => {
-    const answer = await send(gateway, { ...request, headers: { ...(token && { authorization: `Bearer ${token}` }), ...request.headers } });
-    const { status, headers, text } = answer;
-    checkAnswer({ ...request, status, contentType: headers['content-type'], text });
-    return answer;
-  };
+  const call: World['call'] = (token, request, gateway = system.url) =>
+    answers.send(gateway, { ...request, headers: { ...(token && { authorization: `Bearer ${token}` }), ...request.headers } });
   const makeOrganization = async (name: string): Promise<Organization> => {
     const created = await operator.createOrganization({ name });
     await spend(credits, created.organizationId, 'live', created.userId);

@@ -5,9 +5,10 @@ import { type Client, operatorService, type ServiceName } from '@agent-service/c
 import { seed } from '@agent-service/local/seed';
 import { clientOf, type LocalSystem } from '@agent-service/local/system/system';
 import {
+  type DocumentedAnswers,
   type ReceivedResponse,
   type SystemAccess,
-  send,
+  servedAnswers,
   sharedSystem,
   testFolder,
   testSystem,
@@ -30,6 +31,7 @@ export interface World {
   readonly system: SystemAccess;
   /** The organization that `npm start` creates, with its data source. */
   readonly demonstration: Organization['keys'];
+  /** Every answer has to be one that the document of the gateway describes. */
   readonly call: (key: string, method: string, path: string, sent?: Sent) => Promise<ReceivedResponse>;
   /** An organization without a data source. */
   readonly makeOrganization: () => Promise<Organization>;
@@ -50,16 +52,16 @@ export async function startWorld(prepare: (templatesFolder: string) => Promise<v
   await mkdir(templatesFolder);
   await prepare(templatesFolder);
   const system = await testSystem({ ...withoutRateLimits, TEMPLATES_DIR: templatesFolder }, { seed });
-  return { ...openWorld(system, () => system.stop()), system, templatesFolder };
+  return { ...openWorld(system, await servedAnswers(system.url), () => system.stop()), system, templatesFolder };
 }
 
 /** Uses the system that test files share, with the templates that come with the service. */
 export async function shareWorld(): Promise<World> {
   const system = await sharedSystem();
-  return openWorld(system, async () => system.leave());
+  return openWorld(system, await servedAnswers(system.url), async () => system.leave());
 }
 
-function openWorld(system: SystemAccess, stopSystem: () => Promise<void>): World {
+function openWorld(system: SystemAccess, answers: DocumentedAnswers, stopSystem: () => Promise<void>): World {
   const clients: { close(): void }[] = [];
   const operator: World['operator'] = (name) => {
     const client = clientOf(system, name, operatorService);
@@ -75,7 +77,7 @@ function openWorld(system: SystemAccess, stopSystem: () => Promise<void>): World
     demonstration,
     operator,
     call: (key, method, path, { body, headers = {} } = {}) =>
-      send(system.url, {
+      answers.send(system.url, {
         method,
         path,
         headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }), ...headers },
