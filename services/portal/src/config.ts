@@ -31,6 +31,7 @@ export const portalSettings = z.object({
     .optional()
     .describe('The port of the public API on this machine, for the examples of the portal where `PUBLIC_URL` is not set.'),
   PORTAL_PAGES_DIR: setting.text().optional().describe("A folder with pages of your own in place of the portal's."),
+  PORTAL_DOCS_DIR: setting.text().optional().describe('A folder with this documentation as a site, as `npm run docs:site` builds it.'),
   ...openIdConnectSettings,
   OPENID_CONNECT_CLIENT_SECRET: setting
     .text()

@@ -74,7 +74,7 @@ export async function start(process: ProcessContext, config: PortalConfig): Prom
     stopping: process.stopping,
   });
   const pages = await loadPages(config.PORTAL_PAGES_DIR ?? builtPages);
-  const documents = await loadDocuments(builtDocuments);
+  const documents = await loadDocuments(config.PORTAL_DOCS_DIR ?? builtDocuments);
   const cors = createCors([]);
   const respond = createResponder({ observer: createObserver(process), delivery: { stopping: process.draining, heldBytes, cors } });
   const unmatched = (request: IncomingMessage) =>

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { freePort } from '@agent-service/local/host/ports';
@@ -18,17 +18,24 @@ afterAll(() => world?.stop());
 const outcome = ({ status, text }: { status: number; text: string }) =>
   status < 400 ? `${status}` : `${status} ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
 
-test('the documentation is under /docs/ where it was built; elsewhere that path says how to build it', async () => {
-  const page = await world.request('GET', '/docs/', {});
-  if (existsSync('.cache/docs-site/.vitepress/dist')) {
-    expect([page.status, page.headers['content-type'], page.text]).toEqual([
-      200,
-      'text/html; charset=utf-8',
-      expect.stringContaining('<title>'),
-    ]);
-    expect((await world.request('GET', '/docs', {})).headers['location']).toBe('/docs/');
-    expect((await world.request('GET', '/docs/guides/first-agent', {})).status).toBe(200);
-  } else expect([page.status, page.text]).toEqual([404, expect.stringContaining('npm run docs:site')]);
+test('the documentation is under /docs/ where the portal has it; elsewhere a page there says how to get it', async () => {
+  const folder = await testFolder();
+  const missing = await send(await world.open({ PORTAL_DOCS_DIR: folder }), { method: 'GET', path: '/docs/guides/a' });
+  expect([missing.status, missing.headers['content-type'], missing.text]).toEqual([
+    404,
+    'text/html; charset=utf-8',
+    expect.stringContaining('npm run docs:site'),
+  ]);
+  mkdirSync(join(folder, 'guides'));
+  for (const path of ['index.html', '404.html', 'guides/a.html']) writeFileSync(join(folder, path), `<title>${path}</title>`);
+  const at = await world.open({ PORTAL_DOCS_DIR: folder });
+  const ask = async (path: string) => {
+    const { status, text } = await send(at, { method: 'GET', path });
+    return [status, text];
+  };
+  expect(await ask('/docs/')).toEqual([200, '<title>index.html</title>']);
+  expect(await ask('/docs/guides/a')).toEqual([200, '<title>guides/a.html</title>']);
+  expect(await ask('/docs/guides/b')).toEqual([404, '<title>404.html</title>']);
 });
 
 describe('the cookie of a session', () => {

@@ -186,6 +186,7 @@ export const catalogue: readonly CatalogueEntry[] = [
       'PUBLIC_URL',
       'PUBLIC_PORT',
       'PORTAL_PAGES_DIR',
+      'PORTAL_DOCS_DIR',
       'OPENID_CONNECT_ISSUER',
       'OPENID_CONNECT_CLIENT_ID',
       'OPENID_CONNECT_CLIENT_SECRET',

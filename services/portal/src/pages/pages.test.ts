@@ -24,9 +24,11 @@ test('the documentation is served below /docs/, with a page of its own for unkno
   expect(documents.answer(request('/docs/')).security?.join(' ')).toMatch(/script-src 'self';/);
 });
 
-test('without a built site the answer says how it is built', async () => {
+test('without a built site a page says how an operator gets it', async () => {
   const documents = await loadDocuments(join(await testFolder(), 'none'));
-  expect(documents.answer(request('/docs/'))).toMatchObject({ status: 404, body: expect.stringContaining('npm run docs:site') });
+  const { status, type, body } = documents.answer(request('/docs/'));
+  expect([status, type]).toEqual([404, 'text/html; charset=utf-8']);
+  for (const part of ['npm run docs:site', 'PORTAL_DOCS_DIR', '<a href="/">']) expect(body).toContain(part);
 });
 
 test.each([

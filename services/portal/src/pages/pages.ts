@@ -152,5 +152,22 @@ function fileReply({ type, etag, cacheControl, security, contents }: PageFile, {
 
 const text = (status: number, body: string): Reply => ({ status, body, type: 'text/plain; charset=utf-8', security: pageHeaders });
 const notFound = text(404, 'There is no such file.\n');
-const documentsNotBuilt = text(404, 'The documentation is not built here: npm run docs:site. It is in the folder docs of the sources.\n');
+/** Seen by readers who followed a link of the portal. */
+const documentsNotBuilt: Reply = {
+  status: 404,
+  type: types['.html'] as string,
+  security: pageHeaders,
+  cacheControl: 'no-cache',
+  body: `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Documentation</title>
+<h1>The documentation is not on this server</h1>
+<p>It is in the folder <code>docs</code> of the sources. There, <code>npm run docs:site</code> builds it as a site, and the next start of the portal shows it here.</p>
+<p>An image gets the built site, the folder <code>.cache/docs-site/.vitepress/dist</code>, from its operator: the setting <code>PORTAL_DOCS_DIR</code> names where it is mounted.</p>
+<p><a href="/">To the portal</a></p>
+</html>
+`,
+};
 const notBuilt = text(503, 'The pages of the portal are not built here. Its API is at /api.\n');
