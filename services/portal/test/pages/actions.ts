@@ -27,7 +27,6 @@ export const testActions = (started: () => PagesWorld) =>
       if (!pid) throw new Error('there is no process answer-worker');
       const agent = paths['agent']?.split('/').at(-1);
       interface Message {
-        id: string;
         conversation_id: string;
         status: string;
         credits_consumed: number;
@@ -35,34 +34,19 @@ export const testActions = (started: () => PagesWorld) =>
       await visit.open(paths['chat-new'] ?? '');
       process.kill(pid, 'SIGSTOP');
       try {
-        // A stopped worker has begun nothing, so that the stream of an answer that was begun comes from here.
-        const body = JSON.stringify({ message: 'How many customers do we have by country?' });
-        const headers = { authorization: `Bearer ${world.key}`, 'content-type': 'application/json', prefer: 'respond-async' };
-        const reply = await fetch(`${world.system.url}/v1/agents/${agent}/messages`, { method: 'POST', headers, body });
-        const { data } = (await reply.json()) as { data: Message };
-        const read = async () => (await world.call('GET', `/v1/agents/${agent}/messages/${data.id}`)).json<{ data: Message }>().data;
-        const started = { message_id: data.id, conversation_id: data.conversation_id, attempt: 1 };
-        let connections = 0;
-        await page.route(/\/messages\/stream$/, async (route) => {
-          connections += 1;
-          if (connections > 1) await isCancelled;
-          const [type, event] = connections > 1 ? ['failed', { error: { message: 'The answer was cancelled.' } }] : ['started', started];
-          await route.fulfill({
-            contentType: 'text/event-stream',
-            body: `id: ${connections}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`,
-          });
-        });
-        const isCancelled = page.waitForResponse((response) => response.url().endsWith('/cancel') && response.ok());
+        // A stopped worker begins nothing: the answer is cancelled as soon as the message is accepted.
+        const isAccepted = page.waitForResponse((response) => response.url().endsWith('/messages/stream'));
         await page.getByRole('textbox', { name: 'Message' }).fill('How many customers do we have by country?');
         await page.keyboard.press('Enter');
+        const location = (await (await isAccepted).allHeaders())['content-location'] ?? '';
         await page.getByRole('button', { name: 'Cancel the answer' }).click();
-        await isCancelled;
-        expect(await read()).toMatchObject({ status: 'cancelled', credits_consumed: 0 });
+        await page.getByText('The answer was cancelled.').waitFor();
+        const { data } = (await world.call('GET', location)).json<{ data: Message }>();
+        expect(data).toMatchObject({ status: 'cancelled', credits_consumed: 0 });
         await visit.open(`/live/chat/${agent}/${data.conversation_id}`);
         await page.getByText('This answer was cancelled. It cost nothing.').waitFor();
       } finally {
         process.kill(pid, 'SIGCONT');
-        await page.unroute(/\/messages\/stream$/);
       }
     });
 

@@ -1,6 +1,7 @@
 import { type Environment, request } from './client.ts';
 import { ApiError } from './errors.ts';
 
+/** An event of the stream. The first one, `accepted`, is the head of the reply: the message exists, and no worker may have begun its answer. */
 export interface StreamEvent {
   id: string;
   type: string;
@@ -27,7 +28,7 @@ export async function* streamAnswer(question: Question, signal: AbortSignal): As
     if (failures > 0) await pause(pausesMs[failures - 1] ?? 0, signal);
     for await (const event of readUntilLost(sent, signal)) {
       sent.lastId = event.id || sent.lastId;
-      failures = 0;
+      if (event.type !== 'accepted') failures = 0;
       yield event;
       if (lastTypes.includes(event.type)) return;
     }
@@ -72,6 +73,8 @@ async function* readOnce({ environment, agentId, conversationId, message, key, l
     },
     body: JSON.stringify({ message, ...(conversationId && { conversation_id: conversationId }) }),
   });
+  const messageId = response.headers.get('content-location')?.split('/').at(-1);
+  if (messageId) yield { id: '', type: 'accepted', data: { message_id: messageId } };
   if (response.body) yield* readEvents(response.body);
 }
 

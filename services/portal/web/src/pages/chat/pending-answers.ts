@@ -86,6 +86,8 @@ export async function sendPrompt(conversation: Conversation, prompt: string, onC
 
 function applyEvent(answer: PendingAnswer, { type, data }: StreamEvent): PendingAnswer {
   switch (type) {
+    case 'accepted':
+      return { ...answer, messageId: String(data.message_id) };
     case 'started':
       return { ...answer, messageId: String(data.message_id), conversationId: String(data.conversation_id), text: '', steps: [] };
     case 'delta':
