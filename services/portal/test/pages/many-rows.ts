@@ -74,8 +74,10 @@ export const testManyRows = (started: () => PagesWorld) =>
         await visit.open(path ?? '');
         await page.getByText('10,000 in all').first().waitFor();
         expect(await page.getByRole('row').count()).toBeLessThan(120);
-        await page.getByRole('button', { name: 'Next' }).click();
+        const next = page.getByRole('button', { name: 'Next' });
+        await next.press('Enter');
         await page.getByText('10,000 in all, page 2').waitFor();
+        expect(await next.and(page.locator(':focus')).count()).toBe(1);
         await page.reload();
         await page.getByText('10,000 in all, page 2').waitFor();
         await page.getByRole('button', { name: 'Previous' }).click();
@@ -121,9 +123,13 @@ export const testManyRows = (started: () => PagesWorld) =>
         await until('the log is at its top', () => log.evaluate((element) => element.scrollTop === 0));
         const first = await log.locator('.messages-inner > :not(button)').first().elementHandle();
         const firstY = (await first?.boundingBox())?.y ?? Number.NaN;
-        await page.getByRole('button', { name: 'Show earlier messages' }).click();
+        const earlier = page.getByRole('button', { name: 'Show earlier messages' });
+        await earlier.focus();
+        await page.keyboard.press('Enter');
         await log.getByRole('article').nth(before).waitFor();
         await settle(page);
+        // The next press of Enter shows those before.
+        expect(await earlier.and(page.locator(':focus')).count()).toBe(1);
         expect(Math.abs(((await first?.boundingBox())?.y ?? Number.NaN) - firstY)).toBeLessThan(4);
       }
       const message = page.getByRole('textbox', { name: 'Message' });

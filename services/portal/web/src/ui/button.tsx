@@ -1,6 +1,6 @@
 import { createLink } from '@tanstack/react-router';
 import { Check, Copy, type LucideIcon } from 'lucide-react';
-import { type ComponentProps, type ReactNode, useEffect, useState } from 'react';
+import { type ComponentProps, type ReactNode, type SyntheticEvent, useEffect, useState } from 'react';
 
 interface Look {
   variant?: 'default' | 'primary' | 'danger' | 'ghost';
@@ -16,8 +16,11 @@ function classesOf({ variant = 'default', large, wide }: Look, children: ReactNo
 
 type ButtonProps = Look & { busy?: boolean } & ComponentProps<'button'>;
 
-/** A button. While `busy` it shows a spinner and does nothing. */
+const ignore = (event: SyntheticEvent) => event.preventDefault();
+
+/** A button. While `busy` it shows a spinner and does nothing, and so while it is `aria-disabled`; unlike a disabled one it keeps the focus. */
 export function Button({ variant, large, wide, icon: Icon, busy = false, children, className, ...rest }: ButtonProps) {
+  const isInert = busy || rest['aria-disabled'] === true;
   // An icon that stands alone says in words what it does.
   const title = children ? undefined : rest['aria-label'];
   return (
@@ -26,7 +29,8 @@ export function Button({ variant, large, wide, icon: Icon, busy = false, childre
       title={title}
       {...rest}
       className={classesOf({ ...(variant && { variant }), large: large ?? false, wide: wide ?? false }, children, className)}
-      disabled={rest.disabled || busy}
+      onClick={isInert ? ignore : rest.onClick}
+      aria-disabled={isInert || undefined}
       aria-busy={busy || undefined}
     >
       {busy ? <span className="spinner" aria-hidden="true" /> : Icon && <Icon size={16} aria-hidden="true" />}

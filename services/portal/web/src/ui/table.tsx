@@ -184,12 +184,12 @@ function Pager({ cursor, next, total, isLoading }: PagerProps) {
         {cursor && <Button icon={ChevronsLeft} onClick={() => goTo(undefined, [])} aria-label="First page" />}
         <Button
           icon={ChevronLeft}
-          disabled={before.length === 0 || isLoading}
+          aria-disabled={before.length === 0 || isLoading}
           onClick={() => goTo(before.at(-1) ?? undefined, before.slice(0, -1))}
         >
           Previous
         </Button>
-        <Button disabled={!next || isLoading} onClick={() => goTo(next, [...before, cursor ?? null])}>
+        <Button aria-disabled={!next || isLoading} onClick={() => goTo(next, [...before, cursor ?? null])}>
           Next
           <ChevronRight size={16} aria-hidden="true" />
         </Button>

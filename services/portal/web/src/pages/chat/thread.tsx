@@ -111,10 +111,16 @@ function Messages({ agent, conversationId, pending }: MessagesProps) {
   const listed = (data?.pages.flatMap((page) => page.data) ?? []).toReversed();
   const isListed = listed.some(({ id }) => id === pending?.messageId);
   const messages = listed.filter(({ id }) => id !== pending?.messageId);
+  // The button is gone with the last page; then the messages get its focus.
+  const showEarlier = async (button: HTMLElement) => {
+    const log = button.closest<HTMLElement>('[role="log"]');
+    const { hasNextPage: hasMore } = await fetchNextPage();
+    if (!hasMore) log?.focus({ preventScroll: true });
+  };
   return (
     <ScrollArea watch={pending ?? data} firstId={messages[0]?.id}>
       {hasNextPage && (
-        <Button variant="ghost" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        <Button variant="ghost" busy={isFetchingNextPage} onClick={({ currentTarget }) => void showEarlier(currentTarget)}>
           Show earlier messages
         </Button>
       )}
@@ -187,7 +193,10 @@ interface ComposerProps {
 function Composer({ agent, firstPrompt = '', pending, onSend }: ComposerProps) {
   const [text, setText] = useState(firstPrompt);
   const box = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => box.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    // The user may have opened a dialog while the page was loading, as the search.
+    if (!document.querySelector('[role="dialog"]')) box.current?.focus({ preventScroll: true });
+  }, []);
   const isActive = agent.status === 'active';
   const send = () => {
     if (!text.trim() || pending) return;
