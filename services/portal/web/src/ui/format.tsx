@@ -1,10 +1,14 @@
 const number = new Intl.NumberFormat(undefined);
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const minute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
 export const formatNumber = (value: number): string => number.format(value);
 export const formatDay = (iso: string): string => day.format(new Date(iso));
+
+/** A word of the API, as it stands in a badge. */
+export const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 export const plural = (count: number, one: string, many = `${one}s`): string => `${formatNumber(count)} ${count === 1 ? one : many}`;
 
@@ -34,4 +38,4 @@ export function Time({ iso, fallback = '–' }: { iso: string | null | undefined
   );
 }
 
-export const formatDateTime = (iso: string): string => dateTime.format(new Date(iso));
+export const formatDateTime = (iso: string): string => minute.format(new Date(iso));

@@ -7,7 +7,7 @@ import { Controller, type UseFormReturn } from 'react-hook-form';
 import { api, bodyOf } from '../../api/client.ts';
 import { agentQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Loading, notify } from '../../ui/feedback.tsx';
 import { SelectField, SwitchField, TextAreaField, TextField, useApiForm } from '../../ui/form.tsx';
 import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
@@ -127,6 +127,12 @@ function Editor({ title, values, action, onSave, agentId }: EditorProps) {
           <Button type="submit" variant="primary" busy={isSubmitting}>
             {action}
           </Button>
+          <ButtonLink
+            to={agentId ? '/$environment/agents/$agentId' : '/$environment/agents'}
+            params={{ environment, agentId: agentId ?? '' }}
+          >
+            Cancel
+          </ButtonLink>
         </div>
       </form>
     </Page>

@@ -81,6 +81,7 @@ export function ChatPage() {
             to="/$environment/chat/$agentId/{-$conversationId}"
             params={{ environment, agentId, conversationId: undefined }}
             icon={SquarePen}
+            className="chat-new"
             aria-label="New conversation"
           />
         </header>

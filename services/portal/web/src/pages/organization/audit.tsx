@@ -8,7 +8,7 @@ import { usersQuery } from '../../api/lists.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ExportButton } from '../../ui/export.tsx';
 import { Badge, Empty } from '../../ui/feedback.tsx';
-import { Time } from '../../ui/format.tsx';
+import { capitalize, Time } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { type Column, FilterSelect, Table, useCursorList } from '../../ui/table.tsx';
 
@@ -67,8 +67,8 @@ export function AuditPage() {
           all="Everyone"
           options={(users ?? []).map(({ id, name }) => ({ value: id, label: name }))}
         />
-        <FilterText name="action" label="Action" placeholder="agent.updated" />
-        <FilterText name="target" label="Target" placeholder="Id of the target" />
+        <FilterText name="action" label="Action" placeholder="Action" />
+        <FilterText name="target" label="Target" placeholder="Target id" />
         <span className="row">
           <FilterDate name="from" label="From" />
           <span className="muted">to</span>
@@ -168,7 +168,7 @@ const columnsOf = (nameOf: (id: string) => string): Column<AuditEntry>[] => [
     id: 'outcome',
     header: 'Outcome',
     width: '8rem',
-    cell: ({ outcome }) => <Badge tone={outcome === 'success' ? 'success' : 'danger'}>{outcome}</Badge>,
+    cell: ({ outcome }) => <Badge tone={outcome === 'success' ? 'success' : 'danger'}>{capitalize(outcome)}</Badge>,
   },
   { id: 'time', header: 'Time', width: '9rem', cell: ({ created_at: iso }) => <Time iso={iso} /> },
 ];

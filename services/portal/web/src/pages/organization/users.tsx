@@ -36,7 +36,7 @@ export function UsersPage() {
     </Button>
   );
   return (
-    <Page title="Users" description="People of your organization, in both environments." actions={invite}>
+    <Page title="Users" description="People and applications of your organization, in both environments." actions={invite}>
       <div className="stack loose">
         <Invitations />
         <div>
@@ -111,7 +111,7 @@ const columns: Column<User>[] = [
         <div className="cell-title truncate" dir="auto">
           {name}
         </div>
-        <div className="cell-note truncate">{email}</div>
+        <div className="cell-note truncate">{email || 'No e-mail address'}</div>
       </>
     ),
   },
@@ -157,7 +157,7 @@ function UserMenu({ user, onAct, onChanged }: MenuProps) {
       label={`Actions of ${user.name}`}
       items={[
         { label: 'Edit', icon: Pencil, onSelect: () => onAct({ kind: 'edit', user }) },
-        { label: 'Link to set a password', icon: Link2, onSelect: makeLink, disabled: !isActive || isSelf },
+        { label: 'Link to set a password', icon: Link2, onSelect: makeLink, disabled: !isActive || isSelf || user.email === '' },
         'line',
         isActive
           ? { label: 'Deactivate', icon: UserX, danger: true, disabled: isSelf, onSelect: () => onAct({ kind: 'deactivate', user }) }

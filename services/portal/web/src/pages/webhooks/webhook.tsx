@@ -9,7 +9,7 @@ import { useEnvironment } from '../../app/use-environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, Dialog, Menu, SecretDialog } from '../../ui/dialog.tsx';
 import { Badge, Empty, Loading, Notice, notify, notifyFailure, type Tone } from '../../ui/feedback.tsx';
-import { plural, Time } from '../../ui/format.tsx';
+import { capitalize, plural, Time } from '../../ui/format.tsx';
 import { BackIcon, FailedPage, Page, Section } from '../../ui/page.tsx';
 import { type Column, Table, useCursorList } from '../../ui/table.tsx';
 import { WebhookForm } from './webhook-form.tsx';
@@ -253,7 +253,7 @@ const columns: Column<WebhookDelivery>[] = [
       </>
     ),
   },
-  { id: 'status', header: 'Status', width: '8rem', cell: ({ status }) => <Badge tone={tones[status]}>{status}</Badge> },
+  { id: 'status', header: 'Status', width: '8rem', cell: ({ status }) => <Badge tone={tones[status]}>{capitalize(status)}</Badge> },
   {
     id: 'reply',
     header: 'Reply',
