@@ -1,3 +1,4 @@
+import type { TitledConversation } from '@agent-service/client';
 import { queryOptions } from '@tanstack/react-query';
 import { api, bodyOf, type Environment } from './client.ts';
 
@@ -68,4 +69,28 @@ export const activeAgentsQuery = (environment: Environment) =>
     queryKey: [environment, 'agents', 'active'],
     queryFn: async ({ signal }) =>
       (await bodyOf(api(environment).GET('/v1/agents', { params: { query: { limit: namesRead, status: 'active' } }, signal }))).data,
+  });
+
+const agentsLooked = 5;
+
+type RecentConversation = TitledConversation & { agentName: string };
+
+/** The user's latest conversations, at most so many of each agent. The API lists conversations by agent, so the newest agents are looked at. */
+export const recentConversationsQuery = (
+  environment: Environment,
+  agents: readonly { id: string; name: string }[] | undefined,
+  most: number,
+) =>
+  queryOptions({
+    queryKey: [environment, 'conversations', 'recent', most, agents?.map(({ id }) => id)],
+    enabled: agents !== undefined,
+    queryFn: async ({ signal }): Promise<RecentConversation[]> => {
+      const lists = (agents ?? []).slice(0, agentsLooked).map(async ({ id, name }) => {
+        const params = { path: { agent_id: id }, query: { limit: most, include: 'title' as const } };
+        const { data } = await bodyOf(api(environment).GET('/v1/agents/{agent_id}/conversations', { params, signal }));
+        return (data as TitledConversation[]).map((one) => ({ ...one, agentName: name }));
+      });
+      const all = (await Promise.all(lists)).flat();
+      return all.sort((a, b) => b.last_message_at.localeCompare(a.last_message_at));
+    },
   });

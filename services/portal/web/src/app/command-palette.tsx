@@ -3,17 +3,21 @@ import * as RadixDialog from '@radix-ui/react-dialog';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
-import { ArrowLeftRight, Bot, type LucideIcon, MessageSquare, Moon, Plus, Sun } from 'lucide-react';
+import { ArrowLeftRight, Bot, LayoutTemplate, type LucideIcon, MessageSquare, MessagesSquare, Moon, Plus, Sun } from 'lucide-react';
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { api, bodyOf } from '../api/client.ts';
+import { activeAgentsQuery, recentConversationsQuery } from '../api/lists.ts';
 import { useSession } from '../api/session.ts';
 import { destinationsOf } from './navigation.ts';
 import { setTheme } from './theme.ts';
 import { useEnvironment } from './use-environment.ts';
 
 const mostAgents = 8;
+/** Limits the templates, and the conversations. */
+const mostOthers = 5;
+const conversationsSearched = 50;
 
-/** Pages, actions and agents by name: Ctrl K. */
+/** Pages, actions, agents, templates and recent conversations by name: Ctrl K. */
 // biome-ignore lint/style/noDefaultExport: React.lazy loads the default export.
 export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const environment = useEnvironment();
@@ -38,7 +42,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
         <RadixDialog.Content className="dialog palette" aria-describedby={undefined}>
           <RadixDialog.Title className="visually-hidden">Search</RadixDialog.Title>
           <Command label="Search" loop>
-            <Command.Input placeholder="Search pages, agents and actions" value={typed} onValueChange={setTyped} autoFocus />
+            <Command.Input placeholder="Search, or go to a page" value={typed} onValueChange={setTyped} autoFocus />
             <Command.List>
               <Command.Empty>Nothing matches.</Command.Empty>
               <Command.Group heading="Pages">
@@ -63,6 +67,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
                 <Entry icon={Moon} value="Use the dark theme" onSelect={run(() => setTheme('dark'))} />
               </Command.Group>
               {data && data.data.length > 0 && <AgentEntries agents={data.data} onRun={run} />}
+              {search && <OtherEntries search={search} onRun={run} />}
             </Command.List>
           </Command>
         </RadixDialog.Content>
@@ -105,16 +110,70 @@ function AgentEntries({ agents, onRun }: AgentEntriesProps) {
   );
 }
 
+interface OtherEntriesProps {
+  search: string;
+  onRun: (act: () => unknown) => () => void;
+}
+
+/** Entries that are shown for a search only: templates, which the API searches, and the titles of recent conversations. */
+function OtherEntries({ search, onRun }: OtherEntriesProps) {
+  const environment = useEnvironment();
+  const navigate = useNavigate();
+  const templates = useQuery({
+    queryKey: [environment, 'templates', 'palette', search],
+    queryFn: () => bodyOf(api(environment).GET('/v1/templates', { params: { query: { limit: mostOthers, search } } })),
+    placeholderData: keepPreviousData,
+  });
+  const agents = useQuery(activeAgentsQuery(environment));
+  const conversations = useQuery(recentConversationsQuery(environment, agents.data, conversationsSearched));
+  const matching = conversations.data?.filter(({ title }) => title?.toLowerCase().includes(search.toLowerCase())).slice(0, mostOthers);
+  return (
+    <>
+      {matching && matching.length > 0 && (
+        <Command.Group heading="Conversations">
+          {matching.map(({ id, agent_id: agentId, title, agentName }) => (
+            <Entry
+              key={id}
+              icon={MessagesSquare}
+              value={`${title} ${id}`}
+              label={`${title} · ${agentName}`}
+              onSelect={onRun(() =>
+                navigate({ to: '/$environment/chat/$agentId/{-$conversationId}', params: { environment, agentId, conversationId: id } }),
+              )}
+            />
+          ))}
+        </Command.Group>
+      )}
+      {templates.data && templates.data.data.length > 0 && (
+        <Command.Group heading="Templates">
+          {templates.data.data.map(({ id, name }) => (
+            <Entry
+              key={id}
+              icon={LayoutTemplate}
+              value={`${name} ${id}`}
+              // The API finds words of the description as well.
+              keywords={[search]}
+              label={name}
+              onSelect={onRun(() => navigate({ to: '/$environment/templates/$templateId', params: { environment, templateId: id } }))}
+            />
+          ))}
+        </Command.Group>
+      )}
+    </>
+  );
+}
+
 interface EntryProps {
   icon: LucideIcon;
   value: string;
   label?: ReactNode;
+  keywords?: string[];
   onSelect: () => void;
 }
 
-function Entry({ icon: Icon, value, label = value, onSelect }: EntryProps) {
+function Entry({ icon: Icon, value, label = value, keywords = [], onSelect }: EntryProps) {
   return (
-    <Command.Item value={value} onSelect={onSelect}>
+    <Command.Item value={value} keywords={keywords} onSelect={onSelect}>
       <Icon size={16} aria-hidden="true" />
       <span className="truncate" dir="auto">
         {label}

@@ -1,10 +1,8 @@
-import type { TitledConversation } from '@agent-service/client';
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Check, MessageSquare } from 'lucide-react';
 import { useMemo } from 'react';
-import { api, bodyOf, type Environment } from '../../api/client.ts';
-import { activeAgentsQuery, dataSourceQuery } from '../../api/lists.ts';
+import { activeAgentsQuery, dataSourceQuery, recentConversationsQuery } from '../../api/lists.ts';
 import { useIsAdmin, useSession } from '../../api/session.ts';
 import { useEnvironment } from '../../app/use-environment.ts';
 import { ButtonLink } from '../../ui/button.tsx';
@@ -92,31 +90,12 @@ function UsageChart() {
   );
 }
 
-const agentsLooked = 5;
 const mostConversations = 6;
-
-type RecentConversation = TitledConversation & { agentName: string };
-
-/** The API lists conversations by agent, so the newest agents are looked at. */
-const recentQuery = (environment: Environment, agents: { id: string; name: string }[] | undefined) =>
-  queryOptions({
-    queryKey: [environment, 'conversations', 'recent', agents?.map(({ id }) => id)],
-    enabled: agents !== undefined,
-    queryFn: async (): Promise<RecentConversation[]> => {
-      const lists = (agents ?? []).slice(0, agentsLooked).map(async ({ id, name }) => {
-        const params = { path: { agent_id: id }, query: { limit: mostConversations, include: 'title' as const } };
-        const { data } = await bodyOf(api(environment).GET('/v1/agents/{agent_id}/conversations', { params }));
-        return (data as TitledConversation[]).map((one) => ({ ...one, agentName: name }));
-      });
-      const all = (await Promise.all(lists)).flat();
-      return all.sort((a, b) => b.last_message_at.localeCompare(a.last_message_at)).slice(0, mostConversations);
-    },
-  });
 
 function Recent() {
   const environment = useEnvironment();
   const agents = useQuery(activeAgentsQuery(environment));
-  const { data, error, refetch } = useQuery(recentQuery(environment, agents.data));
+  const { data, error, refetch } = useQuery(recentConversationsQuery(environment, agents.data, mostConversations));
   const failure = agents.error ?? error;
   return (
     <Section title="Your recent conversations">
@@ -137,23 +116,25 @@ function Recent() {
           </Empty>
         )}
         <ul>
-          {data?.map(({ id, agent_id: agentId, title, agentName, last_message_at: iso, message_count: count }) => (
-            <li key={id}>
-              <Link
-                to="/$environment/chat/$agentId/{-$conversationId}"
-                params={{ environment, agentId, conversationId: id }}
-                className="recent"
-                preload={false}
-              >
-                <span className="cell-title truncate" dir="auto">
-                  {title || 'Untitled'}
-                </span>
-                <span className="muted small truncate">
-                  {agentName} · {plural(count, 'message')} · <Time iso={iso} />
-                </span>
-              </Link>
-            </li>
-          ))}
+          {data
+            ?.slice(0, mostConversations)
+            .map(({ id, agent_id: agentId, title, agentName, last_message_at: iso, message_count: count }) => (
+              <li key={id}>
+                <Link
+                  to="/$environment/chat/$agentId/{-$conversationId}"
+                  params={{ environment, agentId, conversationId: id }}
+                  className="recent"
+                  preload={false}
+                >
+                  <span className="cell-title truncate" dir="auto">
+                    {title || 'Untitled'}
+                  </span>
+                  <span className="muted small truncate">
+                    {agentName} · {plural(count, 'message')} · <Time iso={iso} />
+                  </span>
+                </Link>
+              </li>
+            ))}
         </ul>
       </div>
     </Section>
