@@ -1,20 +1,23 @@
 import { formatTableScope, parseTableScope } from '@agent-service/contracts/agents/data-scope';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { violations, violationsInThemes } from './accessibility.ts';
+import { onEachPage } from './each-page.ts';
 import {
   api,
+  desktop,
   isList,
   isReadOfOneWebhook,
   type Json,
   layoutShift,
   makePerson,
+  onPhone,
   type PagesWorld,
   publicPaths,
   rewrite,
   sharedPaths,
   signIn,
   type Visit,
-  violations,
 } from './world.ts';
 
 const everyPageMs = 300_000;
@@ -96,22 +99,13 @@ function lengthenSource(body: Json, long: string, start: string): Json {
   return { ...body, data: { ...source, tables } };
 }
 
-/** The violations in the light and in the dark theme. */
-async function violationsInThemes(page: Page): Promise<string[]> {
-  const lines: string[] = [];
-  for (const colorScheme of ['dark', 'light'] as const) {
-    await page.emulateMedia({ colorScheme });
-    lines.push(...(await violations(page)).map((line) => `${colorScheme}: ${line}`));
-  }
-  return lines;
-}
-
 /** The faults of a page that has loaded. */
 async function faultsOf(page: Page): Promise<string[]> {
-  const faults = await violations(page);
   const shift = await layoutShift(page);
+  const pixels = await overflow(page);
+  const faults = await violationsInThemes(page);
   if (shift > mostShift) faults.push(`its parts moved by ${shift}`);
-  if ((await overflow(page)) > 0) faults.push('wider than the window');
+  if (pixels > 0) faults.push(`${pixels} pixels wider than the window`);
   return faults;
 }
 
@@ -135,25 +129,25 @@ export const testEveryPage = (started: () => PagesWorld) =>
       return visit;
     };
 
-    test.each([
-      ['light', false],
-      ['dark', false],
-      ['light', true],
-    ] as const)(
-      'has no violation of WCAG 2.2 AA: %s, on a phone: %s',
-      async (scheme, phone) => {
-        const findings: string[] = [];
-        const visit = await visitAs({ scheme, phone });
-        const outside = await visitAs({ scheme, phone, signedIn: false });
-        for (const [of, visited] of [
-          [{ ...paths, missing: '/live/unknown' }, visit],
-          [publicPaths, outside],
-        ] as const)
-          for (const [name, path] of Object.entries(of)) {
-            await visited.open(path);
-            findings.push(...(await faultsOf(visited.page)).map((line) => `${name}: ${line}`));
-          }
-        expect([...findings, ...visit.problems, ...outside.problems]).toEqual([]);
+    test.each([false, true])(
+      'has no violation of WCAG 2.2 AA, light and dark, on a phone: %s',
+      async (phone) => {
+        const check = async ({ page, open: go }: Visit, path: string) => {
+          await go(path);
+          return await faultsOf(page);
+        };
+        const findings = [
+          ...(await onEachPage({ ...paths, missing: '/live/unknown' }, () => visitAs({ phone }), check)),
+          ...(await onEachPage(publicPaths, () => visitAs({ phone, signedIn: false }), check)),
+        ];
+        if (phone) {
+          const { page, open: go } = await visitAs({ phone });
+          await go('/live');
+          await page.getByRole('button', { name: 'Menu' }).click();
+          await page.getByRole('dialog').waitFor();
+          findings.push(...(await violationsInThemes(page)).map((line) => `menu: ${line}`));
+        }
+        expect(findings).toEqual([]);
       },
       everyPageMs,
     );
@@ -256,31 +250,34 @@ export const testEveryPage = (started: () => PagesWorld) =>
     test(
       'says why when the API fails, and recovers',
       async () => {
-        const visit = await visitAs({});
-        const { page } = visit;
         const refusal = {
           error: { type: 'internal', code: 'internal', message: 'The service failed.', param: null, details: {} },
           meta: { request_id: 'req-1' },
         };
-        const findings: string[] = [];
-        const check = async (name: string, path: string, failing: RegExp) => {
+        // One part of a page fails as well, and the others do not hide it.
+        const parts: Readonly<Record<string, [string, RegExp]>> = {
+          connection: ['/live/data-source', /\/api\/live\/data-source$/],
+          tables: ['/live/data-source', /\/v1\/data-source/],
+          invitations: ['/live/users', /\/api\/invitations$/],
+          sessions: ['/live/settings', /\/api\/sessions$/],
+          deliveries: [paths['webhook'] ?? '', /\/deliveries/],
+        };
+        const pathsOfParts = Object.fromEntries(Object.entries(parts).map(([name, [path]]) => [name, path]));
+        const check = async ({ page }: Visit, path: string, name: string) => {
+          const failing = parts[name]?.[1] ?? reads;
           await page.route(failing, (route) => route.fulfill({ status: 500, json: refusal }));
           await page.goto(path);
           const isSaid = page.getByText('The service failed.').first().waitFor({ timeout: 20_000 });
-          await isSaid.then(
-            async () => findings.push(...(await violations(page)).map((line) => `${name}: ${line}`)),
-            () => findings.push(`${name} says nothing`),
+          const findings = await isSaid.then(
+            () => violations(page),
+            () => ['says nothing'],
           );
           await page.unroute(failing);
+          return findings;
         };
-        for (const [name, path] of Object.entries(paths)) await check(name, path, reads);
-        // One part of a page fails, and the others do not hide it.
-        await check('connection', '/live/data-source', /\/api\/live\/data-source$/);
-        await check('tables', '/live/data-source', /\/v1\/data-source/);
-        await check('invitations', '/live/users', /\/api\/invitations$/);
-        await check('sessions', '/live/settings', /\/api\/sessions$/);
-        await check('deliveries', paths['webhook'] ?? '', /\/deliveries/);
-        expect(findings).toEqual([]);
+        expect(await onEachPage({ ...paths, ...pathsOfParts }, () => visitAs({}), check)).toEqual([]);
+        const visit = await visitAs({});
+        const { page } = visit;
         await page.route(api, (route) => route.fulfill({ status: 500, json: refusal }));
         await page.goto('/live/keys');
         await page.getByText('The service failed.').waitFor();
@@ -295,26 +292,28 @@ export const testEveryPage = (started: () => PagesWorld) =>
     test(
       'teaches in an empty organization',
       async () => {
-        const visit = await visitAs({});
-        await rewrite(visit.page, (body, url) => {
-          if (isReadOfOneWebhook(url)) return body;
-          if (isList(body)) return { data: [], meta: { ...body.meta, total: 0, next_cursor: null, total_credits: 0, total_queries: 0 } };
-          if (url.pathname.endsWith('/data-source')) return { ...body, data: { ...(body['data'] as Json), status: 'none', tables: [] } };
-          return body;
-        });
-        await visit.page.route(/\/api\/live\/data-source$/, (route) => route.fulfill({ json: { data: { data_source: null } } }));
-        const silent: string[] = [];
+        const visitEmpty = async () => {
+          const visit = await visitAs({});
+          await rewrite(visit.page, (body, url) => {
+            if (isReadOfOneWebhook(url)) return body;
+            if (isList(body)) return { data: [], meta: { ...body.meta, total: 0, next_cursor: null, total_credits: 0, total_queries: 0 } };
+            if (url.pathname.endsWith('/data-source')) return { ...body, data: { ...(body['data'] as Json), status: 'none', tables: [] } };
+            return body;
+          });
+          await visit.page.route(/\/api\/live\/data-source$/, (route) => route.fulfill({ json: { data: { data_source: null } } }));
+          return visit;
+        };
         // Pages of one thing that exists show it, without what would be listed there.
         const ofOneThing = ['agent', 'agent-data', 'agent-api', 'agent-edit', 'chat', 'chat-new', 'template', 'settings'];
-        for (const [name, path] of Object.entries(paths)) {
-          await visit.open(path);
-          const teaches = visit.page.locator(
-            '.empty h2, .empty p, .chart-pending p, .conversation-note, .first-steps, main .hint, main .notice',
-          );
-          if (!ofOneThing.includes(name) && (await teaches.count()) === 0) silent.push(name);
-          if ((await visit.page.locator('.empty[role=alert]').count()) > 0) silent.push(`${name} fails`);
-        }
-        expect([...silent, ...visit.problems]).toEqual([]);
+        const check = async ({ page, open: go }: Visit, path: string, name: string) => {
+          await go(path);
+          const teaches = page.locator('.empty h2, .empty p, .chart-pending p, .conversation-note, .first-steps, main .hint, main .notice');
+          const findings = ofOneThing.includes(name) ? [] : await violations(page);
+          if (!ofOneThing.includes(name) && (await teaches.count()) === 0) findings.push('is silent');
+          if ((await page.locator('.empty[role=alert]').count()) > 0) findings.push('fails');
+          return findings;
+        };
+        expect(await onEachPage(paths, visitEmpty, check)).toEqual([]);
       },
       everyPageMs,
     );
@@ -327,33 +326,33 @@ export const testEveryPage = (started: () => PagesWorld) =>
       async (_, long, start) => {
         const connection = { connected_by: 'user', port: 5432, tls: 'verify', updated_at: new Date().toISOString() };
         const name = `${start}erp`;
-        const wide: string[] = [];
-        for (const phone of [false, true]) {
-          const visit = await visitAs({ phone });
-          const { page } = visit;
-          await rewrite(page, (body, url) =>
+        const visitLong = async () => {
+          const visit = await visitAs({});
+          await rewrite(visit.page, (body, url) =>
             url.pathname.endsWith('/data-source') ? lengthenSource(body, long, start) : lengthen(body, long, start),
           );
-          await page.route(/\/api\/live\/data-source$/, (route) =>
+          await visit.page.route(/\/api\/live\/data-source$/, (route) =>
             route.fulfill({ json: { data: { data_source: { ...connection, host: `${name}.example`, database: name, user: name } } } }),
           );
-          const check = async (of: string) => {
+          return visit;
+        };
+        const check = async ({ page, open: go }: Visit, path: string, of: string) => {
+          await page.setViewportSize(desktop);
+          await go(path);
+          if (of === 'disconnect') {
+            await page.getByRole('button', { name: 'Disconnect' }).click();
+            await page.getByRole('dialog').getByText(name).waitFor();
+          } else await unfold(page);
+          const findings: string[] = [];
+          for (const size of [desktop, onPhone]) {
+            await page.setViewportSize(size);
             const pixels = await overflow(page);
-            if (pixels > 0) wide.push(`${of}, phone ${phone}: ${pixels} pixels`);
-            wide.push(...(await unreadable(page)).map((line) => `${of}, phone ${phone}: ${line}`));
-          };
-          for (const [of, path] of Object.entries(paths)) {
-            await visit.open(path);
-            await unfold(page);
-            await check(of);
+            if (pixels > 0) findings.push(`${size.width} wide: ${pixels} pixels`);
+            findings.push(...(await unreadable(page)).map((line) => `${size.width} wide: ${line}`));
           }
-          await visit.open('/live/data-source');
-          await page.getByRole('button', { name: 'Disconnect' }).click();
-          await page.getByRole('dialog').getByText(name).waitFor();
-          await check('disconnect');
-          wide.push(...visit.problems);
-        }
-        expect(wide).toEqual([]);
+          return findings;
+        };
+        expect(await onEachPage({ ...paths, disconnect: '/live/data-source' }, visitLong, check)).toEqual([]);
       },
       everyPageMs,
     );

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { onEachPage } from './each-page.ts';
 import { keyboard, tabTo } from './input-methods.ts';
 import { type PagesWorld, publicPaths, settle, sharedPaths, testMs, type Visit } from './world.ts';
 
@@ -69,16 +70,16 @@ const focusedStop = (page: Page): Promise<Stop | undefined> =>
 
 /** Goes through the page with the Tab key. */
 async function faultsOf(page: Page): Promise<string[]> {
-  const faults: string[] = [];
+  const faults = new Set<string>();
   for (let count = 0; count < tabsAtMost; count += 1) {
     await page.keyboard.press('Tab');
     const stop = await focusedStop(page);
-    if (!stop) return faults;
-    if (!stop.isMarked) faults.push(`${stop.name} does not show the focus`);
-    if (!stop.isVisible) faults.push(`${stop.name} is covered`);
-    if (!stop.isLargeEnough) faults.push(`${stop.name} is smaller than 24 pixels`);
+    if (!stop) return [...faults];
+    if (!stop.isMarked) faults.add(`${stop.name} does not show the focus`);
+    if (!stop.isVisible) faults.add(`${stop.name} is covered`);
+    if (!stop.isLargeEnough) faults.add(`${stop.name} is smaller than 24 pixels`);
   }
-  return faults;
+  return [...faults];
 }
 
 export const testKeyboard = (started: () => PagesWorld) =>
@@ -104,17 +105,15 @@ export const testKeyboard = (started: () => PagesWorld) =>
     test.each([false, true])(
       'each control shows the focus, is not covered and is large enough, on a phone: %s',
       async (phone) => {
-        const findings = new Set<string>();
-        const [inside, outside] = [await visitAs({ phone }), await visitAs({ phone, signedIn: false })];
-        for (const [names, { page, open: go }] of [
-          [paths, inside],
-          [publicPaths, outside],
-        ] as const)
-          for (const [name, path] of Object.entries(names)) {
-            await go(path);
-            for (const finding of await faultsOf(page)) findings.add(`${name}: ${finding}`);
-          }
-        expect([...findings]).toEqual([]);
+        const check = async ({ page, open: go }: Visit, path: string) => {
+          await go(path);
+          return await faultsOf(page);
+        };
+        const findings = [
+          ...(await onEachPage(paths, () => visitAs({ phone }), check)),
+          ...(await onEachPage(publicPaths, () => visitAs({ phone, signedIn: false }), check)),
+        ];
+        expect(findings).toEqual([]);
       },
       testMs,
     );
@@ -187,6 +186,22 @@ export const testKeyboard = (started: () => PagesWorld) =>
       expect(await tooltip()).toBe(await opener.getAttribute('aria-label'));
       await page.keyboard.press('Escape');
       expect(await tooltip()).toBe('none');
+    });
+
+    test('search leads to conversations and templates by a part of their names', async () => {
+      const { page, open: go } = await visitAs({});
+      await go('/live');
+      const choose = async (typed: string, option: string) => {
+        await page.keyboard.press('Control+k');
+        await page.getByRole('combobox').fill(typed);
+        // The first match has the selection already.
+        await page.getByRole('option', { name: option, exact: true, selected: true }).waitFor();
+        await page.keyboard.press('Enter');
+      };
+      await choose('by segm', 'Customers by segment · Customer insights');
+      await page.waitForURL(/\/live\/chat\/agt_\w+\/conv_\w+$/);
+      await choose('gross', 'Gross margin');
+      await page.getByRole('heading', { level: 1, name: 'Gross margin' }).waitFor();
     });
 
     test('what has happened is announced', async () => {

@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
 import { settle } from './world.ts';
 
 export const report = (line: string): unknown => process.stderr.write(`${line}\n`);
 
-export const rounds = 7;
+export const rounds = 5;
 
 interface Interaction {
   act(): Promise<unknown>;
@@ -58,12 +58,25 @@ export const describeTimes = (times: readonly number[]): string =>
 
 /** The processor time that the page's main thread has used so far, in milliseconds. */
 export async function workOf(page: Page): Promise<() => Promise<number>> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const session = await sessionOf(page);
   return async () => {
     const { metrics } = await session.send('Performance.getMetrics');
     return 1_000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN);
   };
+}
+
+const sessions = new WeakMap<Page, Promise<CDPSession>>();
+
+function sessionOf(page: Page): Promise<CDPSession> {
+  const session = sessions.get(page) ?? openSession(page);
+  sessions.set(page, session);
+  return session;
+}
+
+async function openSession(page: Page): Promise<CDPSession> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  return session;
 }
 
 /** The longest time from an input to the paint after it. An action without an input fails: nothing was measured. */

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type PagesWorld, signIn, type Visit } from './world.ts';
+import { violationsInThemes } from './accessibility.ts';
+import { makePerson, type PagesWorld, signIn, type Visit } from './world.ts';
 
 const email = 'lin@demonstration.example';
 const firstPassword = 'a first long password';
@@ -62,6 +63,7 @@ export const testPeople = (started: () => PagesWorld) =>
       const { pathname, search } = await createdLink();
       await member.open(pathname + search);
       await member.page.getByRole('heading', { name: /^Join / }).waitFor();
+      expect(await violationsInThemes(member.page)).toEqual([]);
       await member.page.getByLabel('Your name').fill('Lin');
       await member.page.getByLabel('New password').fill(firstPassword);
       await member.page.getByLabel('Repeat the password').fill('another one');
@@ -150,6 +152,8 @@ export const testPeople = (started: () => PagesWorld) =>
       await page.getByLabel('Password').fill(secondPassword);
       await page.getByRole('button', { name: 'Sign in' }).click();
       const code = page.getByLabel('Code', { exact: true });
+      await code.waitFor();
+      expect(await violationsInThemes(page)).toEqual([]);
       await code.fill('000000');
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('alert').waitFor();
@@ -157,5 +161,27 @@ export const testPeople = (started: () => PagesWorld) =>
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('heading', { level: 1, name: /Welcome/ }).waitFor();
       expect(member.problems).toEqual([]);
+    });
+
+    test('one password in several organizations leads to a choice between them', async () => {
+      const name = 'Second Organization';
+      const [visit, login] = [await world.visit({ signedIn: false }), await makePerson(world, 'A Person of two')];
+      await world.makeOrganization(name, login);
+      const { page } = visit;
+      await visit.open('/sign-in');
+      await page.getByLabel('E-mail').fill(login.email);
+      await page.getByLabel('Password').fill(login.password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      const choice = page.getByLabel('Organization');
+      await choice.waitFor();
+      expect(await violationsInThemes(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('Choose one.').waitFor();
+      await choice.selectOption(name);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { level: 1, name: /Welcome/ }).waitFor();
+      await page.locator('.brand', { hasText: name }).first().waitFor();
+      expect(visit.problems).toEqual([]);
+      await visit.close();
     });
   });

@@ -21,6 +21,7 @@ const isWritten = process.env['SCREENSHOTS'] === 'write';
     const { 'chat-start': _, ...pictured } = await preparePaths(world);
     paths = pictured;
     await spendCredits(world, paths);
+    await joinSecondOrganization(world);
     for (const look of ['light', 'dark', 'phone']) {
       await rm(join(folder, look), { recursive: true, force: true });
       await mkdir(join(folder, look), { recursive: true });
@@ -37,18 +38,25 @@ const isWritten = process.env['SCREENSHOTS'] === 'write';
     async (look, options) => {
       const inside = await world.visit(options);
       const outside = await world.visit({ ...options, signedIn: false });
+      const { 'choose-organization': choice, ...entrances } = { ...publicPaths, ...(await prepareLinks(inside)) };
       for (const [names, visit] of [
         [paths, inside],
-        [{ ...publicPaths, ...(await prepareLinks(inside)) }, outside],
+        [entrances, outside],
       ] as const)
         for (const [name, path] of Object.entries(names)) {
           await visit.open(path);
           await settle(visit.page);
           await writeFile(join(folder, look, `${name}.webp`), await picture(visit.page));
         }
+      await signInAtProvider(outside.page, outside.open);
+      await outside.page.waitForURL((url) => url.pathname === choice);
+      await settle(outside.page);
+      await writeFile(join(folder, look, 'choose-organization.webp'), await picture(outside.page));
       await inside.open('/live');
       await inside.page.keyboard.press('Control+k');
-      await inside.page.getByRole('dialog').waitFor();
+      await inside.page.getByRole('combobox').fill('customer');
+      await inside.page.getByRole('option', { name: 'Customers by country · Customer insights' }).waitFor();
+      await settle(inside.page);
       await writeFile(join(folder, look, 'search.webp'), await picture(inside.page));
       expect([...inside.problems, ...outside.problems]).toEqual([]);
       await inside.close();
@@ -74,6 +82,23 @@ async function prepareLinks({ page, open }: Visit): Promise<{ invitation: string
     const pathOf = (link: string) => new URL(link).pathname + new URL(link).search;
     return { invitation: pathOf(invitation), 'password-reset': pathOf(reset) };
   });
+}
+
+const colleague = 'grace@demonstration.example';
+
+/** A user of two organizations, who has signed in to one of them with an identity provider. */
+async function joinSecondOrganization(world: PagesWorld): Promise<void> {
+  const { page, open, close } = await world.visit({ signedIn: false });
+  world.provider.script({ email: colleague });
+  await signInAtProvider(page, open);
+  await page.getByRole('heading', { level: 1, name: /^Welcome/ }).waitFor();
+  await close();
+  await world.makeOrganization('Northwind Logistics', { email: colleague });
+}
+
+async function signInAtProvider(page: Page, open: Visit['open']): Promise<void> {
+  await open('/sign-in');
+  await page.getByRole('link', { name: 'Sign in with your organization' }).click();
 }
 
 /** A few answers, so that charts have something to show. */

@@ -19,7 +19,6 @@ import {
   withDatabase,
   withoutRateLimits,
 } from '@agent-service/testkit';
-import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page, type Request, type Route } from 'playwright-core';
 
 const run = promisify(execFile);
@@ -49,8 +48,8 @@ export interface PagesWorld {
   readonly key: string;
   readonly pagesFolder: string;
   readonly provider: OpenIdProvider;
-  /** Another organization on the same system; resolves to its id. */
-  makeOrganization(name: string, email: string): Promise<string>;
+  /** Another organization on the same system, with an administrator. */
+  makeOrganization(name: string, administrator: { readonly email: string; readonly password?: string }): Promise<void>;
   visit(options?: VisitOptions): Promise<Visit>;
   call(method: string, path: string, body?: object, key?: string): Promise<ReceivedResponse>;
   stop(): Promise<void>;
@@ -92,14 +91,16 @@ export async function startPages(): Promise<PagesWorld> {
       headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
-  const makeOrganization: PagesWorld['makeOrganization'] = async (name, email) => {
+  const makeOrganization: PagesWorld['makeOrganization'] = async (name, { email, password }) => {
     const address = system.endpoints['identity'] ?? '';
     const operator = createClient('identity', {
       address,
       as: operatorService,
       config: { SERVICE_SECRET: [system.secrets.SERVICE_SECRET] },
     });
-    return (await operator.createOrganization({ name, email }).finally(() => operator.close())).organizationId;
+    const { organizationId, userId } = await operator.createOrganization({ name, email });
+    if (password) await operator.setUserPassword({ organizationId, userId, password });
+    operator.close();
   };
   const stop = async () => {
     await browser.close();
@@ -145,6 +146,9 @@ export async function makePerson({ url, login }: PagesWorld, name: string): Prom
   return { email, password: memberPassword };
 }
 
+export const desktop = { width: 1280, height: 800 };
+export const onPhone = { width: 390, height: 844 };
+
 async function openVisit(
   browser: Browser,
   url: string,
@@ -154,7 +158,7 @@ async function openVisit(
   const context = await browser.newContext({
     baseURL: url,
     colorScheme: scheme,
-    viewport: phone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
+    viewport: phone ? onPhone : desktop,
     hasTouch: phone,
     locale: 'en-GB',
     timezoneId: 'UTC',
@@ -369,23 +373,3 @@ export const publicPaths = {
   invitation: '/invitation?token=unknown',
   'password-reset': '/password-reset?token=unknown',
 };
-
-/** The violations of WCAG 2.2 AA and of good practice, one line each. An open menu stands outside of all landmarks, as menus do. */
-export async function violations(page: Page): Promise<string[]> {
-  const hasMenu = (await page.getByRole('menu').count()) > 0;
-  await page.evaluate(axe.source);
-  return await page.evaluate(async (isMenuOpen) => {
-    const { axe: loaded } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: AxeViolation[] }> } };
-    interface AxeViolation {
-      id: string;
-      nodes: { html: string; failureSummary?: string }[];
-    }
-    const result = await loaded.run({
-      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-      rules: { region: { enabled: !isMenuOpen } },
-    });
-    return result.violations.map(
-      ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary ?? ''}`).join('; ')}`,
-    );
-  }, hasMenu);
-}
