@@ -62,7 +62,7 @@ const forms = {
   documents: {
     about: 'the commands of every guide, against a running system, and the site, whose builder is installed from the registry',
     env: { DOCUMENTS: 'long' },
-    suites: ['scripts/docs/(shell|site).test.mjs'],
+    suites: ['scripts/docs/(shell|site|starts).test.mjs'],
   },
   newcomer: {
     about:

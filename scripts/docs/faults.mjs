@@ -125,7 +125,6 @@ const knownNeeds = {
   docker: 'a Docker engine',
   kubernetes: 'a cluster',
   postgresql: 'the programs of PostgreSQL',
-  start: 'a start with other settings',
 };
 
 /** The reason why the marks of a block say nothing, or nothing true, about how it is run. */

@@ -11,7 +11,8 @@ const extensions = { ts: 'ts', python: 'py' };
 /** The value of a mark such as `as=stream.ts`. */
 export const markOf = ({ marks }, name) => marks.find((mark) => mark.startsWith(`${name}=`))?.slice(name.length + 1);
 /** True for a block that is run, or saved as a file for one that is. */
-const isStep = (block) => block.marks.includes('run') || (markOf(block, 'as') !== undefined && markOf(block, 'needs') === undefined);
+const isStep = (block) =>
+  block.marks.includes('run') || (block.marks.every((mark) => /^(as|file)=/.test(mark)) && markOf(block, 'as') !== undefined);
 
 /**
  * The steps of a document. `run` runs a block, where a program is saved as a file first; `in=repository` runs it in the repository's folder instead of the
