@@ -86,12 +86,13 @@ def instant_of(text):
 
 
 def has_impossible_range(case, error):
-    """The end lies before the beginning, or groups are wanted for more than 366 days."""
+    """The end, which is today where it is not given, lies before the beginning, or groups are wanted for more than 366 days."""
     query = case.query
     begin, end = (instant_of(query[name]) if name in query else None for name in ("date_from", "date_to"))
-    if begin and end and begin > end:
-        return True
-    return "group_by" in query and (((end or datetime.now(timezone.utc)) - begin).days >= 365 if begin else end is not None and end < begin_of_month())
+    if begin is None:
+        return "group_by" in query and end is not None and end < begin_of_month()
+    end = end or datetime.now(timezone.utc)
+    return begin > end or ("group_by" in query and (end - begin).days >= 365)
 
 
 def begin_of_month():
