@@ -2,6 +2,7 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
+  type ErrorComponentProps,
   lazyRouteComponent,
   notFound,
   Outlet,
@@ -29,6 +30,20 @@ function texts<const Name extends string>(...names: Name[]) {
     ) as { [Key in Name]?: string };
 }
 
+/** In place of a page, or of all pages, as when the session could not be read. */
+function FailedRoute({ error, reset }: ErrorComponentProps) {
+  const retry = () => {
+    reset();
+    // What the route reads before it is shown is read again.
+    void router.invalidate();
+  };
+  return (
+    <main className="page" id="main">
+      <Failure cause={error} onRetry={retry} isPage />
+    </main>
+  );
+}
+
 const rootRoute = createRootRoute({
   component: () => (
     <>
@@ -37,11 +52,7 @@ const rootRoute = createRootRoute({
     </>
   ),
   notFoundComponent: Missing,
-  errorComponent: ({ error, reset }) => (
-    <div className="entrance">
-      <Failure cause={error} onRetry={reset} />
-    </div>
-  ),
+  errorComponent: FailedRoute,
 });
 
 const signInRoute = createRoute({
@@ -223,11 +234,7 @@ export const router = createRouter({
   scrollRestoration: true,
   defaultPendingMs: 200,
   defaultPendingComponent: () => <Loading />,
-  defaultErrorComponent: ({ error, reset }) => (
-    <main className="page" id="main">
-      <Failure cause={error} onRetry={reset} />
-    </main>
-  ),
+  defaultErrorComponent: FailedRoute,
 });
 
 declare module '@tanstack/react-router' {

@@ -46,8 +46,16 @@ export function Empty({ icon: Icon, title, children, actions, isPage }: EmptyPro
   );
 }
 
+interface FailureProps {
+  cause: unknown;
+  onRetry?: () => void;
+  /** The heading of the page, where nothing else is on it. */
+  isPage?: boolean;
+}
+
 /** A failed read, in the words of the service. */
-export function Failure({ cause, onRetry }: { cause: unknown; onRetry?: () => void }) {
+export function Failure({ cause, onRetry, isPage }: FailureProps) {
+  const Heading = isPage ? 'h1' : 'h2';
   const requestId = cause instanceof ApiError ? cause.requestId : undefined;
   const title = cause instanceof ApiError && cause.status === 403 ? 'You may not view this' : 'This could not be loaded';
   return (
@@ -55,7 +63,7 @@ export function Failure({ cause, onRetry }: { cause: unknown; onRetry?: () => vo
       <div className="empty-icon">
         <CircleAlert size={20} aria-hidden="true" />
       </div>
-      <h2>{title}</h2>
+      <Heading>{title}</Heading>
       <p className="wrap">{messageOf(cause)}</p>
       {requestId && <p className="small mono wrap">Request {requestId}</p>}
       {onRetry && (

@@ -39,7 +39,9 @@ export function CreditsPage() {
     >
       <div className="stack loose">
         {isAdmin && (error && !data ? <Failure cause={error} onRetry={() => void refetch()} /> : <Figures balance={data} />)}
-        {data?.balance === 0 && <Notice tone="danger">There are no credits left, so messages are refused.</Notice>}
+        {data?.balance === 0 && (
+          <Notice tone="danger">There are no credits left, so messages are refused. The operator of this service can add some.</Notice>
+        )}
         {isAdmin ? (
           <div>
             <nav className="tabs" aria-label="Views of credits">
@@ -71,7 +73,7 @@ export function CreditsPage() {
 function Figures({ balance }: { balance: CreditSettings | undefined }) {
   return (
     <div className="figures">
-      <Figure label="Balance" value={balance?.balance} note="All credits that remain" />
+      <Figure label="Balance" value={balance?.balance} note="Credits that remain" />
       <Figure label="Allocated" value={balance?.allocated} note="Assigned to users" />
       <Figure label="Unallocated" value={balance?.unallocated} note="Can be allocated" />
     </div>

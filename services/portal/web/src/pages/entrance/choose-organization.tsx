@@ -57,7 +57,7 @@ export function ChooseOrganizationPage() {
           ))}
         </ul>
       )}
-      <a className="button wide" href="/sign-in">
+      <a className="button ghost wide" href="/sign-in">
         Back to the sign-in
       </a>
     </Entrance>

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { portal } from '../../api/client.ts';
-import { ApiError } from '../../api/errors.ts';
+import { ApiError, messageOf } from '../../api/errors.ts';
 import { adoptSession, readSignInFeatures, type Session, sessionKey, sessionQuery } from '../../api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Loading, Notice } from '../../ui/feedback.tsx';
@@ -10,7 +10,7 @@ import { SelectField, TextField, useApiForm } from '../../ui/form.tsx';
 import { Entrance, safePath } from './entrance.tsx';
 
 export function SignInPage() {
-  const { data: session, isPending } = useQuery(sessionQuery);
+  const { data: session, isPending, error: failure, refetch } = useQuery(sessionQuery);
   const { return_to: returnTo, error } = useSearch({ strict: false });
   const router = useRouter();
   const isSignedIn = Boolean(session);
@@ -18,6 +18,16 @@ export function SignInPage() {
     if (isSignedIn) router.history.replace(safePath(returnTo));
   }, [isSignedIn, returnTo, router]);
   if (isPending || isSignedIn) return <Loading />;
+  // Later failures leave the form as it is.
+  if (failure && session === undefined)
+    return (
+      <Entrance title="Sign in">
+        <Notice tone="danger">{messageOf(failure)}</Notice>
+        <Button variant="primary" large wide onClick={() => void refetch()}>
+          Try again
+        </Button>
+      </Entrance>
+    );
   const features = readSignInFeatures();
   return (
     <Entrance title="Sign in">
