@@ -34,7 +34,7 @@ function texts<const Name extends string>(...names: Name[]) {
 function FailedRoute({ error, reset }: ErrorComponentProps) {
   const retry = () => {
     reset();
-    // What the route reads before it is shown is read again.
+    // The session and the page are read again.
     void router.invalidate();
   };
   return (
