@@ -35,7 +35,8 @@ const libraries = [
 export async function mapLibraries() {
   const installed = readFileSync(lock);
   for (const library of libraries) checkSingle(library, Object.keys(JSON.parse(installed).packages));
-  const hash = createHash('sha256').update(installed);
+  // Older versions of Node tell other names of CommonJS modules.
+  const hash = createHash('sha256').update(process.version).update(installed);
   for (const file of tools) hash.update(readFileSync(file));
   const folder = join(cache, hash.digest('hex').slice(0, 16));
   if (!existsSync(folder)) await makeAtOnce(folder, bundle);
