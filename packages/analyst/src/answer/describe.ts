@@ -1,5 +1,6 @@
 import type { Intent } from '../meaning/intent.ts';
 import { comparisonLabel } from '../question/comparisons.ts';
+import { isPlanned } from '../schema/roles.ts';
 import type { Period } from '../words/periods.ts';
 import { spoken } from '../words/words.ts';
 
@@ -22,7 +23,7 @@ export function describeIntent(intent: Intent, [days, daysBefore]: readonly stri
 const inBrackets = (days = '') => (days === '' ? '' : ` (${days.replace(/^(.+) to \1$/, '$1')})`);
 
 const spanLabel = ({ label }: Period) =>
-  (/^(since|after|before|the )/.test(label) ? label : `in ${label}`).replace(
+  (/^(since|after|before|up to|the )/.test(label) ? label : `in ${label}`).replace(
     /^in (today|yesterday|tomorrow|this|last|next|past|previous|current|coming|upcoming|\d{4}-)/,
     '$1',
   );
@@ -45,10 +46,12 @@ export function unfinishedOf({ span, dimensions, versus }: Intent, today: string
   const last = first?.split(' to ')[1];
   if (!span || last === undefined || last <= today || (first?.split(' to ')[0] ?? '') > today) return [];
   const grain = dimensions.flatMap((one) => (one.kind === 'time' ? [one.grain] : []))[0];
+  // Rows that are planned ahead are counted beyond today.
+  const upTo = isPlanned(span.column) ? '' : `: the figures go up to ${today}`;
   const isWhole = versus && !/so far|same days/.test(versus.label) ? '; it is compared with a whole one' : '';
   return [
     grain
       ? `The last ${grain} is not over`
-      : `${span.period.label.replace(/^./, (letter) => letter.toUpperCase())} is not over: the figures go up to ${today}${isWhole}`,
+      : `${span.period.label.replace(/^./, (letter) => letter.toUpperCase())} is not over${upTo}${isWhole}`,
   ];
 }

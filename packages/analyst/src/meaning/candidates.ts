@@ -1,6 +1,6 @@
 import { type Concept, concepts, type FigureSource, type Operation } from '../schema/concepts.ts';
 import { type Condition, columnExpression, type Expression, expressionOf } from '../schema/expression.ts';
-import { beginDate, birthDate, dueDate, endDate, isKey, isMoney, mainNumber } from '../schema/roles.ts';
+import { beginDate, birthDate, daysColumn, dueDate, endDate, isKey, isMoney, mainNumber } from '../schema/roles.ts';
 import { pathTo, reachable, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { spoken } from '../words/words.ts';
 import type { Day, Quantity } from './intent.ts';
@@ -26,13 +26,13 @@ export interface Candidate {
 /** Every candidate that the tiles name, the more telling ones first. */
 export function candidatesOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
   const terms = tiles.flatMap((tile, at) => tile.concepts.flatMap((concept) => candidatesOfConcept(concept, at, schema)));
-  const columns = tiles.flatMap((tile, at) => tile.columns.flatMap((meaning) => candidatesOfColumn(meaning, at)));
+  const columns = tiles.flatMap((tile, at) => ownersFirst(tile.columns, schema).flatMap((meaning) => candidatesOfColumn(meaning, at)));
   const tables = tiles.flatMap((tile, at) => tile.tables.map((table) => ({ table, at })));
   const rows = tables.map(({ table, at }): Candidate => ({ ...rowsOf(table), tiles: [at] }));
   const amounts = tables.flatMap(({ table, at }) => amountOf(table, at));
   const related = relatedOf(tiles, tables, schema);
   const implied = tiles.flatMap((tile) => [
-    ...tile.columns.map(({ table }) => table),
+    ...ownersFirst(tile.columns, schema).map(({ table }) => table),
     ...tile.values.map(({ table }) => tableOf(schema, table)),
     ...tile.days.map(({ table }) => table),
   ]);
@@ -102,6 +102,13 @@ function candidatesOfColumn({ table, column }: ColumnMeaning, at: number): Candi
   return [{ base: table, quantity: quantityOfColumn({ table, column }), operation: undefined, conditions: [], tiles: [at] }];
 }
 
+/** The price of a chair is that of the product, before that of a line of an order which refers to it. */
+const ownersFirst = (meanings: readonly ColumnMeaning[], schema: Schema): ColumnMeaning[] => {
+  const depth = ({ table, column }: ColumnMeaning) =>
+    meanings.filter((one) => one.table !== table && one.column.name === column.name && pathTo(schema, table, one.table.name)).length;
+  return meanings.toSorted((a, b) => depth(a) - depth(b));
+};
+
 /** The number that a table is mostly about: what orders are worth. */
 function amountOf(table: Table, at: number): Candidate[] {
   const column = mainNumber(table);
@@ -165,6 +172,8 @@ function durationsOf(tiles: readonly Tile[], schema: Schema): Candidate[] {
     ),
   );
   const until = named.flatMap((to) => daysUntil(to, schema, used([to.at])));
+  // A delay begins on the day on which something was due.
+  if (tiles.some(({ words }) => words[0]?.stem === 'delay')) return lastingOf(tiles, schema, used);
   return [
     ...(tiles.some(({ tags }) => tags.includes('between')) || /\bfrom\b/.test(textOf(tiles)) ? between : []),
     ...lastingOf(tiles, schema, used),
@@ -234,15 +243,23 @@ function lastingOf(tiles: readonly Tile[], schema: Schema, used: (positions: rea
   const isLate = tiles.some(({ tags, words }) => tags.includes('late') || words[0]?.lower === 'delay');
   const named = tiles.flatMap((tile, at) => tile.tables.map((table) => ({ table, at })));
   const tables = named.length > 0 && isLate ? [...named, ...schema.filter(dueDate).map((table) => ({ table, at: -1 }))] : named;
+  if (!isLate) return saysLength(tiles) ? tables.flatMap(({ table, at }) => lengthOf(table, used([at]))) : [];
   return tables.flatMap(({ table, at }): Candidate[] => {
-    const [begin, end, due] = [beginDate(table), endDate(table), dueDate(table)];
-    if (isLate)
-      return due && end ? [duration(table, { table, column: due }, { table, column: end }, used([...late, ...(at < 0 ? [] : [at])]))] : [];
-    const lasts = /how long|length|duration|how many day|number of day|average day/.test(textOf(tiles).replace('days', 'day'));
-    return lasts && begin && end && begin !== end && !due
-      ? [duration(table, { table, column: begin }, { table, column: end }, used([at]))]
-      : [];
+    const [end, due] = [endDate(table), dueDate(table)];
+    return due && end ? [duration(table, { table, column: due }, { table, column: end }, used([...late, ...(at < 0 ? [] : [at])]))] : [];
   });
+}
+
+function lengthOf(table: Table, tiles: readonly number[]): Candidate[] {
+  const [begin, end, days] = [beginDate(table), endDate(table), daysColumn(table)];
+  if (days) return [{ ...rowsOf(table), quantity: quantityOfColumn({ table, column: days }), operation: 'avg', tiles }];
+  return begin && end && begin !== end && !dueDate(table) ? [duration(table, { table, column: begin }, { table, column: end }, tiles)] : [];
+}
+
+/** `how many days of leave` are a sum. */
+function saysLength(tiles: readonly Tile[]): boolean {
+  const text = textOf(tiles).replace('days', 'day');
+  return /how long|length|duration|how many day|number of day|average day/.test(text) && !/how many day of/.test(text);
 }
 
 /** Ages and times since a day, up to today. */

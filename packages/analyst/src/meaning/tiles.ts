@@ -106,7 +106,7 @@ function tileOf(words: readonly Word[], at: number, { schema, index, conceptsOf,
     values: valuesIn(
       words,
       index,
-      named.some(({ unit }) => unit === 'days'),
+      named.some(({ unit, label }) => unit === 'days' || label === 'people on leave'),
     ).filter(({ value }) => !isCommon(words, named.length) || value === word.text),
     concepts: named,
     isFiller: single && isFiller(word.lower),

@@ -9,10 +9,10 @@ import { criteriaOf } from './criteria.ts';
 import { figureOf, isCountedNoun } from './figure.ts';
 import { groupsOf } from './groups.ts';
 import { lateConditions } from './late.ts';
-import { isSound, orderedBy, orderOf } from './order.ts';
+import { isSound, orderedBy, orderOf, pastConditions } from './order.ts';
 import { relatedOf } from './related.ts';
 import { useRest } from './rest.ts';
-import { dayOfRows, spansOf } from './spans.ts';
+import { dayOfRows, isEntry, spansOf } from './spans.ts';
 import { subjectOf, trendOf } from './subject.ts';
 
 export interface Attempt {
@@ -38,20 +38,21 @@ export function assemble(candidate: Candidate, tiles: readonly Tile[], { schema,
   const dimensions = dimensionsOf(pass, subject?.dimensions ?? []);
   const placed = conditionsOf(pass, candidate, dimensions.length > 0);
   const figure = figureOf(pass, candidate, dimensions, order);
-  if (!figure || !isCountedNoun(pass, candidate, figure) || (subject && !order && negatesRows(pass, candidate))) return failed(pass);
+  if (!figure || isOtherFigure(pass, candidate, figure, placed) || (subject && !order && negatesRows(pass, candidate))) return failed(pass);
   const related = candidate.quantity || candidate.subject ? [] : relatedOf(pass);
   const hasTime = grainOf(dimensions) !== undefined;
   const spans = spansOf(pass, hasTime, undefined);
-  if (!spans || ((spans.versus || related.length > 0) && hasTime)) return failed(pass);
+  if (!spans || countsOthers(candidate, figure, { spans, hasTime, related, order })) return failed(pass);
   const criteria = criteriaOf(pass, candidate, placed, dimensions);
   useRest(pass, candidate, order, dimensions, placed);
+  const past = pastConditions(candidate, order, spans.span?.period.ahead === true);
   const rows = placed.filter((one) => !criteria.rate?.includes(one));
   const intent: Intent = {
     ...figure,
     shape: shapeOf(figure, spans),
     base: candidate.base,
     dimensions: [...dimensions, ...criteria.compared],
-    conditions: [...candidate.conditions, ...rows.map(({ condition }) => condition), ...related],
+    conditions: [...candidate.conditions, ...rows.map(({ condition }) => condition), ...related, ...past],
     span: spans.span && { ...spans.span, period: inWhole(spans.span.period, grainOf(dimensions)) },
     day: spans.day,
     versus: spans.versus,
@@ -61,27 +62,40 @@ export function assemble(candidate: Candidate, tiles: readonly Tile[], { schema,
     ...orderedBy(pass, candidate, figure.shape, { order, hasTime, isSingle: subject?.isSingle }),
     assumed: pass.assumed,
   };
-  const isMentioned =
-    candidate.isTerm === true || candidate.quantity?.isTerm === true || tiles.some(({ tables }) => tables.includes(candidate.base));
   return {
-    intent: isSound(pass, candidate, intent, order) ? intent : undefined,
+    intent: isSound(pass, candidate, intent, order) && isConsistent(intent) ? intent : undefined,
     unused: pass.unused(),
     foretells: spans.foretells,
     why,
-    isMentioned,
+    isMentioned: isMentioned(candidate, tiles),
   };
 }
 
+const isMentioned = ({ isTerm, quantity, base }: Candidate, tiles: readonly Tile[]): boolean =>
+  isTerm === true || quantity?.isTerm === true || tiles.some(({ tables }) => tables.includes(base));
+
 /**
  * `by customer` makes groups of another figure, `paid all invoices` is more than one, `no overdue invoices` are not the overdue ones, and
- * `employee turnover` is how many leave.
+ * `employee turnover` is how many leave, and goods on order have not come.
  */
 const isMisread = (pass: Pass, { subject, isTerm, tiles }: Candidate): boolean =>
-  (isTerm === true && tiles.some((at) => pass.tiles[at]?.words[0]?.stem === 'turnover' && (pass.tiles[at - 1]?.tables.length ?? 0) > 0)) ||
+  (isTerm === true && tiles.some((at) => pass.tiles[at]?.words[0]?.stem === 'turnover' && isOfPeople(pass, at))) ||
+  (isTerm === true && tiles.some((at) => namesValue(pass, at))) ||
+  pass.tiles.some(({ words }, at) => words[0]?.lower === 'order' && pass.tiles[at - 1]?.words[0]?.lower === 'on') ||
   (subject !== undefined &&
     pass.tiles.some(({ words }, at) => at > 0 && words[0]?.lower === 'all' && !pass.tiles[at + 1]?.tables.includes(subject))) ||
   (subject !== undefined && pass.has(pass.beside(tiles[0] as number, -1), 'by')) ||
   (isTerm === true && tiles.some((at) => conditions.negationOf(pass, at) !== undefined));
+
+/** `hired in Sales` names the department, as it is written there, and no revenue. */
+const namesValue = (pass: Pass, at: number): boolean => {
+  const [word, ...more] = pass.tiles[at]?.words ?? [];
+  const isWritten = pass.tiles[at]?.values.some(({ value }) => value === word?.text && value !== word.lower);
+  return more.length === 0 && isWritten === true && pass.tiles[at - 1]?.words[0]?.lower === 'in';
+};
+
+const isOfPeople = (pass: Pass, at: number): boolean =>
+  (pass.tiles[at - 1]?.tables.length ?? 0) > 0 || pass.tiles[pass.beside(at, 1)]?.tables.some(({ name }) => name === 'employees') === true;
 
 /** `which patients never paid a bill` are not found among the unpaid bills. */
 const negatesRows = (pass: Pass, { quantity }: Candidate): boolean =>
@@ -91,6 +105,52 @@ const negatesRows = (pass: Pass, { quantity }: Candidate): boolean =>
 const textOf = (words: Tile['words']): string => words.map(({ lower }) => lower).join(' ');
 
 const grainOf = (dimensions: readonly Dimension[]) => dimensions.flatMap((one) => (one.kind === 'time' ? [one.grain] : []))[0];
+
+interface Parts {
+  readonly spans: Pick<Intent, 'day' | 'versus'>;
+  readonly hasTime: boolean;
+  readonly related: Intent['conditions'];
+  readonly order: ReturnType<typeof orderOf>;
+}
+
+/**
+ * `which genre is reserved the most` is about the reservations and not about the books that have some, and salaries by month are not
+ * those of the people who were hired in it.
+ */
+function countsOthers({ operation }: Candidate, { shape, quantity }: Pick<Intent, 'shape' | 'quantity'>, parts: Parts): boolean {
+  const { spans, hasTime, related, order } = parts;
+  const isRelated = related.length > 0;
+  if (isRelated && order?.byDay === false && shape === 'figure') return true;
+  const isOfEntries = spans.day !== undefined && isEntry(spans.day.column) && (quantity !== undefined || operation === 'count');
+  return hasTime && (isRelated || isOfEntries || spans.versus !== undefined);
+}
+
+const isOtherFigure = (
+  pass: Pass,
+  candidate: Candidate,
+  figure: Parameters<typeof isCountedNoun>[2],
+  placed: readonly conditions.Placed[],
+) => !isCountedNoun(pass, candidate, figure) || isLimitedSum(pass, candidate, figure, placed);
+
+/** `salaries above 60000` are rows; nothing says that they are added up. */
+const isLimitedSum = (
+  pass: Pass,
+  { base, quantity }: Candidate,
+  { shape, operation }: Pick<Intent, 'shape' | 'operation'>,
+  placed: readonly conditions.Placed[],
+) =>
+  shape === 'figure' &&
+  operation === 'sum' &&
+  !pass.mentions('sum', 'howMuch', 'worth', 'percent', 'growth', 'compare') &&
+  placed.some(({ condition }) => condition.key === `${base.name}.${quantity?.column}`);
+
+/** A list shows no groups, and rows cannot be both active, as a term of business says, and left. */
+export const isConsistent = ({ shape, dimensions, conditions }: Intent): boolean =>
+  !(shape === 'list' && dimensions.length > 0) &&
+  !conditions.some(({ key, label }) => {
+    const [, column, operator, value = ''] = /^term (\w+\.\w+) (=|<>) '(.*)'$/.exec(key) ?? [];
+    return conditions.some((one) => one.key === column && (operator === '=') !== one.label.includes(value) && one.label !== label);
+  });
 
 /** Rows of two spans are compared by their number. */
 const shapeOf = ({ shape }: Pick<Intent, 'shape'>, { versus }: Pick<Intent, 'versus'>): Intent['shape'] => (versus ? 'figure' : shape);

@@ -2,7 +2,7 @@ import type { Comparison } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { ColumnMeaning, Tile } from '../meaning/tiles.ts';
 import type { Condition } from '../schema/expression.ts';
-import { beginDate, dueDate, endDate, isMoney, mainNumber, numbersOf, quantityColumn } from '../schema/roles.ts';
+import { beginDate, daysColumn, dueDate, endDate, isMoney, mainNumber, numbersOf, quantityColumn } from '../schema/roles.ts';
 import { spoken } from '../words/words.ts';
 import type { Placed } from './conditions.ts';
 
@@ -65,6 +65,7 @@ export function numberConditions(pass: Pass, isOfGroups = false): Placed[] {
   return comparisonsOf(pass).flatMap((stated) => {
     const days = daysCompared(pass, stated);
     if (days) return [days];
+    if (isDurationOfState(pass, stated)) return [];
     const numberAt = (at: number) => pass.columnAt(at, ({ column }) => column.kind === 'number');
     const named = [pass.beside(stated.end, 1), pass.beside(stated.at, -1)].find((at) => numberAt(at) !== undefined);
     const target = named === undefined ? mainOf(pass, stated) : numberAt(named);
@@ -76,6 +77,10 @@ export function numberConditions(pass: Pass, isOfGroups = false): Placed[] {
     return [{ at: stated.at, condition: rowComparison(target, stated.comparison) }];
   });
 }
+
+/** `pending for more than 10 days`: no column says since when. */
+const isDurationOfState = (pass: Pass, { at }: StatedComparison): boolean =>
+  pass.tiles[at - 1]?.words.at(-1)?.lower === 'for' && (pass.tiles[at - 2]?.values.length ?? 0) > 0;
 
 /** Numbers up to here are spelled out, and count things. */
 const mostSpelledOut = 12;
@@ -108,7 +113,7 @@ function daysCompared(pass: Pass, stated: StatedComparison): Placed | undefined 
   const placed = (key: string, label: string, sql: Condition['sql'], ...used: readonly number[]): Placed => {
     useComparison(pass, stated);
     pass.use(stated.end + 1, ...used);
-    return { at: stated.at, condition: { key, label: `${comparisonLabel(stated.comparison)} days ${label}`, tables: [table], sql } };
+    return { at: stated.at, condition: { key, label: `${comparisonLabel(stated.comparison)} days ${label}`.trim(), tables: [table], sql } };
   };
   if (due && pass.mentions('late'))
     return placed('days late', `after ${spoken(due.name)}`, (of) =>
@@ -127,6 +132,8 @@ function daysCompared(pass: Pass, stated: StatedComparison): Placed | undefined 
       ago.at,
     );
   if (!begin || !end || begin === end || due || !saysLasting(pass, stated)) return undefined;
+  const days = daysColumn(pass.base)?.name;
+  if (days !== undefined) return placed(`${table}.${days}`, '', (of) => comparisonSql(of(table, days), stated.comparison));
   return placed('lasting', `from ${spoken(begin.name)} to ${spoken(end.name)}`, (of) =>
     comparisonSql(`(${of(table, end.name)}::date - ${of(table, begin.name)}::date)`, stated.comparison),
   );

@@ -54,9 +54,16 @@ function placedAt(pass: Pass, at: number, placed: readonly PlacedValue[], ofSubj
   const isBoth = placed.some(
     (one) => value && isSameColumn(one.value, value) && (one.exclusion === undefined) !== (exclusion === undefined),
   );
-  const isMisread = exclusion !== undefined && (pass.isUsed(at) || (ofSubject && value?.table === pass.base.name));
+  const isMisread =
+    exclusion !== undefined && (pass.isUsed(at) || isNone(pass, exclusion, at) || (ofSubject && value?.table === pass.base.name));
   return value && !isBoth && !isMisread ? { at, value, exclusion } : undefined;
 }
+
+/** `has not taken any vacation` has taken none, which is no other kind of leave. */
+const isNone = (pass: Pass, exclusion: number, at: number): boolean =>
+  pass.tiles
+    .slice(exclusion + 1, at)
+    .some(({ words }) => /^(any|take|taken|have|had|make|made|get|got|use|used)$/.test(words[0]?.lower ?? ''));
 
 const isSameColumn = (a: Value, b: Value): boolean => a.table === b.table && a.column === b.column;
 

@@ -17,19 +17,25 @@ interface Criteria {
 
 /** The limits that the figures of the groups must fit, and the figures beside them. */
 export function criteriaOf(pass: Pass, candidate: Candidate, placed: readonly Placed[], dimensions: readonly Dimension[]): Criteria {
-  const having = dimensions.length === 0 ? undefined : (numberOfGroups(pass, candidate) ?? limitOfGroups(pass, candidate, dimensions));
+  const having =
+    dimensions.length === 0 ? undefined : (numberOfGroups(pass, candidate, dimensions) ?? limitOfGroups(pass, candidate, dimensions));
   const rate = rateOf(pass, placed, candidate, dimensions);
   const share = rate === undefined && dimensions.length > 0 && shareOf(pass, placed);
   return { having, rate, share, compared: comparedValues(pass, placed) };
 }
 
 /** `customers with more than 10 orders`, `who ordered more than 5 times`, `countries with revenue over 80000` */
-function numberOfGroups(pass: Pass, { base, quantity }: Candidate): Intent['having'] {
+function numberOfGroups(pass: Pass, { base, quantity }: Candidate, [dimension]: readonly Dimension[]): Intent['having'] {
   const [stated] = comparisonsOf(pass);
   if (!stated) return undefined;
+  // Products that sell for less than 50 have a price.
+  if (quantity && pass.tiles[stated.at - 1]?.words[0]?.lower === 'for') return undefined;
   const after = nounAfter(pass, stated);
   const isOfRows = pass.tiles[after]?.tables.includes(base) || pass.has(after, 'times');
   // Groups without any row would have fewer as well, and are not there.
+  // Members with `unpaid fines over 30` have such a fine, unless the fines are added up.
+  const isOfEach = quantity !== undefined && dimension?.kind === 'column' && !pass.mentions('sum');
+  if (isOfEach && pass.tiles[pass.beside(stated.at, -1)]?.tables.includes(base)) return undefined;
   const countsOthers = quantity !== undefined && (pass.tiles[after]?.tables.length ?? 0) > 0;
   if (countsOthers || isOfRows === (quantity !== undefined) || (!quantity && includesNone(stated.comparison))) return undefined;
   useComparison(pass, stated);

@@ -13,12 +13,20 @@ import type { Order } from './order.ts';
 export function isCountedNoun(pass: Pass, { base, subject, isTerm, quantity }: Candidate, { shape, operation, distinct }: Figure): boolean {
   if (isTerm || quantity) return true;
   const [count] = pass.tiles.flatMap(({ tags }, at) => (tags.includes('count') ? [at] : []));
+  if (count !== undefined && countsValues(pass, base, subject, pass.beside(count, 1))) return false;
   const isNoun = ({ tables, concepts }: Tile) => tables.length > 0 && concepts.every(({ unit }) => unit !== 'money');
   const first = pass.tiles.slice(count ?? 0).find(isNoun) ?? pass.tiles.find(isNoun);
   if (!first || (shape === 'figure' && (operation !== 'count' || count === undefined) && !distinct)) return true;
   if (distinct) return subject !== undefined && first.tables.includes(subject);
   const isNamed = first.tables.some((table) => table === base || table === subject);
   return isNamed || (subject === undefined && standsFor(pass, base, first));
+}
+
+/** `how many chairs did we buy`: chairs are products, and not the orders for them. */
+function countsValues(pass: Pass, base: Table, subject: Table | undefined, at: number): boolean {
+  const { values, tables } = pass.tiles[at] ?? { values: [], tables: [] };
+  const isOwn = values.some(({ table }) => table === base.name || table === subject?.name);
+  return values.length > 0 && tables.length === 0 && !isOwn && !pass.tiles.slice(at + 1).some((tile) => tile.tables.length > 0);
 }
 
 /** Stock may stand for products: rows of a table that no word names, and that refer to what is named. */
@@ -42,8 +50,17 @@ interface Words {
 function wordsOfFigure(pass: Pass): Words {
   const [at] = pass.find('average', 'median', 'sum');
   const tag = at === undefined ? undefined : (['average', 'median', 'sum'] as const).find((one) => pass.has(at, one));
-  // `how many pending and how many cancelled` are two figures.
-  return { counts: pass.find('count').slice(0, 1), at, aggregate: tag && aggregates[tag], amounts: pass.find('howMuch', 'worth') };
+  // `how many pending and how many cancelled` are two figures, and a phone number is none.
+  const isNumber = (one: number) => pass.tiles[one]?.words[0]?.lower === 'number' && (pass.tiles[one - 1]?.values.length ?? 0) > 0;
+  return {
+    counts: pass
+      .find('count')
+      .slice(0, 1)
+      .filter((one) => !isNumber(one)),
+    at,
+    aggregate: tag && aggregates[tag],
+    amounts: pass.find('howMuch', 'worth'),
+  };
 }
 
 const plain = { distinct: undefined, ofGroups: undefined } as const;
@@ -89,11 +106,15 @@ function rowsCounted(
   counts: readonly number[],
   inGroups: boolean,
 ): Figure {
-  const { subject } = candidate;
-  const distinct = subject && dimensions.every(({ kind }) => kind === 'time') ? candidate.distinct : undefined;
+  const { subject, base } = candidate;
   // `members with two fines, how many?`
   const after = counts[0] === undefined ? undefined : pass.tiles[pass.beside(counts[0], 1)];
   const counted = after ?? (counts.length > 0 ? pass.tiles.find(({ tables }) => tables.length > 0) : undefined);
+  // Products that are low in two warehouses are counted once.
+  const named = counted?.tables.find(({ name }) => stemOf(name) === counted.words.at(-1)?.stem);
+  const key = candidate.isTerm ? base.foreignKeys.find(({ table }) => table === named?.name) : undefined;
+  const distinct =
+    subject && dimensions.every(({ kind }) => kind === 'time') ? candidate.distinct : key && { table: base.name, column: key.column };
   const isOfSubject = subject && !distinct && counted?.tables.includes(subject);
   return {
     shape: 'figure',
@@ -115,9 +136,11 @@ function contradicts(
 ): boolean {
   if (counts.length > 0 && unit !== 'pieces' && !countsDays(pass, counts, candidate) && !countsColumn(pass, counts, candidate)) return true;
   if (unit === 'pieces' && !countsPieces(pass, candidate, dimensions)) return true;
+  if (unit !== 'money' && amounts.some((one) => pass.has(one, 'worth'))) return true;
   const isDuration = unit === 'days' && candidate.tiles.some((one) => pass.has(one, 'days'));
   if (aggregate === 'sum' && (isDuration || (order && at !== undefined && at < order.at))) return true;
-  if (isUnsaid(pass, candidate) && at === undefined && amounts.length === 0 && !order) return true;
+  const isRanked = order !== undefined && !/^(best|worst|strongest|weakest)$/.test(order.word);
+  if (isUnsaid(pass, candidate) && at === undefined && amounts.length === 0 && !isRanked) return true;
   return isStateOfRows(pass, candidate, at !== undefined || amounts.length > 0);
 }
 
@@ -139,13 +162,16 @@ function amountOf(
   return isSum(pass, candidate, quantity, dimensions.length > 0 || amounts.length > 0) ? figure('sum') : undefined;
 }
 
-/** The largest order is a row, and the highest salary has its owner beside it; else it is a number. */
-function extreme(pass: Pass, { base }: Candidate, quantity: Quantity, { order }: Order): Figure {
-  const isList = pass.mentions('who') || pass.tiles.some(({ tables }) => tables.includes(base));
-  return isList
+/** The largest order is a row, and the highest salary has its owner beside it; else it is a number, of which a total has no highest one. */
+function extreme(pass: Pass, candidate: Candidate, quantity: Quantity, { order }: Order): Figure | undefined {
+  const isRows = isOfRows(pass, candidate);
+  if (candidate.operation === 'sum' && !isRows) return undefined;
+  return isRows || pass.mentions('who')
     ? { ...plain, shape: 'list', operation: 'count', quantity }
     : { ...plain, shape: 'figure', operation: order === 'most' ? 'max' : 'min', quantity };
 }
+
+const isOfRows = (pass: Pass, { base }: Candidate): boolean => pass.tiles.some(({ tables }) => tables.includes(base));
 
 /** True for a number that the question names without saying that it is added up. */
 function isSum(pass: Pass, { base, tiles }: Candidate, quantity: Quantity, isAsked: boolean): boolean {

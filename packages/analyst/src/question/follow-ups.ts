@@ -1,14 +1,15 @@
 import { quantityOfColumn } from '../meaning/candidates.ts';
-import type { Intent } from '../meaning/intent.ts';
+import type { Dimension, Intent } from '../meaning/intent.ts';
 import { Pass } from '../meaning/pass.ts';
 import type { ColumnMeaning, Tile } from '../meaning/tiles.ts';
 import type { Operation } from '../schema/concepts.ts';
 import { mainNumber } from '../schema/roles.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { ValueIndex } from '../schema/value-index.ts';
-import { type Attempt, rowConditions } from './assemble.ts';
+import { type Attempt, isConsistent, rowConditions } from './assemble.ts';
+import type { Placed } from './conditions.ts';
 import { groupsOf } from './groups.ts';
-import { type Order, orderOf } from './order.ts';
+import { listOrder, type Order, orderOf } from './order.ts';
 import { spansOf } from './spans.ts';
 import { trendOf } from './subject.ts';
 
@@ -37,14 +38,15 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
   const groups = [...groupsOf(pass), ...(trendOf(pass) ?? [])];
   const placed = rowConditions(pass);
   const figure = figureOf(pass, previous);
-  const dimensions = groups.length > 0 ? groups : figure && figure.ofGroups === undefined ? [] : previous.dimensions;
+  const dimensions = groups.length > 0 ? groups : keepsGroups(pass, previous, figure) ? previous.dimensions : [];
   const hasTime = dimensions.some(({ kind }) => kind === 'time');
   const spans = spansOf(pass, hasTime, previous.span);
   const changes = tiles.some((_, at) => pass.isUsed(at));
   useGrammar(pass, previous);
   // `who are they?` asks for more than the same figure.
   const unused = changes ? pass.unused() : tiles;
-  if (!spans || spans.foretells) return { intent: undefined, unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true };
+  const attempt = { unused, foretells: spans?.foretells ?? false, why: false, isMentioned: true };
+  if (!spans || spans.foretells || isUnclear(pass, previous, placed, groups)) return { ...attempt, intent: undefined };
   const keys = new Set(placed.map(({ condition }) => condition.key));
   const isNew = pass.tiles.some(({ period }) => period !== undefined);
   const remaining = previous.conditions.filter(({ key }) => !keys.has(key));
@@ -56,17 +58,42 @@ export function continueIntent(previous: Intent, tiles: readonly Tile[], schema:
     span: spans.span,
     day: spans.day ?? previous.day,
     versus: isNew ? spans.versus : previous.versus,
-    ...orderAfter(previous, order, hasTime),
+    ...orderAfter(pass, previous, order, hasTime),
     assumed: pass.assumed,
   };
-  return { intent, unused, foretells: false, why: false, isMentioned: true };
+  const isSorted = !order || intent.shape !== 'list' || intent.orderBy !== undefined;
+  return { ...attempt, intent: isSorted && isConsistent(intent) ? intent : undefined };
 }
 
-function orderAfter(previous: Intent, order: Order | undefined, hasTime: boolean): Pick<Intent, 'order' | 'orderBy'> & Partial<Intent> {
+/** Another average of the same groups. */
+const keepsGroups = (pass: Pass, previous: Intent, figure: Partial<Intent> | undefined): boolean =>
+  figure === undefined || figure.ofGroups !== undefined || (pass.mentions('average', 'median') && averages(previous));
+
+const averages = ({ operation }: Intent): boolean => operation === 'avg' || operation === 'median';
+
+/**
+ * True for limits of groups, which are none of rows; averages of figures for groups; averages by groups, which have two meanings; and
+ * another status than one that stands with a term of business, such as overdue.
+ */
+function isUnclear(pass: Pass, previous: Intent, placed: readonly Placed[], groups: readonly Dimension[]): boolean {
+  const isGrouped = previous.shape === 'figure' && previous.dimensions.length > 0;
+  const isLimit = placed.some(({ at }) => (['over', 'under', 'atLeast', 'atMost'] as const).some((tag) => pass.has(at, tag)));
+  const isAverage = pass.mentions('average', 'median');
+  const replaces = placed.some(({ condition }) => previous.conditions.some(({ key }) => key === condition.key));
+  const hasTerm = previous.quantity === undefined && previous.conditions.some(({ key }) => key.startsWith('term '));
+  return (isGrouped && (isLimit || (isAverage && !averages(previous)))) || (isAverage && groups.length > 0) || (replaces && hasTerm);
+}
+
+function orderAfter(
+  pass: Pass,
+  previous: Intent,
+  order: Order | undefined,
+  hasTime: boolean,
+): Pick<Intent, 'order' | 'orderBy'> & Partial<Intent> {
   const before = previous.order === 'time' ? 'most' : previous.order;
   return {
     order: order?.order ?? (hasTime ? 'time' : before),
-    orderBy: order && previous.orderBy ? { ...previous.orderBy, descending: order.order === 'most' } : previous.orderBy,
+    orderBy: order && previous.shape === 'list' ? listOrder(pass, previous, order) : previous.orderBy,
     ...(order?.number !== undefined && { limit: order.number, limited: true }),
   };
 }

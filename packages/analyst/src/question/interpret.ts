@@ -49,7 +49,7 @@ function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | 
   const isTogether = together?.intent !== undefined && together.unused.length === 0;
   const attempt = isTogether ? together : alone;
   // `what about France?` is no question of its own.
-  const isFragment = tiles[0]?.tags.some((tag) => /^(continue|and|only)$/.test(tag)) && !isTogether;
+  const isFragment = !isTogether && (tiles[0]?.tags.some((tag) => /^(continue|and|only)$/.test(tag)) || (previous && refersBack(tiles)));
   const isJudgement = tiles[0] !== undefined && asksYesOrNo(tiles[0]) && attempt?.isMentioned === false;
   const isWhole = !isFragment && !isJudgement && attempt?.intent !== undefined && attempt.unused.length === 0;
   return {
@@ -61,6 +61,18 @@ function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | 
     continues: isTogether,
     why: attempt?.why ?? false,
   };
+}
+
+/** `how many appointments do they have`, `how many orders was that`, `from which suppliers`: the words need the question before. */
+function refersBack(tiles: readonly Tile[]): boolean {
+  const said = tiles.map(({ words }) => words.map(({ lower }) => lower).join(' '));
+  const isPart = /^(from|with|by|of|at|for|than|in) (which|what|how many)\b/.test(said.join(' '));
+  const hasVerb = said.some((words) => /^(is|are|was|were|do|does|did|has|have|had|can)$/.test(words));
+  return (
+    (isPart && !hasVerb) ||
+    /^(that|those|these|this|it)$/.test(said.at(-1) ?? '') ||
+    said.some((words) => /^(they|them|their)$/.test(words))
+  );
 }
 
 /** The attempt that leaves the fewest words; of several the first one. */

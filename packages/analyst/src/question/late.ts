@@ -4,15 +4,18 @@ import type { Pass } from '../meaning/pass.ts';
 import { concepts } from '../schema/concepts.ts';
 import type { Condition } from '../schema/expression.ts';
 import { dueDate, endDate } from '../schema/roles.ts';
+import { tableOf } from '../schema/schema.ts';
 import { spoken } from '../words/words.ts';
 import { negationOf, notCalledOff, type Placed } from './conditions.ts';
 
 /** The day on which something is due in these rows, and the day on which it was done. */
 export function lateDays(pass: Pass): { due: Day; end: Day | undefined } | undefined {
   const due = pass.tables.flatMap((table) => (dueDate(table) ? [{ table: table.name, column: dueDate(table)?.name as string }] : []))[0];
-  const own = endDate(pass.base);
-  const paid = pass.base.columns.find(({ name, kind }) => kind === 'date' && /paid|received|delivered|completed/.test(name)) ?? own;
-  return due && { due, end: paid && { table: pass.base.name, column: paid.name } };
+  // What is due may end in a row below it: invoices by payments.
+  const table = (due && tableOf(pass.schema, due.table)) ?? pass.base;
+  const owner = endDate(table) ? table : pass.base;
+  const paid = owner.columns.find(({ name, kind }) => kind === 'date' && /paid|received|delivered|completed/.test(name)) ?? endDate(owner);
+  return due && { due, end: paid && { table: owner.name, column: paid.name } };
 }
 
 /** Rows that ended after their day, or have not ended although it is past; `on time` is the opposite. */
@@ -27,7 +30,7 @@ export function lateConditions(pass: Pass): Placed[] {
       ? []
       : overdueConditions(pass, at);
   const { due, end } = days;
-  const isDone = verb >= 0 || onTime || days.due.table !== pass.base.name;
+  const isDone = verb >= 0 || onTime || due.table !== end.table;
   if (!isDone && pass.tiles[at]?.values.some(({ table }) => table === pass.base.name)) return [];
   pass.use(at, ...(verb < 0 ? [] : [verb]));
   const noun = pass.tiles.flatMap((_, index) => (pass.dayAt(index)?.column.name === end.column ? [index] : []));

@@ -1,7 +1,8 @@
 import type { Candidate } from '../meaning/candidates.ts';
 import type { Intent } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
-import { beginDate, birthDate, costColumn, datesOf, isMoney, mainNumber, priceColumn } from '../schema/roles.ts';
+import type { Condition } from '../schema/expression.ts';
+import { beginDate, birthDate, costColumn, datesOf, isMoney, isPlanned, mainNumber, priceColumn } from '../schema/roles.ts';
 import type { Column, Table } from '../schema/schema.ts';
 import { spoken } from '../words/words.ts';
 
@@ -47,7 +48,11 @@ const byColumn = (base: Table, column: string, descending: boolean): NonNullable
 });
 
 /** The order of a list: by the superlative, else the latest rows first. */
-function listOrder(pass: Pass, { quantity, base }: Candidate, order: Order | undefined): Intent['orderBy'] {
+export function listOrder(
+  pass: Pass,
+  { quantity, base }: Pick<Candidate, 'quantity' | 'base'>,
+  order: Order | undefined,
+): Intent['orderBy'] {
   const begin = beginDate(base)?.name;
   const late = pass.mentions('late') ? datesOf(base).find(({ name }) => /due|expected/.test(name))?.name : undefined;
   const day = late ?? begin;
@@ -62,6 +67,14 @@ function listOrder(pass: Pass, { quantity, base }: Candidate, order: Order | und
       : undefined;
   const ranked = rankedColumn(base, order.word);
   return ranked && byColumn(base, ranked.name, descending);
+}
+
+/** The last event is over: of rows that are planned ahead, those that have come. */
+export function pastConditions({ base, quantity }: Candidate, order: Order | undefined, isAhead: boolean): Condition[] {
+  const begin = beginDate(base);
+  if (!order?.byDay || order.order !== 'most' || isAhead || quantity || !begin || !isPlanned(begin.name)) return [];
+  const { name } = base;
+  return [{ key: `past ${name}`, label: 'up to today', tables: [name], sql: (of) => `${of(name, begin.name)} < current_date + 1` }];
 }
 
 /** The oldest of people were born first; only people and what has an age are young. */
@@ -122,6 +135,8 @@ function limitOf(order: Order | undefined, isSingle: boolean, time: boolean, sha
 export const isSound = (pass: Pass, candidate: Candidate, intent: Intent, order: Order | undefined): boolean => {
   if (!order) return true;
   if (/^(longest|shortest)$/.test(order.word) && !isLength(intent)) return false;
+  if (isUncounted(pass, intent, order)) return false;
+  if (order.word === 'most often' && intent.quantity !== undefined) return false;
   if (
     isOfEach(pass, intent, order) ||
     isOfOthers(pass, intent, order) ||
@@ -133,6 +148,21 @@ export const isSound = (pass: Pass, candidate: Candidate, intent: Intent, order:
   const isExtreme = intent.operation === 'max' || intent.operation === 'min';
   return !order.byDay && (intent.dimensions.length > 0 || (isExtreme && order.number === undefined));
 };
+
+/** Who took the most vacation, or paid the most, has not the most rows. */
+function isUncounted(pass: Pass, { operation, shape, quantity }: Intent, { at, word }: Order): boolean {
+  const next = pass.tiles[at + 1];
+  if (!/^(most|least|sells? the most)$/.test(word) || shape !== 'figure' || !next) return false;
+  const isPlural = next.words.at(-1)?.lower !== next.words.at(-1)?.stem;
+  // Who sells the most chairs has not the highest revenue of them.
+  if (quantity) return quantity.unit === 'money' && next.values.length > 0 && isPlural && next.concepts.length + next.tables.length === 0;
+  if (operation !== 'count') return false;
+  const isMass = next.values.length > 0 && !isPlural;
+  const after = pass.tiles.slice(at + 1);
+  const isPaid =
+    !pass.mentions('late', 'onTime') && pass.tiles.slice(0, at).some(({ words }) => /^(pay|pays|paid)$/.test(words[0]?.lower ?? ''));
+  return (isMass || isPaid) && !after.some(({ tables, tags }) => tables.length > 0 || tags.includes('count'));
+}
 
 /** Bills are not longer for their amount. */
 const isLength = ({ quantity, orderBy, base }: Intent): boolean =>

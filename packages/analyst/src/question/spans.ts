@@ -2,9 +2,10 @@ import type { Day, Span } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { ColumnMeaning } from '../meaning/tiles.ts';
 import { lasts } from '../schema/concepts.ts';
-import { beginDate, dueDate, endDate, isPlanned } from '../schema/roles.ts';
-import { lastToTheSameDay, type Period, previousOf } from '../words/periods.ts';
+import { beginDate, datesOf, dueDate, endDate, isPlanned } from '../schema/roles.ts';
+import { lastToTheSameDay, type Period, previousOf, today } from '../words/periods.ts';
 import { stemsOfName } from '../words/words.ts';
+import { lateDays } from './late.ts';
 
 interface Spans {
   readonly span: Span | undefined;
@@ -21,13 +22,32 @@ export function dayOfRows(pass: Pass, isNeeded: boolean): { day: Day; at: number
   for (const [at] of pass.tiles.entries()) {
     if (pass.isUsed(at)) continue;
     const named = pass.dayAt(at) ?? pass.columnAt(at, ({ column }) => column.kind === 'date');
-    if (named && isNeeded) return { day: dayOf(planned(pass, named)), at };
+    if (named && isNeeded) return isOfNewOnes(pass, at, named) ? undefined : { day: dayOf(planned(pass, named)), at };
   }
+  const day = lateEnd(pass) ?? firstDay(pass);
+  return day && { day, at: undefined };
+}
+
+/** Revenue from new customers: the year is that of the customers, of the revenue, or of both. */
+const isOfNewOnes = (pass: Pass, at: number, { table }: ColumnMeaning): boolean =>
+  pass.tiles[at]?.words[0]?.lower === 'new' && table !== pass.base;
+
+function firstDay(pass: Pass): Day | undefined {
   for (const table of pass.tables) {
-    const column = (table === pass.base && pass.mentions('late') ? dueDate(table) : undefined) ?? beginDate(table);
-    if (column) return { day: { table: table.name, column: column.name }, at: undefined };
+    const column = (table === pass.base && isLate(pass) ? dueDate(table) : undefined) ?? beginDate(table);
+    if (column) return dayOf({ table, column });
   }
   return undefined;
+}
+
+const isLate = (pass: Pass): boolean =>
+  pass.mentions('late') || pass.tiles.some(({ concepts }) => concepts.some(({ label }) => label === 'overdue amount'));
+
+/** What was returned late last month was returned in it. */
+function lateEnd(pass: Pass): Day | undefined {
+  const end = pass.mentions('late', 'onTime') ? lateDays(pass)?.end : undefined;
+  const isNamed = pass.tiles.some((_, at) => pass.dayAt(at)?.table.name === end?.table && pass.dayAt(at)?.column.name === end?.column);
+  return isNamed ? end : undefined;
 }
 
 /** Goods that arrive next week are expected then. */
@@ -38,7 +58,7 @@ function planned(pass: Pass, day: ColumnMeaning): ColumnMeaning {
 }
 
 /** Rows such as customers last on: a span needs a verb that says what happened in it. */
-const isEntry = (column: string) =>
+export const isEntry = (column: string) =>
   stemsOfName(column).some((stem) => /^(created|registered|hired|employed|joined|opened|birth|since)$/.test(stem));
 
 interface StatedPeriod {
@@ -60,19 +80,46 @@ const hasStateSince = (pass: Pass, stated: readonly StatedPeriod[]): boolean =>
     return period.label.startsWith('since ') && before !== undefined && before.values.length > 0 && before.days.length === 0;
   });
 
+/** `invoices paid last month` were issued on other days, and `orders delivered last month` placed on others. */
+const isDoneInSpan = (pass: Pass, [first]: readonly StatedPeriod[], { table, column }: Day): boolean =>
+  !isPlanned(column) &&
+  pass.tiles.some(({ values, words }, at) => {
+    const isDone = /^(paid|delivered|received|returned|collected|settled)$/.test(words[0]?.lower ?? '');
+    const isOfRows = values.some((value) => value.table === table) && table === pass.base.name;
+    return isDone && isOfRows && first !== undefined && at < first.at && !pass.tiles[pass.beside(at, 1)]?.tables.includes(pass.base);
+  });
+
+/** Requests are made before their rows start: `made` names a day that may be another one. */
+const isMade = (pass: Pass, { table, column }: Day): boolean =>
+  /^(start|begin)/.test(column) &&
+  pass.tiles.some(({ words }) => /^(made|make|came|come|placed|put|got|get)$/.test(words[0]?.lower ?? '')) &&
+  pass.tables.some(
+    (one) => one.name === table && datesOf(one).some((day) => !dueDate(one) && day !== beginDate(one) && day !== endDate(one)),
+  );
+
+const isOfOtherDay = (pass: Pass, stated: readonly StatedPeriod[], day: Day, inherited: Span | undefined): boolean =>
+  isEntryAlone(day, inherited) || isMade(pass, day) || isDoneInSpan(pass, stated, day);
+
+/** Undefined where too many spans are said, or none of the rows' days is meant. */
+function daysSaid(pass: Pass, hasTime: boolean, stated: readonly StatedPeriod[]) {
+  const dayOfSpans = dayOfRows(pass, stated.length > 0 || hasTime);
+  const isOther = stated.length > 2 || (stated.length > 0 && !dayOfSpans) || hasStateSince(pass, stated);
+  return isOther ? undefined : { day: dayOfSpans?.day, named: positionOf(dayOfSpans) };
+}
+
 /** The span of time of the question, and the one that it is compared with; undefined where its words fit no span. */
 export function spansOf(pass: Pass, hasTime: boolean, inherited: Span | undefined): Spans | undefined {
   const stated = pass.tiles.flatMap(({ period }, at): StatedPeriod[] => (period && !pass.isUsed(at) ? [{ period, at }] : []));
-  const dayOfSpans = dayOfRows(pass, stated.length > 0 || hasTime);
-  if (stated.length > 2 || (stated.length > 0 && !dayOfSpans) || hasStateSince(pass, stated)) return undefined;
-  const named = positionOf(dayOfSpans);
-  const day = named.length === 0 && inherited ? dayOfSpan(inherited) : dayOfSpans?.day;
+  const said = daysSaid(pass, hasTime, stated);
+  if (!said) return undefined;
+  const { named } = said;
+  const day = named.length === 0 && inherited ? dayOfSpan(inherited) : said.day;
   const isFuture = pass.find('future');
   pass.use(...stated.map(({ at }) => at), ...isFuture, ...named);
   const periods = stated.map(({ period }) => period);
   const foretells = (isFuture.length > 0 || periods[0]?.ahead === true) && !isPlanned(day?.column ?? '');
   if (foretells || !day) return { span: foretells ? undefined : inherited, versus: undefined, day, foretells };
-  const isClear = periods.length === 0 || named.length > 0 || !isEntryAlone(day, inherited);
+  const isClear = periods.length === 0 || named.length > 0 || !isOfOtherDay(pass, stated, day, inherited);
   return isClear ? withDay(pairOf(pass, day, periods, { hasTime, inherited }), day) : undefined;
 }
 
@@ -91,6 +138,10 @@ function pairOf(
   if (isGrowth) return growth(pass, ofRows, first);
   // `and the same month last year?` is set beside the month of the question before.
   if (first?.repeats && inherited) return { span: inherited, versus: first };
+  if (!first && !inherited && until !== undefined) {
+    pass.assumed.push('today');
+    return { span: { ...ofRows, period: today }, versus: undefined };
+  }
   return { span: first ? { ...ofRows, period: first } : inherited, versus: undefined };
 }
 
@@ -98,10 +149,20 @@ type Pair = Pick<Spans, 'span' | 'versus'>;
 
 /** The present span so far, against as many days of the one before. */
 function growth(pass: Pass, day: Omit<Span, 'period'>, period: Period | undefined): Pair | undefined {
-  const spans = lastToTheSameDay(period);
+  const spans = isOver(pass, period) ? { now: period, before: previousOf(period) } : lastToTheSameDay(period);
   pass.use(...pass.find('growth'));
-  return spans && { span: { ...day, period: spans.now }, versus: spans.before };
+  return spans?.before && { span: { ...day, period: spans.now }, versus: spans.before };
 }
+
+/** `growth last quarter` is that of the last one, and `growth against last quarter` that of the present one. */
+const isOver = (pass: Pass, period: Period | undefined): period is Period =>
+  period !== undefined &&
+  /^(last|previous|past) /.test(period.label) &&
+  pass.tiles.some(
+    (tile, at) =>
+      tile.period === period &&
+      !/^(over|from|since|against|vs|versus|with|to|than|on)$/.test(pass.tiles[at - 1]?.words.at(-1)?.lower ?? ''),
+  );
 
 /** Two spans are compared, or are the two ends of one. */
 function ofTwo(pass: Pass, day: Omit<Span, 'period'>, first: Period, second: Period): Pair | undefined {

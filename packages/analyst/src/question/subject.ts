@@ -50,7 +50,9 @@ const persons = /^(customers|employees|doctors|patients|suppliers|users|people)$
 /** `who owes us the most` */
 function people(pass: Pass, { base, quantity }: Candidate, order: Order | undefined): Subject | undefined {
   const [who] = pass.find('who');
-  const table = pass.tables.find((one) => one !== base && persons.test(one.name));
+  // Customers do not sell.
+  const sells = pass.tiles.some(({ words }) => words.some(({ stem }) => /^(sell|sold)$/.test(stem)));
+  const table = pass.tables.find((one) => one !== base && persons.test(one.name) && !(sells && one.name === 'customers'));
   if (who === undefined || !table || (!order && quantity?.column !== undefined)) return undefined;
   pass.use(who);
   pass.assumed.push(`who: ${spoken(table.name)}`);
@@ -58,9 +60,10 @@ function people(pass: Pass, { base, quantity }: Candidate, order: Order | undefi
   return dimension && { dimensions: [dimension], isSingle: false };
 }
 
-/** `customers with more than 10 orders`, `the doctor with the most appointments` */
+/** `customers with more than 10 orders`, `the doctor with the most appointments`, `patients discharged this month` */
 const wantsGroups = (pass: Pass, order: Order | undefined) =>
   order !== undefined ||
+  !pass.mentions('by', 'count', 'percent', 'rate', 'distinct', 'average', 'compare', 'growth', 'trend') ||
   comparisonsOf(pass).some((stated) => {
     const after = pass.tiles[nounAfter(pass, stated)];
     return after?.tags.includes('times') || after?.tables.includes(pass.base);

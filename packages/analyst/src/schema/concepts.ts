@@ -283,12 +283,14 @@ export const concepts: readonly Concept[] = [
   },
   {
     label: 'people on leave',
-    phrases: terms('on leave|absent|away|on vacation|on holiday|off sick|is off|are off'),
+    phrases: terms('on leave|on sick leave|on parental leave|on unpaid leave|absent|away|on vacation|on holiday|off sick|is off|are off'),
     sources: fixed({ base: 'leave_requests', where: approved }),
   },
   {
     label: 'days of leave',
-    phrases: terms('leave day|day of leave|vacation day|sick day|day sick|parental day|unpaid day|day off|leave taken'),
+    phrases: terms(
+      'leave day|day of leave|day of sick leave|day of parental leave|day of unpaid leave|day of vacation|vacation day|sick day|day sick|parental day|unpaid day|day off|leave taken',
+    ),
     unit: 'days',
     sources: fixed({ base: 'leave_requests', value: 'leave_requests.days', operation: 'sum', where: approved }),
   },

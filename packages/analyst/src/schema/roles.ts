@@ -20,6 +20,9 @@ export const dueDate = (table: Table): Column | undefined => datesOf(table).find
 /** The day on which something was over; it is empty before. */
 export const endDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, ends));
 
+/** How long such rows last, in days that the data counts itself, such as working days. */
+export const daysColumn = (table: Table): Column | undefined => numbersOf(table).find(({ name }) => name === 'days');
+
 export const birthDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, birth));
 
 /** The day on which such a row begins. */
@@ -31,7 +34,7 @@ export function beginDate(table: Table): Column | undefined {
 /** True for days that are set down before they come. */
 export const isPlanned = (name: string): boolean =>
   stemsOfName(name).some((stem) =>
-    /^(due|expected?|start|begin|end|scheduled?|planned|deadline|expir\w+|valid|until|renew\w*|arriv\w+|depart\w*|appointment|event|book\w*|target|matur\w+)$/.test(
+    /^(due|expected?|start|begin|end|scheduled?|planned|deadline|expir\w+|valid|until|renew\w*|arriv\w+|depart\w*|appointment|event|held|book\w*|target|matur\w+)$/.test(
       stem,
     ),
   );
@@ -82,7 +85,7 @@ const tableSynonyms = new Map(
     customers: 'client|buyer|account',
     suppliers: 'vendor',
     employees: 'colleague|staff|worker|salesperson|sales rep|seller|team member|people|person|staff member|sales representative',
-    leave_requests: 'leave|time off|absence|vacation request|holiday request|leave application|time off request|request',
+    leave_requests: 'leave|time off|absence|leave application|time off request|request',
     invoices: 'bill',
     products: 'article|item|good',
     inventory: 'stock item|stock|inventory|warehouse stock|stock level',

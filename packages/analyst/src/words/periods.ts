@@ -30,6 +30,8 @@ export interface SpanInWords {
   readonly length: number;
 }
 
+export const today: Period = whole('today', 'day', 0);
+
 /** Every span of time that the words name, in their order. */
 export const periodsOf = (words: readonly Word[]): Period[] => spansIn(words).flatMap(({ period }) => period ?? []);
 
@@ -81,19 +83,34 @@ function resolveSameSpans(spans: readonly SpanInWords[], previous: Period | unde
 }
 
 function periodAt(words: readonly Word[], at: number): Named | undefined {
-  return bounded(words, at) ?? named(words, at) ?? relative(words, at) ?? calendar(words, at);
+  return soFar(words, at) ?? bounded(words, at) ?? named(words, at) ?? relative(words, at) ?? calendar(words, at);
+}
+
+const tomorrow = "(current_date + interval '1 day')::date";
+
+/** `so far this year`, `this year so far`, `year to date`: up to and with today, also where rows are planned ahead. */
+function soFar(words: readonly Word[], at: number): Named | undefined {
+  const isSaid = (from: number) => /^(so far|to date)$/.test(`${words[from]?.lower} ${words[from + 1]?.lower}`);
+  const first = isSaid(at) ? at + 2 : at;
+  const isPresent = directions.get(words[first]?.lower ?? '') === 0;
+  const last = isPresent ? first + 1 : first;
+  const grain = grainOf(words[last]);
+  const isNamed = isPresent || (isSaid(last + 1) && !/^(by|per|each|every)$/.test(words[at - 1]?.lower ?? ''));
+  if (grain && isNamed && (first > at || isSaid(last + 1)))
+    return { label: `this ${grain} so far`, from: start(grain), to: tomorrow, length: last + 1 - at + (first > at ? 0 : 2) };
+  return first > at ? { label: 'up to today', from: undefined, to: tomorrow, length: 2 } : undefined;
 }
 
 function named(words: readonly Word[], at: number): Named | undefined {
   switch (words[at]?.lower) {
     case 'today':
-      return { ...whole('today', 'day', 0), length: 1 };
+      return { ...today, length: 1 };
     case 'yesterday':
       return { ...whole('yesterday', 'day', -1), length: 1 };
     case 'tomorrow':
       return { ...whole('tomorrow', 'day', 1), length: 1 };
     case 'ytd':
-      return { ...whole('this year', 'year', 0), length: 1 };
+      return { label: 'this year so far', from: start('year'), to: tomorrow, length: 1 };
     default:
       return undefined;
   }
@@ -125,13 +142,13 @@ function relative(words: readonly Word[], at: number): Named | undefined {
       length: 3,
       rolling: grain,
       from: `(current_date - ${interval(count, grain)} + interval '1 day')::date`,
-      to: "(current_date + interval '1 day')::date",
+      to: tomorrow,
     };
   return {
     label,
     length: 3,
     ahead: true,
-    from: "(current_date + interval '1 day')::date",
+    from: tomorrow,
     to: `(current_date + ${interval(count, grain)} + interval '1 day')::date`,
   };
 }
@@ -267,9 +284,11 @@ function betweenYears(words: readonly Word[], at: number): Named | undefined {
  */
 export function lastToTheSameDay(period: Period | undefined): { now: Period; before: Period } | undefined {
   const grain =
-    period === undefined ? 'year' : grains.find((one) => new RegExp(`^(this|current|last|previous|past) ${one}$`).test(period.label));
+    period === undefined
+      ? 'year'
+      : grains.find((one) => new RegExp(`^(this|current|last|previous|past) ${one}( so far)?$`).test(period.label));
   if (!grain || grain === 'day') return undefined;
-  const now = { label: `this ${grain} so far`, from: start(grain), to: "(current_date + interval '1 day')::date" };
+  const now = { label: `this ${grain} so far`, from: start(grain), to: tomorrow };
   const to = `(current_date + interval '1 day' - ${interval(1, grain)})::date`;
   return { now, before: { label: `last ${grain} up to the same day`, from: shifted(grain, -1), to } };
 }
@@ -343,13 +362,16 @@ const earlier = (day: string, back: SameSpan['back']) => `(${day} - ${lengths[ba
 
 /** The span so far; one that is over, or has not begun, is a whole one. */
 function toTheSameDay({ label, to }: Period, from: string, back: SameSpan['back']): Beside {
-  const tomorrow = "(current_date + interval '1 day')::date";
   const runs = `current_date >= ${from}${to === undefined ? '' : ` and current_date < ${to}`}`;
   const dayBefore = `(current_date - ${lengths[back]} + interval '1 day')::date`;
   const [end, endBefore] = [to ?? tomorrow, earlier(to ?? tomorrow, back)];
   const isRunning = /^(this|current|since) /.test(label);
   return {
-    now: { label: isRunning ? `${label} so far` : label, from, to: `(case when ${runs} then ${tomorrow} else ${end} end)` },
+    now: {
+      label: isRunning ? `${label.replace(/ so far$/, '')} so far` : label,
+      from,
+      to: `(case when ${runs} then ${tomorrow} else ${end} end)`,
+    },
     before: {
       label: `the same days a ${back} before`,
       from: earlier(from, back),

@@ -140,7 +140,7 @@ const fillers = wordSet(`
   a an the of in on for to at as is are was were be been being do does did done have has had having with from into there here
   i i'd i'm we us our ours you your my me mine he she his her can could would shall may might let let's want like need needs please
   show list display give tell find see get got gets getting look fetch provide return report overview summary breakdown break split
-  about all any some so far right ever also it's what's who's how where whose this these
+  about all any some so right ever also it's what's who's how where whose this these
   ok okay hey hi hello well thing things kind sort ranked rank ranking sorted record records row rows entry entries figure figures result results
   make makes made take takes taken took happen happened say says exist exists use used using one ones bring brings brought
   come comes came go goes went been company business data already place placed does be then while via through within during
