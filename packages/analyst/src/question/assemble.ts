@@ -106,7 +106,7 @@ const textOf = (words: Tile['words']): string => words.map(({ lower }) => lower)
 
 const grainOf = (dimensions: readonly Dimension[]) => dimensions.flatMap((one) => (one.kind === 'time' ? [one.grain] : []))[0];
 
-interface Parts {
+interface Surroundings {
   readonly spans: Pick<Intent, 'day' | 'versus'>;
   readonly hasTime: boolean;
   readonly related: Intent['conditions'];
@@ -117,8 +117,12 @@ interface Parts {
  * `which genre is reserved the most` is about the reservations and not about the books that have some, and salaries by month are not
  * those of the people who were hired in it.
  */
-function countsOthers({ operation }: Candidate, { shape, quantity }: Pick<Intent, 'shape' | 'quantity'>, parts: Parts): boolean {
-  const { spans, hasTime, related, order } = parts;
+function countsOthers(
+  { operation }: Candidate,
+  { shape, quantity }: Pick<Intent, 'shape' | 'quantity'>,
+  surroundings: Surroundings,
+): boolean {
+  const { spans, hasTime, related, order } = surroundings;
   const isRelated = related.length > 0;
   if (isRelated && order?.byDay === false && shape === 'figure') return true;
   const isOfEntries = spans.day !== undefined && isEntry(spans.day.column) && (quantity !== undefined || operation === 'count');

@@ -34,7 +34,9 @@ export function interpret(message: string, earlier: readonly string[], vocabular
     const turn = interpretTurn(text, vocabulary, previous, hasContext);
     if (turn.intent && turn.unused.length === 0) previous = turn.intent;
   }
-  return interpretTurn(message, vocabulary, previous, hasContext);
+  const last = interpretTurn(message, vocabulary, previous, hasContext);
+  // The question before may have been refused.
+  return earlier.length > 0 && !last.continues && refersBack(last.tiles) ? { ...last, intent: undefined } : last;
 }
 
 function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | undefined, hasContext: boolean): Interpretation {
@@ -65,13 +67,13 @@ function interpretTurn(text: string, vocabulary: Vocabulary, previous: Intent | 
 
 /** `how many appointments do they have`, `how many orders was that`, `from which suppliers`: the words need the question before. */
 function refersBack(tiles: readonly Tile[]): boolean {
-  const said = tiles.map(({ words }) => words.map(({ lower }) => lower).join(' '));
-  const isPart = /^(from|with|by|of|at|for|than|in) (which|what|how many)\b/.test(said.join(' '));
-  const hasVerb = said.some((words) => /^(is|are|was|were|do|does|did|has|have|had|can)$/.test(words));
+  const phrases = tiles.map(({ words }) => words.map(({ lower }) => lower).join(' '));
+  const isPart = /^(from|with|by|of|at|for|than|in) (which|what|how many)\b/.test(phrases.join(' '));
+  const hasVerb = phrases.some((words) => /^(is|are|was|were|do|does|did|has|have|had|can)$/.test(words));
   return (
     (isPart && !hasVerb) ||
-    /^(that|those|these|this|it)$/.test(said.at(-1) ?? '') ||
-    said.some((words) => /^(they|them|their)$/.test(words))
+    /^(that|those|these|this|it)$/.test(phrases.at(-1) ?? '') ||
+    phrases.some((words) => /^(they|them|their)$/.test(words))
   );
 }
 

@@ -11,7 +11,7 @@ import { negationOf, notCalledOff, type Placed } from './conditions.ts';
 /** The day on which something is due in these rows, and the day on which it was done. */
 export function lateDays(pass: Pass): { due: Day; end: Day | undefined } | undefined {
   const due = pass.tables.flatMap((table) => (dueDate(table) ? [{ table: table.name, column: dueDate(table)?.name as string }] : []))[0];
-  // What is due may end in a row below it: invoices by payments.
+  // Invoices have no day of their own on which they end: their payments do.
   const table = (due && tableOf(pass.schema, due.table)) ?? pass.base;
   const owner = endDate(table) ? table : pass.base;
   const paid = owner.columns.find(({ name, kind }) => kind === 'date' && /paid|received|delivered|completed/.test(name)) ?? endDate(owner);

@@ -152,12 +152,13 @@ export const isSound = (pass: Pass, candidate: Candidate, intent: Intent, order:
 /** Who took the most vacation, or paid the most, has not the most rows. */
 function isUncounted(pass: Pass, { operation, shape, quantity }: Intent, { at, word }: Order): boolean {
   const next = pass.tiles[at + 1];
-  if (!/^(most|least|sells? the most)$/.test(word) || shape !== 'figure' || !next) return false;
-  const isPlural = next.words.at(-1)?.lower !== next.words.at(-1)?.stem;
+  if (!/^(most|least|sells? the most)$/.test(word) || shape !== 'figure') return false;
+  const isValue = next !== undefined && next.values.length > 0;
+  const isPlural = next?.words.at(-1)?.lower !== next?.words.at(-1)?.stem;
   // Who sells the most chairs has not the highest revenue of them.
-  if (quantity) return quantity.unit === 'money' && next.values.length > 0 && isPlural && next.concepts.length + next.tables.length === 0;
+  if (quantity) return quantity.unit === 'money' && isValue && isPlural && next.concepts.length + next.tables.length === 0;
   if (operation !== 'count') return false;
-  const isMass = next.values.length > 0 && !isPlural;
+  const isMass = isValue && !isPlural;
   const after = pass.tiles.slice(at + 1);
   const isPaid =
     !pass.mentions('late', 'onTime') && pass.tiles.slice(0, at).some(({ words }) => /^(pay|pays|paid)$/.test(words[0]?.lower ?? ''));

@@ -43,7 +43,7 @@ function firstDay(pass: Pass): Day | undefined {
 const isLate = (pass: Pass): boolean =>
   pass.mentions('late') || pass.tiles.some(({ concepts }) => concepts.some(({ label }) => label === 'overdue amount'));
 
-/** What was returned late last month was returned in it. */
+/** Loans returned late last month ended in it. */
 function lateEnd(pass: Pass): Day | undefined {
   const end = pass.mentions('late', 'onTime') ? lateDays(pass)?.end : undefined;
   const isNamed = pass.tiles.some((_, at) => pass.dayAt(at)?.table.name === end?.table && pass.dayAt(at)?.column.name === end?.column);
@@ -110,10 +110,10 @@ function daysSaid(pass: Pass, hasTime: boolean, stated: readonly StatedPeriod[])
 /** The span of time of the question, and the one that it is compared with; undefined where its words fit no span. */
 export function spansOf(pass: Pass, hasTime: boolean, inherited: Span | undefined): Spans | undefined {
   const stated = pass.tiles.flatMap(({ period }, at): StatedPeriod[] => (period && !pass.isUsed(at) ? [{ period, at }] : []));
-  const said = daysSaid(pass, hasTime, stated);
-  if (!said) return undefined;
-  const { named } = said;
-  const day = named.length === 0 && inherited ? dayOfSpan(inherited) : said.day;
+  const days = daysSaid(pass, hasTime, stated);
+  if (!days) return undefined;
+  const { named } = days;
+  const day = named.length === 0 && inherited ? dayOfSpan(inherited) : days.day;
   const isFuture = pass.find('future');
   pass.use(...stated.map(({ at }) => at), ...isFuture, ...named);
   const periods = stated.map(({ period }) => period);
