@@ -10,6 +10,8 @@ const mostTables = 5_000;
 /** An agent has no more. */
 const mostEntries = 200;
 const measuredTimes = 3;
+/** Fewer than one for each row. A list of tables shows 200 of them, with their columns. */
+const mostElements = 9_000;
 
 /** Answers each list that has a row with as many rows as this: the rows that there are, again and again. */
 const multiply = (page: Page, count: number) =>
@@ -90,6 +92,20 @@ export const testManyRows = (started: () => PagesWorld) =>
       await page.getByRole('table', { name: 'Usage by day' }).waitFor();
       expect(new URL(page.url()).searchParams.get('cursor')).toBeNull();
       expect(visit.problems).toEqual([]);
+    });
+
+    /** The catalogue of templates is a part of the service, and grows with no organization. */
+    test('pages that show a part of a list stay as small with 10,000 rows', async () => {
+      visit = await world.visit();
+      const { page } = visit;
+      await multiply(page, total);
+      const findings: string[] = [];
+      for (const name of ['home', 'agent', 'agent-data', 'agent-api', 'agent-new', 'agent-edit', 'chat-new', 'data-source', 'settings']) {
+        await visit.open(paths[name] ?? '');
+        const elements = await page.locator('*').count();
+        if (elements > mostElements) findings.push(`${name} has ${elements} elements`);
+      }
+      expect([...findings, ...visit.problems]).toEqual([]);
     });
 
     test('usage of a year has each of its days', async () => {
