@@ -34,7 +34,7 @@ const tool =
 
 const script = (name) => () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [`scripts/${name}.mjs`, '--check'], { encoding: 'utf8' });
-  return { status, output: `${stdout}${stderr}` };
+  return { status, output: `${stdout}${stderr}`, note: stdout.trim().split('\n').at(-1) };
 };
 
 /** Its last line says how large the client is. */

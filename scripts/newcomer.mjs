@@ -1,8 +1,8 @@
 // Walks the path of a newcomer from a fresh clone and prints how long each step took: the README's start and first call, the guide to an own data source, and with
 // --all those to streaming, webhook receivers and testing, with the programs and packages that they describe.
-//   node scripts/newcomer.mjs [--readme [--installed] | --all]
-// It needs git, npm, curl and bash, and leaves nothing behind. --readme ends behind the README's first call; with --installed the clone gets the packages of this
-// folder, which were installed from the same lock file. --all needs python3 and openssl, go for the receiver in Go, and for tests a Docker engine that has
+//   node scripts/newcomer.mjs [--installed] [--all]
+// It needs git, npm, curl and bash, and leaves nothing behind. With --installed the clone gets the packages of this folder, which were installed from the same
+// lock file. --all needs python3 and openssl, go for the receiver in Go, and for tests a Docker engine that has
 // the images of docs/guides/testing.md; a step whose tools are missing is left out, and said so. The clone has what is committed.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,9 +17,10 @@ import { blocksOf } from './docs/blocks.mjs';
 import { walk } from './docs/walk.mjs';
 
 const { values: options } = parseArgs({
-  options: { all: { type: 'boolean' }, readme: { type: 'boolean' }, installed: { type: 'boolean' } },
+  options: { all: { type: 'boolean' }, installed: { type: 'boolean' } },
 });
 const limitSeconds = 600;
+const firstCallSeconds = 60;
 const folder = mkdtempSync(join(tmpdir(), 'newcomer-'));
 // As a folder of a reader is, and not closed to all other users.
 chmodSync(folder, 0o755);
@@ -278,8 +279,10 @@ try {
     'first call of the README, answered',
     async () => /agt_[0-9a-z]+/.exec((await runDocument('README.md')).join(''))[0],
   );
+  const { seconds } = steps.at(-1);
+  if (seconds > firstCallSeconds) throw new Error(`the first call took ${seconds} s of ${firstCallSeconds}`);
   await timed('pages that the README names', readPages);
-  if (!options.readme) await walkFurther(agentId);
+  await walkFurther(agentId);
 } finally {
   await stop();
 }

@@ -66,9 +66,9 @@ const forms = {
   },
   newcomer: {
     about:
-      'the README in a fresh clone: npm start, the first call with its output, and the pages; with the packages that are installed here',
+      'the README in a fresh clone: npm start, the first call with its output, and an answer over own data; with the packages that are installed here',
     env: {},
-    program: ['scripts/newcomer.mjs', '--readme', '--installed'],
+    program: ['scripts/newcomer.mjs', '--installed'],
   },
   image: {
     about: 'the image, built by a Docker engine with the classic builder and with BuildKit (BUILD_NETWORK=host where builds need it)',

@@ -38,17 +38,19 @@ const operator = buildProgram({}, () => {
 const isOwn = (word) => /[$…<]|^[A-Z_]+$|^\/|^(\.\/)?\.data\//.test(word);
 const isOption = (word) => word.startsWith('-');
 
-/** Every simple command of the blocks of shell and of the code within the prose. */
+/** Every simple command of the blocks of shell and of the code within the prose, and the names of the functions that the blocks define. */
 function commandsOf(text) {
   const blocks = blocksOf(text).filter(({ language }) => language === 'sh');
   const spans = [...proseOf(text).matchAll(/`([^`]+)`/g)].map(([, code]) => code.replaceAll('\n', ' '));
-  const commands = [];
-  const visit = (node) => {
-    if (node.type === 'Command' && node.name) commands.push(toCommand(node));
-    forEachChild(node, visit);
+  const [commands, functions] = [[], new Set()];
+  const visit = (node, isBlock) => {
+    if (node.type === 'Command' && node.name) commands.push({ ...toCommand(node), isBlock });
+    if (node.type === 'Function') functions.add(node.name.value ?? node.name.text);
+    forEachChild(node, (child) => visit(child, isBlock));
   };
-  for (const code of [...blocks.map(({ content }) => content), ...spans]) visit(parse(code));
-  return commands;
+  for (const { content } of blocks) visit(parse(content), true);
+  for (const code of spans) visit(parse(code), false);
+  return { commands, functions };
 }
 
 const toCommand = ({ name, prefix = [], suffix = [] }) => ({
@@ -217,15 +219,25 @@ function innerCommand({ program, words, settings }) {
   return program === 'kubectl' && at >= 0 && inner ? [{ program: inner, words: rest, settings }] : [];
 }
 
+/** Programs of a reader's machine that documents call. */
+const machinePrograms = new Set(
+  '. cd createdb curl diff echo export git grep head kubectl ls openssl pg_dump pg_dumpall pg_restore pip psql rm sed set tr true vacuumdb'.split(
+    ' ',
+  ),
+);
+
 /** Commands of a document that a reader could not run, each as short as it can be recognized by. */
 export function commandFaults(text) {
   const saved = new Set(blocksOf(text).flatMap((block) => markOf(block, 'as') ?? []));
-  const commands = commandsOf(text);
+  const { commands, functions } = commandsOf(text);
+  const isKnown = ({ program }) =>
+    Object.hasOwn(checks, program) || machinePrograms.has(program) || functions.has(program) || isOwn(program);
   const faults = [...commands, ...commands.flatMap(innerCommand)].flatMap((command) => {
     // A program of the repository that is called by its path.
-    const isFile = /^(deploy|examples|scripts|packages|bench)\/\S+\.(sh|mjs|ts|py)$/.test(command.program);
+    const isFile = /^(?:\.\/)?(deploy|examples|scripts|packages|bench)\/\S+\.(sh|mjs|ts|py)$/.test(command.program);
     return [
       ...(isFile && isMissing(command.program, saved) ? [command.program] : []),
+      ...(command.isBlock && !isFile && !isKnown(command) ? [command.program] : []),
       ...(Object.hasOwn(checks, command.program) ? checks[command.program](command, saved) : []),
       ...operatorFaults(command),
       ...settingFaults(command, text),

@@ -1,7 +1,7 @@
 // Checks that the documents hold for a reader: links that lead somewhere, commands that exist, code that compiles.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { loadModule, parseSync } from 'libpg-query';
 import { createOpenApi } from '../../services/gateway/src/openapi/document.ts';
 import { everyRoute } from '../../services/gateway/src/routes/index.ts';
@@ -32,6 +32,15 @@ function brokenLinks(documents) {
       .map(([link]) => `${path}: the link ${link} leads nowhere`),
   );
 }
+
+/** Other forms of links and fences than those that are checked. */
+const unknownForms = (documents) =>
+  [...documents].flatMap(([path, text]) => [
+    ...(proseOf(text).match(/^\[[^\]]+\]: .*$|<(?:a|img) .*?>|\]\([^)\s]+ +"/gm) ?? []).map(
+      (link) => `${path}: write ${link} as [text](target)`,
+    ),
+    ...(text.match(/^\s*~~~.*$/gm) ?? []).map(() => `${path}: write ~~~ as \`\`\``),
+  ]);
 
 const unknownCommands = (documents) =>
   [...documents].flatMap(([path, text]) => commandFaults(text).map((command) => `${path}: there is no command "${command}"`));
@@ -120,6 +129,8 @@ export function diagramFaults(documents) {
 }
 
 const programLanguages = ['sh', 'ts', 'python', 'go'];
+/** Blocks of another language would be judged by nothing. */
+const languages = [...programLanguages, 'json', 'jsonc', 'sql', 'ini', 'mermaid', 'text'];
 /** The needs of blocks that no test of this repository runs. */
 const knownNeeds = {
   docker: 'a Docker engine',
@@ -127,11 +138,19 @@ const knownNeeds = {
   postgresql: 'the programs of PostgreSQL',
 };
 
+/** True where a test names the document, has the text of the block, or names a file that the block calls. */
+function isRunBy(test, { content }, document) {
+  const text = readFileSync(test, 'utf8');
+  const files = content.match(/[\w-]+\/[\w-]+\.\w+/g) ?? [];
+  return [basename(document), content.trim(), ...files].some((part) => text.includes(part));
+}
+
 /** The reason why the marks of a block say nothing, or nothing true, about how it is run. */
-function markReason(block, before) {
+function markReason(block, before, document) {
   const [by, needs] = ['by', 'needs'].map((name) => markOf(block, name));
+  if (!languages.includes(block.language)) return `the language "${block.language}" is none of ${languages.join(', ')}`;
   if (block.marks.includes('output')) return before?.marks.includes('run') ? undefined : 'an output without a block that is run before it';
-  if (by !== undefined && !existsSync(by)) return `by=${by} names no test`;
+  if (by !== undefined && !(existsSync(by) && isRunBy(by, block, document))) return `by=${by} names no test that runs it`;
   if (needs !== undefined && !Object.hasOwn(knownNeeds, needs)) return `needs=${needs} is none of ${Object.keys(knownNeeds).join(', ')}`;
   const isSaid = by ?? needs ?? markOf(block, 'as') ?? markOf(block, 'file') ?? (block.marks.includes('run') || undefined);
   if (programLanguages.includes(block.language) && isSaid === undefined)
@@ -144,7 +163,7 @@ const markFaults = (documents) =>
   [...documents].flatMap(([path, text]) => {
     const blocks = blocksOf(text);
     return blocks.flatMap((block, index) => {
-      const reason = markReason(block, blocks[index - 1]);
+      const reason = markReason(block, blocks[index - 1], path);
       return reason === undefined ? [] : [`${path}:${block.line}: ${reason}`];
     });
   });
@@ -167,7 +186,7 @@ function sampleDocument() {
 }
 
 /** Everything that is wrong with the documents, and notes about what was not looked at. */
-export function findFaults(documents = new Map([...readDocuments(), ['samples of the OpenAPI document', sampleDocument()]])) {
+export function findFaults(documents = new Map([...readDocuments(), ['x-codeSamples', sampleDocument()]])) {
   const parsed = [
     parseFaults(documents, 'sh', 'bash', ['-n']),
     parseFaults(documents, 'python', 'python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())']),
@@ -177,6 +196,7 @@ export function findFaults(documents = new Map([...readDocuments(), ['samples of
   return {
     faults: [
       ...brokenLinks(documents),
+      ...unknownForms(documents),
       ...unknownCommands(documents),
       ...typeFaults(documents),
       ...blockFaults(documents, 'json', jsonReason),

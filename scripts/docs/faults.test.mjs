@@ -85,6 +85,23 @@ test.each([
   expect(commandFaults(`Run \`${command}\` first.`)).toEqual([fault]);
 });
 
+test('a program that the documents do not know is a fault within a block, unless the block defines it', () => {
+  const block = (commands) => `${fence}sh\n${commands}\n${fence}`;
+  expect(commandFaults(block('nmp start\n./scripts/nothing.sh\ncurl -s x | gerp y'))).toEqual(['nmp', './scripts/nothing.sh', 'gerp']);
+  expect(commandFaults(block('ask() { curl -s "$1"; }\nask x && "$PROGRAM" y'))).toEqual([]);
+  expect(commandFaults('A word as `organization` is no program.')).toEqual([]);
+});
+
+test('forms of links, fences and languages that nothing checks are faults', () => {
+  const text = `[one](a.md "title") <img src="b.png"> and\n\n[two]: c.md\n\n~~~sh\n${fence}bash\nnpm strat\n${fence}\n${fence}\nx\n${fence}\n`;
+  const { faults } = findFaults(new Map([['a.md', text]]));
+  expect(faults.filter((fault) => fault.includes(': write '))).toHaveLength(4);
+  expect(faults.filter((fault) => fault.includes('the language "'))).toEqual([
+    expect.stringMatching(/^a\.md:6: the language "bash"/),
+    expect.stringMatching(/^a\.md:9: the language ""/),
+  ]);
+}, 120_000);
+
 test('commands that exist are no faults, and neither are files that the document has its reader save', () => {
   const commands = `
 npm start && npm test -- --onlyFailures && npm ci && npm run structure -- packages/store --list
@@ -106,6 +123,7 @@ test('SQL, INI, and blocks that nothing runs are judged by their language and th
     block('ini', '[pgbouncer]\npool_mode = transaction\nand so on'),
     block('sh', 'true'),
     block('python by=scripts/nowhere.mjs', 'pass'),
+    block('python by=package.json', 'pass'),
     block('sh needs=luck', 'true'),
     block('sh run', 'true'),
   ].join('');
@@ -114,8 +132,9 @@ test('SQL, INI, and blocks that nothing runs are judged by their language and th
     'a.md:4: syntax error at or near "on"',
     'a.md:7: "and so on" is no section and no setting',
     expect.stringMatching(/^a\.md:12: is not run: mark it/),
-    'a.md:15: by=scripts/nowhere.mjs names no test',
-    expect.stringMatching(/^a\.md:18: needs=luck is none of docker/),
+    'a.md:15: by=scripts/nowhere.mjs names no test that runs it',
+    'a.md:18: by=package.json names no test that runs it',
+    expect.stringMatching(/^a\.md:21: needs=luck is none of docker/),
   ]);
   expect(notes[1]).toMatch(/^not run: 1 blocks/);
 }, 120_000);

@@ -1,5 +1,5 @@
 // The blocks that the documents mark with `run` run as they are written, one document in one shell, and print what the document says (… stands for any text).
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { bringUpDemonstration } from '@agent-service/local/demonstration/database';
 import { seed } from '@agent-service/local/seed';
@@ -33,7 +33,7 @@ afterAll(() => system?.leave());
 /** Replaces the differences between a reader's machine and this one: where the system and its credentials are, the reader's database, and folders for what is built. */
 const adapt = (script) =>
   script
-    .replaceAll(/\/tmp\/agent-service-(client|python)/g, `${folder}/$1`)
+    .replaceAll(/\/tmp\/agent-service-(client|python|testcontainers)\b/g, `${folder}/$1`)
     .replaceAll('http://127.0.0.1:8080', system.url)
     .replaceAll('./.data/', `${folder}/`)
     .replaceAll(/postgres:\/\/[^']*@db\.example\.com[^']*/g, sourceUrl)
@@ -42,6 +42,7 @@ const adapt = (script) =>
 /** The folder of a reader whose project has the client. */
 async function readersFolder() {
   const cwd = await testFolder();
+  writeFileSync(join(cwd, 'package.json'), '{ "private": true }');
   mkdirSync(join(cwd, 'node_modules', '@agent-service'), { recursive: true });
   symlinkSync(resolve('packages/client'), join(cwd, 'node_modules', '@agent-service', 'client'));
   return cwd;
