@@ -80,10 +80,15 @@ export const testPeople = (started: () => PagesWorld) =>
 
     test('a member reaches no page and no call of an administrator', async () => {
       const { page } = member;
-      for (const path of ['keys', 'applications', 'webhooks', 'data-source', 'users', 'audit']) {
+      const created = await world.call('POST', '/v1/webhooks', { url: 'https://hooks.example.com/people', events: ['agent.created'] });
+      const webhook = `webhooks/${JSON.parse(created.text).data.id}`;
+      await administrator.open(`/live/${webhook}`);
+      await administrator.page.getByRole('button', { name: 'Actions of the webhook' }).waitFor();
+      for (const path of ['keys', 'applications', 'webhooks', webhook, 'data-source', 'users', 'audit']) {
         await member.open(`/live/${path}`);
         await page.getByRole('heading', { name: 'This page does not exist' }).waitFor();
       }
+      await world.call('DELETE', `/v1/${webhook}`);
       await member.open('/live');
       for (const name of ['API keys', 'Users', 'Audit log']) expect(await page.getByRole('link', { name, exact: true }).count()).toBe(0);
       const session = await page.evaluate(
