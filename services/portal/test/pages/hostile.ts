@@ -60,6 +60,9 @@ const hostileTexts = [
   `${fence}vega-lite\n{ not json\n${fence}\n${fence}vega-lite\n[1,2]\n${fence}\n${fence}vega-lite\n"text"\n${fence}`,
 ];
 
+/** The charts above that have rows and a kept kind of mark, but the one whose color depends on an expression: it cannot be drawn without. */
+const drawnCharts = 5;
+
 export const testHostileAnswers = (started: () => PagesWorld) =>
   describe('hostile answers and speed', () => {
     let world: PagesWorld;
@@ -94,6 +97,14 @@ export const testHostileAnswers = (started: () => PagesWorld) =>
           .nth(hostileTexts.length - 1)
           .waitFor();
         await settle(page);
+        // The page draws the rest, so that what is absent below was refused.
+        await page
+          .locator('.chart-frame svg')
+          .nth(drawnCharts - 1)
+          .waitFor();
+        expect(await page.locator('.chart-frame svg').count()).toBe(drawnCharts);
+        expect(await page.locator('.prose a').count()).toBeGreaterThan(0);
+        expect(await page.locator('.prose.plain').count()).toBe(0);
         for (const link of await page.locator('.prose a').all())
           expect((await link.getAttribute('href')) ?? '').not.toMatch(/^(javascript|data):/i);
         expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined();
