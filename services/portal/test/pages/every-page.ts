@@ -49,14 +49,22 @@ const unreadable = (page: Page): Promise<string[]> =>
     return [...new Set(faults)];
   })()`);
 
+/** On a phone the navigation is behind a button. */
+async function openDrawer(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await page.getByRole('dialog').waitFor();
+}
+
 /** Shows what a page keeps folded: the columns of tables, the queries behind answers. */
 const unfold = (page: Page) =>
-  page.evaluate(`(() => {
+  page.evaluate<void>(`(() => {
     for (const details of document.querySelectorAll('main details')) details.open = true;
     for (const table of document.querySelectorAll('.picker-name[aria-expanded="false"]')) table.click();
   })()`);
 
-const texts = ['name', 'description', 'title', 'category', 'comment', 'query_summary', 'welcome_message'];
+const texts = ['name', 'email', 'description', 'title', 'category', 'comment', 'query_summary', 'welcome_message', 'suggested_prompts'];
+/** The session and the invitations besides: they have names and addresses of people. */
+const named = new RegExp(`${api.source}|/api/(session|invitations)$`);
 
 /** The reply with long texts. Names of tables and columns begin with `start`, as in the data source. */
 function lengthen(value: unknown, long: string, start: string): unknown {
@@ -64,7 +72,9 @@ function lengthen(value: unknown, long: string, start: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
+      if (key === 'url' && typeof inner === 'string') return [key, `https://hooks.example.com/${long}`];
       if (texts.includes(key) && typeof inner === 'string') return [key, long];
+      if (texts.includes(key) && Array.isArray(inner)) return [key, inner.map((_, index) => `${long} ${index}`)];
       const tables: unknown = key === 'data_scope' && inner.tables;
       if (!Array.isArray(tables)) return [key, lengthen(inner, long, start)];
       return [key, { ...inner, tables: tables.map((entry: string) => lengthenEntry(entry, start)) }];
@@ -143,8 +153,7 @@ export const testEveryPage = (started: () => PagesWorld) =>
         if (phone) {
           const { page, open: go } = await visitAs({ phone });
           await go('/live');
-          await page.getByRole('button', { name: 'Menu' }).click();
-          await page.getByRole('dialog').waitFor();
+          await openDrawer(page);
           findings.push(...(await violationsInThemes(page)).map((line) => `menu: ${line}`));
         }
         expect(findings).toEqual([]);
@@ -236,6 +245,7 @@ export const testEveryPage = (started: () => PagesWorld) =>
           'chat-new',
           'templates',
           'template',
+          'credits',
           'settings',
           'keys',
         ]) {
@@ -315,12 +325,14 @@ export const testEveryPage = (started: () => PagesWorld) =>
         };
         // Pages of one thing that exists show it, without what would be listed there.
         const ofOneThing = ['agent', 'agent-data', 'agent-api', 'agent-edit', 'chat', 'chat-new', 'template', 'settings'];
+        const failed = async (page: Page) => ((await page.locator('.empty[role=alert]').count()) > 0 ? ['fails'] : []);
         const check = async ({ page, open: go }: Visit, path: string, name: string) => {
           await go(path);
-          const teaches = page.locator('.empty h2, .empty p, .chart-pending p, .conversation-note, .first-steps, main .hint, main .notice');
-          const findings = ofOneThing.includes(name) ? [] : await violations(page);
-          if (!ofOneThing.includes(name) && (await teaches.count()) === 0) findings.push('is silent');
-          if ((await page.locator('.empty[role=alert]').count()) > 0) findings.push('fails');
+          if (ofOneThing.includes(name)) return await failed(page);
+          const findings = [...(await violations(page)), ...(await failed(page))];
+          const teaches = page.locator('.empty p, .chart-pending p, .conversation-note, .first-steps, main .hint, main .notice');
+          if ((await teaches.count()) === 0) findings.push('is silent');
+          if ((await page.locator('.empty:not(:has(p))').count()) > 0) findings.push('has a heading without a sentence');
           return findings;
         };
         expect(await onEachPage(paths, visitEmpty, check)).toEqual([]);
@@ -338,21 +350,38 @@ export const testEveryPage = (started: () => PagesWorld) =>
         const name = `${start}erp`;
         const visitLong = async () => {
           const visit = await visitAs({});
-          await rewrite(visit.page, (body, url) =>
-            url.pathname.endsWith('/data-source') ? lengthenSource(body, long, start) : lengthen(body, long, start),
+          await rewrite(
+            visit.page,
+            (body, url) => (url.pathname.endsWith('/data-source') ? lengthenSource(body, long, start) : lengthen(body, long, start)),
+            named,
           );
           await visit.page.route(/\/api\/live\/data-source$/, (route) =>
             route.fulfill({ json: { data: { data_source: { ...connection, host: `${name}.example`, database: name, user: name } } } }),
           );
           return visit;
         };
+        const openers: Record<string, (page: Page) => Promise<void>> = {
+          disconnect: async (page) => {
+            await page.getByRole('button', { name: 'Disconnect' }).click();
+            await page.getByRole('dialog').getByText(name).waitFor();
+          },
+          delete: async (page) => {
+            await page
+              .getByRole('button', { name: /^Actions of/ })
+              .first()
+              .click();
+            await page.getByRole('menuitem', { name: 'Delete', exact: true }).click();
+            await page.getByRole('dialog').getByText(long.slice(0, 40)).waitFor();
+          },
+          drawer: async (page) => {
+            await page.setViewportSize(onPhone);
+            await openDrawer(page);
+          },
+        };
         const check = async ({ page, open: go }: Visit, path: string, of: string) => {
           await page.setViewportSize(desktop);
           await go(path);
-          if (of === 'disconnect') {
-            await page.getByRole('button', { name: 'Disconnect' }).click();
-            await page.getByRole('dialog').getByText(name).waitFor();
-          } else await unfold(page);
+          await (openers[of] ?? unfold)(page);
           const findings: string[] = [];
           for (const size of [desktop, onPhone]) {
             await page.setViewportSize(size);
@@ -362,7 +391,9 @@ export const testEveryPage = (started: () => PagesWorld) =>
           }
           return findings;
         };
-        expect(await onEachPage({ ...paths, disconnect: '/live/data-source' }, visitLong, check)).toEqual([]);
+        expect(
+          await onEachPage({ ...paths, disconnect: '/live/data-source', delete: '/live/agents', drawer: '/live' }, visitLong, check),
+        ).toEqual([]);
       },
       everyPageMs,
     );

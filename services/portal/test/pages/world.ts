@@ -344,8 +344,8 @@ export const isReadOfOneWebhook = ({ pathname, searchParams }: URL): boolean =>
   pathname.endsWith('/v1/webhooks') && searchParams.get('limit') === '100';
 
 /** Answers each read of the API with a changed copy of the service's reply. */
-export async function rewrite(page: Page, change: (body: Json, url: URL) => unknown): Promise<void> {
-  await page.route(api, async (route: Route) => {
+export async function rewrite(page: Page, change: (body: Json, url: URL) => unknown, paths = api): Promise<void> {
+  await page.route(paths, async (route: Route) => {
     if (route.request().method() !== 'GET') return await route.continue();
     const url = new URL(route.request().url());
     const upstream = new URL(url);

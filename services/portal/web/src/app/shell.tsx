@@ -147,10 +147,14 @@ function Account() {
     <Menu
       label="Account"
       align="start"
-      heading={<div className="menu-label">{user.email}</div>}
+      heading={
+        <div className="menu-label" dir="auto">
+          {user.email}
+        </div>
+      }
       trigger={
         <button type="button" className="account">
-          <span className="avatar" aria-hidden="true">
+          <span className="avatar" dir="auto" aria-hidden="true">
             {initialsOf(user.name || user.email)}
           </span>
           <span className="truncate" dir="auto">
@@ -195,7 +199,9 @@ function TopBar({ session, onSearch }: BarProps) {
             <div className="sidebar">
               <RadixDialog.Title className="brand">
                 <img className="brand-mark" src="/icon.svg" alt="" />
-                <span className="truncate">{session.organization.name}</span>
+                <span className="truncate" dir="auto" title={session.organization.name}>
+                  {session.organization.name}
+                </span>
               </RadixDialog.Title>
               <Navigation session={session} onNavigate={() => setOpen(false)} />
               <Account />

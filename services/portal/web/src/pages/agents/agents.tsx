@@ -48,7 +48,9 @@ export function AgentsPage() {
         {...(isAdmin && { actions: agentActions })}
         empty={
           isFiltered ? (
-            <Empty icon={SearchX} title="No agent matches" />
+            <Empty icon={SearchX} title="No agent matches">
+              Search for another word, or choose other filters.
+            </Empty>
           ) : (
             <Empty
               icon={Bot}

@@ -65,7 +65,9 @@ function EveryShare() {
                 Invite a user
               </ButtonLink>
             }
-          />
+          >
+            Each user is listed here with the credits that are set aside for the user.
+          </Empty>
         }
       />
       {list.pager}

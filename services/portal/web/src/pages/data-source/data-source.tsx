@@ -170,7 +170,11 @@ function Connected({ source }: { source: Source | undefined }) {
           columns={columns}
           rows={tables?.slice(0, mostTablesAtOnce)}
           rowKey={({ schema, name }) => `${schema}.${name}`}
-          empty={<Empty icon={Database} title={text ? 'No table or column matches' : 'The account can read no table'} />}
+          empty={
+            <Empty icon={Database} title={text ? 'No table or column matches' : 'The account can read no table'}>
+              {text ? 'Search for a part of a name.' : 'Grant it SELECT on the tables and views that agents may read.'}
+            </Empty>
+          }
         />
         {tables && tables.length > mostTablesAtOnce && (
           <p className="pager">{plural(tables.length - mostTablesAtOnce, 'more table')}: search to reach them.</p>

@@ -82,7 +82,11 @@ export function AuditPage() {
         rowKey={({ id }) => id}
         failure={list.failure}
         onRetry={list.refetch}
-        empty={<Empty icon={ScrollText} title="No entries" />}
+        empty={
+          <Empty icon={ScrollText} title="No entries">
+            Each change is listed here with who made it; other filters or a longer time may show more.
+          </Empty>
+        }
       />
       {list.pager}
     </Page>

@@ -49,7 +49,11 @@ export function UsersPage() {
             failure={list.failure}
             onRetry={list.refetch}
             actions={(user) => <UserMenu user={user} onAct={setActing} onChanged={changed} />}
-            empty={<Empty icon={Users} title="No user matches" actions={invite} />}
+            empty={
+              <Empty icon={Users} title="No user matches" actions={invite}>
+                Choose other filters, or create a link that invites a user.
+              </Empty>
+            }
           />
           {list.pager}
         </div>

@@ -97,7 +97,9 @@ function Details({ template }: { template: Template }) {
       <Section title="Questions to begin with">
         <ul className="prose-list">
           {template.suggested_prompts.map((prompt) => (
-            <li key={prompt}>{prompt}</li>
+            <li key={prompt} className="wrap">
+              <span dir="auto">{prompt}</span>
+            </li>
           ))}
         </ul>
       </Section>

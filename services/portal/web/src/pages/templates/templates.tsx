@@ -53,7 +53,9 @@ export function TemplatesPage() {
       {error && !data && <Failure cause={error} onRetry={() => void refetch()} />}
       {data?.length === 0 && (
         <div className="table-frame">
-          <Empty icon={SearchX} title="No template matches" />
+          <Empty icon={SearchX} title="No template matches">
+            Search for another word, or choose another category.
+          </Empty>
         </div>
       )}
       {!error && !data && (
