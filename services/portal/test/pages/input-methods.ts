@@ -50,7 +50,7 @@ export const keyboard: InputMethod = {
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Search' }).waitFor();
     await page.keyboard.type(name);
-    await page.getByRole('option', { name }).first().waitFor();
+    await page.getByRole('option', { name, selected: true }).waitFor();
     await page.keyboard.press('Enter');
   },
 };
