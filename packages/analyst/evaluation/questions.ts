@@ -12,7 +12,10 @@ export type Company = 'demonstration' | 'clinic' | 'library';
  */
 export type Part = 'tuned' | 'untouched' | 'hardening';
 
-/** One question in three wordings, with the statement whose rows an answer must have. */
+/**
+ * One question in up to three wordings, with the statement whose rows an answer must have. A wording that also has readings of its own stands
+ * apart under the same id, and so in the same half.
+ */
 export interface EvaluationQuestion {
   readonly id: string;
   readonly wordings: readonly string[];
