@@ -39,6 +39,8 @@ async function startNode(fleet: RedisFleet): Promise<RedisProcess> {
       // However old its data, a replica takes over: what is tested is what clients make of it.
       'cluster-replica-validity-factor 0',
       'repl-diskless-sync-delay 0',
+      // Nodes name a replica only when it has received something. Usually the first is a ping after 10 s.
+      'repl-ping-replica-period 1',
     ],
   });
 }
