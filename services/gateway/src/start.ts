@@ -26,8 +26,13 @@ const authenticateTimeoutMs = 1_000;
 /** Time beyond the drain in which the requests whose wait was ended get their responses. */
 const drainGraceMs = 1_000;
 
+interface GatewayTiming {
+  /** How long Redis may take for a command and for a count, in place of the usual limits. */
+  readonly redisLimitMs?: number;
+}
+
 /** Composes the service; answers with its HTTP port. */
-export async function start(process: ProcessContext, config: GatewayConfig): Promise<number> {
+export async function start(process: ProcessContext, config: GatewayConfig, { redisLimitMs }: GatewayTiming = {}): Promise<number> {
   const identity = createClient('identity', { address: config.IDENTITY_ADDRESS, as: 'gateway', config, clock: process.clock.follow() });
   process.onStop('identity client', async () => identity.close());
   process.health.addCheck('identity', () => identity.checkHealth());
@@ -41,11 +46,11 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   const templates = createClient('templates', { address: config.TEMPLATES_ADDRESS, as: 'gateway', config });
   process.onStop('templates client', async () => templates.close());
   const webhooks = openWebhooksClient(process, config, 'gateway');
-  const redis = await openRedis(process, config);
+  const redis = await openRedis(process, config, redisLimitMs === undefined ? {} : { commandLimitMs: redisLimitMs });
   const drainMs = config.ANSWER_WAIT_DRAIN_SECONDS * 1_000;
   const waiting = await openAnswers(process, { agents, redis, waitMs: config.ANSWER_WAIT_SECONDS * 1_000, drainMs });
 
-  const limiter = openLimiter(process, redis);
+  const limiter = openLimiter(process, redis, redisLimitMs);
   const heldBytes = new HeldBytes();
   const limits = {
     readsPerMinute: config.RATE_LIMIT_READS_PER_MINUTE,
@@ -95,8 +100,8 @@ export async function start(process: ProcessContext, config: GatewayConfig): Pro
   return port;
 }
 
-function openLimiter(process: ProcessContext, redis: RedisConnections): Limiter {
+function openLimiter(process: ProcessContext, redis: RedisConnections, limitMs: number | undefined): Limiter {
   const fallbacks = process.metrics.counter('limits_without_redis_total', 'Requests that this process limited by itself', []);
-  const shared = createRedisLimiter(createLimiterRedis(redis));
+  const shared = createRedisLimiter(createLimiterRedis(redis, limitMs));
   return createLastingLimiter({ shared, local: createLocalLimiter(), onFallback: () => fallbacks.inc() });
 }

@@ -309,7 +309,7 @@ test('a thousand callers wait at the same time, and each receives its own answer
 
 test('while Redis is unavailable, answers are read back', async () => {
   const redis = await ownRedis();
-  const own = await startGateway(world.peer, redis.url, unlimited);
+  const own = await startGateway(world.peer, redis.url, unlimited, { giveUpRedis: true });
   await redis.stop();
   world.peer.agents.read = (answerId) => ({ message: answerMessage(answerId), attempt: 1 });
   expect((await world.post(undefined, {}, own)).status).toBe(200);

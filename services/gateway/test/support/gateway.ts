@@ -12,8 +12,21 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
+interface GatewayOptions {
+  /** Gives up Redis after the usual limits, as in production. Otherwise the gateway waits, so that a busy machine changes no count. */
+  readonly giveUpRedis?: boolean;
+}
+
+/** Longer than a test may take. */
+export const patientMs = 300_000;
+
 /** A whole gateway in this process, on a free port, with webhooks by default. */
-export async function startGateway(peer: Peer, redisUrl: string, settings: Record<string, string> = {}): Promise<Gateway> {
+export async function startGateway(
+  peer: Peer,
+  redisUrl: string,
+  settings: Record<string, string> = {},
+  { giveUpRedis = false }: GatewayOptions = {},
+): Promise<Gateway> {
   const config = readGatewayConfig({
     HOST: '127.0.0.1',
     PORT: '0',
@@ -29,7 +42,9 @@ export async function startGateway(peer: Peer, redisUrl: string, settings: Recor
     REDIS_URL: redisUrl,
     ...settings,
   });
-  const process = await createProcess('gateway', config, start);
+  const process = await createProcess('gateway', config, (context, read) =>
+    start(context, read, giveUpRedis ? {} : { redisLimitMs: patientMs }),
+  );
   return { url: `http://127.0.0.1:${process.started}`, port: process.started, process, stop: () => process.stop() };
 }
 
