@@ -18,8 +18,9 @@ export interface TestSentinel {
 export async function testSentinel(): Promise<TestSentinel> {
   const fleet = await redisFleet();
   try {
-    const primary = await fleet.start({ directives: [] });
-    const replica = await fleet.start({ directives: [`replicaof 127.0.0.1 ${primary.port}`, 'repl-diskless-sync-delay 0'] });
+    // Usually a primary waits 5 s for more replicas before it sends its data.
+    const primary = await fleet.start({ directives: ['repl-diskless-sync-delay 0'] });
+    const replica = await fleet.start({ directives: [`replicaof 127.0.0.1 ${primary.port}`] });
     await until('the replica follows', async () => (await replica.client.info('replication')).includes('master_link_status:up'));
     const watchers = await Promise.all(
       Array.from({ length: sentinels }, () => fleet.start({ sentinel: true, directives: watching(primary) })),
