@@ -8,8 +8,8 @@ const loading =
   /services\/gateway\/test\/faults\/|\/test\/blast\/|services\/(agents|webhooks|templates|credits)\/test\/.*(poison|killed|faults|overspend)/;
 
 const usualMs = [
-  [/\/faults\/faults\.test|\/test\/blast\//, 100_000],
-  [loading, 60_000],
+  [/\/faults\/faults\.test|\/test\/blast\//, 60_000],
+  [loading, 25_000],
   [/services\/gateway\/test\/system\//, 20_000],
   [/services\/(answer-worker|webhook-dispatcher|templates)\/test\//, 15_000],
   [/packages\/(business-data|queues|local)\/test\//, 10_000],
