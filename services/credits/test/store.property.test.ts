@@ -21,14 +21,13 @@ beforeAll(async () => {
 afterAll(() => credits.stop());
 
 test(
-  'a ledger in the database has the same results for every history as the kernel in memory, and is consistent',
+  'a ledger in the database has the same results for every history as the kernel in memory',
   async () => {
     const property = fc.asyncProperty(anyHistory, async (history) => {
       tenants += 1;
       await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history, () => credits.ledgers);
     });
     await fc.assert(property, { seed, numRuns: runs });
-    expect(await verifyAll(credits.store)).toEqual([]);
   },
   limitMs,
 );
@@ -41,7 +40,6 @@ test(
       await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history, () => credits.ledgers);
     });
     await fc.assert(property, { seed, numRuns: runs });
-    expect(await verifyAll(credits.store)).toEqual([]);
   },
   limitMs,
 );
@@ -58,7 +56,7 @@ test('the largest limit is carried over, held and charged', async () => {
     outputTokens: 1,
     querySummary: '',
   };
-  const { ledgers, store, clock } = credits;
+  const { ledgers, clock } = credits;
   clock.now = START;
   await ledgers.commit(tenant, [
     { kind: 'grant', id: 'g', amount: 2 * top },
@@ -71,7 +69,6 @@ test('the largest limit is carried over, held and charged', async () => {
   ]);
   expect(results).toMatchObject([{ ok: true }, { ok: true, charge: top }]);
   expect((await contentsOf(tenant)).users).toEqual([`usr_a ${top} 0 ${top} ${top}`]);
-  expect(await verifyAll(store)).toEqual([]);
 });
 
 test(
@@ -83,7 +80,6 @@ test(
       await sameAnswers({ organizationId: `org_${tenants}`, environment: 'live' }, history, next);
     });
     await fc.assert(property, { seed, numRuns: runs });
-    expect(await verifyAll(credits.store)).toEqual([]);
   },
   limitMs,
 );
@@ -109,7 +105,10 @@ test('after a failover to a standby that was behind, processes use the database 
   await ledgers.commit(tenant, [hold('h5')]);
   expect(await ledgers.find(tenant)).toMatchObject({ issued: 1_500, allocated: 500, pool: 1_000 });
   expect((await contentsOf(tenant)).holds).toEqual(['h1 open 0', 'h4 open 0', 'h5 open 0']);
-  expect(await verifyAll(store)).toEqual([]);
+});
+
+test('the ledgers of all these histories are consistent', async () => {
+  expect(await verifyAll(credits.store)).toEqual([]);
 });
 
 async function sameAnswers(tenant: Tenant, history: Round[], next: () => Ledgers): Promise<void> {
