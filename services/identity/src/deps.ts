@@ -4,6 +4,7 @@ import type { AuditKeys } from './domain/audit-chain.ts';
 import type { KeyedHash } from './domain/secrets.ts';
 import type { Passwords } from './passwords.ts';
 import type { IdTokens } from './portal/id-tokens.ts';
+import type { WaitForRevocation } from './rpc/revocation.ts';
 import type { CredentialUses } from './store/credential-uses.ts';
 import type { FormerHashes } from './store/former-hashes.ts';
 import type { UserEvents } from './store/users.ts';
@@ -15,6 +16,7 @@ export interface IdentityDeps {
   readonly cursors: Cursors;
   readonly keyedHash: KeyedHash;
   readonly signingKeys: SigningKeys;
+  readonly waitForRevocation: WaitForRevocation;
   readonly auditRelay: Relay;
   readonly auditKeys: AuditKeys;
   readonly events: UserEvents;

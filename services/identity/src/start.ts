@@ -13,6 +13,7 @@ import { portalEntities } from './portal/store/entities.ts';
 import { removeEnded } from './portal/store/sessions.ts';
 import { sealedTwoFactorSecrets } from './portal/store/two-factors.ts';
 import { prepareSchema, schema } from './prepare-schema.ts';
+import { createRevocationWait } from './rpc/revocation.ts';
 import { type AuditRecord, appendAudit, signOldChains } from './store/audit-append.ts';
 import { isAppendOnly } from './store/audit-verify.ts';
 import { createCredentialUses } from './store/credential-uses.ts';
@@ -29,8 +30,13 @@ const tokenLimits = { permits: 2, maxWaiting: 100 };
 /** A password takes about 40 ms of one core: one at once, on a thread of its own, leaves the others to authentication. */
 const passwordLimits = { permits: 1, maxWaiting: 20 };
 
+interface IdentityTiming {
+  /** Waits until gateways have forgotten what they know of a credential. */
+  readonly pauseForGateways?: (ms: number) => Promise<unknown>;
+}
+
 /** Composes the service; resolves to its gRPC port. */
-export async function start(process: ProcessContext, config: IdentityConfig): Promise<number> {
+export async function start(process: ProcessContext, config: IdentityConfig, { pauseForGateways }: IdentityTiming = {}): Promise<number> {
   await prepareSchema(config);
   const store = await openStore(process, config, { schema, entities: [...entities, ...portalEntities] });
   const auditKeys = auditKeysOf(config);
@@ -62,6 +68,7 @@ export async function start(process: ProcessContext, config: IdentityConfig): Pr
     cursors: createCursors(config.CURSOR_SECRET),
     keyedHash: createKeyedHash(config.KEY_HASH_SECRET),
     signingKeys,
+    waitForRevocation: createRevocationWait(pauseForGateways),
     auditRelay,
     auditKeys,
     events: createUserEvents(openEventRelay(process, store, config, 'identity')),

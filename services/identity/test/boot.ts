@@ -16,6 +16,8 @@ export interface BootedService {
   gateway: Client<'identity'>;
   operator: Client<'identity'>;
   as<T>(principal: Principal, work: () => T, idempotency?: { scope: string; fingerprint: string }): T;
+  /** The pauses in ms, until gateways had forgotten what they knew, that the service made during this work and did not really wait for. */
+  pausesDuring(work: () => Promise<unknown>): Promise<number[]>;
   stop(): Promise<void>;
 }
 
@@ -35,7 +37,9 @@ export async function boot(settings: Readonly<Record<string, string>> = {}): Pro
     ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,
     ...settings,
   });
-  const running = await createProcess('identity', config, start);
+  let pauses: number[] = [];
+  const pauseForGateways = async (ms: number) => void pauses.push(ms);
+  const running = await createProcess('identity', config, (context, read) => start(context, read, { pauseForGateways }));
   const client = (as: string) => createClient('identity', { address: `127.0.0.1:${running.started}`, as, config });
   const gateway = client('gateway');
   const operator = client(operatorService);
@@ -47,6 +51,11 @@ export async function boot(settings: Readonly<Record<string, string>> = {}): Pro
     operator,
     as: (principal, work, idempotency) =>
       withCall({ requestId: 'test', principal, expiresAt: performance.now() + 20_000, idempotency }, work),
+    async pausesDuring(work) {
+      pauses = [];
+      await work();
+      return pauses;
+    },
     async stop() {
       gateway.close();
       operator.close();

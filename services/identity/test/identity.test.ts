@@ -77,9 +77,11 @@ describe('authentication', () => {
   test('a revoked signing key verifies no token, is not published, and is in the audit log', async () => {
     const kidOf = (token: string) => jwt.decode(token, { complete: true })?.header.kid ?? '';
     const { accessToken } = await identity.gateway.issueToken({ apiKey: organization.liveApiKey });
-    const started = performance.now();
-    const { signingKid } = await identity.operator.revokeSigningKey({ kid: kidOf(accessToken) });
-    expect(performance.now() - started).toBeGreaterThanOrEqual(1_190);
+    let signingKid = '';
+    const pauses = await identity.pausesDuring(async () => {
+      ({ signingKid } = await identity.operator.revokeSigningKey({ kid: kidOf(accessToken) }));
+    });
+    expect(pauses).toEqual([1_200]);
     expect(await refusalOf(accessToken)).toBe('invalid_token');
     const { keys } = await identity.gateway.listSigningKeys({});
     expect(keys.map(({ kid }) => kid)).not.toContain(kidOf(accessToken));
@@ -139,9 +141,8 @@ describe('revocation', () => {
   test('ends a key and its tokens, and answers only when every lease on them is over', async () => {
     const key = await makeKey();
     const { accessToken } = await identity.gateway.issueToken({ apiKey: key.apiKey });
-    const started = performance.now();
-    await identity.as(admin, () => identity.gateway.revokeKey({ keyId: key.keyId }));
-    expect(performance.now() - started).toBeGreaterThanOrEqual(1_190);
+    const revoke = () => identity.as(admin, () => identity.gateway.revokeKey({ keyId: key.keyId }));
+    expect(await identity.pausesDuring(revoke)).toEqual([1_200]);
     expect(await refusalOf(key.apiKey)).toBe('token_revoked');
     expect(await refusalOf(accessToken)).toBe('token_revoked');
     await expect(identity.gateway.issueToken({ apiKey: key.apiKey })).rejects.toMatchObject({ code: 'token_revoked' });

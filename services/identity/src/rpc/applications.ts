@@ -11,7 +11,6 @@ import { lockActiveUser } from '../store/users.ts';
 import { addApplication } from './credentials.ts';
 import { checkName, checkOverlap, checkStatusFilter, grantScopesOf, requireScopes } from './input.ts';
 import { checkLimit, listPage, managers, requireCredential, secretContext, toTimes } from './keys.ts';
-import { waitForRevocation } from './revocation.ts';
 
 export const listOauthApplications = (deps: IdentityDeps): RpcOf<'identity', 'listOauthApplications'> => ({
   allow: managers,
@@ -60,7 +59,11 @@ export const issueOauthApplication = ({
   },
 });
 
-export const updateOauthApplication = ({ store, auditRelay }: IdentityDeps): RpcOf<'identity', 'updateOauthApplication'> => ({
+export const updateOauthApplication = ({
+  store,
+  auditRelay,
+  waitForRevocation,
+}: IdentityDeps): RpcOf<'identity', 'updateOauthApplication'> => ({
   allow: managers,
   async handle({ applicationId: id, name, scopes }, call) {
     const { organizationId, environment } = call.tenant;
@@ -86,7 +89,13 @@ export const updateOauthApplication = ({ store, auditRelay }: IdentityDeps): Rpc
 });
 
 /** The client id stays. Without an overlap the tokens issued so far end with the old secret. */
-export const rotateOauthSecret = ({ store, keyedHash, cipher, auditRelay }: IdentityDeps): RpcOf<'identity', 'rotateOauthSecret'> => ({
+export const rotateOauthSecret = ({
+  store,
+  keyedHash,
+  cipher,
+  auditRelay,
+  waitForRevocation,
+}: IdentityDeps): RpcOf<'identity', 'rotateOauthSecret'> => ({
   allow: managers,
   async handle({ applicationId: id, previousValidSeconds }, call) {
     const overlapMs = checkOverlap(previousValidSeconds) * 1_000;

@@ -15,7 +15,6 @@ import { ApiKey } from '../store/entities.ts';
 import { lockActiveUser } from '../store/users.ts';
 import { addKey } from './credentials.ts';
 import { checkName, checkOverlap, checkStatusFilter, checkTtl, grantScopesOf, requireScopes } from './input.ts';
-import { waitForRevocation } from './revocation.ts';
 
 /** Active ones of a tenant, for each of the two kinds. */
 const credentialsAtMost = 1_000;
@@ -110,7 +109,7 @@ export async function checkLimit({ sql }: Transaction, kind: CredentialKind, ten
 const readKey = async (transaction: Pick<Transaction, 'sql'>, call: Call, keyId: string) =>
   toKey(await requireCredential(transaction, 'api_key', call, keyId));
 
-export const updateKey = ({ store, auditRelay }: IdentityDeps): RpcOf<'identity', 'updateKey'> => ({
+export const updateKey = ({ store, auditRelay, waitForRevocation }: IdentityDeps): RpcOf<'identity', 'updateKey'> => ({
   allow: managers,
   async handle({ keyId, name, scopes, tokenTtlSeconds }, call) {
     const { organizationId, environment } = call.tenant;
@@ -150,7 +149,7 @@ async function lockActiveKey({ em }: Transaction, { organizationId, environment 
 }
 
 /** The new key has an id of its own, so that tokens made from the old one end with it. */
-export const rotateKey = ({ store, keyedHash, cipher, auditRelay }: IdentityDeps): RpcOf<'identity', 'rotateKey'> => ({
+export const rotateKey = ({ store, keyedHash, cipher, auditRelay, waitForRevocation }: IdentityDeps): RpcOf<'identity', 'rotateKey'> => ({
   allow: managers,
   async handle({ keyId, previousValidSeconds }, call) {
     const overlapMs = checkOverlap(previousValidSeconds) * 1_000;

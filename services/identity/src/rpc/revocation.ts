@@ -27,7 +27,11 @@ interface Revocation {
 }
 
 /** Revokes a credential and answers when no gateway accepts it any more. A second revocation changes nothing and succeeds. */
-async function revoke({ store, auditRelay }: IdentityDeps, call: Call, { table, action, target }: Revocation): Promise<void> {
+async function revoke(
+  { store, auditRelay, waitForRevocation }: IdentityDeps,
+  call: Call,
+  { table, action, target }: Revocation,
+): Promise<void> {
   // Operators may revoke credentials of every tenant.
   const tenant = call.caller.service === operatorService ? undefined : call.tenant;
   const revoked = await store.transaction(async ({ sql }) => {
@@ -47,6 +51,11 @@ const verdictLifetimeMs = 1_200;
 const longestCommitMs = 30_000;
 
 /** Waits until no gateway accepts a credential that was revoked so long ago. */
-export async function waitForRevocation(revokedForMs: number): Promise<void> {
-  if (revokedForMs <= longestCommitMs) await sleep(verdictLifetimeMs);
-}
+export type WaitForRevocation = (revokedForMs: number) => Promise<void>;
+
+/** `pause` is replaced by tests without a gateway. */
+export const createRevocationWait =
+  (pause: (ms: number) => Promise<unknown> = sleep): WaitForRevocation =>
+  async (revokedForMs) => {
+    if (revokedForMs <= longestCommitMs) await pause(verdictLifetimeMs);
+  };

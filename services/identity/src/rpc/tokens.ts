@@ -7,7 +7,6 @@ import { grantScopes } from '../domain/tokens.ts';
 import { isSessionId, sessionCredential, sessionsById } from '../portal/store/sessions.ts';
 import { applicationById, type Credential, credentialsById, keysByHash } from '../store/credentials.ts';
 import { revokeSigningKeyRow } from '../store/signing-keys.ts';
-import { waitForRevocation } from './revocation.ts';
 
 export const issueToken = (deps: IdentityDeps): RpcOf<'identity', 'issueToken'> => ({
   allow: services('gateway'),
@@ -155,7 +154,12 @@ export const rotateSigningKey = ({ signingKeys }: IdentityDeps): RpcOf<'identity
 });
 
 /** Revokes a signing key and answers when its tokens are refused everywhere. A second revocation changes nothing and succeeds. */
-export const revokeSigningKey = ({ store, signingKeys, auditRelay }: IdentityDeps): RpcOf<'identity', 'revokeSigningKey'> => ({
+export const revokeSigningKey = ({
+  store,
+  signingKeys,
+  auditRelay,
+  waitForRevocation,
+}: IdentityDeps): RpcOf<'identity', 'revokeSigningKey'> => ({
   allow: operators,
   async handle({ kid }, call) {
     if (!(await signingKeys.exists(kid))) throw new ServiceError('not_found', { message: 'There is no such signing key.', param: 'kid' });

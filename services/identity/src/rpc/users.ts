@@ -38,7 +38,6 @@ import {
   type UserKey,
 } from '../store/users.ts';
 import { checkEmail, checkName, checkRole } from './input.ts';
-import { waitForRevocation } from './revocation.ts';
 
 const lookUpsABatch = 100;
 const lookUpBatches = 2;
@@ -160,7 +159,7 @@ const serviceUserRole = 'The user of an application has no role: the scopes of t
 const needsAdministrator = 'Only an administrator may make another user an administrator.';
 
 /** Changes a user. A deactivation revokes the user's credentials; it and a demotion answer when they are effective everywhere. */
-export const updateUser = ({ store, auditRelay, events }: IdentityDeps): RpcOf<'identity', 'updateUser'> => ({
+export const updateUser = ({ store, auditRelay, events, waitForRevocation }: IdentityDeps): RpcOf<'identity', 'updateUser'> => ({
   allow: callers({ scope: 'users:write' }),
   async handle({ userId, name, email, role, status }, call) {
     const fields = Object.entries({ name, email, role, status }).filter(([, value]) => value !== undefined);

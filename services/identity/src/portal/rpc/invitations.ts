@@ -4,7 +4,6 @@ import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
 import { makeRandomText } from '../../domain/secrets.ts';
 import { checkEmail, checkName, checkRole } from '../../rpc/input.ts';
-import { waitForRevocation } from '../../rpc/revocation.ts';
 import { addUser } from '../../rpc/users.ts';
 import {
   addInvitation,
@@ -156,7 +155,7 @@ export const createPasswordReset = (deps: IdentityDeps): RpcOf<'identity', 'crea
 export const resetPassword = (deps: IdentityDeps): RpcOf<'identity', 'resetPassword'> => ({
   allow: portal,
   async handle({ token, password }, call) {
-    const { store, keyedHash, passwords, auditRelay } = deps;
+    const { store, keyedHash, passwords, auditRelay, waitForRevocation } = deps;
     const tokenHash = keyedHash(token);
     const reset = await findReset(store.sql, tokenHash);
     if (!reset) throw noReset();

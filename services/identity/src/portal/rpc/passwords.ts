@@ -1,7 +1,6 @@
 import { operators, type RpcOf, ServiceError } from '@agent-service/contracts';
 import type { IdentityDeps } from '../../deps.ts';
 import { faultOfPassword } from '../../domain/passwords.ts';
-import { waitForRevocation } from '../../rpc/revocation.ts';
 import { findPerson, type SignInUser } from '../store/passwords.ts';
 import { freshMinutes, type SessionRow } from '../store/sessions.ts';
 import { countAttempt, forgetAttempts, secondsUntilAllowed } from '../store/sign-in-limits.ts';
@@ -64,7 +63,7 @@ export const changePassword = (deps: IdentityDeps): RpcOf<'identity', 'changePas
     const change = { hash, exceptId: session.id, actor: actorOf(session) };
     await deps.store.transaction((transaction) => replacePassword(transaction, call, user, change));
     deps.auditRelay.nudge();
-    await waitForRevocation(0);
+    await deps.waitForRevocation(0);
     return {};
   },
 });
@@ -86,7 +85,7 @@ export const setUserPassword = (deps: IdentityDeps): RpcOf<'identity', 'setUserP
       return await replacePassword(transaction, call, user, { hash, removesTwoFactor });
     });
     deps.auditRelay.nudge();
-    if (ended > 0) await waitForRevocation(0);
+    if (ended > 0) await deps.waitForRevocation(0);
     return { changed: true };
   },
 });

@@ -1,7 +1,6 @@
 import { checkEnvironment, type RpcOf, ServiceError, scopesOfRole } from '@agent-service/contracts';
 import { writeAudit } from '@agent-service/store';
 import type { IdentityDeps } from '../../deps.ts';
-import { waitForRevocation } from '../../rpc/revocation.ts';
 import { signToken } from '../../rpc/tokens.ts';
 import { endSessionsOf, listSessionsOf, useSession } from '../store/sessions.ts';
 import { actorOf, endSession as endOne, portal, requireSession, toPortalSession } from './session.ts';
@@ -50,7 +49,7 @@ export const endSession = (deps: IdentityDeps): RpcOf<'identity', 'endSession'> 
     const isEnded = await deps.store.transaction(({ sql }) => endOne(sql, call, session, isOther ? sessionId : session.id));
     if (!isEnded && isOther) throw new ServiceError('not_found');
     deps.auditRelay.nudge();
-    if (isOther) await waitForRevocation(0);
+    if (isOther) await deps.waitForRevocation(0);
     return {};
   },
 });
@@ -68,7 +67,7 @@ export const endSessions = (deps: IdentityDeps): RpcOf<'identity', 'endSessions'
       return ids.length;
     });
     deps.auditRelay.nudge();
-    await waitForRevocation(0);
+    await deps.waitForRevocation(0);
     return { ended };
   },
 });
