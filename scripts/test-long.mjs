@@ -60,7 +60,8 @@ const forms = {
     suites: ['services/(webhooks|templates)/test/faults.test.ts'],
   },
   documents: {
-    about: 'the commands of every guide, against a running system, and the site, whose builder is installed from the registry',
+    about:
+      'the commands of every guide, against a running system, and those that need Docker, a cluster (DOCUMENTS_CLUSTER, DOCUMENTS_REGISTRY) or the programs of PostgreSQL where they are; and the site, whose builder is installed from the registry',
     env: { DOCUMENTS: 'long' },
     suites: ['scripts/docs/(shell|site|starts).test.mjs'],
   },

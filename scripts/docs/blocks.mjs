@@ -14,6 +14,15 @@ export function readDocuments() {
   return new Map([...new Set(paths)].sort().map((path) => [path, fs.readFileSync(path, 'utf8')]));
 }
 
+/** The needs of blocks (`needs=`) that not every machine meets. */
+export const needWords = {
+  docker: 'a Docker engine',
+  compose: 'Docker Compose',
+  registry: 'a registry of images',
+  kubernetes: 'a cluster',
+  postgresql: "PostgreSQL's programs",
+};
+
 /** The fenced blocks of a text: the first word behind the fence is the language, the others say what a test does with the block. */
 export function blocksOf(text) {
   const blocks = [];

@@ -5,9 +5,9 @@ import { basename, dirname, join, normalize } from 'node:path';
 import { loadModule, parseSync } from 'libpg-query';
 import { createOpenApi } from '../../services/gateway/src/openapi/document.ts';
 import { everyRoute } from '../../services/gateway/src/routes/index.ts';
-import { blocksOf, proseOf, readDocuments } from './blocks.mjs';
+import { blocksOf, needWords, proseOf, readDocuments } from './blocks.mjs';
 import { commandFaults } from './commands.mjs';
-import { markOf } from './walk.mjs';
+import { markOf, needsOf } from './walk.mjs';
 
 await loadModule();
 
@@ -131,12 +131,6 @@ export function diagramFaults(documents) {
 const programLanguages = ['sh', 'ts', 'python', 'go'];
 /** Blocks of another language would be judged by nothing. */
 const languages = [...programLanguages, 'json', 'jsonc', 'sql', 'ini', 'mermaid', 'text'];
-/** The needs of blocks that no test of this repository runs. */
-const knownNeeds = {
-  docker: 'a Docker engine',
-  kubernetes: 'a cluster',
-  postgresql: 'the programs of PostgreSQL',
-};
 
 /** True where a test names the document, has the text of the block, or names a file that the block calls. */
 function isRunBy(test, { content }, document) {
@@ -147,14 +141,17 @@ function isRunBy(test, { content }, document) {
 
 /** The reason why the marks of a block say nothing, or nothing true, about how it is run. */
 function markReason(block, before, document) {
-  const [by, needs] = ['by', 'needs'].map((name) => markOf(block, name));
+  const by = markOf(block, 'by');
+  const isRun = block.marks.includes('run');
+  const unknown = needsOf(block).find((need) => !Object.hasOwn(needWords, need));
   if (!languages.includes(block.language)) return `the language "${block.language}" is none of ${languages.join(', ')}`;
   if (block.marks.includes('output')) return before?.marks.includes('run') ? undefined : 'an output without a block that is run before it';
   if (by !== undefined && !(existsSync(by) && isRunBy(by, block, document))) return `by=${by} names no test that runs it`;
-  if (needs !== undefined && !Object.hasOwn(knownNeeds, needs)) return `needs=${needs} is none of ${Object.keys(knownNeeds).join(', ')}`;
-  const isSaid = by ?? needs ?? markOf(block, 'as') ?? markOf(block, 'file') ?? (block.marks.includes('run') || undefined);
+  if (unknown !== undefined) return `needs=${unknown} is none of ${Object.keys(needWords).join(', ')}`;
+  if (!isRun && (needsOf(block).length > 0 || block.marks.includes('terminal'))) return 'needs= and terminal are for blocks that are run';
+  const isSaid = by ?? markOf(block, 'as') ?? markOf(block, 'file') ?? (isRun || undefined);
   if (programLanguages.includes(block.language) && isSaid === undefined)
-    return 'is not run: mark it with run, as=FILE, by=TEST or needs=… (CONTRIBUTING.md)';
+    return 'is not run: mark it with run, as=FILE or by=TEST (CONTRIBUTING.md)';
   return undefined;
 }
 
@@ -168,11 +165,15 @@ const markFaults = (documents) =>
     });
   });
 
-/** How many blocks are not run, by what they need. */
+/** How many blocks run only where a machine has what they need. */
 function needsNote(documents) {
-  const needs = [...documents.values()].flatMap((text) => blocksOf(text).flatMap((block) => markOf(block, 'needs') ?? []));
-  const counts = Object.entries(knownNeeds).map(([need, words]) => `${needs.filter((one) => one === need).length} ${words}`);
-  return `not run: ${needs.length} blocks, which need ${counts.join(', ')}`;
+  const needs = [...documents.values()].flatMap((text) =>
+    blocksOf(text)
+      .map(needsOf)
+      .filter(({ length }) => length > 0),
+  );
+  const counts = Object.entries(needWords).map(([need, words]) => `${needs.filter((names) => names.includes(need)).length} ${words}`);
+  return `${needs.length} blocks are run by npm run test:long -- documents where the machine has what they need: ${counts.join(', ')}`;
 }
 
 const samplesTest = 'services/gateway/test/system/samples.test.ts';

@@ -8,7 +8,7 @@ const faulty = `# A document
 
 [nowhere](missing.md) [no heading](#missing) [a heading](#a-document) and \`npm run missing\`.
 
-${fence}sh needs=docker
+${fence}sh run needs=docker
 npm run --silent admin -- key create --colour blue
 npm run --silent admin -- key paint
 npm run --silent admin -- key revoke --key ID
@@ -17,7 +17,7 @@ node scripts/missing.mjs
 if
 ${fence}
 
-${fence}ts needs=docker
+${fence}ts run needs=docker
 const text: string = 1;
 ${fence}
 
@@ -124,8 +124,11 @@ test('SQL, INI, and blocks that nothing runs are judged by their language and th
     block('sh', 'true'),
     block('python by=scripts/nowhere.mjs', 'pass'),
     block('python by=package.json', 'pass'),
-    block('sh needs=luck', 'true'),
+    block('sh run needs=luck', 'true'),
     block('sh run', 'true'),
+    block('sh needs=docker', 'true'),
+    block('sh terminal', 'true'),
+    block('sh run needs=docker,registry', 'true'),
   ].join('');
   const { faults, notes } = findFaults(new Map([['a.md', text]]));
   expect(faults).toEqual([
@@ -135,13 +138,20 @@ test('SQL, INI, and blocks that nothing runs are judged by their language and th
     'a.md:15: by=scripts/nowhere.mjs names no test that runs it',
     'a.md:18: by=package.json names no test that runs it',
     expect.stringMatching(/^a\.md:21: needs=luck is none of docker/),
+    'a.md:27: needs= and terminal are for blocks that are run',
+    'a.md:30: needs= and terminal are for blocks that are run',
   ]);
-  expect(notes[1]).toMatch(/^not run: 1 blocks/);
+  expect(notes[1]).toMatch(/^3 blocks are run .* has what they need: 2 a Docker engine, 0 Docker Compose, 1 a registry/);
 }, 120_000);
 
 test('blocks keep their marks and lines, and prose keeps its lines', () => {
   const [shell, code] = blocksOf(faulty);
-  expect([shell?.language, shell?.marks, shell?.line, code?.content]).toEqual(['sh', ['needs=docker'], 5, 'const text: string = 1;']);
+  expect([shell?.language, shell?.marks, shell?.line, code?.content]).toEqual([
+    'sh',
+    ['run', 'needs=docker'],
+    5,
+    'const text: string = 1;',
+  ]);
   expect(proseOf(faulty).split('\n')).toHaveLength(faulty.split('\n').length);
   expect(proseOf(faulty)).not.toContain('key paint');
 });

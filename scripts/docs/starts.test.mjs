@@ -1,7 +1,5 @@
 // The guides' starts of a system with other settings, and what they do with it, each block as it is written in a terminal of its own. A start takes some seconds, so
 // this is a part of the long form: npm run test:long -- documents
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
@@ -10,6 +8,7 @@ import { readCredentials } from '@agent-service/local/system/secrets';
 import { machineEnvironment, testFolder, until } from '@agent-service/testkit';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { blocksOf } from './blocks.mjs';
+import { openTerminal } from './terminal.mjs';
 import { markOf } from './walk.mjs';
 
 const limitMs = 300_000;
@@ -30,12 +29,7 @@ long('with the settings of the guides', () => {
     terminals = [];
   });
   afterEach(async () => {
-    for (const { child } of terminals.reverse()) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      const ended = once(child, 'exit');
-      process.kill(-child.pid, 'SIGINT');
-      await ended;
-    }
+    for (const terminal of terminals.reverse()) await terminal.close();
   }, limitMs);
 
   /** A reader is in the repository's folder; here each test has a folder with data of its own, and ports that are free. */
@@ -47,27 +41,16 @@ long('with the settings of the guides', () => {
       .replaceAll(/\b3443\b/g, ports.proxy)
       .replaceAll(/\b3000\b/g, ports.receiver);
 
-  function openTerminal(script, settings = {}) {
+  function open(script, settings = {}) {
     const env = { ...machineEnvironment, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, HOME: process.env.HOME, ...settings };
-    const child = spawn('bash', ['-euc', adapt(script)], { cwd: resolve('.'), env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-    const terminal = { child, readOutput: () => output };
+    const terminal = openTerminal(adapt(script), { cwd: resolve('.'), env });
     terminals.push(terminal);
     return terminal;
   }
 
-  const printed = ({ child, readOutput }, text) =>
-    new Promise((settle, reject) => {
-      const check = () => readOutput().includes(text) && settle();
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', check);
-      child.once('close', () => reject(new Error(`the terminal ended before it printed ${text}:\n${readOutput()}`)));
-      check();
-    });
-
   async function start({ content }) {
     const settings = { DATA_DIR: join(folder, '.data'), PORT: String(ports.api), PORTAL_PORT: String(ports.portal) };
-    await printed(openTerminal(content, settings), 'Agent Service is ready');
+    await open(content, settings).waitFor(/Agent Service is ready/);
   }
 
   async function read(path) {
@@ -108,12 +91,12 @@ long('with the settings of the guides', () => {
       const [command, proxy, register, sendTest] = blocksIn('webhook-receivers.md');
       const [names] = blocksOf(readFileSync('docs/guides/webhook-receivers.md', 'utf8'));
       await start(command);
-      openTerminal(proxy.content);
+      open(proxy.content);
       await until('the proxy listens', () => canConnect(ports.proxy));
-      const receiver = openTerminal(`${names.content}\n${register.content}`, { PORT: String(ports.receiver) });
-      await printed(receiver, 'listening');
-      openTerminal(`${names.content}\n${sendTest.content}`);
-      await printed(receiver, 'webhook.test');
+      const receiver = open(`${names.content}\n${register.content}`, { PORT: String(ports.receiver) });
+      await receiver.waitFor(/listening/);
+      open(`${names.content}\n${sendTest.content}`);
+      await receiver.waitFor(/webhook\.test/);
     },
     limitMs,
   );
