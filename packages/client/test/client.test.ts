@@ -341,3 +341,7 @@ describe('answers', () => {
     });
   });
 });
+
+test('the OpenAPI document describes every answer that the gateway gave the client', () => {
+  expect(world.proxy.undocumented).toEqual([]);
+});

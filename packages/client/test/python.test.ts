@@ -1,8 +1,9 @@
 // The Python client against a running system. Its tools are installed from PyPI, so this is a long form: npm run test:long -- python
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pythonWith, runProgram, testFolder } from '@agent-service/testkit';
+import { pythonWith, runProgram, servedAnswers, testFolder } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startFaultProxy } from './support/fault-proxy.ts';
 import { type ClientWorld, startClientWorld } from './support/world.ts';
 
 const long = process.env['PYTHON_CLIENT'] === 'long' ? describe : describe.skip;
@@ -33,18 +34,22 @@ long('the Python client', () => {
   }, 120_000);
 
   test('passes its own tests, and its examples run', async () => {
+    // Neither proxy breaks anything that it is not told to.
+    const direct = await startFaultProxy(world.system.url, await servedAnswers(world.system.url));
     const output = await runProgram(join(programs, 'pytest'), [], {
       cwd: folder,
       env: {
         PYTHONPATH: 'src',
-        AGENT_SERVICE_URL: world.system.url,
+        AGENT_SERVICE_URL: direct.url,
         AGENT_SERVICE_PROXY: world.proxy.url,
         AGENT_SERVICE_KEY: world.credentials.api_keys.live,
         AGENT_SERVICE_CLIENT_ID: world.credentials.oauth.client_id,
         AGENT_SERVICE_CLIENT_SECRET: world.credentials.oauth.client_secret,
       },
     });
+    await direct.stop();
     expect(output).toMatch(/\d+ passed/);
+    expect([...direct.undocumented, ...world.proxy.undocumented]).toEqual([]);
   }, 300_000);
 });
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, request as open, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import type { DocumentedAnswers } from '@agent-service/testkit';
 
 /**
  * A fault of one request. `lost-answer`: the gateway carries it out and the connection ends. `cut`: a part of the answer, and then the end. `headers`: the
@@ -23,6 +24,8 @@ export interface ReceivedRequest {
 export interface FaultProxy {
   readonly url: string;
   readonly received: ReceivedRequest[];
+  /** Answers of the gateway that its OpenAPI document does not describe, each with the reason. */
+  readonly undocumented: string[];
   /** The faults of the next requests to paths that end so, one each. */
   plan(pathEnd: string, ...faults: Fault[]): void;
   /** Sends requests to this address from now on. */
@@ -30,13 +33,21 @@ export interface FaultProxy {
   stop(): Promise<void>;
 }
 
-/** A reverse proxy between a client and a real gateway that breaks what it is told to. */
-export async function startFaultProxy(target: string): Promise<FaultProxy> {
+/** A reverse proxy between a client and a real gateway that breaks what it is told to, and compares each whole answer of the gateway with its document. */
+export async function startFaultProxy(target: string, answers: DocumentedAnswers): Promise<FaultProxy> {
   const planned: { pathEnd: string; fault: Fault }[] = [];
   const received: ReceivedRequest[] = [];
   const takeFault = (path: string) => {
     const index = planned.findIndex(({ pathEnd }) => path.endsWith(pathEnd));
     return index === -1 ? undefined : planned.splice(index, 1)[0]?.fault;
+  };
+  const undocumented: string[] = [];
+  const check: Check = (answer) => {
+    try {
+      answers.check(answer);
+    } catch (cause) {
+      undocumented.push(String(cause));
+    }
   };
   const server = createServer((incoming, outgoing) => {
     const { method = '', url = '', headers } = incoming;
@@ -47,12 +58,13 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     received.push({ method, path: url, headers, at: performance.now() });
     const fault = takeFault(url.split('?')[0] ?? '');
     if (fault?.kind === 'answer') answer(incoming, outgoing, fault);
-    else forward(proxy.target, incoming, outgoing, fault);
+    else forward(proxy.target, incoming, outgoing, { fault, check });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const proxy: FaultProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
+    undocumented,
     target,
     plan: (pathEnd, ...faults) => void planned.push(...faults.map((fault) => ({ pathEnd, fault }))),
     stop: () =>
@@ -88,29 +100,37 @@ function changedHeaders(headers: IncomingMessage['headers'], fault: Fault | unde
   return { ...headers, ...(usedUp !== undefined && { ratelimit: limit }), ...set };
 }
 
-function forward(target: string, incoming: IncomingMessage, outgoing: ServerResponse, fault: Fault | undefined): void {
-  const { method, url, headers } = incoming;
-  const call = open(
-    `${target}${url}`,
-    { method: method ?? 'GET', headers: { ...headers, host: new URL(target).host }, agent: false },
-    (response) => {
-      if (fault?.kind === 'lost-answer') {
-        response.resume().once('end', () => outgoing.socket?.destroy());
-        return;
-      }
-      outgoing.writeHead(response.statusCode ?? 500, changedHeaders(response.headers, fault));
-      let received = '';
-      response.on('data', (chunk: Buffer) => {
-        outgoing.write(chunk);
-        received += chunk.toString();
-        if (fault?.kind !== 'cut' || !received.includes(fault.afterText)) return;
-        outgoing.socket?.destroy();
-        call.destroy();
-      });
-      response.once('end', () => outgoing.end());
-      response.once('error', () => outgoing.socket?.destroy());
-    },
-  );
+type Check = DocumentedAnswers['check'];
+
+interface Forwarding {
+  readonly fault: Fault | undefined;
+  /** Gets each answer that the gateway has ended. */
+  readonly check: Check;
+}
+
+function forward(target: string, incoming: IncomingMessage, outgoing: ServerResponse, { fault, check }: Forwarding): void {
+  const { method = 'GET', url = '', headers } = incoming;
+  const call = open(`${target}${url}`, { method, headers: { ...headers, host: new URL(target).host }, agent: false }, (response) => {
+    const { statusCode: status = 500 } = response;
+    let received = '';
+    response.setEncoding('utf8').on('data', (chunk: string) => {
+      received += chunk;
+    });
+    response.once('end', () => check({ method, path: url, status, contentType: response.headers['content-type'], text: received }));
+    if (fault?.kind === 'lost-answer') {
+      response.once('end', () => outgoing.socket?.destroy());
+      return;
+    }
+    outgoing.writeHead(status, changedHeaders(response.headers, fault));
+    response.on('data', (chunk: string) => {
+      outgoing.write(chunk);
+      if (fault?.kind !== 'cut' || !received.includes(fault.afterText)) return;
+      outgoing.socket?.destroy();
+      call.destroy();
+    });
+    response.once('end', () => outgoing.end());
+    response.once('error', () => outgoing.socket?.destroy());
+  });
   call.on('error', () => outgoing.socket?.destroy());
   outgoing.once('close', () => call.destroy());
   incoming.pipe(call);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { seed } from '@agent-service/local/seed';
 import type { LocalSystem } from '@agent-service/local/system/system';
-import { modelsFileFor, type ScriptedModel, scriptedModel, testSystem, withoutRateLimits } from '@agent-service/testkit';
+import { modelsFileFor, type ScriptedModel, scriptedModel, servedAnswers, testSystem, withoutRateLimits } from '@agent-service/testkit';
 import { apiKey, type Client, type ClientOptions, createClient } from '../../src/index.ts';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 
@@ -41,7 +41,7 @@ export async function startClientWorld(settings: Readonly<Record<string, string>
     { seed },
   );
   const credentials = JSON.parse(readFileSync(join(system.dataDir, 'credentials.json'), 'utf8')) as ClientWorld['credentials'];
-  const proxy = await startFaultProxy(system.url);
+  const proxy = await startFaultProxy(system.url, await servedAnswers(system.url));
   const connect = (options: Partial<ClientOptions> = {}) =>
     createClient({ baseUrl: proxy.url, auth: apiKey(credentials.api_keys.live), ...options });
   const client = connect();

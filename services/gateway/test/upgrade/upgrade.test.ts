@@ -1,7 +1,7 @@
 // An upgrade from the last release and back, one process after the other, with both versions beside each other. A long form: npm run test:long -- upgrade
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { send, steadyLoad, summarize, testFolder, until } from '@agent-service/testkit';
+import { type DocumentedAnswers, servedAnswers, steadyLoad, summarize, testFolder, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { expectNothingLost } from '../faults/expectations.ts';
 import type { Sent } from '../faults/load.ts';
@@ -24,11 +24,14 @@ long('an upgrade from the last release', () => {
   let world: FaultyWorld;
   /** The gateways that receive requests, as a Service of Kubernetes lists them: those that stop are taken out first. */
   let open: string[];
+  /** The document of each gateway, by its URL, of the version that it runs. */
+  const documents = new Map<string, DocumentedAnswers>();
 
   beforeAll(async () => {
     mixed = mixBuilds(await testFolder(), olderBuild(process.env['UPGRADE_FROM']));
     const settings = { REPLICAS: replicas, WEBHOOKS_ENABLED: 'true', DRAIN_DELAY_MS: '1000' };
     world = await startFaultyWorld({ modelMs: 100, settings, build: mixed.folder });
+    for (const url of world.gateways) documents.set(url, await servedAnswers(url));
     open = [...world.gateways];
   }, limitMs);
   afterAll(() => world?.stop(), limitMs);
@@ -36,7 +39,12 @@ long('an upgrade from the last release', () => {
   const call = async (method: string, path: string, body: object | undefined, index: number, headers: Record<string, string> = {}) => {
     const gateway = open[index % open.length] as string;
     const all = { authorization: `Bearer ${world.key}`, ...(body && { 'content-type': 'application/json' }), ...headers };
-    const answer = await send(gateway, { method, path, headers: all, ...(body && { body: JSON.stringify(body) }) });
+    const answer = await (documents.get(gateway) as DocumentedAnswers).send(gateway, {
+      method,
+      path,
+      headers: all,
+      ...(body && { body: JSON.stringify(body) }),
+    });
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer;
   };
@@ -79,7 +87,9 @@ long('an upgrade from the last release', () => {
     process?.kill('SIGTERM');
     await until(`${name} runs again`, async () => process?.pid !== undefined && process.pid !== before, 90_000);
     await until(`${name} is ready`, async () => (await fetch(`${system.endpoints[`${name}.ops`]}/readyz`)).ok, 90_000);
-    if (gateway !== undefined) open = [...open, gateway];
+    if (gateway === undefined) return;
+    documents.set(gateway, await servedAnswers(gateway));
+    open = [...open, gateway];
   };
 
   const replaceAll = async (which: 'older' | 'newer', suffix: string) => {
