@@ -6,15 +6,14 @@ import { reportedIds } from '../evaluation/questions.ts';
 
 let evaluation: Awaited<ReturnType<typeof evaluateAnalyst>>;
 beforeAll(async () => {
-  evaluation = await evaluateAnalyst(['tuned'], testDatabase);
+  evaluation = await evaluateAnalyst(['tuned', 'hardening'], testDatabase);
 });
 
-test('the tuned half of the evaluation keeps its score', () => {
-  const { scores, failures } = evaluation;
-  const { wordings, right, wrong } = scores.tuned;
+test.each(['tuned', 'hardening'] as const)('the %s part of the evaluation keeps its score', (part) => {
+  const { wordings, right, wrong } = evaluation.scores[part];
   const share = { right: right / wordings, wrong: wrong / wordings };
-  const isKept = share.right >= floors.tuned.right && share.wrong <= floors.tuned.wrong;
-  expect({ isKept, share, failures: isKept ? [] : failures }).toEqual({ isKept: true, share, failures: [] });
+  const isKept = share.right >= floors[part].right && share.wrong <= floors[part].wrong;
+  expect({ isKept, share, failures: isKept ? [] : evaluation.failures }).toEqual({ isKept: true, share, failures: [] });
 });
 
 test.each(reportedIds())('a question in which users reported a silent error is right or asked back: %s', (id) => {

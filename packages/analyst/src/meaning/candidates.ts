@@ -37,7 +37,10 @@ export function candidatesOf(tiles: readonly Tile[], schema: Schema): Candidate[
     ...tile.days.map(({ table }) => table),
   ]);
   const silent = [...new Set(implied)].flatMap((table) => (table ? [{ ...rowsOf(table), tiles: [] }] : []));
-  const best = tiles.some(({ tags }) => tags.includes('most')) ? tables.flatMap(({ table }) => bestOf(table, schema)) : [];
+  // Who has the most customers is not the best by revenue.
+  const best = tiles.some(({ tags, words }) => tags.includes('most') && !/^most/.test(words[0]?.lower ?? ''))
+    ? tables.flatMap(({ table }) => bestOf(table, schema))
+    : [];
   return [
     ...durationsOf(tiles, schema),
     ...terms,

@@ -14,6 +14,7 @@ export class Pass {
   /** The base and the tables along its keys, the nearest ones first. */
   readonly tables: readonly Table[];
   readonly #used = new Set<number>();
+  readonly #refused = new Set<number>();
   readonly assumed: string[] = [];
 
   constructor(tiles: readonly Tile[], base: Table, schema: Schema, index: ValueIndex, hasContext = false) {
@@ -27,6 +28,11 @@ export class Pass {
 
   use(...positions: readonly number[]): void {
     for (const at of positions) this.#used.add(at);
+  }
+
+  /** Leaves a word without a use for good: it contradicts another one. */
+  refuse(at: number): void {
+    this.#refused.add(at);
   }
 
   isUsed = (at: number): boolean => this.#used.has(at);
@@ -61,7 +67,7 @@ export class Pass {
   }
 
   /** The tiles that nothing accounts for. */
-  unused = (): Tile[] => this.tiles.filter((tile, at) => !this.isUsed(at) && !(tile.isFiller && isBare(tile)));
+  unused = (): Tile[] => this.tiles.filter((tile, at) => this.#refused.has(at) || (!this.isUsed(at) && !(tile.isFiller && isBare(tile))));
 }
 
 /** True for words of grammar that mean nothing else. */

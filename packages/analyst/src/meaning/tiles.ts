@@ -101,7 +101,8 @@ function tileOf(words: readonly Word[], at: number, { schema, index, conceptsOf,
     words,
     tags: tagsOf(stems),
     tables: tablesOf.get(phrase) ?? [],
-    columns: columnsOf.get(phrase) ?? [],
+    // `our best day` is no number of days.
+    columns: single && grainOf(word) === word.lower ? [] : (columnsOf.get(phrase) ?? []),
     days: single ? daysOfVerb(word.lower, schema) : [],
     values: valuesIn(
       words,

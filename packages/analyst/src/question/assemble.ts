@@ -2,6 +2,7 @@ import type { Candidate } from '../meaning/candidates.ts';
 import type { Dimension, Intent } from '../meaning/intent.ts';
 import { Pass } from '../meaning/pass.ts';
 import type { Tile, Vocabulary } from '../meaning/tiles.ts';
+import { mainNumber, paidPart } from '../schema/roles.ts';
 import { inWhole } from '../words/periods.ts';
 import { columnConditions, comparisonsOf, numberConditions } from './comparisons.ts';
 import * as conditions from './conditions.ts';
@@ -134,7 +135,14 @@ const isOtherFigure = (
   candidate: Candidate,
   figure: Parameters<typeof isCountedNoun>[2],
   placed: readonly conditions.Placed[],
-) => !isCountedNoun(pass, candidate, figure) || isLimitedSum(pass, candidate, figure, placed);
+) => !isCountedNoun(pass, candidate, figure) || isPartPaid(pass, candidate, placed) || isLimitedSum(pass, candidate, figure, placed);
+
+/** `how much of the invoices has been paid` is the part that was paid of each of them. */
+const isPartPaid = (pass: Pass, { base, quantity }: Candidate, placed: readonly conditions.Placed[]) =>
+  paidPart(base) !== undefined &&
+  quantity?.column === mainNumber(base)?.name &&
+  pass.mentions('howMuch') &&
+  placed.some(({ at, condition }) => condition.label.endsWith(' paid') && !pass.tiles[pass.beside(at, 1)]?.tables.includes(base));
 
 /** `salaries above 60000` are rows; nothing says that they are added up. */
 const isLimitedSum = (
@@ -148,9 +156,9 @@ const isLimitedSum = (
   !pass.mentions('sum', 'howMuch', 'worth', 'percent', 'growth', 'compare') &&
   placed.some(({ condition }) => condition.key === `${base.name}.${quantity?.column}`);
 
-/** A list shows no groups, and rows cannot be both active, as a term of business says, and left. */
-export const isConsistent = ({ shape, dimensions, conditions }: Intent): boolean =>
-  !(shape === 'list' && dimensions.length > 0) &&
+/** A list shows no groups, the number of groups is one of a single criterion, and rows cannot be both active, as a term of business says, and left. */
+export const isConsistent = ({ shape, dimensions, conditions, ofGroups }: Intent): boolean =>
+  dimensions.length <= (shape === 'list' ? 0 : ofGroups ? 1 : dimensions.length) &&
   !conditions.some(({ key, label }) => {
     const [, column, operator, value = ''] = /^term (\w+\.\w+) (=|<>) '(.*)'$/.exec(key) ?? [];
     return conditions.some((one) => one.key === column && (operator === '=') !== one.label.includes(value) && one.label !== label);

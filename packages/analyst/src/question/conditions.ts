@@ -1,9 +1,10 @@
 import { candidatesOfConcept } from '../meaning/candidates.ts';
 import type { Pass } from '../meaning/pass.ts';
 import { type ColumnMeaning, type Tile, valuesOfRoot } from '../meaning/tiles.ts';
+import { type Concept, concepts } from '../schema/concepts.ts';
 import type { Condition } from '../schema/expression.ts';
 import { beginDate, endDate, labelColumn, mainNumber, numbersOf, statusColumn } from '../schema/roles.ts';
-import { columnOf, literal, type Schema, type Table, tableOf } from '../schema/schema.ts';
+import { columnOf, literal, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
 import { type Value, type ValueIndex, valueTest } from '../schema/value-index.ts';
 import { spoken } from '../words/words.ts';
 
@@ -50,6 +51,8 @@ interface PlacedValue {
 /** The value at a position, with the word that leaves it out. */
 function placedAt(pass: Pass, at: number, placed: readonly PlacedValue[], ofSubject: boolean): PlacedValue | undefined {
   const value = valueAt(pass, at);
+  const before = value && placed.findLast((one) => isSameColumn(one.value, value));
+  if (value && ((before && !areJoined(pass, before.at, at)) || isOfOtherRows(pass, at, value))) pass.refuse(at);
   const exclusion = value && (negationOf(pass, at) ?? exclusionBefore(pass, placed.at(-1), { at, value }));
   const isBoth = placed.some(
     (one) => value && isSameColumn(one.value, value) && (one.exclusion === undefined) !== (exclusion === undefined),
@@ -58,6 +61,16 @@ function placedAt(pass: Pass, at: number, placed: readonly PlacedValue[], ofSubj
     exclusion !== undefined && (pass.isUsed(at) || isNone(pass, exclusion, at) || (ofSubject && value?.table === pass.base.name));
   return value && !isBoth && !isMisread ? { at, value, exclusion } : undefined;
 }
+
+/** `paid on overdue invoices` is not what was paid or is overdue: alternatives have a word between them, or follow each other. */
+const areJoined = (pass: Pass, from: number, to: number): boolean =>
+  from + 1 === to || pass.tiles.slice(from + 1, to).some(({ tags }) => tags.some((tag) => /^(and|or|not|without|compare)$/.test(tag)));
+
+/** `Norwegian authors` are not the authors of books in Norwegian. */
+const isOfOtherRows = (pass: Pass, at: number, { table }: Value): boolean => {
+  const tables = pass.tiles[at + 1]?.tables ?? [];
+  return tables.length > 0 && tables.every((one) => !pathTo(pass.schema, one, table));
+};
 
 /** `has not taken any vacation` has taken none, which is no other kind of leave. */
 const isNone = (pass: Pass, exclusion: number, at: number): boolean =>
@@ -169,11 +182,17 @@ const oppositeOf = (pass: Pass, word: string): ColumnMeaning | undefined => {
   );
 };
 
+const outstanding = concepts.filter(({ label }) => label === 'outstanding amount');
+
+/** An invoice that is still open is not paid, also where its status says that it is overdue. */
+const termsAt = (pass: Pass, at: number): readonly Concept[] =>
+  pass.tiles[at]?.words[0]?.lower === 'open' && pass.has(pass.beside(at, -1), 'still') ? outstanding : (pass.tiles[at]?.concepts ?? []);
+
 /** Terms of business that describe the rows: overdue invoices, products out of stock. */
 export function termConditions(pass: Pass): Placed[] {
-  return pass.tiles.flatMap((tile, at) => {
-    if (pass.isUsed(at) || tile.concepts.length === 0) return [];
-    const candidate = tile.concepts
+  return [...pass.tiles.keys()].flatMap((at) => {
+    if (pass.isUsed(at)) return [];
+    const candidate = termsAt(pass, at)
       .flatMap((concept) =>
         /overdue|outstanding|stock at|out of|on leave|new emp/.test(concept.label) ? candidatesOfConcept(concept, at, pass.schema) : [],
       )

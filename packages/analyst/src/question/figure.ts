@@ -12,7 +12,8 @@ import type { Order } from './order.ts';
 /** The rows that are listed or counted are those that the question names first; a term of business may stand for other rows. */
 export function isCountedNoun(pass: Pass, { base, subject, isTerm, quantity }: Candidate, { shape, operation, distinct }: Figure): boolean {
   if (isTerm || quantity) return true;
-  const [count] = pass.tiles.flatMap(({ tags }, at) => (tags.includes('count') ? [at] : []));
+  const isTotalOfRows = (at: number) => pass.has(at, 'sum') && (pass.tiles[pass.beside(at, 1)]?.tables.length ?? 0) > 0;
+  const [count] = pass.tiles.flatMap(({ tags }, at) => (tags.includes('count') || isTotalOfRows(at) ? [at] : []));
   if (count !== undefined && countsValues(pass, base, subject, pass.beside(count, 1))) return false;
   const isNoun = ({ tables, concepts }: Tile) => tables.length > 0 && concepts.every(({ unit }) => unit !== 'money');
   const first = pass.tiles.slice(count ?? 0).find(isNoun) ?? pass.tiles.find(isNoun);
@@ -24,8 +25,10 @@ export function isCountedNoun(pass: Pass, { base, subject, isTerm, quantity }: C
 
 /** `how many chairs did we buy`: chairs are products, and not the orders for them. */
 function countsValues(pass: Pass, base: Table, subject: Table | undefined, at: number): boolean {
-  const { values, tables } = pass.tiles[at] ?? { values: [], tables: [] };
-  const isOwn = values.some(({ table }) => table === base.name || table === subject?.name);
+  const { values, tables, columns, words } = pass.tiles[at] ?? { values: [], tables: [], columns: [], words: [] };
+  // `how many warehouses` are not the people of the department Warehouse.
+  const isColumn = columns.some(({ column }) => column.kind === 'text') && words.at(-1)?.lower !== words.at(-1)?.stem;
+  const isOwn = !isColumn && values.some(({ table }) => table === base.name || table === subject?.name);
   return values.length > 0 && tables.length === 0 && !isOwn && !pass.tiles.slice(at + 1).some((tile) => tile.tables.length > 0);
 }
 
@@ -113,8 +116,8 @@ function rowsCounted(
   // Products that are low in two warehouses are counted once.
   const named = counted?.tables.find(({ name }) => stemOf(name) === counted.words.at(-1)?.stem);
   const key = candidate.isTerm ? base.foreignKeys.find(({ table }) => table === named?.name) : undefined;
-  const distinct =
-    subject && dimensions.every(({ kind }) => kind === 'time') ? candidate.distinct : key && { table: base.name, column: key.column };
+  const isGrouped = subject && dimensions.some((one) => one.kind === 'column' && one.table === subject.name);
+  const distinct = subject && !isGrouped ? candidate.distinct : key && { table: base.name, column: key.column };
   const isOfSubject = subject && !distinct && counted?.tables.includes(subject);
   return {
     shape: 'figure',

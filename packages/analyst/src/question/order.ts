@@ -135,7 +135,7 @@ function limitOf(order: Order | undefined, isSingle: boolean, time: boolean, sha
 export const isSound = (pass: Pass, candidate: Candidate, intent: Intent, order: Order | undefined): boolean => {
   if (!order) return true;
   if (/^(longest|shortest)$/.test(order.word) && !isLength(intent)) return false;
-  if (isUncounted(pass, intent, order)) return false;
+  if (isUncounted(pass, intent, order) || isPriceOfNone(intent, order)) return false;
   if (order.word === 'most often' && intent.quantity !== undefined) return false;
   if (
     isOfEach(pass, intent, order) ||
@@ -152,7 +152,7 @@ export const isSound = (pass: Pass, candidate: Candidate, intent: Intent, order:
 /** Who took the most vacation, or paid the most, has not the most rows. */
 function isUncounted(pass: Pass, { operation, shape, quantity }: Intent, { at, word }: Order): boolean {
   const next = pass.tiles[at + 1];
-  if (!/^(most|least|sells? the most)$/.test(word) || shape !== 'figure') return false;
+  if (!/^(most|least|(sells?|sold)( the)? most)$/.test(word) || shape !== 'figure') return false;
   const isValue = next !== undefined && next.values.length > 0;
   const isPlural = next?.words.at(-1)?.lower !== next?.words.at(-1)?.stem;
   // Who sells the most chairs has not the highest revenue of them.
@@ -164,6 +164,10 @@ function isUncounted(pass: Pass, { operation, shape, quantity }: Intent, { at, w
     !pass.mentions('late', 'onTime') && pass.tiles.slice(0, at).some(({ words }) => /^(pay|pays|paid)$/.test(words[0]?.lower ?? ''));
   return (isMass || isPaid) && !after.some(({ tables, tags }) => tables.length > 0 || tags.includes('count'));
 }
+
+/** The most expensive product that we sold is not the one that sold most. */
+const isPriceOfNone = ({ shape, quantity }: Intent, { word }: Order): boolean =>
+  shape === 'figure' && /expensive|cheap|pric|dear/.test(word) && !/price|cost|rate|fee|salary/.test(quantity?.column ?? '');
 
 /** Bills are not longer for their amount. */
 const isLength = ({ quantity, orderBy, base }: Intent): boolean =>

@@ -2,10 +2,11 @@ import type { Candidate } from '../meaning/candidates.ts';
 import type { Dimension } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
 import type { Tile } from '../meaning/tiles.ts';
-import { labelColumn } from '../schema/roles.ts';
-import { pathTo, type Table } from '../schema/schema.ts';
+import { isPeople } from '../schema/roles.ts';
+import { pathTo, type Table, tableOf } from '../schema/schema.ts';
 import type { Placed } from './conditions.ts';
 import type { Order } from './order.ts';
+import { canBeWho } from './subject.ts';
 
 /** Words that repeat what is known already: tables along keys, names of columns in use, who and which. */
 export function useRest(
@@ -21,7 +22,7 @@ export function useRest(
       ((repeatsData(pass, at, candidate, dimensions) && !isOneOfMany(pass, at, candidate)) ||
         repeatsUnit(tile, candidate) ||
         repeatsCurrency(pass, tile) ||
-        isGrammar(pass, at, candidate))
+        isGrammar(pass, at, candidate, dimensions))
     )
       pass.use(at);
   if (order) pass.use(...pass.find('by').filter((by) => pass.isUsed(pass.beside(by, 1))));
@@ -76,12 +77,22 @@ const repeatsUnit = ({ tags, words }: Tile, { quantity, subject }: Candidate): b
   (quantity?.unit === 'pieces' && /^(unit|piece|quantity)$/.test(words[0]?.stem ?? ''));
 
 /** Pronouns that a noun before them explains, and words that ask. */
-function isGrammar(pass: Pass, at: number, { base, subject }: Candidate): boolean {
+function isGrammar(pass: Pass, at: number, candidate: Candidate, dimensions: readonly Dimension[]): boolean {
   const tile = pass.tiles[at] as Tile;
   const nounBefore = pass.tiles.slice(0, at).some(({ tables, concepts }) => tables.length > 0 || concepts.length > 0);
   if (tile.tags.includes('pronoun')) return nounBefore || (at > 0 && /^(it|that|its)$/.test(tile.words[0]?.lower ?? '')) || pass.hasContext;
-  if (tile.tags.includes('who')) return labelColumn(base) !== undefined || nounBefore;
+  if (tile.tags.includes('who')) return nounBefore || showsPeople(pass, candidate, dimensions);
   if (pass.has(at, 'exactly')) return pass.tiles[pass.beside(at, 1)]?.number === undefined;
   // `customers who order only by web` have no other order.
-  return pass.has(at, 'which') || (pass.has(at, 'only') && at > 0 && subject === undefined);
+  return pass.has(at, 'which') || (pass.has(at, 'only') && at > 0 && candidate.subject === undefined);
 }
+
+/** `who sold to Alder Hotels` is no amount, and `who bought a desk` not the supplier of it. */
+const showsPeople = (pass: Pass, { base, quantity }: Candidate, dimensions: readonly Dimension[]): boolean => {
+  const beside = base.foreignKeys.flatMap(({ table }) => tableOf(pass.schema, table) ?? []);
+  const isRanked = pass.mentions('most', 'least', 'highest', 'lowest');
+  return (
+    dimensions.length > 0 ||
+    ((quantity === undefined || isRanked || isPeople(base)) && [base, ...beside].some((table) => canBeWho(pass, table)))
+  );
+};

@@ -22,15 +22,18 @@ export function dayOfRows(pass: Pass, isNeeded: boolean): { day: Day; at: number
   for (const [at] of pass.tiles.entries()) {
     if (pass.isUsed(at)) continue;
     const named = pass.dayAt(at) ?? pass.columnAt(at, ({ column }) => column.kind === 'date');
-    if (named && isNeeded) return isOfNewOnes(pass, at, named) ? undefined : { day: dayOf(planned(pass, named)), at };
+    if (named && isNeeded) return isOfOthers(pass, at, named) ? undefined : { day: dayOf(planned(pass, named)), at };
   }
   const day = lateEnd(pass) ?? firstDay(pass);
   return day && { day, at: undefined };
 }
 
-/** Revenue from new customers: the year is that of the customers, of the revenue, or of both. */
-const isOfNewOnes = (pass: Pass, at: number, { table }: ColumnMeaning): boolean =>
-  pass.tiles[at]?.words[0]?.lower === 'new' && table !== pass.base;
+/** Revenue from new customers: the year is that of the customers, of the revenue, or of both; employees join on another day than customers. */
+const isOfOthers = (pass: Pass, at: number, { table }: ColumnMeaning): boolean => {
+  const before = pass.beside(at, -1);
+  const nouns = pass.tiles[pass.has(before, 'who') || pass.has(before, 'which') ? pass.beside(before, -1) : before]?.tables ?? [];
+  return table !== pass.base && (pass.tiles[at]?.words[0]?.lower === 'new' || (nouns.length > 0 && !nouns.includes(table)));
+};
 
 function firstDay(pass: Pass): Day | undefined {
   for (const table of pass.tables) {

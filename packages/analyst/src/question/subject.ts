@@ -1,6 +1,8 @@
 import type { Candidate } from '../meaning/candidates.ts';
 import type { Dimension } from '../meaning/intent.ts';
 import type { Pass } from '../meaning/pass.ts';
+import { isPeople } from '../schema/roles.ts';
+import type { Table } from '../schema/schema.ts';
 import { spoken } from '../words/words.ts';
 import { comparisonsOf, nounAfter } from './comparisons.ts';
 import { dimensionAt, labelDimension } from './groups.ts';
@@ -45,14 +47,17 @@ function namedSubject(pass: Pass, { tiles, base, quantity }: Candidate, order: O
   return undefined;
 }
 
-const persons = /^(customers|employees|doctors|patients|suppliers|users|people)$/;
+/** The people that `who` may ask for: customers do not sell, and suppliers do not buy. */
+export function canBeWho(pass: Pass, table: Table): boolean {
+  const says = (verb: RegExp) => pass.tiles.some(({ words }) => words.some(({ stem }) => verb.test(stem)));
+  const other = { customers: /^(sell|sold)$/, suppliers: /^(buy|bought|order|ordered)$/ }[table.name];
+  return isPeople(table) && (other === undefined || !says(other));
+}
 
 /** `who owes us the most` */
 function people(pass: Pass, { base, quantity }: Candidate, order: Order | undefined): Subject | undefined {
   const [who] = pass.find('who');
-  // Customers do not sell.
-  const sells = pass.tiles.some(({ words }) => words.some(({ stem }) => /^(sell|sold)$/.test(stem)));
-  const table = pass.tables.find((one) => one !== base && persons.test(one.name) && !(sells && one.name === 'customers'));
+  const table = pass.tables.find((one) => one !== base && canBeWho(pass, one));
   if (who === undefined || !table || (!order && quantity?.column !== undefined)) return undefined;
   pass.use(who);
   pass.assumed.push(`who: ${spoken(table.name)}`);

@@ -181,7 +181,7 @@ export const concepts: readonly Concept[] = [
   },
   {
     label: 'invoiced amount',
-    phrases: terms('invoiced|billed|we invoice|we bill|invoiced amount|billed amount|amount billed|invoicing|bill amount|amount invoiced'),
+    phrases: terms('invoiced|billed|we invoice|we bill|invoiced amount|billed amount|amount billed|invoicing|amount invoiced'),
     unit: 'money',
     sources: fixed(
       { base: 'invoices', value: 'invoices.amount', operation: 'sum', where: [["invoices.status <> 'void'", 'without void ones']] },
