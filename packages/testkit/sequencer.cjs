@@ -18,7 +18,7 @@ const usualMs = [
 const usualMsOf = ({ path }) => usualMs.find(([pattern]) => pattern.test(path))[1];
 
 /** Suites on the shared system run one after the other: an idle system costs a tenth of a core, and one that stopped has to boot again. */
-const usesSharedSystem = ({ path }) => /\b(sharedSystem|shareWorld|openDemonstrationWorld)\(/.test(readFileSync(path, 'utf8'));
+const usesSharedSystem = ({ path }) => /\b(sharedSystem|share\w*World|openDemonstrationWorld)\(/.test(readFileSync(path, 'utf8'));
 
 module.exports = class LongFirst extends Sequencer {
   constructor(options) {

@@ -3,7 +3,7 @@ import { freePort } from '@agent-service/local/host/ports';
 import { send, type TestDatabase, testDatabase, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readPortalConfig } from '../src/config.ts';
-import { type PortalWorld, password, portalWorld } from './portal-world.ts';
+import { type PortalWorld, password, sharePortalWorld } from './portal-world.ts';
 
 const secret = 'a-word-that-nobody-may-see';
 let world: PortalWorld;
@@ -11,7 +11,7 @@ let business: TestDatabase;
 let url = '';
 
 beforeAll(async () => {
-  [world, business] = await Promise.all([portalWorld(), testDatabase()]);
+  [world, business] = await Promise.all([sharePortalWorld(), testDatabase()]);
   const reader = `${new URL(business.url).pathname.slice(1)}_reader`;
   await withDatabase(business.url, async (client) => {
     await client.query(`create role "${reader}" login password '${secret}'`);

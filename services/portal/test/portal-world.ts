@@ -42,7 +42,7 @@ interface SignedIn {
 const openPortal = (settings: Readonly<Record<string, string>>) => createProcess('portal', readPortalConfig(settings), start);
 
 /** A portal in this process beside the shared system's identity. Its gateway is scripted, unless settings name another. */
-export async function portalWorld() {
+export async function sharePortalWorld() {
   const system: SystemAccess & { leave(): void } = await sharedSystem();
   const gateway = await scriptedGateway();
   const common = {
@@ -98,7 +98,7 @@ export async function portalWorld() {
   };
 }
 
-export type PortalWorld = Awaited<ReturnType<typeof portalWorld>>;
+export type PortalWorld = Awaited<ReturnType<typeof sharePortalWorld>>;
 
 /** The cookie of a reply, as the browser sends it back. */
 export const cookieOf = ({ headers }: ReceivedResponse): string => (headers['set-cookie']?.[0] ?? '').split(';', 1)[0] ?? '';

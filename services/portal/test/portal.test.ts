@@ -7,11 +7,11 @@ import { freePort } from '@agent-service/local/host/ports';
 import { machineEnvironment, mainFileOf, send, testFolder, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { routes } from '../src/routes/index.ts';
-import { cookieOf, type PortalWorld, password, portalWorld } from './portal-world.ts';
+import { cookieOf, type PortalWorld, password, sharePortalWorld } from './portal-world.ts';
 
 let world: PortalWorld;
 beforeAll(async () => {
-  world = await portalWorld();
+  world = await sharePortalWorld();
 });
 afterAll(() => world?.stop());
 

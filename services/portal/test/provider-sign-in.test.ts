@@ -10,7 +10,7 @@ import {
   testDatabase,
 } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { cookieOf, type PortalWorld, portalWorld } from './portal-world.ts';
+import { cookieOf, type PortalWorld, sharePortalWorld } from './portal-world.ts';
 
 const portalUrl = 'http://portal.example';
 const account = { email: 'ada@portal.example', sub: 'account-1' };
@@ -24,7 +24,7 @@ let makeOrganization: (name: string, email: string) => Promise<string>;
 
 /** The identity of the shared system has no provider: the portal is in front of one with a provider. */
 beforeAll(async () => {
-  [world, provider, database] = await Promise.all([portalWorld(), openIdProvider(), testDatabase()]);
+  [world, provider, database] = await Promise.all([sharePortalWorld(), openIdProvider(), testDatabase()]);
   const settings = { OPENID_CONNECT_ISSUER: provider.issuer, OPENID_CONNECT_CLIENT_ID: provider.clientId };
   const { SERVICE_SECRET } = world.settings;
   identity = await serviceProcess('identity', {

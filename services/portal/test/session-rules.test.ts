@@ -1,14 +1,14 @@
 import { send } from '@agent-service/testkit';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { routes } from '../src/routes/index.ts';
-import { type PortalWorld, password, portalWorld } from './portal-world.ts';
+import { type PortalWorld, password, sharePortalWorld } from './portal-world.ts';
 
 let world: PortalWorld;
 /** Two processes of the portal, which know of each other's requests only through identity. */
 let first: string;
 let second: string;
 beforeAll(async () => {
-  world = await portalWorld();
+  world = await sharePortalWorld();
   [first, second] = await Promise.all([world.open({ GATEWAY_URL: world.system.url }), world.open({ GATEWAY_URL: world.system.url })]);
 });
 afterAll(() => world?.stop());
