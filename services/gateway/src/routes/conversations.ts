@@ -3,7 +3,7 @@ import { bodyLimits } from '@agent-service/http/requests/body';
 import { z } from 'zod';
 import { parseEventId } from '../answers/answer-stream.ts';
 import type { Answers, Question } from '../answers/answers.ts';
-import { preferredWait, prefersAsync, wantsEvents } from '../http/negotiation.ts';
+import { preferredWait, prefersAsync, wantsEvents } from '../routing/negotiation.ts';
 import { type RouteRequest, reply, route, withoutBody } from '../routing/route.ts';
 import { agentParams } from '../schemas/agent.ts';
 import { answerEvents } from '../schemas/answer-events.ts';

@@ -7,7 +7,7 @@ import { anyCharacter } from '@agent-service/testkit/properties';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { canonicalJson, idempotencyKey } from '../http/idempotency.ts';
+import { canonicalJson, idempotencyKey } from './input.ts';
 
 const errorOf = (work: () => unknown): ServiceError | undefined => {
   try {

@@ -7,11 +7,10 @@ import { createAmbiguityCheck } from '@agent-service/http/requests/ambiguity';
 import { readBody, refuseBody } from '@agent-service/http/requests/body';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { bearerToken } from '../auth/authorization-header.ts';
-import { idempotencyKey } from '../http/idempotency.ts';
 import type { FailedAuthentications } from '../limits/failed-authentications.ts';
 import type { Rules } from '../limits/rules.ts';
 import { deprecationHeaders } from './deprecation.ts';
-import { readInput } from './input.ts';
+import { idempotencyKey, readInput } from './input.ts';
 import { explainNotFound } from './not-found.ts';
 import { type Backends, bodyLimitsOf, isIdempotent, type Route, type RouteInput, RouteReply, successStatus } from './route.ts';
 
