@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type BatchFailure, createBatcher } from './batcher.ts';
-import { callByTenant, createSlowTenants, SlowTenantError, type SlowTenants, tenantName } from './tenants.ts';
+import { createSlowTenants, type SlowTenants } from './slow-tenants.ts';
+import { callByTenant, SlowTenantError, tenantName } from './tenants.ts';
 
 const gate = () => Promise.withResolvers<void>();
 const settle = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,7 @@
 import { runBatch } from './run-batch.ts';
 import { createSemaphore, type Semaphore } from './semaphore.ts';
-import { createSlowTenants, SlowTenantError, type SlowTenants, type TenantKey, tenantName, toError } from './tenants.ts';
+import { createSlowTenants, type SlowTenants } from './slow-tenants.ts';
+import { SlowTenantError, type TenantKey, tenantName, toError } from './tenants.ts';
 
 /** Turns single calls into batches. */
 export interface Batcher<Item, Result> {

@@ -4,5 +4,6 @@ export { createBackoff, type RetryPolicy, retry } from './retry.ts';
 export { RetryQueue, retryDue } from './retry-queue.ts';
 export { runBatch } from './run-batch.ts';
 export { createSemaphore, type Semaphore, SemaphoreError } from './semaphore.ts';
-export { callByTenant, createSlowTenants, SlowTenantError, type SlowTenants, type TenantKey, tenantName } from './tenants.ts';
+export { createSlowTenants, type SlowTenants } from './slow-tenants.ts';
+export { callByTenant, SlowTenantError, type TenantKey, tenantName } from './tenants.ts';
 export { abortable, sleep, timerMs, withTimeout } from './timing.ts';

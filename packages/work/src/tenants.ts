@@ -1,51 +1,9 @@
-import { createSemaphore, type Semaphore } from './semaphore.ts';
-
 export interface TenantKey {
   readonly organizationId: string;
   readonly environment: string;
 }
 
 export const tenantName = ({ organizationId, environment }: TenantKey): string => `${organizationId} ${environment}`;
-
-const defaultForMs = 5_000;
-const maxSlowTenants = 10_000;
-
-/** The circuit breaker of a process: the names of the tenants whose work timed out in the last seconds. */
-export interface SlowTenants {
-  has(name: string): boolean;
-  /** For the next seconds the tenant's batches contain no other tenant's items. */
-  add(name: string): void;
-  /** Limits the batches that all slow tenants together have in flight. */
-  readonly semaphore: Semaphore;
-}
-
-export interface SlowTenantsOptions {
-  /** Batches of slow tenants that run at once. */
-  readonly permits: number;
-  readonly forMs?: number;
-  readonly clock?: () => number;
-}
-
-export function createSlowTenants({ permits, forMs = defaultForMs, clock = () => performance.now() }: SlowTenantsOptions): SlowTenants {
-  // Ordered by end, because every tenant stays for the same time.
-  const ends = new Map<string, number>();
-  return {
-    semaphore: createSemaphore(permits),
-    has(name) {
-      const end = ends.get(name);
-      if (end !== undefined && end <= clock()) ends.delete(name);
-      return ends.has(name);
-    },
-    add(name) {
-      ends.delete(name);
-      ends.set(name, clock() + forMs);
-      for (const [oldest, end] of ends) {
-        if (end > clock() && ends.size <= maxSlowTenants) break;
-        ends.delete(oldest);
-      }
-    },
-  };
-}
 
 const defaultSlowMs = 250;
 /** A tenant is slow in comparison: where every call is slow, the system is loaded and no tenant is at fault. */

@@ -30,13 +30,8 @@ const tokenLimits = { permits: 2, maxWaiting: 100 };
 /** A password takes about 40 ms of one core: one at once, on a thread of its own, leaves the others to authentication. */
 const passwordLimits = { permits: 1, maxWaiting: 20 };
 
-interface IdentityTiming {
-  /** Waits until gateways have forgotten what they know of a credential. */
-  readonly pauseForGateways?: (ms: number) => Promise<unknown>;
-}
-
-/** Composes the service; resolves to its gRPC port. */
-export async function start(process: ProcessContext, config: IdentityConfig, { pauseForGateways }: IdentityTiming = {}): Promise<number> {
+/** Composes the service; resolves to its gRPC port. `pause` is that of `createRevocationWait`. */
+export async function start(process: ProcessContext, config: IdentityConfig, pause?: (ms: number) => Promise<unknown>): Promise<number> {
   await prepareSchema(config);
   const store = await openStore(process, config, { schema, entities: [...entities, ...portalEntities] });
   const auditKeys = auditKeysOf(config);
@@ -68,7 +63,7 @@ export async function start(process: ProcessContext, config: IdentityConfig, { p
     cursors: createCursors(config.CURSOR_SECRET),
     keyedHash: createKeyedHash(config.KEY_HASH_SECRET),
     signingKeys,
-    waitForRevocation: createRevocationWait(pauseForGateways),
+    waitForRevocation: createRevocationWait(pause),
     auditRelay,
     auditKeys,
     events: createUserEvents(openEventRelay(process, store, config, 'identity')),

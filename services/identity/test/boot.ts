@@ -39,7 +39,7 @@ export async function boot(settings: Readonly<Record<string, string>> = {}): Pro
   });
   let pauses: number[] = [];
   const pauseForGateways = async (ms: number) => void pauses.push(ms);
-  const running = await createProcess('identity', config, (context, read) => start(context, read, { pauseForGateways }));
+  const running = await createProcess('identity', config, (context, read) => start(context, read, pauseForGateways));
   const client = (as: string) => createClient('identity', { address: `127.0.0.1:${running.started}`, as, config });
   const gateway = client('gateway');
   const operator = client(operatorService);

@@ -33,9 +33,6 @@ const toTime = (date: string | undefined) => `${date}T00:00:00.000Z`;
 export const createdAt = ({ changelog }: Template): string => toTime(changelog.at(-1)?.date);
 export const updatedAt = ({ changelog }: Template): string => toTime(changelog[0]?.date);
 
-export const missingPermissions = ({ requiredPermissions }: Template, granted: readonly string[]): string[] =>
-  requiredPermissions.filter((permission) => !granted.includes(permission));
-
 /** Empty fields match every template. */
 export interface TemplateFilter {
   readonly category: string;

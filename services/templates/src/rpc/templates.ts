@@ -5,7 +5,6 @@ import type { Catalogue } from '../catalogue.ts';
 import {
   createdAt,
   filterTemplates,
-  missingPermissions,
   paginate,
   type SortKey,
   type Template,
@@ -55,7 +54,7 @@ const duplicateTemplate = (deps: TemplatesDeps): RpcOf<'templates', 'duplicateTe
 });
 
 function checkPermissions(template: Template, { tenant: { scopes } }: Call): void {
-  const missing = missingPermissions(template, scopes);
+  const missing = template.requiredPermissions.filter((permission) => !scopes.includes(permission));
   if (missing.length === 0) return;
   throw new ServiceError('insufficient_scope', {
     message: `The token lacks what this template requires: ${missing.join(', ')}.`,
