@@ -25,7 +25,7 @@ function scene() {
 test('after its start a process collects at the first check at which it is idle', () => {
   const { state, checks } = scene();
   state.busy = 0.4;
-  expect(checks(3)).toBe(0);
+  expect(checks(2)).toBe(0);
   state.busy = 0.05;
   expect(checks(1)).toBe(1);
 });
@@ -37,7 +37,16 @@ test('an idle process does not collect again, also while its heap grows a little
   expect(checks(1_000)).toBe(1);
 });
 
-test('after a load it collects when it was idle for half a minute, and not in the pauses of a load', () => {
+test('a process that serves its first load soon after its start collects five minutes after it', () => {
+  const { state, checks } = scene();
+  state.busy = 0.4;
+  checks(3);
+  state.busy = 0;
+  expect(checks(59)).toBe(0);
+  expect(checks(1)).toBe(1);
+});
+
+test('after a load it collects when it was idle for five minutes, and not in the pauses of a load', () => {
   const { state, checks } = scene();
   checks(1);
   state.megabytes = 60;
@@ -45,10 +54,10 @@ test('after a load it collects when it was idle for half a minute, and not in th
     state.busy = 0.3;
     checks(1);
     state.busy = 0;
-    expect(checks(5)).toBe(1);
+    expect(checks(59)).toBe(1);
   }
   expect(checks(1)).toBe(2);
-  expect(checks(100)).toBe(2);
+  expect(checks(1_000)).toBe(2);
 });
 
 test('the collection returns the memory of garbage', () => {

@@ -7,14 +7,16 @@ const idleShare = 0.05;
 /** Growth of the heap that is worth a collection, which stops the process for some 50 ms. */
 const growthBytes = 8 * 1024 * 1024;
 /**
- * After a load the process must have been idle for so many checks in a row, half a minute: the collection discards compiled code as well,
+ * After a load the process must have been idle for so many checks in a row, five minutes: the collection discards compiled code as well,
  * and the next requests would compile it again.
  */
-const checksAfterLoad = 6;
+const checksAfterLoad = 60;
+/** A process that is still busy at the last of these serves its first load. */
+const checksOfStart = 3;
 
 /**
  * Collects garbage while the process is idle and its heap has grown, after a start or a load. V8 keeps the space for new objects at its
- * largest size otherwise, 16 to 30 MB.
+ * largest size otherwise, 16 to 30 MB. It would do the same by itself eight seconds after a load, which `nodeOptions` prevent.
  */
 export function releaseMemoryWhenIdle(): void {
   const collect = garbageCollector();
@@ -41,10 +43,13 @@ interface ProcessState {
 /** The regular check of a process, which collects when it is due. */
 export function createIdleCheck({ busyShare, heapBytes, collect }: ProcessState): () => void {
   let bytesAfterCollection = 0;
+  let checks = 0;
   let idleChecks = 0;
   return () => {
+    checks += 1;
     idleChecks = busyShare() > idleShare ? 0 : idleChecks + 1;
-    const isIdle = idleChecks >= (bytesAfterCollection === 0 ? 1 : checksAfterLoad);
+    const isStarting = checks <= checksOfStart && bytesAfterCollection === 0;
+    const isIdle = idleChecks >= (isStarting ? 1 : checksAfterLoad);
     if (!isIdle || heapBytes() < bytesAfterCollection + growthBytes) return;
     collect();
     bytesAfterCollection = heapBytes();

@@ -1,6 +1,6 @@
 import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from 'node:child_process';
 import { get } from 'node:http';
-import { supervised } from '@agent-service/runtime/config';
+import { nodeOptions, supervised } from '@agent-service/runtime/config';
 import { z } from 'zod';
 
 /** How one process is run. Specs are values: the same spec starts the process again after its death. */
@@ -51,7 +51,7 @@ export function nodeProcess({ name, entry, workingFolder, env, opsPort, released
     spawn(log) {
       hasStarted = false;
       const options: SpawnOptions = { cwd: workingFolder, env: { ...env }, detached: true, stdio: ['ignore', log, log, 'ipc'] };
-      const child = spawn(process.execPath, [entry, supervised], options);
+      const child = spawn(process.execPath, [...nodeOptions, entry, supervised], options);
       child.on('message', (message) => {
         if (message === 'started') hasStarted = true;
       });
