@@ -122,7 +122,7 @@ async function answer(context: Context, { continues, why }: Interpretation, { qu
   const truncated = result.truncated || result.rows.length > rows.length;
   const locale = localeOf(question);
   const page = { columns: titles, rows, truncated, ...(isList && { rowCount: Number(extra[0] ?? rows.length) }) };
-  const [days, today] = isList ? [[], ''] : [extra.slice(0, -1), extra.at(-1) ?? ''];
+  const [days, today] = [extra.slice(isList ? 1 : 0, -1), extra.at(-1) ?? ''];
   const about = {
     counted: describeIntent(intent, days),
     assumed: [
@@ -130,7 +130,7 @@ async function answer(context: Context, { continues, why }: Interpretation, { qu
       ...(continues ? ['this continues your question before'] : []),
       ...context.used.map((used) => `${used}, from the context`),
     ],
-    notes: [...differenceOf(intent, page, locale), ...unfinishedOf(intent, today, days), ...unusedOf(context)],
+    notes: [...differenceOf(intent, page, locale), ...(isList ? [] : unfinishedOf(intent, today, days)), ...unusedOf(context)],
     groups: isList || intent.ofGroups ? 0 : intent.dimensions.length,
     locale,
   };

@@ -153,6 +153,24 @@ test('a row of each month has the range beside it', async () => {
 });
 
 test.each([
+  ['orders on 3 March', 'order date on 3 March (2026-03-03). Assumed: without a year, the last one that has begun.'],
+  ['How many orders since last Monday?', 'order date since last Monday (from '],
+  ['How many orders did we get two weeks ago?', 'order date the week 2 weeks ago ('],
+  ['How many orders were shipped on Mondays this year?', 'shipped on this year on Mondays ('],
+  ['Which customers ordered on a Sunday?', 'with orders on Sundays'],
+  ['invoices due on 3 December', 'Assumed: without a year, the last one or one in the next six months.'],
+])('%s: the answer says which days were counted', async (question, words) => {
+  const march = (await company.rows(`select extract(year from current_date - interval '2 months 2 days')`))[0]?.[0];
+  expect((await company.ask(question)).replaceAll(/\s+/g, ' ')).toContain(words.replace('2026', march ?? ''));
+});
+
+test('a first week that begins before the span is named', async () => {
+  const answer = await company.ask('orders per week since 2026-10-01');
+  expect(answer).toContain('The first week is counted from 2026-10-01 on.');
+  expect(await company.ask('orders per month since 2026-10-01')).not.toContain('The first month');
+});
+
+test.each([
   ['revenue growth by month', 'growth'],
   ['monthly growth of revenue', 'growth'],
   ['revenue growth per quarter', 'growth'],

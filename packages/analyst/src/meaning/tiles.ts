@@ -2,7 +2,8 @@ import { type Concept, concepts } from '../schema/concepts.ts';
 import { daysOfVerb, namesOf, namesOfColumn } from '../schema/roles.ts';
 import type { Column, Schema, Table } from '../schema/schema.ts';
 import type { Value, ValueIndex } from '../schema/value-index.ts';
-import { type Grain, grainOf, numberOf, type Period, spansIn } from '../words/periods.ts';
+import { grainOf, numberOf, type Period, type TimeGroup } from '../words/grains.ts';
+import { spansIn } from '../words/periods.ts';
 import { isFiller, type Tag, tagsOf } from '../words/phrases.ts';
 import type { Word } from '../words/words.ts';
 
@@ -24,7 +25,7 @@ export interface Tile {
   readonly values: readonly Value[];
   readonly concepts: readonly Concept[];
   readonly period?: Period;
-  readonly grain?: Grain;
+  readonly grain?: TimeGroup;
   readonly number?: number;
   readonly isFiller: boolean;
 }
@@ -112,7 +113,7 @@ function tileOf(words: readonly Word[], at: number, { schema, index, conceptsOf,
     concepts: named,
     isFiller: single && isFiller(word.lower),
   };
-  const [grain, number] = single ? [grainOf(word), numberOf(word.lower)] : [];
+  const [grain, number] = single ? [word.stem === 'weekday' ? ('weekday' as const) : grainOf(word), numberOf(word.lower)] : [];
   return { ...tile, ...(grain && { grain }), ...(number !== undefined && { number }) };
 }
 

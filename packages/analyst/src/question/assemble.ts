@@ -158,6 +158,8 @@ const isLimitedSum = (
 
 /** A list shows no groups, the number of groups is one of a single criterion, and rows cannot be both active, as a term of business says, and left. */
 export const isConsistent = ({ shape, dimensions, conditions, ofGroups }: Intent): boolean =>
+  // There is no average of seven weekdays.
+  !(ofGroups === 'avg' && grainOf(dimensions) === 'weekday') &&
   dimensions.length <= (shape === 'list' ? 0 : ofGroups ? 1 : dimensions.length) &&
   !conditions.some(({ key, label }) => {
     const [, column, operator, value = ''] = /^term (\w+\.\w+) (=|<>) '(.*)'$/.exec(key) ?? [];

@@ -4,6 +4,7 @@ import type { Tile } from '../meaning/tiles.ts';
 import type { Condition } from '../schema/expression.ts';
 import { beginDate } from '../schema/roles.ts';
 import { columnName, pathTo, type Table } from '../schema/schema.ts';
+import { type Period, periodSql, spanLabel } from '../words/grains.ts';
 import { spoken } from '../words/words.ts';
 
 /** Tables whose rows refer to these: customers without orders, products that were never sold. */
@@ -40,23 +41,18 @@ function childOf(pass: Pass, tile: Tile, at: number): { at: number; child: Table
   return tile.days.some(({ table }) => leadsElsewhere(table)) ? [] : [{ at, child }];
 }
 
-interface Within {
+interface Within extends Period {
   readonly day: string;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-  readonly label: string;
 }
 
 function relatedCondition(child: Table, base: Table, isThere: boolean, within: Within | undefined): Condition | undefined {
   const key = child.foreignKeys.find(({ table }) => table === base.name);
   if (!key) return undefined;
-  const day = within && `w.${columnName(within.day)}`;
-  const from = within?.from === undefined ? [] : [`${day} >= ${within.from}`];
-  const to = within?.to === undefined ? [] : [`${day} < ${within.to}`];
-  const met = (own: string) => [`w.${columnName(key.column)} = ${own}`, ...from, ...to].join(' and ');
+  const days = within ? periodSql(within, `w.${columnName(within.day)}`) : [];
+  const met = (own: string) => [`w.${columnName(key.column)} = ${own}`, ...days].join(' and ');
   return {
     key: `related ${child.name}`,
-    label: `${isThere ? 'with' : 'without'} ${spoken(child.name)}${within ? ` in ${within.label}` : ''}`,
+    label: `${isThere ? 'with' : 'without'} ${spoken(child.name)}${within ? ` ${spanLabel(within)}` : ''}`,
     tables: [base.name],
     sql: (of) => `${isThere ? '' : 'not '}exists (select 1 from ${child.written} w where ${met(of(base.name, key.references))})`,
   };

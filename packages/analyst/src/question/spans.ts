@@ -3,7 +3,9 @@ import type { Pass } from '../meaning/pass.ts';
 import type { ColumnMeaning } from '../meaning/tiles.ts';
 import { lasts } from '../schema/concepts.ts';
 import { beginDate, datesOf, dueDate, endDate, isPlanned } from '../schema/roles.ts';
-import { lastToTheSameDay, type Period, previousOf, today } from '../words/periods.ts';
+import { withComing } from '../words/calendar.ts';
+import type { Period } from '../words/grains.ts';
+import { lastToTheSameDay, previousOf, today } from '../words/periods.ts';
 import { stemsOfName } from '../words/words.ts';
 import { lateDays } from './late.ts';
 
@@ -123,10 +125,23 @@ export function spansOf(pass: Pass, hasTime: boolean, inherited: Span | undefine
   const foretells = (isFuture.length > 0 || periods[0]?.ahead === true) && !isPlanned(day?.column ?? '');
   if (foretells || !day) return { span: foretells ? undefined : inherited, versus: undefined, day, foretells };
   const isClear = periods.length === 0 || named.length > 0 || !isOfOtherDay(pass, stated, day, inherited);
-  return isClear ? withDay(pairOf(pass, day, periods, { hasTime, inherited }), day) : undefined;
+  return isClear ? withDay(pass, pairOf(pass, day, periods, { hasTime, inherited }), day, inherited) : undefined;
 }
 
-const withDay = (pair: Pair | undefined, day: Day): Spans | undefined => pair && { ...pair, day, foretells: false };
+/** A month without a year is the last one, or of what is planned ahead one that comes soon. */
+function withDay(pass: Pass, pair: Pair | undefined, day: Day, inherited: Span | undefined): Spans | undefined {
+  if (!pair) return undefined;
+  const isPast = pass.tiles.some(({ words }) => /^(was|were|did|had)$/.test(words[0]?.lower ?? ''));
+  const mayCome = isPlanned(day.column) && !isPast;
+  const resolved = (period: Period) => (mayCome ? withComing(period) : period);
+  const { span, versus } = pair;
+  const bare = span !== inherited && [span?.period, versus].some((period) => period?.isBare);
+  if (bare)
+    pass.assumed.push(
+      mayCome ? 'without a year, the last one or one in the next six months' : 'without a year, the last one that has begun',
+    );
+  return { span: span && { ...span, period: resolved(span.period) }, versus: versus && resolved(versus), day, foretells: false };
+}
 
 function pairOf(
   pass: Pass,
@@ -137,6 +152,8 @@ function pairOf(
   const isGrowth = !hasTime && pass.find('growth').length > 0;
   const until = lasts(pass.base) && isAbsence(pass) ? endDate(pass.base)?.name : undefined;
   const ofRows = { ...day, ...(until !== undefined && { until }) };
+  // Rows that last several days are on all of them.
+  if (until !== undefined && [first, second].some((period) => period?.weekdays)) return undefined;
   if (second && first) return ofTwo(pass, ofRows, first, second);
   if (isGrowth) return growth(pass, ofRows, first);
   // `and the same month last year?` is set beside the month of the question before.
@@ -145,7 +162,15 @@ function pairOf(
     pass.assumed.push('today');
     return { span: { ...ofRows, period: today }, versus: undefined };
   }
-  return { span: first ? { ...ofRows, period: first } : inherited, versus: undefined };
+  return continued(ofRows, first, inherited);
+}
+
+/** `and on Mondays?` keeps the span of the question before, and `and last year?` its weekdays. */
+function continued(day: Omit<Span, 'period'>, period: Period | undefined, inherited: Span | undefined): Pair | undefined {
+  if (!period) return { span: inherited, versus: undefined };
+  const isJoined = inherited && (period.weekdays === undefined) !== (inherited.period.weekdays === undefined);
+  const inSpan = isJoined ? joinedOf(inherited.period, period) : period;
+  return inSpan && { span: { ...day, period: inSpan }, versus: undefined };
 }
 
 type Pair = Pick<Spans, 'span' | 'versus'>;
@@ -172,6 +197,7 @@ function ofTwo(pass: Pass, day: Omit<Span, 'period'>, first: Period, second: Per
   if (first.grain && second.grain && first.grain !== second.grain) return undefined;
   const compares = pass.find('compare', 'growth');
   if (compares.length > 0 || pass.mentions('change') || second.repeats) {
+    if ((first.weekdays === undefined) !== (second.weekdays === undefined)) return undefined;
     pass.use(...compares, ...pass.find('change', 'and'));
     // `from last year to this year` names the earlier one first.
     const isFrom = pass.tiles.some(({ period }, at) => period === first && pass.tiles[at - 1]?.words[0]?.lower === 'from');
@@ -187,6 +213,9 @@ const isAbsence = (pass: Pass) => pass.tiles.some(({ concepts }) => concepts.som
 
 /** `after 2026-01-31 and before 2026-03-01` */
 function joinedOf(a: Period, b: Period): Period | undefined {
+  if (a.weekdays === undefined && b.weekdays !== undefined)
+    return { ...a, weekdays: b.weekdays, label: `${a.label} ${b.weekdays.label}`, grain: undefined };
+  if (a.weekdays !== undefined) return b.weekdays === undefined ? joinedOf(b, a) : undefined;
   const [from, to] = [a.from ?? b.from, a.to ?? b.to];
   const isJoined = (a.to === undefined && b.from === undefined) || (a.from === undefined && b.to === undefined);
   return isJoined && from !== undefined && to !== undefined ? { label: `${a.label} and ${b.label}`, from, to } : undefined;

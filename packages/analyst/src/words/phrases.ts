@@ -118,7 +118,7 @@ const phrases: Readonly<Record<Tag, string>> = {
   sorted: 'sort by|sorted by|ranked by|rank by',
   // Words of grammar alone, which together change the meaning: no attempt accounts for them.
   unsupported:
-    'about to|instead of|rather than|at what time|what time|as well as|both of|all their|all its|all of their|all of its|business day|working day|week day|weekday|workday',
+    'about to|instead of|rather than|at what time|what time|as well as|both of|all their|all its|all of their|all of its|business day|working day|workday',
 };
 
 const longest = 5;

@@ -26,6 +26,7 @@ const signs: readonly (readonly [sign: RegExp, words: string])[] = [
   [/\b(did|does|do|have|has|had|are|is|was|were|ca|can|wo)n['’]?t\b/gi, ' not '],
   [/\bcannot\b/gi, ' not '],
   [/\bfalls? due\b/gi, ' due '],
+  [/\b(days? of (the )?week|week days?)\b/gi, ' weekday '],
   [/\bbreak (.{1,40}?) down\b/gi, ' $1 '],
 ];
 
