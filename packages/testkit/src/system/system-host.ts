@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { seed } from '@agent-service/local/seed';
+import { catalogue } from '@agent-service/local/system/catalogue';
 import type { HostedSystem } from './shared-system.ts';
 import { testSystem } from './test-system.ts';
 
@@ -10,7 +11,7 @@ import { testSystem } from './test-system.ts';
 const unusedLimitMs = 30_000;
 
 const [settings = '{}', file = ''] = process.argv.slice(2);
-const { processes: _, stop, ...access } = await testSystem(JSON.parse(settings) as Record<string, string>, { seed });
+const { processes: _, stop, ...access } = await testSystem(JSON.parse(settings) as Record<string, string>, { seed, catalogue });
 
 let unused: NodeJS.Timeout | undefined;
 const leases = createServer((lease) => {

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 import { freePort } from '@agent-service/local/host/ports';
+import { catalogue } from '@agent-service/local/system/catalogue';
 import type { LocalOptions, LocalSystem } from '@agent-service/local/system/system';
 import { testFolder } from '../infrastructure/run-folder.ts';
 import { hasPooler, machineEnvironment, sharedInfrastructure, systemRedisKind, testBuild } from '../infrastructure/settings.ts';
@@ -24,8 +25,8 @@ export async function dataSourceNetworks(): Promise<Readonly<Record<string, stri
 }
 
 /**
- * The whole system in one call: all processes of the catalogue on a database and a key space of their own.
- * The settings are those of `npm start`. `stop` stops the processes and drops the database.
+ * The whole system in one call: the processes of the catalogue on a database and a key space of their own, the portal only where
+ * `options.catalogue` has it. The settings are those of `npm start`. `stop` stops the processes and drops the database.
  */
 export async function testSystem(
   settings: Readonly<Record<string, string>> = {},
@@ -71,8 +72,11 @@ export async function testSystemWithServers(
 /** Loaded with the first system: it takes a quarter of a second, and most test files start none. */
 async function startSystem(options: LocalOptions): Promise<LocalSystem> {
   const { startLocalSystem } = await import('@agent-service/local/system/system');
-  return await startLocalSystem(options);
+  return await startLocalSystem({ catalogue: withoutPortal, ...options });
 }
+
+/** Few suites use the portal's process, and it costs a tenth of the start of a system. */
+const withoutPortal = catalogue.filter(({ name }) => name !== 'portal');
 
 const ownSettings = async () => ({
   DATA_DIR: await testFolder(),

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { catalogue } from '@agent-service/local/system/catalogue';
 import { type SpanCollector, spanCollector } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { dump, untilOutboxesAreEmpty } from './database.ts';
@@ -9,7 +10,7 @@ let collector: SpanCollector;
 let world: World;
 beforeAll(async () => {
   collector = await spanCollector();
-  world = await startWorld({ LOG_LEVEL: 'trace', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  world = await startWorld({ LOG_LEVEL: 'trace', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, { catalogue });
 });
 afterAll(async () => {
   await world?.stop();

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { createClient, operatorService } from '@agent-service/contracts';
 import { freePort } from '@agent-service/local/host/ports';
 import { seed } from '@agent-service/local/seed';
+import { catalogue } from '@agent-service/local/system/catalogue';
 import { readCredentials } from '@agent-service/local/system/secrets';
 import type { LocalSystem } from '@agent-service/local/system/system';
 import {
@@ -71,7 +72,7 @@ export async function startPages(): Promise<PagesWorld> {
     OPENID_CONNECT_CLIENT_ID: provider.clientId,
     OPENID_CONNECT_CLIENT_SECRET: 'a secret of this test',
   };
-  const system = await testSystemWithServers(settings, { seed });
+  const system = await testSystemWithServers(settings, { seed, catalogue });
   const credentials = readCredentials(join(system.dataDir, 'credentials.json'));
   const { portalUrl: url } = system;
   if (!credentials?.portal_login || !url) throw new Error('the start left no login to the portal');
