@@ -107,6 +107,9 @@ test.each([
   ['between november and january', '2026-02-10', '2025-11-01..2026-01-31'],
   ['between january and march', '2026-02-10', '2025-01-01..2025-03-31'],
   ['between 3 march and 5 april', ordinary, '2026-03-03..2026-04-05'],
+  ['between 3 and 10 march', ordinary, '2026-03-03..2026-03-10'],
+  ['from the 3rd to the 10th of march 2025', ordinary, '2025-03-03..2025-03-10'],
+  ['from 28 december to 3 january', '2026-02-10', '2025-12-28..2026-01-03'],
 ])('%s, on %s', async (text, today, days) => {
   const periods = periodsOf(wordsOf(`revenue ${text} by channel`));
   expect(await Promise.all(periods.map((period) => daysOf(period, today)))).toEqual([days]);
@@ -180,6 +183,16 @@ test.each([
 ])('%s, on %s', async (text, today, now, before) => {
   const periods = periodsOf(wordsOf(`compare revenue ${text}`));
   expect(await Promise.all(periods.map((period) => daysOf(period, today)))).toEqual([now, before]);
+});
+
+test.each([
+  ['h1 vs h2 2025', '2025-01-01..2025-06-30', '2025-07-01..2025-12-31'],
+  ['march 2025 and april', '2025-03-01..2025-03-31', '2025-04-01..2025-04-30'],
+  ['march 2025 and march', '2025-03-01..2025-03-31', '2026-03-01..2026-03-31'],
+  ['q1 and march 2025', '2026-01-01..2026-03-31', '2025-03-01..2025-03-31'],
+])('the year of one of %s is that of both, if they are parts of one', async (text, ...days) => {
+  const periods = periodsOf(wordsOf(`compare revenue ${text}`));
+  expect(await Promise.all(periods.map((period) => daysOf(period, ordinary)))).toEqual(days);
 });
 
 test.each(['the same month last year', 'this time last year', 'at the same time a year ago'])('%s alone is no span of time', (text) => {

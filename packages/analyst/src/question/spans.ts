@@ -62,9 +62,9 @@ function planned(pass: Pass, day: ColumnMeaning): ColumnMeaning {
   return due && isAhead && endDate(day.table) === day.column ? { table: day.table, column: due } : day;
 }
 
-/** Rows such as customers last on: a span needs a verb that says what happened in it. */
+/** Rows such as customers, or stock, last on: a span needs a verb that says what happened in it. */
 export const isEntry = (column: string) =>
-  stemsOfName(column).some((stem) => /^(created|registered|hired|employed|joined|opened|birth|since)$/.test(stem));
+  stemsOfName(column).some((stem) => /^(created|registered|hired|employed|joined|opened|birth|since|counted|checked|updated)$/.test(stem));
 
 interface StatedPeriod {
   readonly period: Period;

@@ -28,20 +28,24 @@ interface Year {
 }
 
 /** A span of the calendar; a part of a year is resolved again where another year is meant. */
-export interface CalendarSpan extends Named {
+export interface CalendarSpan extends Period {
   readonly part?: PartOfYear;
   readonly year?: Year | undefined;
 }
 
+/** With the number of the words that name it. */
+export type NamedSpan = CalendarSpan & Named;
+
 export const isYear = (word: string) => /^(19|20)\d{2}$/.test(word);
 
 /** `the first half of 2025`, `Q2`, `March last year`, `3 March 2026`, `March 3rd`; without a year the last one that has begun. */
-export function partOfYear(words: readonly Word[], at: number, isBound = false): CalendarSpan | undefined {
+export function partOfYear(words: readonly Word[], at: number, isBound = false): NamedSpan | undefined {
   for (const part of [dayPart(words, at), monthsPart(words, at)]) {
     const year = part && yearAfter(words, at + part.length);
     const isOfOther = part?.label.includes(' ') && !year && lowerAt(words, at + part.length) === 'of';
     const isLoose = part?.isLoose && !isBound && !(year && isYear(year.label));
-    if (part && !isOfOther && !isLoose && isDay(part, year)) return spanOfPart(part, year, part.length + (year?.length ?? 0));
+    if (part && !isOfOther && !isLoose && isDay(part, year))
+      return { ...spanOfPart(part, year), length: part.length + (year?.length ?? 0) };
   }
   return undefined;
 }
@@ -91,7 +95,7 @@ function yearAfter(words: readonly Word[], at: number): Year | undefined {
   return { label, from: shifted('year', direction), length: from + 2 - at, ahead: direction > 0 };
 }
 
-function spanOfPart(part: PartOfYear, year: Year | undefined, length: number): CalendarSpan {
+function spanOfPart(part: PartOfYear, year: Year | undefined): CalendarSpan {
   const { first, months: count, day } = part;
   const inYear = (from: string) => `(${from} + interval '${first - 1} months${day === undefined ? '' : ` ${day - 1} days`}')::date`;
   const thisYear = inYear(start('year'));
@@ -101,7 +105,6 @@ function spanOfPart(part: PartOfYear, year: Year | undefined, length: number): C
     from,
     to: day === undefined ? `(${from} + interval '${count} months')::date` : dayAfter(from),
     grain: ({ 0: 'day', 1: 'month', 3: 'quarter', 6: 'half' } as const)[count],
-    length,
     part,
     year,
     ...(year ? { ahead: year.ahead } : { isBare: true }),
@@ -118,11 +121,17 @@ export function withComing<T extends Period>(period: T): T {
 
 const yearBefore = (day: string) => `(${day} - interval '1 year')::date`;
 
-/** Both ends of a range: a year that is said of one of them is also that of the other one, and the first end is not after the last one. */
-export function endsOfRange(first: CalendarSpan, last: CalendarSpan): [from: string | undefined, to: string | undefined] {
-  if (!first.part || !last.part || (first.year && last.year)) return [first.from, last.to];
-  const year = first.year ?? last.year;
-  if (year) return [spanOfPart(first.part, year, 0).from, spanOfPart(last.part, year, 0).to];
+/** A year that is said of one of two months or days is also that of the other one: `Q1 and Q2 2025`. */
+export function inOneYear(a: CalendarSpan, b: CalendarSpan): [CalendarSpan, CalendarSpan] {
+  const year = a.year ?? b.year;
+  if (!a.part || !b.part || !year || a.grain !== b.grain || a.part.label === b.part.label) return [a, b];
+  return [a.year ? a : spanOfPart(a.part, year), b.year ? b : spanOfPart(b.part, year)];
+}
+
+/** The first and last day of a range, of which the one is not after the other. */
+export function endsOfRange(a: CalendarSpan, b: CalendarSpan): [from: string | undefined, to: string | undefined] {
+  const [first, last] = inOneYear(a, b);
+  if (!first.isBare || !last.isBare) return [first.from, last.to];
   return [`(case when ${first.from} <= ${last.from} then ${first.from} else ${yearBefore(first.from as string)} end)`, last.to];
 }
 
@@ -133,7 +142,7 @@ function isDate(text: string): boolean {
 }
 
 /** `2026-03-31`; it needs a word such as `on` or `since` before it. */
-export function dateAt(words: readonly Word[], at: number): CalendarSpan | undefined {
+export function dateAt(words: readonly Word[], at: number): Named | undefined {
   const text = lowerAt(words, at);
   const day = `date '${text}'`;
   return isDate(text) ? { label: text, grain: 'day', from: day, to: dayAfter(day), length: 1 } : undefined;

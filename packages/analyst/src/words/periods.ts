@@ -1,4 +1,16 @@
-import { type CalendarSpan, countOf, dateAt, endsOfRange, isYear, partOfYear, weekdayAt, weekdaysAt, yearPeriod } from './calendar.ts';
+import {
+  type CalendarSpan,
+  countOf,
+  dateAt,
+  endsOfRange,
+  inOneYear,
+  isYear,
+  type NamedSpan,
+  partOfYear,
+  weekdayAt,
+  weekdaysAt,
+  yearPeriod,
+} from './calendar.ts';
 import {
   dayAfter,
   directions,
@@ -22,7 +34,7 @@ export const today: Period = whole('today', 'day', 0);
 
 export interface SpanInWords {
   /** Undefined for a span that depends on another one. */
-  readonly period: Period | undefined;
+  readonly period: CalendarSpan | undefined;
   readonly same?: SameSpan;
   readonly at: number;
   /** In words. */
@@ -42,6 +54,17 @@ export function spansIn(words: readonly Word[], previous?: Period): SpanInWords[
     if (length === 0) continue;
     spans.push({ period, at, length, ...(same ? { same } : {}) });
     at += length - 1;
+  }
+  const [first, second] = spans;
+  if (spans.length === 2 && first?.period && second?.period) {
+    const [a, b] = inOneYear(first.period, second.period);
+    return resolveSameSpans(
+      [
+        { ...first, period: a },
+        { ...second, period: b },
+      ],
+      previous,
+    );
   }
   return resolveSameSpans(spans, previous);
 }
@@ -199,7 +222,7 @@ const bounds = new Map([
 ]);
 
 /** A span beside a word that makes it the begin or the end of another one. */
-const boundAt = (words: readonly Word[], at: number, before: string): CalendarSpan | undefined =>
+const boundAt = (words: readonly Word[], at: number, before: string): NamedSpan | undefined =>
   dateAt(words, at) ??
   ago(words, at, true) ??
   weekdayAt(words, at, before !== 'on') ??
@@ -214,21 +237,25 @@ const ofNumbers = /^(total|amount|value|price|cost|salary|quantity|unit|limit|st
 
 /** With all of both ends: `between 2020 and 2022`, `from January to March this year`. */
 function rangeAt(words: readonly Word[], at: number, from: number): Named | undefined {
-  const end = (one: number) => {
-    const year = words[one]?.lower ?? '';
-    return dateAt(words, one) ?? partOfYear(words, one, true) ?? (isYear(year) ? yearPeriod(year) : undefined);
-  };
-  const first: CalendarSpan | undefined = end(from);
-  const joint = from + (first?.length ?? 0);
+  const named = endAt(words, from);
+  const joint = from + (named?.length ?? 1);
   const to = words[joint + 1]?.lower === 'the' ? joint + 2 : joint + 1;
   const isJoined = words[joint]?.lower === (words[at]?.lower === 'from' ? 'to' : 'and');
-  const last: CalendarSpan | undefined = isJoined ? end(to) : undefined;
+  const last = isJoined ? endAt(words, to) : undefined;
+  // `between 3 and 10 March`: the month of the second day is also that of the first one.
+  const first = named ?? (last?.part && partOfYear([words[from] as Word, ...words.slice(to + 1)], 0, true));
   const isOther =
     words.some(({ lower }) => ofChange.test(lower)) || (isYear(first?.label ?? '') && ofNumbers.test(words[at - 1]?.stem ?? ''));
   if (!first || !last || first.grain !== last.grain || isOther) return undefined;
   const [begin, after] = endsOfRange(first, last);
   const isBare = first.isBare && last.isBare;
   return { label: `${first.label} to ${last.label}`, from: begin, to: after, length: to + last.length - at, ...(isBare && { isBare }) };
+}
+
+/** An end of a range; only a range has a year without a word such as `in` before it. */
+function endAt(words: readonly Word[], at: number): NamedSpan | undefined {
+  const year = words[at]?.lower ?? '';
+  return dateAt(words, at) ?? partOfYear(words, at, true) ?? (isYear(year) ? yearPeriod(year) : undefined);
 }
 
 /** `two weeks ago` is that week, and a day beside `since`; `more than 5 years ago` limits a number of days. */
