@@ -11,17 +11,17 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 IMAGE=${IMAGE:-agent-service} TAG=${TAG:-0.1.0} NEXT_TAG=${NEXT_TAG:-0.1.1} RATE=${RATE:-20} SPACE=${SPACE:-agent-service-drill} RELEASE=agent-service
 KINDS=(identity credits agents templates webhooks answer-worker webhook-dispatcher gateway portal)
-work=$(mktemp -d) load= failed=0
+work=$(mktemp -d) load= failed=0 keep=${1:-}
 k() { kubectl -n "$SPACE" "$@"; }
 now() { date +%s%3N; }
 say() { printf '%s\n' "$*"; }
 admin() { k exec deploy/$RELEASE-operator -- node /app/entrypoint.mjs admin --json "$@"; }
 finish() {
   [ -z "$load" ] || kill "$load" 2>/dev/null || true
-  [ "${1:-}" = --keep ] || { helm uninstall -n "$SPACE" $RELEASE >/dev/null 2>&1; kubectl delete namespace "$SPACE" --wait=false >/dev/null 2>&1; kubectl delete pv "$SPACE-postgres" >/dev/null 2>&1; } || true
+  [ "$keep" = --keep ] || { helm uninstall -n "$SPACE" $RELEASE >/dev/null 2>&1; kubectl delete namespace "$SPACE" --wait=false >/dev/null 2>&1; kubectl delete pv "$SPACE-postgres" >/dev/null 2>&1; } || true
   rm -rf "$work"
 }
-trap 'finish "$@"' EXIT
+trap finish EXIT
 
 values=(-f deploy/helm/agent-service/examples/small.yaml --set "image.repository=$IMAGE,defaults.replicas=2,service.type=NodePort,service.nodePort=30080,webhooks.enabled=true")
 for kind in READS WRITES MESSAGES; do values+=(--set-string "settings.gateway.RATE_LIMIT_${kind}_PER_MINUTE=1000000"); done
