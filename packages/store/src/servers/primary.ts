@@ -77,17 +77,12 @@ async function probe(url: string): Promise<string> {
   }
 }
 
-interface ParameterStatus {
-  readonly parameterName: string;
-  readonly parameterValue: string;
-}
-
 /** Reads what the server says of itself while the client connects. */
 function watchStandby(client: Client): () => boolean {
   let isReadOnly = false;
   const { connection } = client as unknown as { connection: NodeJS.EventEmitter };
-  connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
-    if (readOnlyParameters.has(parameterName)) isReadOnly ||= parameterValue === 'on';
+  connection.on('parameterStatus', ({ parameterName: name, parameterValue: value }: Record<'parameterName' | 'parameterValue', string>) => {
+    if (readOnlyParameters.has(name)) isReadOnly ||= value === 'on';
   });
   return () => isReadOnly;
 }

@@ -38,12 +38,6 @@ export interface Outcome {
   events: CreditEvent[];
 }
 
-/**
- * `refused` and `void` hold no credits and only remember an id: `refused` of a Hold that was refused, `void` of a Release or Settle that
- * came before its Hold, which is then never granted.
- */
-export type HoldState = 'open' | 'settled' | 'released' | 'refused' | 'void';
-
 export interface Hold {
   id: string;
   /** Empty for a void hold. */
@@ -51,7 +45,11 @@ export interface Hold {
   amount: number;
   /** The deadline of the answer. The ledger lists open holds that are past it, and never ends one by itself. */
   deadline: number;
-  state: HoldState;
+  /**
+   * `refused` and `void` hold no credits and only remember an id: `refused` of a Hold that was refused, `void` of a Release or Settle
+   * that came before its Hold, which is then never granted.
+   */
+  state: 'open' | 'settled' | 'released' | 'refused' | 'void';
   charge: number;
   /** The fingerprint of the Settle, which tells a repeat from a Settle with other contents. */
   settledAs: number | null;
