@@ -25,9 +25,10 @@ export const daysColumn = (table: Table): Column | undefined => numbersOf(table)
 
 export const birthDate = (table: Table): Column | undefined => datesOf(table).find((column) => hasStem(column, birth));
 
-/** True for rows that `who` asks for. */
-export const isPeople = ({ columns }: Table): boolean =>
-  columns.some(({ name }) => /^(full_name|first_name|last_name|(contact_)?email|date_of_birth|birth_?date)$/.test(name));
+/** True for rows that `who` asks for; a scope may leave out the columns that tell. */
+export const isPeople = ({ name, columns }: Table): boolean =>
+  /^(customers|employees|doctors|patients|suppliers|users|people)$/.test(name) ||
+  columns.some((column) => /^(full_name|first_name|last_name|(contact_)?email|date_of_birth|birth_?date)$/.test(column.name));
 
 /** The day on which such a row begins. */
 export function beginDate(table: Table): Column | undefined {
