@@ -20,6 +20,7 @@ put() { # put NAME VALUE …: into the Secret
   while [ $# -gt 0 ]; do patch=$(node -e "const [, patch, name, value] = process.argv; const all = JSON.parse(patch); all[name] = value; console.log(JSON.stringify(all))" "$patch" "$1" "$2"); shift 2; done
   k patch secret $RELEASE-secrets --type merge -p "{\"stringData\":$patch}" >/dev/null
 }
+secrets_now() { k get secrets -l app.kubernetes.io/instance=$RELEASE -o 'jsonpath={range .items[*]}{.metadata.name}{.data}{"\n"}{end}' | sha256sum; }
 deployments() { k get deployments -o name | grep -v redis; }
 restart() { # restart STEP: every Deployment in turn, under load
   local began=$SECONDS name
@@ -93,6 +94,8 @@ put "${step1[@]}"; restart 'step 1, new secrets are accepted'
 for service in "${SERVICES[@]}"; do printf "alter role agent_service_%s password '%s';\n" "$(role_of "$service")" "${new[$service]}"; done | sql
 sql <<<"alter role agent_service password '$admin_password'"
 [ -z "$has_tls" ] || for each in $(tls_secrets); do k patch "$each" --type merge -p "$(issue "$each")" >/dev/null; done
+# The chart signs with it whatever a later upgrade adds.
+[ -z "$has_tls" ] || k patch secret $RELEASE-tls-authority --type merge -p "{\"data\":{\"tls.crt\":\"$(base64 -w0 "$work/ca.crt")\",\"tls.key\":\"$(base64 -w0 "$work/ca.key")\"}}" >/dev/null
 put "${step2[@]}"; restart 'step 2, new secrets are used'
 admin signing-key rotate >/dev/null
 sleep 10
@@ -100,6 +103,11 @@ sleep 10
 [ -z "$has_tls" ] || authorities "$work/ca.crt"
 put "${step3[@]}"; restart 'step 3, old secrets are dropped'
 redis <<<"ACL SETUSER default <${old[REDIS_PASSWORD]}" || true
+
+# An upgrade keeps what was rotated: processes that start afterwards have to work with those that run.
+before=$(secrets_now)
+helm upgrade $RELEASE deploy/helm/agent-service -n "$SPACE" --reuse-values >/dev/null
+[ "$before" = "$(secrets_now)" ] || { say 'FAILED: an upgrade changed secrets'; failed=1; }
 
 sleep 3; kill "$load"; wait "$load" && outcome=passed || { outcome=FAILED; failed=1; }
 load=
