@@ -4,7 +4,6 @@ import type { AuditKeys } from './domain/audit-chain.ts';
 import type { KeyedHash } from './domain/secrets.ts';
 import type { Passwords } from './passwords.ts';
 import type { IdTokens } from './portal/id-tokens.ts';
-import type { WaitForRevocation } from './rpc/revocation.ts';
 import type { CredentialUses } from './store/credential-uses.ts';
 import type { FormerHashes } from './store/former-hashes.ts';
 import type { UserEvents } from './store/users.ts';
@@ -16,7 +15,8 @@ export interface IdentityDeps {
   readonly cursors: Cursors;
   readonly keyedHash: KeyedHash;
   readonly signingKeys: SigningKeys;
-  readonly waitForRevocation: WaitForRevocation;
+  /** Waits until no gateway accepts a credential that was revoked so long ago. */
+  readonly waitForRevocation: (revokedForMs: number) => Promise<void>;
   readonly auditRelay: Relay;
   readonly auditKeys: AuditKeys;
   readonly events: UserEvents;

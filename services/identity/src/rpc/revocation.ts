@@ -50,12 +50,9 @@ const verdictLifetimeMs = 1_200;
 /** A revocation that was written this long ago was committed long ago. */
 const longestCommitMs = 30_000;
 
-/** Waits until no gateway accepts a credential that was revoked so long ago. */
-export type WaitForRevocation = (revokedForMs: number) => Promise<void>;
-
 /** `pause` is replaced by tests without a gateway. */
 export const createRevocationWait =
-  (pause: (ms: number) => Promise<unknown> = sleep): WaitForRevocation =>
+  (pause: (ms: number) => Promise<unknown> = sleep): IdentityDeps['waitForRevocation'] =>
   async (revokedForMs) => {
     if (revokedForMs <= longestCommitMs) await pause(verdictLifetimeMs);
   };
