@@ -45,7 +45,7 @@ interface Decision {
   readonly admission: Admission;
 }
 
-const refused = (code: Refusal['code']): StartOutcome => ({ refusal: { code } });
+const refused = (code: Refusal['code'], param?: string): StartOutcome => ({ refusal: { code, ...(param && { param }) } });
 
 /** Accepts messages in batches: reads their situations, holds their credits, and commits all of them with one statement. */
 export class Acceptance {
@@ -248,7 +248,7 @@ export class Acceptance {
     const outcomes = new Map<Message, StartOutcome>();
     const attached: Attached[] = [];
     for (const { message, admission } of decisions) {
-      if (admission.kind === 'refuse') outcomes.set(message, refused(admission.code));
+      if (admission.kind === 'refuse') outcomes.set(message, refused(admission.code, admission.param));
       if (admission.kind === 'repeat') attached.push({ ...message, message, attached: false });
       if (admission.kind === 'attach') attached.push({ ...message, id: admission.answerId, message, attached: true });
     }

@@ -19,6 +19,8 @@ export interface Refusal {
   readonly available?: number | string;
   readonly monthlyLimit?: number | string;
   readonly usedThisMonth?: number | string;
+  /** The field whose id is unknown. */
+  readonly param?: string;
 }
 
 /** Held, or why not. `mayBeHeld`: the ledger did not answer, and may have made the hold. */

@@ -192,10 +192,10 @@ test('a message that cannot be answered is refused before credits are held', asy
   await addAgent(rig.sql, 'agt_draft', 'draft');
   const before = rig.ledger.holds.size;
   const refusal = async (more: Parameters<typeof newMessage>[1]) => rig.answers.accept(newMessage(rig.clock.now, more));
-  expect(await refusal({ agentId: 'agt_none' })).toEqual({ refusal: { code: 'not_found' } });
+  expect(await refusal({ agentId: 'agt_none' })).toEqual({ refusal: { code: 'not_found', param: 'agent_id' } });
   expect(await refusal({ agentId: 'agt_draft' })).toEqual({ refusal: { code: 'agent_not_active' } });
-  expect(await refusal({ conversationId: 'conv_none' })).toEqual({ refusal: { code: 'not_found' } });
-  expect(await refusal({ organizationId: 'org_2' })).toEqual({ refusal: { code: 'not_found' } });
+  expect(await refusal({ conversationId: 'conv_none' })).toEqual({ refusal: { code: 'not_found', param: 'conversation_id' } });
+  expect(await refusal({ organizationId: 'org_2' })).toEqual({ refusal: { code: 'not_found', param: 'agent_id' } });
   expect(rig.ledger.holds.size).toBe(before);
   rig.ledger.refuse = 'credits_exhausted';
   expect(await refusal({})).toEqual({ refusal: { code: 'credits_exhausted', required: '4', available: '1' } });

@@ -91,7 +91,7 @@ function outcome({ started, refusal }: Result): StartedAnswer | Error {
   if (!refusal || !isPublicErrorCode(code))
     return new ServiceError('internal', { cause: new Error(`agents refused a message with ${code}`) });
   if (code === 'credits_exhausted') return shortOfCredits(refusal);
-  return code === 'user_limit_reached' ? overUserLimit(refusal) : new ServiceError(code);
+  return code === 'user_limit_reached' ? overUserLimit(refusal) : new ServiceError(code, { param: refusal.param });
 }
 
 type Refusal = NonNullable<Result['refusal']>;

@@ -19,9 +19,9 @@ const maxShownId = 60;
 /** Names the id that was not found, where those that exist are listed, and which environment was searched. Other errors stay as they are. */
 export function explainNotFound(cause: unknown, { params, body }: RouteInput, principal: Principal | undefined): unknown {
   if (!(cause instanceof ServiceError) || cause.code !== 'not_found') return cause;
-  if (cause.param !== null || cause.message !== publicErrorCodes.not_found.message) return cause;
+  if (cause.message !== publicErrorCodes.not_found.message) return cause;
   const ids = Object.entries({ ...(params as Record<string, string> | undefined), ...conversationOf(body) }).filter(
-    ([name]) => name in kinds,
+    ([name]) => name in kinds && (cause.param === null || name === cause.param),
   );
   const [first] = ids;
   if (first === undefined) return cause;
@@ -29,7 +29,7 @@ export function explainNotFound(cause: unknown, { params, body }: RouteInput, pr
   const lists = ids.map(([name]) => kinds[name]?.[1]).join(' and ');
   return new ServiceError('not_found', {
     message: `There is ${named}. ${lists} ${ids.length === 1 ? 'lists' : 'list'} what there is.${environmentHint(principal)}`,
-    // With several ids the service does not say which of them is unknown.
+    // With several ids a service does not always say which of them is unknown.
     param: ids.length === 1 ? first[0] : undefined,
     details: cause.details,
     cause,

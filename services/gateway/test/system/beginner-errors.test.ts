@@ -87,8 +87,19 @@ const mistakes: readonly [string, () => Mistake, string, string | null, RegExp][
       body: { ...message, conversation_id: 'conv_00000000000000000000000000' },
     }),
     'not_found',
-    null,
-    /no agent .*, or no conversation conv_0/,
+    'conversation_id',
+    /no conversation conv_0.*GET \/v1\/agents\/\{agent_id\}\/conversations/,
+  ],
+  [
+    'an unknown agent in a conversation',
+    () => ({
+      method: 'POST',
+      path: '/v1/agents/agt_00000000000000000000000000/messages',
+      body: { ...message, conversation_id: 'conv_00000000000000000000000000' },
+    }),
+    'not_found',
+    'agent_id',
+    /no agent agt_0.*GET \/v1\/agents lists/,
   ],
   [
     'JSON with a trailing comma',

@@ -20,9 +20,9 @@ const outcome = (more: Partial<Situation>) => admit({ ...admissible, ...more }, 
 
 test('a message is refused with the code of the first obstacle, and admitted without one', () => {
   expect(outcome({})).toEqual({ kind: 'admit' });
-  expect(outcome({ agentStatus: null })).toEqual({ kind: 'refuse', code: 'not_found' });
+  expect(outcome({ agentStatus: null })).toEqual({ kind: 'refuse', code: 'not_found', param: 'agent_id' });
   expect(outcome({ agentStatus: 'draft' })).toEqual({ kind: 'refuse', code: 'agent_not_active' });
-  expect(outcome({ continues: true })).toEqual({ kind: 'refuse', code: 'not_found' });
+  expect(outcome({ continues: true })).toEqual({ kind: 'refuse', code: 'not_found', param: 'conversation_id' });
   expect(outcome({ continues: true, conversationFound: true })).toEqual({ kind: 'admit' });
   expect(outcome({ continues: true, conversationFound: true, conversationBusy: true })).toEqual({
     kind: 'refuse',
@@ -40,6 +40,6 @@ test('a message that was accepted stays accepted, whatever has changed since', (
 test('an Idempotency-Key names its answer for a day, for the same body, while the agent is there', () => {
   expect(outcome({ key, agentStatus: 'inactive', conversationBusy: true })).toEqual({ kind: 'attach', answerId: 'msg_1' });
   expect(outcome({ key, fingerprint: 'b' })).toEqual({ kind: 'refuse', code: 'idempotency_key_reused' });
-  expect(outcome({ key, agentStatus: null })).toEqual({ kind: 'refuse', code: 'not_found' });
+  expect(outcome({ key, agentStatus: null })).toEqual({ kind: 'refuse', code: 'not_found', param: 'agent_id' });
   expect(outcome({ key: { ...key, createdAt: now - keyRetentionMs }, fingerprint: 'b' })).toEqual({ kind: 'admit' });
 });
