@@ -58,13 +58,7 @@ export function spansIn(words: readonly Word[], previous?: Period): SpanInWords[
   const [first, second] = spans;
   if (spans.length === 2 && first?.period && second?.period) {
     const [a, b] = inOneYear(first.period, second.period);
-    return resolveSameSpans(
-      [
-        { ...first, period: a },
-        { ...second, period: b },
-      ],
-      previous,
-    );
+    spans.splice(0, 2, { ...first, period: a }, { ...second, period: b });
   }
   return resolveSameSpans(spans, previous);
 }
@@ -74,8 +68,8 @@ function spanBefore(words: readonly Word[], at: number, last: Period | undefined
   const grain = grainOf(words[at]);
   if (!grain || !/^(before|earlier)$/.test(words[at + 1]?.lower ?? '')) return undefined;
   if (words[at + 2]?.lower === 'last') return { ...whole(`the ${grain} before last`, grain, -2), length: 3 };
-  if (last?.grain !== grain || last.from === undefined) return undefined;
-  return { label: `the ${grain} before`, grain, from: `(${last.from} - ${interval(1, grain)})::date`, to: last.from, length: 2 };
+  const before = last?.grain === grain ? previousOf(last) : undefined;
+  return before && { ...before, length: 2 };
 }
 
 /** The whole span before another one; undefined where it has no unit. */
@@ -103,8 +97,11 @@ function resolveSameSpans(spans: readonly SpanInWords[], previous: Period | unde
 }
 
 function periodAt(words: readonly Word[], at: number): Named | undefined {
-  const relatives = soFar(words, at) ?? bounded(words, at) ?? ago(words, at) ?? named(words, at) ?? relative(words, at);
-  return relatives ?? weekdayAt(words, at) ?? weekdaysAt(words, at) ?? partOfYear(words, at) ?? yearAt(words, at);
+  for (const read of [soFar, bounded, ago, named, relative, weekdayAt, weekdaysAt, partOfYear, yearAt]) {
+    const period = read(words, at);
+    if (period) return period;
+  }
+  return undefined;
 }
 
 /** `so far this year`, `this year so far`, `year to date`: up to and with today, also where rows are planned ahead. */

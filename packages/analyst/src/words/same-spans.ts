@@ -1,4 +1,4 @@
-import { type Grain, type Period, tomorrow } from './grains.ts';
+import { type Grain, interval, type Period, tomorrow } from './grains.ts';
 import type { Word } from './words.ts';
 
 /** `the same month last year`: a span of the words, so many weeks, months or years before. */
@@ -46,13 +46,12 @@ export function besideSame({ noun, back }: SameSpan, now: Period): Beside | unde
   return { now, before: { label: `the same ${noun} a ${back} before`, from: shifted(from), to: to && shifted(to) } };
 }
 
-const lengths = { week: "interval '7 days'", month: "interval '1 months'", quarter: "interval '3 months'", year: "interval '1 years'" };
-const earlier = (day: string, back: SameSpan['back']) => `(${day} - ${lengths[back]})::date`;
+const earlier = (day: string, back: SameSpan['back']) => `(${day} - ${interval(1, back)})::date`;
 
 /** The span so far; one that is over, or has not begun, is a whole one. */
 function toTheSameDay({ label, to }: Period, from: string, back: SameSpan['back']): Beside {
   const runs = `current_date >= ${from}${to === undefined ? '' : ` and current_date < ${to}`}`;
-  const dayBefore = `(current_date - ${lengths[back]} + interval '1 day')::date`;
+  const dayBefore = `(current_date - ${interval(1, back)} + interval '1 day')::date`;
   const [end, endBefore] = [to ?? tomorrow, earlier(to ?? tomorrow, back)];
   const isRunning = /^(this|current|since) /.test(label);
   return {
