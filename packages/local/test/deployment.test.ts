@@ -1,5 +1,8 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
 import { machineEnvironment, mainFileOf, type TestDatabase, testDatabase, testFolder } from '@agent-service/testkit';
@@ -149,5 +152,47 @@ describe('setup and migrate', () => {
       env: { ...machineEnvironment, DATABASE_ADMIN_URL: database.url, ...Object.fromEntries(passwords) },
     });
     expect(stdout).toContain('identity: up to date');
+  });
+});
+
+describe('prepare, in the pod of a process', () => {
+  let folder: string;
+  let status: number;
+  let url: string;
+  const server = createServer((_request, response) => void response.writeHead(status).end());
+  const prepare = (settings: Record<string, string>) => {
+    const env = { ...machineEnvironment, SERVICE: 'gateway', SERVICE_SECRET: 's'.repeat(32), KEYS_FILE: join(folder, 'keys'), ...settings };
+    return spawn(process.execPath, [program('prepare')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  };
+
+  beforeAll(async () => {
+    folder = await testFolder();
+    url = await new Promise((resolve) => {
+      server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/readyz`));
+    });
+  });
+
+  afterAll(() => server.close());
+
+  test('waits for its turn after it has written the keys, where others of its kind are ready', async () => {
+    status = 200;
+    const running = prepare({ TURN_SECONDS: '600', READY_URL: url });
+    const [line] = (await once(running.stdout, 'data')) as [Buffer];
+    expect(line.toString()).toBe('Others of gateway are ready: this replica starts in 600 s.\n');
+    expect(readFileSync(join(folder, 'keys'), 'utf8')).toMatch(/^SERVICE_KEYS='/);
+    running.kill();
+    expect(await once(running, 'exit')).toEqual([null, 'SIGTERM']);
+  });
+
+  test.each([
+    ['no other is ready', 503, '600'],
+    ['it has the first turn', 200, '0'],
+  ])('does not wait where %s', async (_case, answer, seconds) => {
+    status = answer;
+    expect(await once(prepare({ TURN_SECONDS: seconds, READY_URL: url }), 'exit')).toEqual([0, null]);
+  });
+
+  test('does not wait where no other can be reached', async () => {
+    expect(await once(prepare({ TURN_SECONDS: '600', READY_URL: 'http://127.0.0.1:1/readyz' }), 'exit')).toEqual([0, null]);
   });
 });

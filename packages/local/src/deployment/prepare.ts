@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { serviceKeysOf } from '@agent-service/contracts/callers/service-keys';
 import { readConfig, setting } from '@agent-service/runtime/config';
 import { runTask } from '@agent-service/runtime/run-process';
@@ -7,6 +8,7 @@ import { writeFileAtomically } from '../host/files.ts';
 import { LocalError } from '../host/local-error.ts';
 import { untilSucceeded } from '../host/waiting.ts';
 import { withDatabase } from '../postgres/with-database.ts';
+import { answersOk } from '../processes/spec.ts';
 import { catalogue } from '../system/catalogue.ts';
 
 const names = catalogue.map(({ name }) => name) as [string, ...string[]];
@@ -19,6 +21,9 @@ const settings = z.object({
   KEYS_FILE: setting.text(),
   /** Set for a service that has a schema, which is waited for. */
   DATABASE_URL: databaseUrl().optional(),
+  /** How long this replica waits for its turn, in seconds, if others are ready at READY_URL. */
+  TURN_SECONDS: setting.integer(0, 0, 600),
+  READY_URL: setting.url('http:').optional(),
 });
 
 const migratedLimitMs = 600_000;
@@ -27,14 +32,19 @@ const connectLimitMs = 5_000;
 
 /**
  * The init container of a service: derives the keys that the service signs its calls with, and waits until its schema was migrated. A service that
- * started before would end, and wait longer each time.
+ * started before would end, and wait longer each time. An upgrade creates a pod of every service at once, and a small node that starts them all at once
+ * leaves no processor time to those that serve: a replica that only joins others waits for its turn.
  */
 await runTask('prepare', async (env) => {
-  const { SERVICE, SERVICE_SECRET, KEYS_FILE, DATABASE_URL } = readConfig(settings, env);
+  const { SERVICE, SERVICE_SECRET, KEYS_FILE, DATABASE_URL, TURN_SECONDS, READY_URL } = readConfig(settings, env);
   const entry = catalogue.find(({ name }) => name === SERVICE);
   if (!entry) throw new LocalError(`There is no service ${SERVICE}.`);
   const keys = serviceKeysOf(SERVICE_SECRET, entry.name, entry.needs, entry.kind === 'grpc');
   writeFileAtomically(KEYS_FILE, `SERVICE_KEYS='${keys}'\n`);
+  if (TURN_SECONDS > 0 && READY_URL !== undefined && (await answersOk(READY_URL))) {
+    process.stdout.write(`Others of ${entry.name} are ready: this replica starts in ${TURN_SECONDS} s.\n`);
+    await pause(TURN_SECONDS * 1_000);
+  }
   if (DATABASE_URL !== undefined) await waitForSchema(DATABASE_URL, entry.name);
 });
 

@@ -86,7 +86,7 @@ async function readFaults(url: string): Promise<string | undefined> {
 const reportSchema = z.object({ faults: z.record(z.string(), z.string()) });
 
 /** Asks once if a GET is answered with 200. */
-function answersOk(url: string): Promise<boolean> {
+export function answersOk(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const request = get(url, { agent: false, timeout: 2000 }, (response) => {
       response.resume();
