@@ -34,7 +34,7 @@ export const answersInFlight: Scenario = {
       return {
         promises: [
           { name: 'answers completed', measured: completed.length, atLeast: inFlight },
-          { name: "kB of the worker's memory a waiting answer", measured: each, atMost: 100 },
+          { name: "kB of the worker's memory a waiting answer", measured: each, atMost: 60 },
         ],
         figures: { inFlight, modelMs, beforeKB: before, duringKB: during, slowestMs: Math.round(quantile(completed, 1)) },
       };
