@@ -56,7 +56,12 @@ function findingsOf(manifest) {
     ? []
     : validate.errors.map((error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`);
   const pod = manifest.kind === 'Pod' ? manifest.spec : manifest.spec?.template?.spec;
-  return [...faults, ...(pod ? podFindings(pod) : [])];
+  return [...faults, ...(pod ? podFindings(pod) : []), ...(manifest.kind === 'Service' ? serviceFindings(manifest.spec) : [])];
+}
+
+/** A Service that is not headless may be published, by a node or a load balancer: it has no port of operators. */
+function serviceFindings({ clusterIP, ports }) {
+  return clusterIP !== 'None' && ports.some(({ name }) => name === 'ops') ? ['would publish metrics'] : [];
 }
 
 /** Checks the rules of the "restricted" profile of pod security, and what this chart promises beyond them. */
