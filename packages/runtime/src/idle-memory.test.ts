@@ -62,7 +62,7 @@ test('after a load it collects when it was idle for five minutes, and not in the
 
 test('the collection returns the memory of garbage', () => {
   const collect = garbageCollector();
-  // What suites before this one left in the process must not be collected while this test counts.
+  // Garbage of the suites before must not be collected while this test counts.
   collect();
   const before = getHeapStatistics().total_heap_size;
   let garbage: object[] = [];
