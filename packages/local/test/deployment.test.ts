@@ -172,7 +172,7 @@ describe('prepare, in the pod of a process', () => {
     });
   });
 
-  afterAll(() => server.close());
+  afterAll(() => void server.close());
 
   test('waits for its turn after it has written the keys, where others of its kind are ready', async () => {
     status = 200;

@@ -78,6 +78,27 @@ test('messages newest first over the turn of a month, questions and answers, pag
   });
 });
 
+test('long messages come in shorter pages, which one reply can carry, and none is left out', async () => {
+  const talk = talkOf('usr_long');
+  const id = await talk.begin(at(0));
+  for (let n = 0; n < 5; n += 1) await talk.exchange(id, at(n + 1));
+  // The longest answer that a model may give, two bytes a character.
+  await agents.database.query(`update messages set content = repeat('é', 1000000) where conversation_id = $1 and role = 'assistant'`, [id]);
+  const pages: string[][] = [];
+  let cursor = '';
+  do {
+    const { messages: listed, page } = await messages('usr_long', id, { limit: 100, cursor });
+    pages.push(listed.map(({ role }) => role));
+    cursor = page?.nextCursor ?? '';
+  } while (cursor !== '');
+  const [answer, question] = ['assistant', 'user'];
+  expect(pages).toEqual([
+    [answer, question, answer],
+    [question, answer, question, answer],
+    [question, answer, question],
+  ]);
+});
+
 test('a message has its role, its status and its queries', async () => {
   const talk = talkOf('usr_shapes');
   const id = await talk.begin(at(0));

@@ -62,15 +62,15 @@ export const listMessages = ({ store, cursors }: ServiceDeps): RpcOf<'agents', '
     const start = cursors.decode(binding, page?.cursor ?? '');
     const list = await selectMessages(store.sql, reader, conversationId, limit, start);
     if (!list) throw new ServiceError('not_found');
-    const last = lastOf(list.rows, limit);
+    const { rows, total, hasMore } = list;
+    const last = hasMore ? rows.at(-1) : undefined;
     const nextCursor = last ? cursors.encode(binding, { after: [isoTime(last.createdAt), last.id] }) : '';
-    const rows = list.rows.slice(0, limit);
     const feedback = await findFeedback(
       store.sql,
       reader.tenant,
       rows.map(({ id }) => id),
     );
-    return { messages: rows.map(toMessage), page: { total: list.total, nextCursor }, feedback: feedback.map(toFeedback) };
+    return { messages: rows.map(toMessage), page: { total, nextCursor }, feedback: feedback.map(toFeedback) };
   },
 });
 

@@ -198,6 +198,7 @@ export const listMessages = route({
   path: '/v1/agents/{agent_id}/conversations/{conversation_id}/messages',
   operationId: 'listMessages',
   summary: 'List the messages of a conversation, newest first',
+  description: 'A page has fewer messages than `limit` where they are long; `next_cursor` tells whether there are more.',
   tag: 'Conversations',
   auth: 'token',
   scope: 'agents:read',

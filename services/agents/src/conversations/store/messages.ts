@@ -29,7 +29,11 @@ export interface Reader {
 export interface MessageList {
   readonly rows: readonly MessageRow[];
   readonly total: number;
+  readonly hasMore: boolean;
 }
+
+/** A page ends with the first message that goes beyond: a hundred of the longest answers would be 400 MB in the memory of this process. */
+const maxPageBytes = 2 * 1024 * 1024;
 
 // Finished messages and unfinished answers are two tables with one shape. Every statement here reads both in one snapshot, so that an
 // answer that ends in the meantime is in exactly one of them.
@@ -65,7 +69,7 @@ export async function findMessage(sql: Sql, { tenant, agentId, userId }: Reader,
   return row;
 }
 
-/** Newest first, with one row more than the limit where there is another page; undefined where the conversation is not the reader's. */
+/** Newest first, and fewer than the limit where they are long; undefined where the conversation is not the reader's. */
 export async function selectMessages(
   sql: Sql,
   reader: Reader,
@@ -74,10 +78,16 @@ export async function selectMessages(
   start?: Page,
 ): Promise<MessageList | undefined> {
   const query = parameters();
-  const rows = await sql<Partial<MessageRow> & { total: number }>(statementOf(reader, conversationId, limit, start, query), query.values);
-  if (rows.length === 0) return undefined;
-  const messages = rows.filter((row) => row.id !== null);
-  return { rows: messages.map(({ total: _, ...row }) => row as MessageRow), total: rows[0]?.total ?? 0 };
+  const statement = statementOf(reader, conversationId, limit, start, query);
+  const rows = await sql<Partial<MessageRow> & { total: number; matches: number; bytes: number }>(statement, query.values);
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const messages = rows.filter((row) => row.id !== null).slice(0, limit);
+  return {
+    rows: messages.map(({ total: _total, matches: _matches, bytes: _bytes, ...row }) => row as MessageRow),
+    total: first.total,
+    hasMore: first.id !== null && first.matches > messages.length,
+  };
 }
 
 function statementOf(
@@ -90,23 +100,26 @@ function statementOf(
   const [at, id] = start ? [`${query.add(start.after[0])}::timestamptz`, `${query.add(start.after[1])}::text`] : ['', ''];
   // The second condition only excludes later partitions.
   const behind = (time: string, key: string) => (start ? `and (${time}, ${key}) < (${at}, ${id}) and ${time} <= ${at}` : '');
-  const rest = `order by "createdAt" desc, id desc limit ${query.add(limit + 1)}::integer`;
+  const newestFirst = 'order by "createdAt" desc, id desc';
+  const rest = `${newestFirst} limit ${query.add(limit + 1)}::integer`;
   const own = 'organization_id = c.organization_id and {}.environment = c.environment and {}.conversation_id = c.id';
   const of = (alias: string) => `${alias}.${own.replaceAll('{}', alias)}`;
   // Several clocks make ids, so a message may be a little older than its conversation. The margin excludes earlier partitions.
   return `
-    select c.message_count as total, page.* from conversations c
+    select c.message_count as total, sized.* from conversations c
     join agents agent on agent.organization_id = c.organization_id and agent.environment = c.environment and agent.id = c.agent_id
-    left join lateral (
+    left join lateral (select page.*, count(*) over ()::integer as matches,
+      sum(octet_length(content) + coalesce(pg_column_size(record), 0)) over (${newestFirst} rows between unbounded preceding and 1 preceding)::integer as bytes
+      from (
       (${listed} where ${of('m')} and m.created_at >= c.created_at - interval '5 minutes' ${behind('m.created_at', 'm.id')}
        order by m.created_at desc, m.id desc limit ${query.add(limit + 1)}::integer)
       union all
       (${pending} where ${of('a').replace('conversation_id', 'conversation_id collate "C"')} and a.state <> 'releasing' ${behind('a.accepted_at', 'a.id')})
-      ${rest}) as page on true
+      ${rest}) as page) as sized on coalesce(sized.bytes, 0) <= ${maxPageBytes}
     where c.organization_id = ${query.add(tenant.organizationId)} and c.environment = ${query.add(tenant.environment)}
       and c.id = ${query.add(conversationId)} and c.agent_id = ${query.add(agentId)} and c.user_id = ${query.add(userId)}
       and c.deleted_at is null
-    order by page."createdAt" desc, page.id desc`;
+    order by sized."createdAt" desc, sized.id desc`;
 }
 
 export const messageStatements = { oneMessage };
