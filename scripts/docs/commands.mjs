@@ -162,7 +162,17 @@ function composeFaults(words, saved) {
   );
 }
 
-const helmVerbs = { install: 1, upgrade: 1, template: 1, lint: 0, test: undefined, rollback: undefined, uninstall: undefined };
+const helmVerbs = {
+  install: 1,
+  upgrade: 1,
+  template: 1,
+  lint: 0,
+  test: undefined,
+  get: undefined,
+  history: undefined,
+  rollback: undefined,
+  uninstall: undefined,
+};
 const helmValued = ['-n', '--namespace', '-f', '--values', '--set', '--set-string', '--set-file', '--timeout', '--version'];
 
 function helmFaults({ words }, saved) {

@@ -138,6 +138,9 @@ securityContext: {{- include "as.containerSecurity" . | nindent 2 }}
 {{- include "as.secretVariable" (dict "root" . "name" "SERVICE_SECRET" "key" "SERVICE_SECRET") }}
 {{- include "as.grpcTls" (dict "root" .) }}
 {{- include "as.addresses" (dict "root" . "services" (list "identity" "credits" "agents" "webhooks")) }}
+{{- with .Values.portalUrl }}
+- { name: PORTAL_URL, value: {{ . | quote }} }
+{{- end }}
 {{- include "as.trustedVariable" . }}
 {{- end }}
 
