@@ -31,8 +31,11 @@ export type Admission =
 
 type RefusedAdmission = Extract<Admission, { kind: 'refuse' }>;
 
-const refuse = (code: RefusedAdmission['code']): Admission => ({ kind: 'refuse', code });
-const unknownId = (param: NonNullable<RefusedAdmission['param']>): Admission => ({ kind: 'refuse', code: 'not_found', param });
+const refuse = (code: RefusedAdmission['code'], param?: RefusedAdmission['param']): Admission => ({
+  kind: 'refuse',
+  code,
+  ...(param && { param }),
+});
 
 export const isExpired = (key: Situation['key'], now: number): boolean => key !== undefined && key.createdAt <= now - keyRetentionMs;
 
@@ -40,13 +43,13 @@ export const isExpired = (key: Situation['key'], now: number): boolean => key !=
 export function admit(situation: Situation, limits: { inFlight: number; waiting: number }, now: number): Admission {
   if (situation.accepted === 'forThisCaller') return { kind: 'repeat' };
   if (situation.accepted === 'forAnother') return refuse('not_found');
-  if (situation.agentStatus === null) return unknownId('agent_id');
+  if (situation.agentStatus === null) return refuse('not_found', 'agent_id');
   const { key } = situation;
   if (key && !isExpired(key, now)) {
     return key.fingerprint === situation.fingerprint ? { kind: 'attach', answerId: key.answerId } : refuse('idempotency_key_reused');
   }
   if (situation.agentStatus !== 'active') return refuse('agent_not_active');
-  if (situation.continues && !situation.conversationFound) return unknownId('conversation_id');
+  if (situation.continues && !situation.conversationFound) return refuse('not_found', 'conversation_id');
   if (situation.continues && situation.conversationBusy) return refuse('conversation_busy');
   if (situation.inFlight >= limits.inFlight && situation.waiting >= limits.waiting) return refuse('too_many_waiting');
   return { kind: 'admit' };
