@@ -167,9 +167,8 @@ describe('prepare, in the pod of a process', () => {
 
   beforeAll(async () => {
     folder = await testFolder();
-    url = await new Promise((resolve) => {
-      server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/readyz`));
-    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/readyz`;
   });
 
   afterAll(() => void server.close());
