@@ -1,6 +1,6 @@
 import { createProcess, processSettings, readConfig } from '@agent-service/runtime';
 import { databaseSettings, migrate, openStore, type Store } from '@agent-service/store';
-import { testDatabase } from '@agent-service/testkit';
+import { ownPostgres, type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { Pool } from 'pg';
 import { z } from 'zod';
 import { migrations } from '../src/store/migrations/index.ts';
@@ -15,9 +15,9 @@ export interface Composition {
   stop(): Promise<void>;
 }
 
-/** The schema alone on a database of its own: nothing happens in it that the test does not do. */
-export async function compose(): Promise<Composition> {
-  const { url, drop } = await testDatabase();
+/** The schema alone on a database of its own, or even on a server of its own: nothing happens in it that the test does not do. */
+export async function compose({ ownServer = false } = {}): Promise<Composition> {
+  const { url, drop } = await (ownServer ? startServer() : testDatabase());
   const config = readConfig(settings, { HOST: '127.0.0.1', OPS_PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: url });
   await migrate({ url, schema, migrations });
   const running = await createProcess('agents', config, (process) => openStore(process, config, { schema, entities: [] }));
@@ -33,4 +33,9 @@ export async function compose(): Promise<Composition> {
       await drop();
     },
   };
+}
+
+async function startServer(): Promise<Pick<TestDatabase, 'url' | 'drop'>> {
+  const server = await ownPostgres();
+  return { url: server.url, drop: () => server.remove() };
 }
