@@ -1,4 +1,4 @@
-import { type TestDatabase, testDatabase } from '@agent-service/testkit';
+import { type TestDatabase, testDatabase, until } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Client } from 'pg';
 import { companyOn } from '../src/demonstration/company.ts';
@@ -52,6 +52,19 @@ test('the reader may only read, and on a new day the data are made again', async
   await expect(ask(url, 'begin read write; delete from payments')).rejects.toThrow('permission denied');
   await expect(ask(url, 'create table mine (id int)')).rejects.toThrow();
   expect(await ask(await bringUp('2026-03-02'), 'select max(order_date)::text from orders')).toEqual([['2026-03-02']]);
+});
+
+test('rights that another session grants on the same database at the same time do not stop it', async () => {
+  const name = new URL(await bringUp('2026-03-01')).pathname.slice(1);
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  await other.query(`begin; grant temporary on database "${name}" to current_user with grant option`);
+  const coming = bringUp('2026-03-01');
+  const waiting = "select count(*)::int from pg_stat_activity where wait_event_type = 'Lock' and query like 'revoke all on database%'";
+  await until('it waits for the other session', async () => String(await ask(database.url, waiting)) === '1');
+  await other.query('commit');
+  await other.end();
+  expect(await ask(await coming, 'select max(order_date)::text from orders')).toEqual([['2026-03-01']]);
 });
 
 test('the history ends on the database’s day, whatever this computer’s clock says', async () => {

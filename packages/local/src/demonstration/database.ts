@@ -1,4 +1,5 @@
-import type { Client } from 'pg';
+import { createBackoff, retry } from '@agent-service/work';
+import { type Client, DatabaseError } from 'pg';
 import { LocalError } from '../host/local-error.ts';
 import { withDatabase } from '../postgres/with-database.ts';
 import { companyOn } from './company.ts';
@@ -9,6 +10,7 @@ import type { Day, Row } from './values.ts';
 const advisoryLock = 727_274_002;
 const limitMs = 60_000;
 const rowsAtOnce = 2_000;
+const mostAttempts = 8;
 
 interface DemonstrationOptions {
   /** The URL of an administrator of the system's own database. */
@@ -30,7 +32,19 @@ interface Rights {
  * Creates the demonstration company's database, again when its day is past, and returns the URL of a role that may only read it.
  * An administrator that may not create databases gets a schema beside the services' own, for a role that sees nothing else.
  */
-export async function bringUpDemonstration({ adminUrl, readerPassword, today: lastDay }: DemonstrationOptions): Promise<string> {
+export function bringUpDemonstration(options: DemonstrationOptions): Promise<string> {
+  const backoff = createBackoff({ firstMs: 50, longestMs: 1_000, jitter: 1 });
+  const pauseAfter = (failures: number, cause: unknown) => (isConflict(cause) && failures < mostAttempts ? backoff(failures) : undefined);
+  return retry(() => bringUp(options), { pauseAfter });
+}
+
+/**
+ * "tuple concurrently updated": rights on the same database, schema or table were granted at the same time, as to the role of an agent's
+ * scope while a worker is already running.
+ */
+const isConflict = (cause: unknown): boolean => cause instanceof DatabaseError && cause.code === 'XX000';
+
+async function bringUp({ adminUrl, readerPassword, today: lastDay }: DemonstrationOptions): Promise<string> {
   const rights = await withDatabase(adminUrl, limitMs, rightsOf);
   if (!rights.may_create_databases && !rights.may_create_roles)
     throw new LocalError('The role of DATABASE_URL may make neither databases nor roles: the demonstration has no business data.');
