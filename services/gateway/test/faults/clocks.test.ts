@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient, operatorService } from '@agent-service/contracts';
-import { type ClockShifts, clockShifts, send, steadyLoad, summarize, until, withDatabase } from '@agent-service/testkit';
+import { type ClockShifts, clockShifts, type LoadSample, send, steadyLoad, summarize, until, withDatabase } from '@agent-service/testkit';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { untilQuiet } from './figures.ts';
 import { type FaultyWorld, startFaultyWorld } from './world.ts';
@@ -38,6 +40,19 @@ async function ask(gateway: string, marker: string): Promise<void> {
     body: JSON.stringify({ message: `Question ${marker}` }),
   });
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+}
+
+/** The failures, each with what the processes logged of its request: the reason of a refusal is nowhere else. */
+function explain(samples: readonly LoadSample[]): string[] {
+  const folder = join(world.system.dataDir, 'logs');
+  return summarize(samples).failures.map((failure) => {
+    const requestId = /"request_id":"([^"]+)"/.exec(failure)?.[1] ?? failure;
+    const lines = readdirSync(folder).flatMap((file) => {
+      const logged = readFileSync(join(folder, file), 'utf8').split('\n');
+      return logged.filter((line) => line.includes(requestId)).map((line) => `${file}: ${line}`);
+    });
+    return [failure, ...lines].join('\n');
+  });
 }
 
 function shift(name: string, aheadMs: number): void {
@@ -121,8 +136,7 @@ test.each([
       await pause(100);
     }
     await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
-    const { failures } = summarize(await load.stop());
-    expect(failures).toEqual([]);
+    expect(explain(await load.stop())).toEqual([]);
     expect([...world.modelRequests.values()].filter((times) => times > 1)).toEqual([]);
     expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
     expect((await world.credits.verifyLedger({})).faults).toEqual([]);
@@ -138,8 +152,7 @@ test('a replica of each service that starts with a clock 40 days ahead does no h
   expect(await faultsOf(skewed)).toEqual(skewed.map(() => ['clock']));
   for (const name of skewed) shift(name, 0);
   await until('the replicas are ready again', async () => (await faultsOf(skewed)).every((faults) => faults.length === 0));
-  const { failures } = summarize(await load.stop());
-  expect(failures).toEqual([]);
+  expect(explain(await load.stop())).toEqual([]);
   expect(await untilQuiet(world)).toEqual({ answers: 0, in_lines: 0, open_holds: 0 });
   expect((await world.credits.verifyLedger({})).faults).toEqual([]);
   expect(await traces(world.databaseUrl)).toEqual({ messages: 0, unanswered: 0, usage: 0, months: 1, audit: 0 });
