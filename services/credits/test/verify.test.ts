@@ -1,5 +1,6 @@
 import type { Sql, Store } from '@agent-service/store';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { rollups } from '../src/store/save.ts';
 import { type Composition, compose } from './compose.ts';
 import { verifyAll } from './verification.ts';
 
@@ -91,6 +92,21 @@ test('a wrong running total, count of users or last day is reported', async () =
   ).toEqual(['usage_users usr_1: first and last day = those of the rollup (days between them)']);
 });
 
+test('sums of a day without records or transfers are reported', async () => {
+  const day = '2026-01-09';
+  for (const [table, keys] of Object.entries(rollups)) {
+    const columns = ['organization_id', 'environment', ...keys].join(', ');
+    const discrepancies = await discrepanciesAfter(
+      `insert into ${table} (${columns}, day, credits, queries, credits_total, queries_total)
+       select ${columns}, '${day}', 1, 1, 1, 1 from ${table}`,
+      `delete from ${table} where day = '${day}'`,
+    );
+    expect(discrepancies.filter((each) => each.endsWith(': credits = usage records'))).toEqual([
+      expect.stringMatching(new RegExp(`^${table} .*${day}`)),
+    ]);
+  }
+});
+
 test('no statement reads more than a day of records or transfers, however long the month is', async () => {
   const { store } = credits;
   const readDays: number[] = [];
@@ -98,11 +114,12 @@ test('no statement reads more than a day of records or transfers, however long t
     return (text, values) => {
       const ofRows = /from (usage_records|transfers) where [^)]* at >= \$3 and at < \$4/.test(text);
       if (ofRows) readDays.push((Date.parse(String(values?.[3])) - Date.parse(String(values?.[2]))) / 86_400_000);
-      // The first and last time come from an index.
-      else
-        expect(text.replace(/min\(at\)\), max\(at\), '1 month'\)::date from (usage_records|transfers)/g, '')).not.toMatch(
-          /usage_records|transfers/,
-        );
+      // The first and last time come from an index, and so does the one row that shows that a day has any.
+      else {
+        const bounds = /min\(at\)\), max\(at\), '1 month'\)::date from (usage_records|transfers)/g;
+        const one = /select true from (usage_records|transfers) where [^)]* limit 1\)/g;
+        expect(text.replace(bounds, '').replace(one, '')).not.toMatch(/usage_records|transfers/);
+      }
       return sql(text, values);
     };
   };

@@ -1,11 +1,11 @@
 import type { Tenant } from '@agent-service/contracts';
 import type { Sql } from '@agent-service/store';
-import { type Month, monthLabel, startOfMonth } from '../../domain/calendar.ts';
+import { type Month, monthLabel } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import type { LedgerAccount } from '../../domain/state.ts';
 import { routes } from '../../domain/workspace.ts';
+import { daysWithRows } from './days.ts';
 
-const dayMs = 86_400_000;
 const maxRows = 5_000;
 const maxDiscrepancies = 100;
 const figures = ['balance', 'held', 'pool', 'spent', 'outside', 'used'] as const;
@@ -53,10 +53,9 @@ export const provenMonthStatements = {
 /** Adds up a month from its rows. Each statement reads one day, so that it is bounded. */
 export async function sumMonth(sql: Sql, tenant: Tenant, month: Month): Promise<Map<string, MonthSums>> {
   const sums = new Map([['', zeroSums()]]);
-  for (let from = startOfMonth(month); from < startOfMonth(month + 1); from += dayMs) {
-    const values = [...tenantOf(tenant), new Date(from).toISOString(), new Date(from + dayMs).toISOString()];
+  for (const day of await daysWithRows(sql, tenant, month)) {
     for (const statement of [sumTransfers, sumRecords]) {
-      for (const row of await sql<Record<keyof MonthSums | 'userId', string>>(statement, values)) addRow(sums, row);
+      for (const row of await sql<Record<keyof MonthSums | 'userId', string>>(statement, [...tenantOf(tenant), ...day])) addRow(sums, row);
     }
   }
   return sums;

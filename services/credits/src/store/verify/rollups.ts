@@ -3,9 +3,9 @@ import type { Sql } from '@agent-service/store';
 import { type Month, monthLabel, startOfMonth } from '../../domain/calendar.ts';
 import type { Discrepancy } from '../../domain/equations.ts';
 import { rollups } from '../save.ts';
+import { daysStatement, daysWithRows } from './days.ts';
 
 const maxDiscrepancies = 100;
-const dayMs = 86_400_000;
 
 interface DiscrepancyRow {
   account: string;
@@ -63,13 +63,14 @@ const chargesOfDay = `
   ) as counted where charges <> records limit $5`;
 
 /** Compares the records of a month with its rollups. Each statement reads one day, so that it is bounded. */
-async function verifyRecords(sql: Sql, { organizationId, environment }: Tenant, month: Month): Promise<Discrepancy[]> {
+async function verifyRecords(sql: Sql, tenant: Tenant, month: Month): Promise<Discrepancy[]> {
+  const { organizationId, environment } = tenant;
   const discrepancies: Discrepancy[] = [];
-  for (let from = startOfMonth(month); from < startOfMonth(month + 1); from += dayMs) {
-    const day = [organizationId, environment, new Date(from).toISOString(), new Date(from + dayMs).toISOString()];
+  for (const day of await daysWithRows(sql, tenant, month)) {
     for (const statement of Object.values(dayStatements)) {
       if (discrepancies.length >= maxDiscrepancies) break;
-      discrepancies.push(...(await sql<DiscrepancyRow>(statement, [...day, maxDiscrepancies])).map(toDiscrepancy));
+      const values = [organizationId, environment, ...day, maxDiscrepancies];
+      discrepancies.push(...(await sql<DiscrepancyRow>(statement, values)).map(toDiscrepancy));
     }
   }
   return discrepancies;
@@ -155,4 +156,4 @@ const monthStatements: Readonly<Record<string, string>> = Object.fromEntries([
   ...['day', 'week', 'month'].map((grain) => [`users of a ${grain}`, uniqueUsers(grain)]),
 ]);
 
-export const rollupStatements = { ledgerMonths: ledgerMonthsStatement, ...dayStatements, ...monthStatements };
+export const rollupStatements = { ledgerMonths: ledgerMonthsStatement, daysWithRows: daysStatement, ...dayStatements, ...monthStatements };
