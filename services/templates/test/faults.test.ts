@@ -6,6 +6,8 @@ import { dataIn, errorIn, type Organization, type OwnWorld, startWorld } from '.
 const organizationCount = 6;
 const rounds = Number(process.env['TEMPLATE_FAULT_ROUNDS'] ?? 2);
 const effectsBetweenKills = 16;
+/** A process that dies again and again is started again after ten seconds. */
+const limitMs = 80_000 + rounds * 20_000;
 const turns = [
   ['activate', 201],
   ['deactivate', 200],
@@ -19,14 +21,14 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 /** Repeats the request under one idempotency key until it is decided, as a careful client does. */
-async function callUntilDecided(key: string, path: string): Promise<ReceivedResponse> {
+async function callUntilDecided(key: string, method: string, path: string): Promise<ReceivedResponse> {
   const headers = { 'idempotency-key': randomUUID() };
   let answer: ReceivedResponse | undefined;
   const call = async () => {
-    answer = await world.call(key, 'POST', path, { headers });
+    answer = await world.call(key, method, path, { headers });
     return answer.status !== 503 && !(answer.status === 409 && errorIn(answer).code === 'idempotency_in_progress');
   };
-  await until(`POST ${path} is decided`, call, 60_000);
+  await until(`${method} ${path} is decided`, call, 60_000);
   return answer as ReceivedResponse;
 }
 
@@ -46,7 +48,7 @@ async function alternate({ keys }: Organization, template: string): Promise<stri
   const agentIds: string[] = [];
   for (let round = 0; round < rounds; round += 1) {
     for (const [act, status] of turns) {
-      const answer = await callUntilDecided(keys.live, `/v1/templates/${template}/${act}`);
+      const answer = await callUntilDecided(keys.live, 'POST', `/v1/templates/${template}/${act}`);
       // If a response was lost and the key did not return the stored one, the repeated request would be a conflict.
       expect([template, round, act, answer.status]).toEqual([template, round, act, status]);
       agentIds.push(dataIn<{ agent_id: string }>(answer).agent_id);
@@ -56,13 +58,22 @@ async function alternate({ keys }: Organization, template: string): Promise<stri
   return agentIds;
 }
 
-test('with templates and agents killed in between, every effect happens once, on the same agent', async () => {
-  const organizations = await Promise.all(Array.from({ length: organizationCount }, () => world.makeOrganization()));
-  const agentIds = await Promise.all(organizations.flatMap((one) => templates.map((template) => alternate(one, template))));
-  for (const ids of agentIds) expect(new Set(ids).size).toBe(1);
-  expect(kills).toBeGreaterThanOrEqual(4);
-  for (const { keys } of organizations) {
-    const listed = (await world.call(keys.live, 'GET', '/v1/agents')).json<{ data: { status: string }[]; meta: { total: number } }>();
-    expect([listed.meta.total, listed.data.map(({ status }) => status)]).toEqual([templates.length, templates.map(() => 'inactive')]);
-  }
-}, 120_000);
+interface Listed {
+  readonly data: readonly { readonly status: string }[];
+  readonly meta: { readonly total: number };
+}
+
+test(
+  'with templates and agents killed in between, every effect happens once, on the same agent',
+  async () => {
+    const organizations = await Promise.all(Array.from({ length: organizationCount }, () => world.makeOrganization()));
+    const agentIds = await Promise.all(organizations.flatMap((one) => templates.map((template) => alternate(one, template))));
+    for (const ids of agentIds) expect(new Set(ids).size).toBe(1);
+    expect(kills).toBeGreaterThanOrEqual(4);
+    for (const { keys } of organizations) {
+      const { meta, data } = (await callUntilDecided(keys.live, 'GET', '/v1/agents')).json<Listed>();
+      expect([meta.total, data.map(({ status }) => status)]).toEqual([templates.length, templates.map(() => 'inactive')]);
+    }
+  },
+  limitMs,
+);
