@@ -35,7 +35,8 @@ export function createQueue(options: { run(item: string): void }): Queue {
   'services/agents/src/start.ts': `import { createBooks } from './books/create.ts';\nexport const books = createBooks();\n`,
   'services/agents/src/rpc/start-answer.ts': `import type { Books } from '../books/books.ts';
 import { unusedHelper } from '../books/unused.ts';
-export const startAnswer = ({ books }: { books: Books }) => ({ handle: () => (books.write('x'), books.queue.add('y')) });
+import { Desk } from '../desk/desk.ts';
+export const startAnswer = ({ books }: { books: Books }) => ({ handle: () => (books.write('x'), books.queue.add('y'), new Desk().take('z')) });
 export const other = () => unusedHelper();\n`,
   'services/agents/src/rpc/complete-answer.ts': `import type { Credits } from '../credits.ts';
 export const completeAnswer = ({ credits }: { credits: Credits }) => credits.settle();\n`,
@@ -57,6 +58,16 @@ export function createBooks(): Books {
   'services/agents/src/books/read-all.ts': `export const readAll = () => '';\n`,
   'services/agents/src/books/write-line.ts': `export const writeLine = (line: string) => void line;\n`,
   'services/agents/src/books/unused.ts': empty('unusedHelper'),
+  'services/agents/src/desk/desk.ts': `import { onTaken } from './on-taken.ts';
+export class Desk {
+  readonly #onTake: (item: string) => void;
+  constructor() {
+    this.#onTake = (item) => this.#run(item);
+  }
+  take(item: string) { this.#onTake(item); }
+  #run(item: string) { onTaken(); return item; }
+}\n`,
+  'services/agents/src/desk/on-taken.ts': empty('onTaken'),
   'services/agents/src/pages/limit.ts': `import type { Books } from '../books/books.ts';\nexport const limit = 1;\nexport type Page = Books;\n`,
   'services/agents/src/pages/limit.test.ts': lines(500, (index) => `export const test${index} = ${index};`),
   'services/agents/src/long.ts': `export function long(): number {\n${lines(70, (index) => `  const a${index} = ${index};`)}\n  return a0;\n}\n`,
@@ -89,7 +100,7 @@ describe('the structure script', () => {
   const figures = JSON.parse(run('--json'));
 
   test('counts source files without tests', () => {
-    expect(figures.files).toBe(27);
+    expect(figures.files).toBe(29);
   });
 
   test('finds long functions, long files and helpers', () => {
@@ -115,12 +126,14 @@ describe('the structure script', () => {
     expect(namesOf('folder')).toEqual(expect.arrayContaining(['onItem', 'readAll', 'writeLine']));
   });
 
-  test('follows methods through interfaces and queues to their code, and no further', () => {
+  test('follows methods through interfaces, queues and private fields to their code, and no further', () => {
     const accepted = figures.behaviours.find(({ name }) => name === 'accept a message');
     expect(accepted.byService.agents).toEqual([
       'services/agents/src/books/create.ts',
       'services/agents/src/books/on-item.ts',
       'services/agents/src/books/write-line.ts',
+      'services/agents/src/desk/desk.ts',
+      'services/agents/src/desk/on-taken.ts',
       'services/agents/src/rpc/start-answer.ts',
     ]);
     expect(accepted.reached).toContain('packages/queue/src/queue.ts');

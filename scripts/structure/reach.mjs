@@ -45,6 +45,7 @@ export function createReach(opened) {
 
     const walkers = {
       [SyntaxKind.Identifier]: follow,
+      [SyntaxKind.PrivateIdentifier]: follow,
       [SyntaxKind.PropertyAccessExpression]: walkAccess,
       [SyntaxKind.ObjectLiteralExpression]: walkLiteral,
       [SyntaxKind.ShorthandPropertyAssignment]: ({ name }, mode) => follow(name, mode),

@@ -5,6 +5,7 @@ import { SyntaxKind } from './project.mjs';
 
 const isClass = (node) => isClassDeclaration(node) || isClassExpression(node);
 const isInterfaceMember = ({ kind }) => kind === SyntaxKind.PropertySignature || kind === SyntaxKind.MethodSignature;
+const isAssignedLater = ({ kind, initializer }) => kind === SyntaxKind.PropertyDeclaration && !initializer;
 const isField = ({ kind }) => kind === SyntaxKind.PropertyAssignment || kind === SyntaxKind.ShorthandPropertyAssignment;
 const isArgumentOf = ({ kind, arguments: passed }, node) =>
   (kind === SyntaxKind.CallExpression || kind === SyntaxKind.NewExpression) && (passed?.includes(node) ?? false);
@@ -16,7 +17,7 @@ export function createSymbols({ checker, files, project, pathOf }) {
   const fileOf = (node) => pathOf(node.getSourceFile().fileName);
   const membersByName = indexMembers(files);
   const symbolsOfFile = memoize((file) => {
-    const identifiers = collect(file, ({ kind }) => kind === SyntaxKind.Identifier);
+    const identifiers = collect(file, ({ kind }) => kind === SyntaxKind.Identifier || kind === SyntaxKind.PrivateIdentifier);
     const symbols = checker.getSymbolAtLocation(identifiers);
     return new Map(identifiers.map((identifier, index) => [identifier, symbols[index]]));
   });
@@ -55,6 +56,7 @@ export function createSymbols({ checker, files, project, pathOf }) {
     if (declaration.kind === SyntaxKind.Parameter) return [];
     if (declaration.kind === SyntaxKind.BindingElement) return boundValues(declaration, isCarrier);
     if (isInterfaceMember(declaration)) return isCarrier || isCallable(symbol) ? implementations(symbol, declaration) : [];
+    if (isAssignedLater(declaration)) return assignedInConstructor(declaration);
     return isField(declaration) && !isCarrier && !isCallable(symbol) ? [] : [declaration];
   }
 
@@ -102,6 +104,17 @@ function indexMembers(files) {
   );
   const members = owners.flatMap((owner) => [...(owner.properties ?? owner.members)]).filter(({ name }) => name?.text !== undefined);
   return Map.groupBy(members, ({ name }) => name.text);
+}
+
+/** What the constructor of its class assigns to a field. */
+function assignedInConstructor({ name, parent }) {
+  const isAssignment = ({ kind, left, operatorToken }) =>
+    kind === SyntaxKind.BinaryExpression &&
+    operatorToken.kind === SyntaxKind.EqualsToken &&
+    left.expression?.kind === SyntaxKind.ThisKeyword &&
+    left.name?.text === name.text;
+  const constructors = parent.members.filter(({ kind }) => kind === SyntaxKind.Constructor);
+  return constructors.flatMap((each) => collect(each, isAssignment)).map(({ right }) => right);
 }
 
 function isPassed(node) {
