@@ -1,5 +1,6 @@
 import type { IpNetwork } from '@agent-service/outbound';
 import type { ProcessContext } from '@agent-service/runtime';
+import { LRUCache } from 'lru-cache';
 import { type ConnectionSettings, poolSettings } from './database/connection.ts';
 import { type ConnectionPool, createConnectionPool, type Login } from './database/connection-pool.ts';
 import { readSurvey, type Survey } from './database/read-survey.ts';
@@ -205,38 +206,32 @@ interface Entry {
 
 /** At most `max` are open: the least recently used one is closed first, after its statements have ended. */
 export function openDataSources(process: ProcessContext, max = maxSources): DataSources {
-  const entries = new Map<string, Entry>();
   const closing = new Set<Promise<void>>();
   const listeners = listenersOf(process);
-
-  function close(key: string): void {
-    const entry = entries.get(key);
-    if (entry === undefined) return;
-    entries.delete(key);
-    const closed = entry.source
-      .close()
-      .catch(listeners.onLost)
-      .finally(() => closing.delete(closed));
-    closing.add(closed);
-  }
+  const entries = new LRUCache<string, Entry>({
+    max,
+    dispose({ source }) {
+      const closed = source
+        .close()
+        .catch(listeners.onLost)
+        .finally(() => closing.delete(closed));
+      closing.add(closed);
+    },
+  });
 
   process.onStop('data sources', async () => {
-    for (const key of [...entries.keys()]) close(key);
+    entries.clear();
     await Promise.all(closing);
   });
   return {
     get(key, settings) {
       const settingsJson = JSON.stringify(settings);
       const current = entries.get(key);
-      if (current?.settings !== settingsJson) close(key);
-      const entry =
-        current?.settings === settingsJson ? current : { settings: settingsJson, source: createDataSource(settings, listeners) };
-      entries.delete(key);
-      entries.set(key, entry);
-      const [oldest] = entries.keys();
-      if (entries.size > max && oldest !== undefined) close(oldest);
-      return entry.source;
+      if (current?.settings === settingsJson) return current.source;
+      const source = createDataSource(settings, listeners);
+      entries.set(key, { settings: settingsJson, source });
+      return source;
     },
-    remove: close,
+    remove: (key) => void entries.delete(key),
   };
 }

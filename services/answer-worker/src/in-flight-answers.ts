@@ -1,5 +1,5 @@
 import type { ProcessContext } from '@agent-service/runtime';
-import { sleep } from '@agent-service/work';
+import { sleep, timerMs } from '@agent-service/work';
 import type { AnswersApi, AttemptKey } from './answers-api.ts';
 import type { Meters } from './meters.ts';
 
@@ -40,8 +40,6 @@ export interface InFlightAnswers {
   interrupt(id: string, attempt: number, why: Interruption): void;
 }
 
-const maxTimerMs = 2 ** 31 - 1;
-
 export function createInFlightAnswers(now: () => number): InFlightAnswers {
   const answers = new Map<string, { answer: InFlightAnswer; timer: NodeJS.Timeout }>();
   return {
@@ -54,7 +52,7 @@ export function createInFlightAnswers(now: () => number): InFlightAnswers {
       // The new attempt supersedes one that this process still works on.
       older?.answer.interrupt('lost');
       clearTimeout(older?.timer);
-      const leftMs = Math.min(maxTimerMs, Math.max(0, deadlineMs - now()));
+      const leftMs = timerMs(deadlineMs - now());
       answers.set(key.answer.answerId, { answer, timer: setTimeout(() => answer.interrupt('deadline'), leftMs) });
       return answer;
     },

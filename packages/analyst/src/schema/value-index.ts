@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Data, Unreadable } from '../tools.ts';
 import { stemOf } from '../words/words.ts';
 import { columnName, literal, type Schema, type Table } from './schema.ts';
@@ -86,7 +87,7 @@ interface IndexEntry {
   readonly index: Promise<ValueIndex | Unreadable>;
 }
 
-const indexes = new Map<string, IndexEntry>();
+const indexes = new LRUCache<string, IndexEntry>({ max: mostIndexes });
 
 /**
  * The index of one data source for one scope, read again after ten minutes. The least recently used of more than twenty is dropped. Questions
@@ -97,9 +98,7 @@ export async function valueIndexOf(source: string | undefined, schema: Schema, d
   const key = JSON.stringify([source, schema.map(({ written, columns }) => [written, columns.map(({ name }) => name)])]);
   const known = indexes.get(key);
   const entry = known && performance.now() - known.at < refreshMs ? known : { at: performance.now(), index: readValueIndex(schema, data) };
-  indexes.delete(key);
   indexes.set(key, entry);
-  if (indexes.size > mostIndexes) indexes.delete(indexes.keys().next().value as string);
   try {
     const index = await entry.index;
     // A failure is not kept for the next question.

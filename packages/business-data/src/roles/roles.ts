@@ -1,9 +1,9 @@
 import { abortable, sleep } from '@agent-service/work';
+import { LRUCache } from 'lru-cache';
 import type { ConnectionPool, Login } from '../database/connection-pool.ts';
 import type { Survey } from '../database/read-survey.ts';
 import type { Access } from '../database/transaction.ts';
 import { cancelled, type DataFailure, LoginRefused } from '../failure.ts';
-import { setNewest } from '../newest.ts';
 import type { ResolvedScope } from '../scope/scope.ts';
 import { createPreparation, type RoleLogin } from './prepare-role.ts';
 import { planRole, type RolePlan, rolePassword } from './role-plan.ts';
@@ -51,6 +51,7 @@ interface RolesOptions {
 const idleMs = 10_000;
 /** The account's rights may change, and the role's comment states the day of its last use. */
 const maxAgeMs = 600_000;
+const maxRoles = 200;
 const maxAgeAfterTemporaryFailureMs = 30_000;
 /** A role is checked at most this often, whatever number of denials statements cause. */
 const pauseMs = 500;
@@ -71,14 +72,14 @@ export function obstacleToRoles({ mayMakeRoles }: Survey, password: unknown): st
 export function createRoles({ tenant, url, account, pool, survey, now, onNotice }: RolesOptions): Roles {
   const { database = '', user = '', password } = account.driver;
   const owner = { tenant, database, account: user };
-  const entries = new Map<string, Entry>();
+  const entries = new LRUCache<string, Entry>({ max: maxRoles });
   const notices = createNotices(tenant, onNotice);
   const preparation = createPreparation({ account, pool, onLeft: notices.left });
 
   function entryOf(plan: RolePlan): Entry {
     const login = () => roleLogin(plan, url, account);
     const entry = entries.get(plan.name) ?? { login: login(), checked: undefined, check: undefined, denialReportedAt: -maxAgeMs };
-    setNewest(entries, plan.name, entry);
+    entries.set(plan.name, entry);
     return entry;
   }
 
@@ -141,13 +142,13 @@ async function roleLogin(plan: RolePlan, url: string, account: Login): Promise<R
 }
 
 function createNotices(tenant: string, onNotice: RolesOptions['onNotice']) {
-  const reported = new Map<string, string>();
+  const reported = new LRUCache<string, string>({ max: maxRoles });
   const denial = 'a statement needed a privilege outside its scope, or one that only the account has';
   return {
     /** Reports each reason once until the role is used again. */
     notUsed(level: RoleNotice['level'], role: string, reason: string): void {
       if (reported.get(role) !== reason) onNotice({ level, event: 'data_source_role_not_used', tenant, role, reason });
-      setNewest(reported, role, reason);
+      reported.set(role, reason);
     },
     used: (role: string): void => void reported.delete(role),
     denied: (role: string): void => onNotice({ level: 'warn', event: 'data_source_role_denied', tenant, role, reason: denial }),

@@ -1,5 +1,5 @@
 import { parseTableScope, type TableScope } from '@agent-service/contracts/agents/data-scope';
-import { setNewest } from '../newest.ts';
+import { LRUCache } from 'lru-cache';
 import { type Catalog, type CatalogForeignKey, type CatalogTable, quoteIfNeeded } from './catalog.ts';
 import { createScope, type ResolvedScope, type ScopedTable } from './scope.ts';
 
@@ -17,15 +17,15 @@ export interface Resolution {
 
 /** A wide scope takes milliseconds to resolve and to send to a thread; agents of one data source are few. */
 const maxResolutions = 20;
-const resolutions = new WeakMap<Catalog, Map<string, Resolution>>();
+const resolutions = new WeakMap<Catalog, LRUCache<string, Resolution>>();
 
 /** The part of the scope that the data source can satisfy, and the entries that it cannot. The same object for the same catalog. */
 export function resolveScope(catalog: Catalog, scope: DataScope): Resolution {
-  const ofCatalog = resolutions.get(catalog) ?? new Map<string, Resolution>();
+  const ofCatalog = resolutions.get(catalog) ?? new LRUCache<string, Resolution>({ max: maxResolutions });
   resolutions.set(catalog, ofCatalog);
   const key = JSON.stringify([scope.tables, scope.readOnly]);
   const resolution = ofCatalog.get(key) ?? matchEntries(catalog, scope);
-  setNewest(ofCatalog, key, resolution, maxResolutions);
+  ofCatalog.set(key, resolution);
   return resolution;
 }
 

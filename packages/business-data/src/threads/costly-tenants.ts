@@ -1,4 +1,4 @@
-import { setNewest } from '../newest.ts';
+import { LRUCache } from 'lru-cache';
 
 /** Tenants whose recent statements ended their threads or used much processor time. */
 export interface CostlyTenants {
@@ -31,10 +31,10 @@ const costlyExcessMs = 100;
 const decayPerMs = 0.05;
 
 export function createCostlyTenants(now: () => number): CostlyTenants {
-  const known = new Map<string, Entry>();
+  const known = new LRUCache<string, Entry>({ max: maxTenants });
 
   function read(tenant: string): Entry {
-    const entry = known.get(tenant);
+    const entry = known.peek(tenant);
     if (entry === undefined) return { losses: 0, lostAt: 0, excessMs: 0, at: now() };
     const { losses, lostAt, excessMs, at } = entry;
     const isRecent = now() - lostAt < lossMemoryMs;
@@ -44,12 +44,12 @@ export function createCostlyTenants(now: () => number): CostlyTenants {
   return {
     recordLoss(tenant) {
       const entry = read(tenant);
-      setNewest(known, tenant, { ...entry, losses: entry.losses + 1, lostAt: now() }, maxTenants);
+      known.set(tenant, { ...entry, losses: entry.losses + 1, lostAt: now() });
     },
     recordCost(tenant, ms) {
       if (ms <= usualMs) return;
       const entry = read(tenant);
-      setNewest(known, tenant, { ...entry, excessMs: Math.min(lossMemoryMs * decayPerMs, entry.excessMs + ms - usualMs) }, maxTenants);
+      known.set(tenant, { ...entry, excessMs: Math.min(lossMemoryMs * decayPerMs, entry.excessMs + ms - usualMs) });
     },
     hasLosses: (tenant) => read(tenant).losses > 0,
     isCostly(tenant) {

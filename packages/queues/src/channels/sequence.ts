@@ -1,31 +1,27 @@
+import { LRUCache } from 'lru-cache';
+
 /** A published parcel: the publisher, its sequence number on this channel, and the messages. */
 export type Parcel<Message> = readonly [publisher: string, number: number, messages: readonly Message[]];
 
+/** Each process has a new name, so the one that was unused the longest is forgotten. */
 const maxKnown = 10_000;
 
 /** Numbers the parcels of one publisher for each channel. */
 export function createNumbering(): (channel: string) => number {
-  const last = new Map<string, number>();
+  const last = new LRUCache<string, number>({ max: maxKnown });
   return (channel) => {
     const number = (last.get(channel) ?? 0) + 1;
-    remember(last, channel, number);
+    last.set(channel, number);
     return number;
   };
 }
 
 /** Tells for each parcel if one before it is missing. A publisher that starts again at 1 has missed none. */
 export function createGapDetector(): (publisher: string, number: number) => boolean {
-  const last = new Map<string, number>();
+  const last = new LRUCache<string, number>({ max: maxKnown });
   return (publisher, number) => {
     const expected = (last.get(publisher) ?? 0) + 1;
-    remember(last, publisher, number);
+    last.set(publisher, number);
     return number !== expected && number !== 1;
   };
-}
-
-/** Forgets the name that was unused the longest, because each process has a new name. */
-function remember(numbers: Map<string, number>, name: string, number: number): void {
-  numbers.delete(name);
-  numbers.set(name, number);
-  if (numbers.size > maxKnown) numbers.delete(numbers.keys().next().value as string);
 }

@@ -2,6 +2,7 @@ import { type DataSource, type DataSourceSettings, openDataSources, toDataSource
 import type { IpNetwork } from '@agent-service/outbound';
 import type { ProcessContext } from '@agent-service/runtime';
 import { tenantName } from '@agent-service/work';
+import { LRUCache } from 'lru-cache';
 import type { AnswerKey } from '../answers-api.ts';
 import type { SourceSettings, Steps } from './steps.ts';
 
@@ -25,7 +26,7 @@ interface SourceOptions {
 
 export function createTenantSources(process: ProcessContext, { roles, allowedNetworks }: SourceOptions): TenantSources {
   const open = openDataSources(process);
-  const known = new Map<string, SourceSettings>();
+  const known = new LRUCache<string, SourceSettings>({ max: maxCached });
 
   const connectionOf = (
     tenant: string,
@@ -40,10 +41,7 @@ export function createTenantSources(process: ProcessContext, { roles, allowedNet
   function cache(tenant: string, loaded: SourceSettings): SourceSettings {
     const before = known.get(tenant);
     const newest = before && before.version > loaded.version ? before : loaded;
-    known.delete(tenant);
     known.set(tenant, newest);
-    const [oldest] = known.keys();
-    if (known.size > maxCached && oldest !== undefined) known.delete(oldest);
     return newest;
   }
 
