@@ -3,9 +3,13 @@ import { schemaDifference } from '@agent-service/store/entities';
 import { type TestDatabase, testDatabase } from '@agent-service/testkit';
 import { type MigratedSchema, openMigratedSchema } from '@agent-service/testkit/schema';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { attemptStatements } from '../src/store/attempts.ts';
+import { deliveryStatements } from '../src/store/deliveries.ts';
 import { entities } from '../src/store/entities.ts';
 import { migrations } from '../src/store/migrations/index.ts';
+import { noticeStatements } from '../src/store/notices.ts';
 import { queueStatements } from '../src/store/queue.ts';
+import { receiveStatements } from '../src/store/receive.ts';
 import { webhookStatements } from '../src/store/webhooks.ts';
 
 const schema = 'webhooks';
@@ -36,5 +40,6 @@ test('every table has an entity or is of packages/store', async () => {
 });
 
 test('every listed statement prepares against the migrated schema', async () => {
-  expect(await migrated.failuresToPrepare({ ...queueStatements, ...webhookStatements })).toEqual([]);
+  const listed = [queueStatements, webhookStatements, attemptStatements, deliveryStatements, noticeStatements, receiveStatements];
+  expect(await migrated.failuresToPrepare(Object.assign({}, ...listed))).toEqual([]);
 });

@@ -32,42 +32,42 @@ export const toRecordset = (jobs: readonly DispatchedKey[]) =>
 export const jobRecordset =
   'jsonb_to_recordset($1::jsonb) as job (position integer, organization_id text, environment text, id text, dispatch integer)';
 
+const findAttemptsStatement = `
+  select job.position, delivery.endpoint_id as "webhookId", endpoint.url, delivery.event_id as "eventId", event.body, endpoint.secret,
+    endpoint.previous_secret as "previousSecret", endpoint.previous_secret_until as "previousSecretUntil",
+    event.received_at as "receivedAt", delivery.attempts_made as "attemptsMade"
+  from ${jobRecordset}
+  cross join lateral (
+    select endpoint_id, event_id, attempts_made, created_at from deliveries
+    where organization_id = job.organization_id and environment = job.environment and id = job.id
+      and state = 'armed' and dispatch = job.dispatch offset 0) as delivery
+  cross join lateral (
+    select url, secret, previous_secret, previous_secret_until from endpoints
+    where organization_id = job.organization_id and environment = job.environment and id = delivery.endpoint_id
+      and active and deleted_at is null and delivery.created_at > coalesce(void_before, '-infinity') offset 0) as endpoint
+  cross join lateral (
+    select body, received_at from events
+    where organization_id = job.organization_id and environment = job.environment and id = delivery.event_id offset 0) as event`;
+
 /**
  * The attempts of the jobs whose dispatch is still valid. Each is looked up alone: `offset 0` keeps the planner from joining in another order, in
  * which it reads whole tenants where statistics are missing.
  */
 export function findAttempts(sql: Sql, jobs: readonly DispatchedKey[]): Promise<AttemptRow[]> {
-  return sql<AttemptRow>(
-    `select job.position, delivery.endpoint_id as "webhookId", endpoint.url, delivery.event_id as "eventId", event.body, endpoint.secret,
-       endpoint.previous_secret as "previousSecret", endpoint.previous_secret_until as "previousSecretUntil",
-       event.received_at as "receivedAt", delivery.attempts_made as "attemptsMade"
-     from ${jobRecordset}
-     cross join lateral (
-       select endpoint_id, event_id, attempts_made, created_at from deliveries
-       where organization_id = job.organization_id and environment = job.environment and id = job.id
-         and state = 'armed' and dispatch = job.dispatch offset 0) as delivery
-     cross join lateral (
-       select url, secret, previous_secret, previous_secret_until from endpoints
-       where organization_id = job.organization_id and environment = job.environment and id = delivery.endpoint_id
-         and active and deleted_at is null and delivery.created_at > coalesce(void_before, '-infinity') offset 0) as endpoint
-     cross join lateral (
-       select body, received_at from events
-       where organization_id = job.organization_id and environment = job.environment and id = delivery.event_id offset 0) as event`,
-    [toRecordset(jobs)],
-  );
+  return sql<AttemptRow>(findAttemptsStatement, [toRecordset(jobs)]);
 }
+
+const findWaitingWebhooksStatement = `
+  select distinct job.organization_id as "organizationId", job.environment, delivery.endpoint_id as "webhookId"
+  from ${jobRecordset}
+  cross join lateral (
+    select endpoint_id from deliveries
+    where organization_id = job.organization_id and environment = job.environment and id = job.id
+      and state = 'waiting' and due_at <= $2 offset 0) as delivery`;
 
 /** The webhooks in whose queues these deliveries wait although they are due: their jobs were delayed ones. */
 export function findWaitingWebhooks(sql: Sql, jobs: readonly DispatchedKey[], now: number): Promise<WebhookKey[]> {
-  return sql<WebhookKey>(
-    `select distinct job.organization_id as "organizationId", job.environment, delivery.endpoint_id as "webhookId"
-     from ${jobRecordset}
-     cross join lateral (
-       select endpoint_id from deliveries
-       where organization_id = job.organization_id and environment = job.environment and id = job.id
-         and state = 'waiting' and due_at <= $2 offset 0) as delivery`,
-    [toRecordset(jobs), toTimestamp(now)],
-  );
+  return sql<WebhookKey>(findWaitingWebhooksStatement, [toRecordset(jobs), toTimestamp(now)]);
 }
 
 /** How late last_delivery_at may be, so that a busy webhook is not written with every delivery. */
@@ -86,30 +86,30 @@ export interface Delivered extends WebhookKey {
   lastDeliveryAt: string | null;
 }
 
+const saveDeliveredStatement = `
+  update deliveries as delivery set state = 'delivered', look_at = null, dispatch = delivery.dispatch + 1,
+    attempts_made = delivery.attempts_made + 1, attempts = delivery.attempts || item.attempt, ended_at = $2,
+    response_status = item.response_status, response_body = item.response_body
+  from jsonb_to_recordset($1::jsonb) as item (position integer, organization_id text, environment text, id text, dispatch integer,
+    attempt jsonb, response_status integer, response_body text)
+  cross join lateral (
+    select tableoid as part, ctid as place, endpoint_id from deliveries
+    where organization_id = item.organization_id and environment = item.environment and id = item.id
+      and state = 'armed' and dispatch = item.dispatch offset 0) as sent
+  cross join lateral (
+    select last_delivery_at from endpoints
+    where organization_id = item.organization_id and environment = item.environment and id = sent.endpoint_id
+      and status = 'healthy' and first_failure_at is null offset 0) as endpoint
+  where ${atRowOf('sent')}
+  returning item.position, delivery.organization_id as "organizationId", delivery.environment, delivery.endpoint_id as "webhookId",
+    endpoint.last_delivery_at as "lastDeliveryAt"`;
+
 /**
  * Ends deliveries that succeeded at webhooks whose last delivery succeeded as well. Such webhooks do not change, so they are neither locked nor
  * written. Resolves to the ended deliveries; a failure at the same moment counts as later.
  */
 export function saveDelivered(sql: Sql, jobs: readonly DeliveredJob[], now: number): Promise<Delivered[]> {
-  return sql<Delivered>(
-    `update deliveries as delivery set state = 'delivered', look_at = null, dispatch = delivery.dispatch + 1,
-       attempts_made = delivery.attempts_made + 1, attempts = delivery.attempts || item.attempt, ended_at = $2,
-       response_status = item.response_status, response_body = item.response_body
-     from jsonb_to_recordset($1::jsonb) as item (position integer, organization_id text, environment text, id text, dispatch integer,
-       attempt jsonb, response_status integer, response_body text)
-     cross join lateral (
-       select tableoid as part, ctid as place, endpoint_id from deliveries
-       where organization_id = item.organization_id and environment = item.environment and id = item.id
-         and state = 'armed' and dispatch = item.dispatch offset 0) as sent
-     cross join lateral (
-       select last_delivery_at from endpoints
-       where organization_id = item.organization_id and environment = item.environment and id = sent.endpoint_id
-         and status = 'healthy' and first_failure_at is null offset 0) as endpoint
-     where ${atRowOf('sent')}
-     returning item.position, delivery.organization_id as "organizationId", delivery.environment, delivery.endpoint_id as "webhookId",
-       endpoint.last_delivery_at as "lastDeliveryAt"`,
-    [JSON.stringify(jobs.map((job) => recordOf(job, now))), toTimestamp(now)],
-  );
+  return sql<Delivered>(saveDeliveredStatement, [JSON.stringify(jobs.map((job) => recordOf(job, now))), toTimestamp(now)]);
 }
 
 const recordOf = ({ position, organizationId, environment, deliveryId, dispatch, outcome }: DeliveredJob, now: number) => ({
@@ -123,21 +123,21 @@ const recordOf = ({ position, organizationId, environment, deliveryId, dispatch,
   response_body: outcome.body,
 });
 
+const recordDeliveryTimesStatement = `
+  with locked as (
+    select endpoint.organization_id, endpoint.environment, endpoint.id
+    from unnest($1::text[], $2::text[], $3::text[]) as requested (organization_id, environment, id)
+    join endpoints as endpoint using (organization_id, environment, id) order by 1, 2, 3 for no key update of endpoint skip locked
+  )
+  update endpoints as endpoint set last_delivery_at = greatest(endpoint.last_delivery_at, $4) from locked
+  where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`;
+
 /** Records the time of the last delivery where the recorded one is more than a second old. A locked webhook is left to a later delivery. */
 export async function recordDeliveryTimes(sql: Sql, delivered: readonly Delivered[], now: number): Promise<void> {
   const isStale = ({ lastDeliveryAt }: Delivered) => lastDeliveryAt === null || toMs(lastDeliveryAt) < now - deliveryTimeLagMs;
   const stale = distinctWebhooks(delivered.filter(isStale));
   if (stale.length === 0) return;
-  await sql(
-    `with locked as (
-       select endpoint.organization_id, endpoint.environment, endpoint.id
-       from unnest($1::text[], $2::text[], $3::text[]) as requested (organization_id, environment, id)
-       join endpoints as endpoint using (organization_id, environment, id) order by 1, 2, 3 for no key update of endpoint skip locked
-     )
-     update endpoints as endpoint set last_delivery_at = greatest(endpoint.last_delivery_at, $4) from locked
-     where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`,
-    [...webhookColumns(stale), toTimestamp(now)],
-  );
+  await sql(recordDeliveryTimesStatement, [...webhookColumns(stale), toTimestamp(now)]);
 }
 
 export interface InFlightRow extends WebhookKey, InFlightDelivery {
@@ -160,32 +160,32 @@ interface InFlightColumns extends HealthColumns, Tenant {
   test: boolean;
 }
 
+const lockInFlightStatement = `
+  with found as materialized (
+    select job.position, job.organization_id, job.environment, job.id, job.dispatch, delivery.endpoint_id from ${jobRecordset}
+    cross join lateral (
+      select endpoint_id from deliveries
+      where organization_id = job.organization_id and environment = job.environment and id = job.id
+        and state = 'armed' and dispatch = job.dispatch offset 0) as delivery
+    order by job.organization_id, job.environment, delivery.endpoint_id, job.id
+  )
+  select found.organization_id as "organizationId", found.environment, found.endpoint_id, found.id, found.position, endpoint.url,
+    endpoint.active and endpoint.deleted_at is null and delivery.created_at > coalesce(endpoint.void_before, '-infinity') as is_expected,
+    delivery.attempts_made, delivery.last_failure_at, delivery.test,
+    endpoint.status, endpoint.failing_since, endpoint.first_failure_at, endpoint.failed_events
+  from found
+  cross join lateral (
+    select * from endpoints
+    where organization_id = found.organization_id and environment = found.environment and id = found.endpoint_id
+    for no key update) as endpoint
+  cross join lateral (
+    select * from deliveries
+    where organization_id = found.organization_id and environment = found.environment and id = found.id
+      and state = 'armed' and dispatch = found.dispatch for no key update) as delivery`;
+
 /** The deliveries whose dispatch is still valid, locked with their webhooks, which every transaction locks in the same order. */
 export async function lockInFlight(sql: Sql, jobs: readonly DispatchedKey[]): Promise<InFlightRow[]> {
-  const rows = await sql<InFlightColumns>(
-    `with found as materialized (
-       select job.position, job.organization_id, job.environment, job.id, job.dispatch, delivery.endpoint_id from ${jobRecordset}
-       cross join lateral (
-         select endpoint_id from deliveries
-         where organization_id = job.organization_id and environment = job.environment and id = job.id
-           and state = 'armed' and dispatch = job.dispatch offset 0) as delivery
-       order by job.organization_id, job.environment, delivery.endpoint_id, job.id
-     )
-     select found.organization_id as "organizationId", found.environment, found.endpoint_id, found.id, found.position, endpoint.url,
-       endpoint.active and endpoint.deleted_at is null and delivery.created_at > coalesce(endpoint.void_before, '-infinity') as is_expected,
-       delivery.attempts_made, delivery.last_failure_at, delivery.test,
-       endpoint.status, endpoint.failing_since, endpoint.first_failure_at, endpoint.failed_events
-     from found
-     cross join lateral (
-       select * from endpoints
-       where organization_id = found.organization_id and environment = found.environment and id = found.endpoint_id
-       for no key update) as endpoint
-     cross join lateral (
-       select * from deliveries
-       where organization_id = found.organization_id and environment = found.environment and id = found.id
-         and state = 'armed' and dispatch = found.dispatch for no key update) as delivery`,
-    [toRecordset(jobs)],
-  );
+  const rows = await sql<InFlightColumns>(lockInFlightStatement, [toRecordset(jobs)]);
   return rows.map((row) => ({
     organizationId: row.organizationId,
     environment: row.environment,
@@ -207,23 +207,26 @@ export interface EndedDelivery extends Tenant {
   outcome: Outcome;
 }
 
+const saveEndedStatement = `
+  update deliveries as delivery set state = item.state, due_at = coalesce(item.due_at, delivery.due_at), look_at = null,
+    dispatch = delivery.dispatch + 1, attempts_made = item.attempts_made, last_failure_at = item.last_failure_at,
+    attempts = delivery.attempts || coalesce(item.attempt, '[]'), ended_at = case when item.state = 'waiting' then null else $2::timestamptz end,
+    response_status = coalesce(item.response_status, delivery.response_status),
+    response_body = coalesce(item.response_body, delivery.response_body)
+  from jsonb_to_recordset($1::jsonb) as item (organization_id text, environment text, id text, state text, due_at timestamptz,
+    attempts_made integer, last_failure_at timestamptz, attempt jsonb, response_status integer, response_body text)
+  cross join lateral (
+    select tableoid as part, ctid as place from deliveries
+    where organization_id = item.organization_id and environment = item.environment and id = item.id offset 0) as locked
+  where ${atRowOf('locked')}
+  returning delivery.id, delivery.dispatch`;
+
 /** Writes the ends of attempts; resolves to the dispatch numbers of the deliveries. */
 export async function saveEnded(sql: Sql, ended: readonly EndedDelivery[], now: number): Promise<Map<string, number>> {
-  const rows = await sql<{ id: string; dispatch: number }>(
-    `update deliveries as delivery set state = item.state, due_at = coalesce(item.due_at, delivery.due_at), look_at = null,
-       dispatch = delivery.dispatch + 1, attempts_made = item.attempts_made, last_failure_at = item.last_failure_at,
-       attempts = delivery.attempts || coalesce(item.attempt, '[]'), ended_at = case when item.state = 'waiting' then null else $2::timestamptz end,
-       response_status = coalesce(item.response_status, delivery.response_status),
-       response_body = coalesce(item.response_body, delivery.response_body)
-     from jsonb_to_recordset($1::jsonb) as item (organization_id text, environment text, id text, state text, due_at timestamptz,
-       attempts_made integer, last_failure_at timestamptz, attempt jsonb, response_status integer, response_body text)
-     cross join lateral (
-       select tableoid as part, ctid as place from deliveries
-       where organization_id = item.organization_id and environment = item.environment and id = item.id offset 0) as locked
-     where ${atRowOf('locked')}
-     returning delivery.id, delivery.dispatch`,
-    [JSON.stringify(ended.map((each) => endRecordOf(each, now))), toTimestamp(now)],
-  );
+  const rows = await sql<{ id: string; dispatch: number }>(saveEndedStatement, [
+    JSON.stringify(ended.map((each) => endRecordOf(each, now))),
+    toTimestamp(now),
+  ]);
   return new Map(rows.map(({ id, dispatch }) => [id, dispatch]));
 }
 
@@ -264,6 +267,17 @@ export interface WebhookUpdate extends WebhookKey {
   lookAt: number | null;
 }
 
+const saveWebhookHealthStatement = `
+  update endpoints as endpoint set status = item.status, failing_since = item.failing_since, first_failure_at = item.first_failure_at,
+    failed_events = item.failed_events, last_delivery_at = case when item.attempted then $2 else endpoint.last_delivery_at end,
+    look_at = least(endpoint.look_at, item.look_at),
+    active = endpoint.active and item.status <> 'disabled',
+    void_before = case when endpoint.active and item.status = 'disabled' then $2 else endpoint.void_before end,
+    voiding = endpoint.voiding or (endpoint.active and item.status = 'disabled')
+  from jsonb_to_recordset($1::jsonb) as item (organization_id text, environment text, id text, status text, failing_since timestamptz,
+    first_failure_at timestamptz, failed_events integer, attempted boolean, look_at timestamptz)
+  where endpoint.organization_id = item.organization_id and endpoint.environment = item.environment and endpoint.id = item.id`;
+
 /** Writes the health of webhooks. One that was disabled loses its pending deliveries. */
 export async function saveWebhookHealth(sql: Sql, endpoints: readonly WebhookUpdate[], now: number): Promise<void> {
   const items = endpoints.map(({ organizationId, environment, webhookId, health, isAttempted, lookAt }) => ({
@@ -277,18 +291,7 @@ export async function saveWebhookHealth(sql: Sql, endpoints: readonly WebhookUpd
     attempted: isAttempted,
     look_at: lookAt === null ? null : toTimestamp(lookAt),
   }));
-  await sql(
-    `update endpoints as endpoint set status = item.status, failing_since = item.failing_since, first_failure_at = item.first_failure_at,
-       failed_events = item.failed_events, last_delivery_at = case when item.attempted then $2 else endpoint.last_delivery_at end,
-       look_at = least(endpoint.look_at, item.look_at),
-       active = endpoint.active and item.status <> 'disabled',
-       void_before = case when endpoint.active and item.status = 'disabled' then $2 else endpoint.void_before end,
-       voiding = endpoint.voiding or (endpoint.active and item.status = 'disabled')
-     from jsonb_to_recordset($1::jsonb) as item (organization_id text, environment text, id text, status text, failing_since timestamptz,
-       first_failure_at timestamptz, failed_events integer, attempted boolean, look_at timestamptz)
-     where endpoint.organization_id = item.organization_id and endpoint.environment = item.environment and endpoint.id = item.id`,
-    [JSON.stringify(items), toTimestamp(now)],
-  );
+  await sql(saveWebhookHealthStatement, [JSON.stringify(items), toTimestamp(now)]);
 }
 
 interface HealthColumns {
@@ -304,3 +307,13 @@ const toHealth = (row: HealthColumns): Health => ({
   firstFailureAt: toMsOrNull(row.first_failure_at),
   failedEvents: row.failed_events,
 });
+
+export const attemptStatements = {
+  findAttempts: findAttemptsStatement,
+  findWaitingWebhooks: findWaitingWebhooksStatement,
+  saveDelivered: saveDeliveredStatement,
+  recordDeliveryTimes: recordDeliveryTimesStatement,
+  lockInFlight: lockInFlightStatement,
+  saveEnded: saveEndedStatement,
+  saveWebhookHealth: saveWebhookHealthStatement,
+};

@@ -21,6 +21,10 @@ export interface DeliveryRow {
 const columns = `id, event_id as "eventId", event_type as "eventType", state, attempts, response_status as "responseStatus",
   response_body as "responseBody", due_at as "dueAt", created_at as "createdAt", ended_at as "endedAt", redelivery_of as "redeliveryOf"`;
 
+const countDeliveriesOfStatement = `
+  select coalesce((select sum(counted::bigint) from jsonb_each_text(deliveries_by_month) as each (month, counted) where month >= $4), 0) as deliveries
+  from endpoints where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`;
+
 /** The number of deliveries in the listed months; undefined if there is no such webhook. */
 export async function countDeliveriesOf(
   sql: Sql,
@@ -28,13 +32,20 @@ export async function countDeliveriesOf(
   webhookId: string,
   now: number,
 ): Promise<number | undefined> {
-  const [row] = await sql<{ deliveries: string }>(
-    `select coalesce((select sum(counted::bigint) from jsonb_each_text(deliveries_by_month) as each (month, counted) where month >= $4), 0) as deliveries
-     from endpoints where organization_id = $1 and environment = $2 and id = $3 and deleted_at is null`,
-    [organizationId, environment, webhookId, firstListedMonth(now).name],
-  );
+  const [row] = await sql<{ deliveries: string }>(countDeliveriesOfStatement, [
+    organizationId,
+    environment,
+    webhookId,
+    firstListedMonth(now).name,
+  ]);
   return row && Number(row.deliveries);
 }
+
+const listStatement = (seek: string) => `
+  select ${columns} from deliveries where organization_id = $1 and environment = $2 and endpoint_id = $3 and created_at >= $5 ${seek}
+  order by created_at desc, id desc limit $4`;
+
+const seek = 'and (created_at, id) < ($6::timestamptz, $7)';
 
 /** Newest first, of the listed months. One row more than `limit` shows that there is a further page. */
 export function listDeliveries(
@@ -43,12 +54,14 @@ export function listDeliveries(
   webhookId: string,
   { after, limit, now }: { after: Page['after'] | undefined; limit: number; now: number },
 ): Promise<DeliveryRow[]> {
-  const seek = after ? 'and (created_at, id) < ($6::timestamptz, $7)' : '';
-  return sql<DeliveryRow>(
-    `select ${columns} from deliveries where organization_id = $1 and environment = $2 and endpoint_id = $3 and created_at >= $5 ${seek}
-     order by created_at desc, id desc limit $4`,
-    [organizationId, environment, webhookId, limit + 1, firstListedMonth(now).start, ...(after ?? [])],
-  );
+  return sql<DeliveryRow>(after ? listStatement(seek) : listStatement(''), [
+    organizationId,
+    environment,
+    webhookId,
+    limit + 1,
+    firstListedMonth(now).start,
+    ...(after ?? []),
+  ]);
 }
 
 export interface NewDelivery extends Tenant {
@@ -61,15 +74,32 @@ export interface NewDelivery extends Tenant {
   at: number;
 }
 
+const addDeliveryStatement = `
+  insert into deliveries (organization_id, environment, id, endpoint_id, event_id, event_type, redelivery_of, test, state, due_at, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $9, $9) returning ${columns}`;
+
 export async function addDelivery(sql: Sql, delivery: NewDelivery): Promise<DeliveryRow> {
   const { organizationId, environment, id, webhookId, eventId, eventType, redeliveryOf, test, at } = delivery;
-  const [row] = await sql<DeliveryRow>(
-    `insert into deliveries (organization_id, environment, id, endpoint_id, event_id, event_type, redelivery_of, test, state, due_at, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $9, $9) returning ${columns}`,
-    [organizationId, environment, id, webhookId, eventId, eventType, redeliveryOf, test, toTimestamp(at)],
-  );
+  const [row] = await sql<DeliveryRow>(addDeliveryStatement, [
+    organizationId,
+    environment,
+    id,
+    webhookId,
+    eventId,
+    eventType,
+    redeliveryOf,
+    test,
+    toTimestamp(at),
+  ]);
   return row as DeliveryRow;
 }
+
+const findRepeatableStatement = `
+  select delivery.event_id as "eventId", delivery.event_type as "eventType", delivery.test from deliveries as delivery
+  join events as event on event.organization_id = delivery.organization_id and event.environment = delivery.environment
+    and event.id = delivery.event_id
+  where delivery.organization_id = $1 and delivery.environment = $2 and delivery.id = $4 and delivery.endpoint_id = $3
+    and event.received_at > $5`;
 
 /** The event of a delivery, if it is retained and can be sent again. */
 export async function findRepeatable(
@@ -79,29 +109,32 @@ export async function findRepeatable(
   id: string,
   receivedAfter: number,
 ): Promise<{ eventId: string; eventType: string; test: boolean } | undefined> {
-  const [row] = await sql<{ eventId: string; eventType: string; test: boolean }>(
-    `select delivery.event_id as "eventId", delivery.event_type as "eventType", delivery.test from deliveries as delivery
-     join events as event on event.organization_id = delivery.organization_id and event.environment = delivery.environment
-       and event.id = delivery.event_id
-     where delivery.organization_id = $1 and delivery.environment = $2 and delivery.id = $4 and delivery.endpoint_id = $3
-       and event.received_at > $5`,
-    [organizationId, environment, webhookId, id, toTimestamp(receivedAfter)],
-  );
+  const [row] = await sql<{ eventId: string; eventType: string; test: boolean }>(findRepeatableStatement, [
+    organizationId,
+    environment,
+    webhookId,
+    id,
+    toTimestamp(receivedAfter),
+  ]);
   return row;
 }
+
+const addTestEventStatement =
+  'insert into events (organization_id, environment, id, type, body, received_at, month) values ($1, $2, $3, $4, $5, $6, $7)';
 
 export async function addTestEvent(
   sql: Sql,
   { organizationId, environment }: Tenant,
   { id, type, body, at }: { id: string; type: string; body: string; at: number },
 ): Promise<void> {
-  await sql('insert into events (organization_id, environment, id, type, body, received_at, month) values ($1, $2, $3, $4, $5, $6, $7)', [
-    organizationId,
-    environment,
-    id,
-    type,
-    body,
-    toTimestamp(at),
-    `${nameOfMonth(at)}-01`,
-  ]);
+  await sql(addTestEventStatement, [organizationId, environment, id, type, body, toTimestamp(at), `${nameOfMonth(at)}-01`]);
 }
+
+export const deliveryStatements = {
+  countDeliveriesOf: countDeliveriesOfStatement,
+  listDeliveries: listStatement(''),
+  listFurtherDeliveries: listStatement(seek),
+  addDelivery: addDeliveryStatement,
+  findRepeatable: findRepeatableStatement,
+  addTestEvent: addTestEventStatement,
+};

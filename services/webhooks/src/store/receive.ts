@@ -41,79 +41,91 @@ const tenantOf = ({ organizationId, environment }: WebhookEvent) => ({ organizat
 const subscribersOf = (subscriptions: readonly Subscription[], { organizationId, environment, type }: WebhookEvent) =>
   subscriptions.filter((each) => each.organizationId === organizationId && each.environment === environment && each.events.includes(type));
 
+const findSubscriptionsStatement = `
+  select endpoint.organization_id as "organizationId", endpoint.environment, endpoint.id as "webhookId", endpoint.events
+  from unnest($1::text[], $2::text[]) as tenant (organization_id, environment)
+  join endpoints as endpoint using (organization_id, environment)
+  where endpoint.active and endpoint.deleted_at is null and endpoint.events && $3`;
+
 function findSubscriptions(sql: Sql, events: readonly WebhookEvent[]): Promise<Subscription[]> {
   const tenants = new Map(events.map((event) => [`${event.organizationId}/${event.environment}`, event]));
-  return sql<Subscription>(
-    `select endpoint.organization_id as "organizationId", endpoint.environment, endpoint.id as "webhookId", endpoint.events
-     from unnest($1::text[], $2::text[]) as tenant (organization_id, environment)
-     join endpoints as endpoint using (organization_id, environment)
-     where endpoint.active and endpoint.deleted_at is null and endpoint.events && $3`,
-    [
-      [...tenants.values()].map(({ organizationId }) => organizationId),
-      [...tenants.values()].map(({ environment }) => environment),
-      [...new Set(events.map(({ type }) => type))],
-    ],
-  );
+  return sql<Subscription>(findSubscriptionsStatement, [
+    [...tenants.values()].map(({ organizationId }) => organizationId),
+    [...tenants.values()].map(({ environment }) => environment),
+    [...new Set(events.map(({ type }) => type))],
+  ]);
 }
+
+const addEventsStatement = `
+  insert into events (organization_id, environment, id, month, type, body, received_at)
+  select event.organization_id, event.environment, event.id, event.month, event.type, event.body, $7
+  from unnest($1::text[], $2::text[], $3::text[], $4::date[], $5::text[], $6::text[])
+    as event (organization_id, environment, id, month, type, body)
+  on conflict do nothing returning organization_id as "organizationId", environment, id`;
 
 /** Adds events and returns those that are new. In one order, so that two batches with the same events cannot deadlock. */
 async function addEvents(sql: Sql, events: readonly WebhookEvent[], now: number): Promise<WebhookEvent[]> {
   const textOf = ({ organizationId, environment, id }: WebhookEvent) => `${organizationId}/${environment}/${id}`;
   const byKey = new Map(events.map((event) => [textOf(event), event]));
   const rows = [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event);
-  const added = await sql<{ organizationId: string; environment: WebhookEvent['environment']; id: string }>(
-    `insert into events (organization_id, environment, id, month, type, body, received_at)
-     select event.organization_id, event.environment, event.id, event.month, event.type, event.body, $7
-     from unnest($1::text[], $2::text[], $3::text[], $4::date[], $5::text[], $6::text[])
-       as event (organization_id, environment, id, month, type, body)
-     on conflict do nothing returning organization_id as "organizationId", environment, id`,
-    [
-      rows.map(({ organizationId }) => organizationId),
-      rows.map(({ environment }) => environment),
-      rows.map(({ id }) => id),
-      rows.map(({ month }) => month),
-      rows.map(({ type }) => type),
-      rows.map(({ body }) => body),
-      toTimestamp(now),
-    ],
-  );
+  const added = await sql<{ organizationId: string; environment: WebhookEvent['environment']; id: string }>(addEventsStatement, [
+    rows.map(({ organizationId }) => organizationId),
+    rows.map(({ environment }) => environment),
+    rows.map(({ id }) => id),
+    rows.map(({ month }) => month),
+    rows.map(({ type }) => type),
+    rows.map(({ body }) => body),
+    toTimestamp(now),
+  ]);
   return added.flatMap(({ organizationId, environment, id }) => byKey.get(`${organizationId}/${environment}/${id}`) ?? []);
 }
 
+const addDeliveriesStatement = `
+  insert into deliveries (organization_id, environment, endpoint_id, id, event_id, event_type, state, due_at, created_at)
+  select organization_id, environment, endpoint_id, id, event_id, event_type, 'waiting', $7, $7
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+    as delivery (organization_id, environment, endpoint_id, id, event_id, event_type)`;
+
 async function addDeliveries(sql: Sql, deliveries: readonly NewDelivery[], now: number): Promise<void> {
   if (deliveries.length === 0) return;
-  await sql(
-    `insert into deliveries (organization_id, environment, endpoint_id, id, event_id, event_type, state, due_at, created_at)
-     select organization_id, environment, endpoint_id, id, event_id, event_type, 'waiting', $7, $7
-     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-       as delivery (organization_id, environment, endpoint_id, id, event_id, event_type)`,
-    [
-      ...webhookColumns(deliveries),
-      deliveries.map(({ id }) => id),
-      deliveries.map(({ eventId }) => eventId),
-      deliveries.map(({ eventType }) => eventType),
-      toTimestamp(now),
-    ],
-  );
+  await sql(addDeliveriesStatement, [
+    ...webhookColumns(deliveries),
+    deliveries.map(({ id }) => id),
+    deliveries.map(({ eventId }) => eventId),
+    deliveries.map(({ eventType }) => eventType),
+    toTimestamp(now),
+  ]);
   await countDeliveries(sql, deliveries, now);
 }
 
+const countDeliveriesStatement = `
+  with added as (
+    select organization_id, environment, endpoint_id, count(*) as deliveries
+    from unnest($1::text[], $2::text[], $3::text[]) as delivery (organization_id, environment, endpoint_id) group by 1, 2, 3
+  ), locked as (
+    select endpoint.organization_id, endpoint.environment, endpoint.id, added.deliveries from added join endpoints as endpoint
+      on endpoint.organization_id = added.organization_id and endpoint.environment = added.environment and endpoint.id = added.endpoint_id
+    order by 1, 2, 3 for no key update of endpoint
+  )
+  update endpoints as endpoint set look_at = least(endpoint.look_at, $4),
+    deliveries_by_month = jsonb_build_object($5::text, locked.deliveries + coalesce((endpoint.deliveries_by_month ->> $5)::bigint, 0)) || coalesce((
+      select jsonb_object_agg(month, counted) from jsonb_each(endpoint.deliveries_by_month) as each (month, counted)
+      where month >= $6 and month <> $5), '{}')
+  from locked where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`;
+
 /** Counts new deliveries at their webhooks and schedules a check of their queues. */
 export async function countDeliveries(sql: Sql, deliveries: readonly WebhookKey[], now: number): Promise<void> {
-  await sql(
-    `with added as (
-       select organization_id, environment, endpoint_id, count(*) as deliveries
-       from unnest($1::text[], $2::text[], $3::text[]) as delivery (organization_id, environment, endpoint_id) group by 1, 2, 3
-     ), locked as (
-       select endpoint.organization_id, endpoint.environment, endpoint.id, added.deliveries from added join endpoints as endpoint
-         on endpoint.organization_id = added.organization_id and endpoint.environment = added.environment and endpoint.id = added.endpoint_id
-       order by 1, 2, 3 for no key update of endpoint
-     )
-     update endpoints as endpoint set look_at = least(endpoint.look_at, $4),
-       deliveries_by_month = jsonb_build_object($5::text, locked.deliveries + coalesce((endpoint.deliveries_by_month ->> $5)::bigint, 0)) || coalesce((
-         select jsonb_object_agg(month, counted) from jsonb_each(endpoint.deliveries_by_month) as each (month, counted)
-         where month >= $6 and month <> $5), '{}')
-     from locked where endpoint.organization_id = locked.organization_id and endpoint.environment = locked.environment and endpoint.id = locked.id`,
-    [...webhookColumns(deliveries), toTimestamp(now + checkAfterMs), nameOfMonth(now), firstListedMonth(now).name],
-  );
+  await sql(countDeliveriesStatement, [
+    ...webhookColumns(deliveries),
+    toTimestamp(now + checkAfterMs),
+    nameOfMonth(now),
+    firstListedMonth(now).name,
+  ]);
 }
+
+export const receiveStatements = {
+  findSubscriptions: findSubscriptionsStatement,
+  addEvents: addEventsStatement,
+  addDeliveries: addDeliveriesStatement,
+  countDeliveries: countDeliveriesStatement,
+};
