@@ -19,6 +19,7 @@ import {
   agentMethods,
   countStatements,
   DeletedAgentEntity,
+  deletedAgentStatements,
   startAgentSweep,
 } from './agents/index.ts';
 import {
@@ -135,6 +136,7 @@ export const entities = [
 export const statements: Readonly<Record<string, string>> = {
   ...answerStatements,
   ...countStatements,
+  ...deletedAgentStatements,
   ...dataSourceStatements,
   ...conversationsStatements,
 };

@@ -10,6 +10,8 @@ import { passwordStatements } from '../src/portal/store/passwords.ts';
 import { sessionStatements } from '../src/portal/store/sessions.ts';
 import { signInLimitStatements } from '../src/portal/store/sign-in-limits.ts';
 import { twoFactorStatements } from '../src/portal/store/two-factors.ts';
+import { auditAppendStatements } from '../src/store/audit-append.ts';
+import { auditVerifyStatements } from '../src/store/audit-verify.ts';
 import { credentialListStatements } from '../src/store/credential-lists.ts';
 import { recordUses } from '../src/store/credential-uses.ts';
 import { credentialStatements } from '../src/store/credentials.ts';
@@ -75,6 +77,8 @@ test('every listed statement prepares against the migrated schema', async () => 
     ...invitationStatements,
     ...organizationChoiceStatements,
     ...twoFactorStatements,
+    ...auditAppendStatements,
+    ...auditVerifyStatements,
   };
   expect(await migrated.failuresToPrepare(statements)).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { activateTemplateAgent, deactivateTemplateAgent, listTemplateAgents } fr
 import { removeDeletedAgents } from './store/deleted-agents.ts';
 
 export { AgentCategoryCountEntity, AgentCountEntity, AgentEntity, countStatements, DeletedAgentEntity } from './store/agents.ts';
+export { deletedAgentStatements } from './store/deleted-agents.ts';
 
 export const agentMethods = (deps: AgentsDeps) => ({
   activateTemplateAgent: activateTemplateAgent(deps),

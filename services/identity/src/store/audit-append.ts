@@ -33,6 +33,9 @@ export async function appendAudit(store: Store, keys: AuditKeys, records: readon
   if (failures.length > 0) throw failures[0];
 }
 
+const extendChainStatement =
+  'update audit_chains set length = $2, head = $3, counts = $4, key_version = $5, mac = $6, broken_from = $7 where organization_id = $1';
+
 async function appendToChain(sql: Sql, keys: AuditKeys, organizationId: string, records: readonly AuditRecord[]): Promise<void> {
   const chain = await lockChain(sql, organizationId);
   const { newest, known } = await findStored(sql, organizationId, records);
@@ -50,27 +53,26 @@ async function appendToChain(sql: Sql, keys: AuditKeys, organizationId: string, 
     return { ...record, sequence, hash, version };
   });
   await insert(sql, organizationId, rows);
-  await sql(
-    'update audit_chains set length = $2, head = $3, counts = $4, key_version = $5, mac = $6, broken_from = $7 where organization_id = $1',
-    [
-      organizationId,
-      sequence,
-      hash,
-      JSON.stringify(chain.counts),
-      version,
-      headMac(keys, version, { organizationId, sequence, hash, brokenFrom: end.brokenFrom }),
-      end.brokenFrom ?? null,
-    ],
-  );
+  await sql(extendChainStatement, [
+    organizationId,
+    sequence,
+    hash,
+    JSON.stringify(chain.counts),
+    version,
+    headMac(keys, version, { organizationId, sequence, hash, brokenFrom: end.brokenFrom }),
+    end.brokenFrom ?? null,
+  ]);
 }
 
+const openChainStatement = 'insert into audit_chains (organization_id, head) values ($1, $2) on conflict do nothing';
+
+const lockChainStatement = `
+  select length, head, counts, key_version as version, mac, broken_from as "brokenFrom"
+  from audit_chains where organization_id = $1 for update`;
+
 async function lockChain(sql: Sql, organizationId: string): Promise<Chain> {
-  await sql('insert into audit_chains (organization_id, head) values ($1, $2) on conflict do nothing', [organizationId, chainStart]);
-  const [chain] = await sql<Chain>(
-    `select length, head, counts, key_version as version, mac, broken_from as "brokenFrom"
-     from audit_chains where organization_id = $1 for update`,
-    [organizationId],
-  );
+  await sql(openChainStatement, [organizationId, chainStart]);
+  const [chain] = await sql<Chain>(lockChainStatement, [organizationId]);
   if (!chain) throw new Error(`the audit chain of ${organizationId} is missing`);
   return chain;
 }
@@ -102,13 +104,12 @@ async function isProven(sql: Sql, keys: AuditKeys, chain: Chain, end: ChainEnd, 
   return isSameMac(expected, chain.mac);
 }
 
+const organizationAgeStatement = `select created_at < $2::timestamptz - interval '1 hour' as "isOld" from organizations where id = $1`;
+
 /** A chain begins with its organization. A chain that begins more than an hour later replaces one that was removed. */
 async function isNew(sql: Sql, organizationId: string, fresh: readonly AuditRecord[]): Promise<boolean> {
   const first = Math.min(...fresh.map(({ createdAt }) => Date.parse(createdAt)));
-  const [row] = await sql<{ isOld: boolean }>(
-    `select created_at < $2::timestamptz - interval '1 hour' as "isOld" from organizations where id = $1`,
-    [organizationId, new Date(first).toISOString()],
-  );
+  const [row] = await sql<{ isOld: boolean }>(organizationAgeStatement, [organizationId, new Date(first).toISOString()]);
   return !row?.isOld;
 }
 
@@ -122,33 +123,33 @@ interface Stored {
   known: string[];
 }
 
+const findStoredStatement = `
+  select array(select id from audit_entries where organization_id = $1 and id = any($2)) as known,
+    (select json_build_object('sequence', sequence, 'hash', hash) from audit_entries where organization_id = $1
+     order by sequence desc limit 1) as newest`;
+
 /** Runs after the lock, so that it sees the entries of the previous transaction. */
 async function findStored(
   sql: Sql,
   organizationId: string,
   records: readonly AuditRecord[],
 ): Promise<{ newest: Newest | undefined; known: ReadonlySet<string> }> {
-  const [row] = await sql<Stored>(
-    `select array(select id from audit_entries where organization_id = $1 and id = any($2)) as known,
-       (select json_build_object('sequence', sequence, 'hash', hash) from audit_entries where organization_id = $1
-        order by sequence desc limit 1) as newest`,
-    [organizationId, records.map((record) => record.id)],
-  );
+  const [row] = await sql<Stored>(findStoredStatement, [organizationId, records.map((record) => record.id)]);
   return { newest: row?.newest ?? undefined, known: new Set(row?.known) };
 }
+
+const insertEntriesStatement = `
+  insert into audit_entries (organization_id, sequence, id, environment, created_at, actor_type, actor_id, actor_key_id, action, target_type, target_id, outcome, request_id, changes_json, hash, key_version)
+  select $1, sequence, id, environment, "createdAt", "actorType", "actorId", "actorKeyId", action, "targetType", "targetId", outcome, "requestId", "changesJson", hash, version
+  from jsonb_to_recordset($2::jsonb) as entry(sequence bigint, id text, environment text, "createdAt" timestamptz, "actorType" text, "actorId" text, "actorKeyId" text,
+    action text, "targetType" text, "targetId" text, outcome text, "requestId" text, "changesJson" text, hash text, version integer)`;
 
 async function insert(
   sql: Sql,
   organizationId: string,
   rows: readonly (AuditRecord & { sequence: number; hash: string; version: number })[],
 ): Promise<void> {
-  await sql(
-    `insert into audit_entries (organization_id, sequence, id, environment, created_at, actor_type, actor_id, actor_key_id, action, target_type, target_id, outcome, request_id, changes_json, hash, key_version)
-     select $1, sequence, id, environment, "createdAt", "actorType", "actorId", "actorKeyId", action, "targetType", "targetId", outcome, "requestId", "changesJson", hash, version
-     from jsonb_to_recordset($2::jsonb) as entry(sequence bigint, id text, environment text, "createdAt" timestamptz, "actorType" text, "actorId" text, "actorKeyId" text,
-       action text, "targetType" text, "targetId" text, outcome text, "requestId" text, "changesJson" text, hash text, version integer)`,
-    [organizationId, JSON.stringify(rows)],
-  );
+  await sql(insertEntriesStatement, [organizationId, JSON.stringify(rows)]);
 }
 
 interface ChainRow {
@@ -159,6 +160,10 @@ interface ChainRow {
 
 const pageSize = 1_000;
 
+const haveKeysStartedStatement = 'select exists (select 1 from audit_key_start) as started';
+
+const startKeysStatement = 'insert into audit_key_start default values';
+
 /**
  * Signs the ends of the chains from before there were keys, once in the life of a database: later, and where anything is signed with a key,
  * an unsigned chain is one whose signature was removed. In one transaction, so that a crash leaves no chain between the two states.
@@ -167,41 +172,64 @@ export async function signOldChains({ transaction }: Pick<Store, 'transaction'>,
   return transaction(async ({ sql }) => {
     // One replica decides, the others then find the record.
     await sql('lock table audit_unsigned_chains in share row exclusive mode');
-    const [state] = await sql<{ started: boolean }>('select exists (select 1 from audit_key_start) as started');
+    const [state] = await sql<{ started: boolean }>(haveKeysStartedStatement);
     if (state?.started) return 0;
     const signed = (await hasKeyedRows(sql)) ? 0 : await signUnsigned(sql, keys);
-    await sql('insert into audit_key_start default values');
+    await sql(startKeysStatement);
     return signed;
   });
 }
 
+const hasKeyedChainStatement = 'select exists (select 1 from audit_chains where mac is not null) as keyed';
+
+const hasKeyedEntryStatement = 'select exists (select 1 from audit_entries where key_version > 0) as keyed';
+
 async function hasKeyedRows(sql: Sql): Promise<boolean> {
-  const [chains] = await sql<{ keyed: boolean }>('select exists (select 1 from audit_chains where mac is not null) as keyed');
+  const [chains] = await sql<{ keyed: boolean }>(hasKeyedChainStatement);
   if (chains?.keyed) return true;
-  const [entries] = await sql<{ keyed: boolean }>('select exists (select 1 from audit_entries where key_version > 0) as keyed');
+  const [entries] = await sql<{ keyed: boolean }>(hasKeyedEntryStatement);
   return entries?.keyed ?? false;
 }
+
+const lockUnsignedStatement = `
+  select organization_id as "organizationId", length, head from audit_chains
+  where organization_id in (select organization_id from audit_unsigned_chains order by organization_id limit ${pageSize})
+  order by organization_id for update`;
+
+const signChainsStatement = `
+  update audit_chains set key_version = $3, mac = signed.mac from unnest($1::text[], $2::text[]) as signed (organization_id, mac)
+  where audit_chains.organization_id = signed.organization_id`;
+
+const forgetUnsignedStatement = 'delete from audit_unsigned_chains where organization_id = any($1)';
 
 async function signUnsigned(sql: Sql, keys: AuditKeys): Promise<number> {
   const version = newestVersion(keys);
   let signed = 0;
   while (true) {
-    const chains = await sql<ChainRow>(
-      `select organization_id as "organizationId", length, head from audit_chains
-       where organization_id in (select organization_id from audit_unsigned_chains order by organization_id limit ${pageSize})
-       order by organization_id for update`,
-    );
+    const chains = await sql<ChainRow>(lockUnsignedStatement);
     if (chains.length === 0) return signed;
     const ids = chains.map(({ organizationId }) => organizationId);
     const macs = chains.map(({ organizationId, length, head }) =>
       headMac(keys, version, { organizationId, sequence: Number(length), hash: head }),
     );
-    await sql(
-      `update audit_chains set key_version = $3, mac = signed.mac from unnest($1::text[], $2::text[]) as signed (organization_id, mac)
-       where audit_chains.organization_id = signed.organization_id`,
-      [ids, macs, version],
-    );
-    await sql('delete from audit_unsigned_chains where organization_id = any($1)', [ids]);
+    await sql(signChainsStatement, [ids, macs, version]);
+    await sql(forgetUnsignedStatement, [ids]);
     signed += chains.length;
   }
 }
+
+export const auditAppendStatements = {
+  extendChain: extendChainStatement,
+  openChain: openChainStatement,
+  lockChain: lockChainStatement,
+  organizationAge: organizationAgeStatement,
+  findStored: findStoredStatement,
+  insertEntries: insertEntriesStatement,
+  haveKeysStarted: haveKeysStartedStatement,
+  startKeys: startKeysStatement,
+  hasKeyedChain: hasKeyedChainStatement,
+  hasKeyedEntry: hasKeyedEntryStatement,
+  lockUnsigned: lockUnsignedStatement,
+  signChains: signChainsStatement,
+  forgetUnsigned: forgetUnsignedStatement,
+};

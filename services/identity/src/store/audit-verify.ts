@@ -123,24 +123,25 @@ function entryFault(keys: AuditKeys, { organizationId, sequence, previous, versi
   return isSameMac(expected, row.hash) ? '' : 'the entry does not match its hash';
 }
 
+const nextOrganizationStatement = `
+  select min(id) as id from (
+    (select organization_id as id from audit_chains where organization_id > $1 order by organization_id limit 1) union all
+    (select organization_id from audit_entries where organization_id > $1 order by organization_id limit 1) union all
+    (select id from organizations where id > $1 order by id limit 1)) as next`;
+
 /** The next organization that has entries, a chain, or existed long enough to need one; found by one step into each index. */
 export async function nextOrganization(sql: Sql, after: string): Promise<string | undefined> {
-  const [row] = await sql<{ id: string | null }>(
-    `select min(id) as id from (
-       (select organization_id as id from audit_chains where organization_id > $1 order by organization_id limit 1) union all
-       (select organization_id from audit_entries where organization_id > $1 order by organization_id limit 1) union all
-       (select id from organizations where id > $1 order by id limit 1)) as next`,
-    [after],
-  );
+  const [row] = await sql<{ id: string | null }>(nextOrganizationStatement, [after]);
   return row?.id ?? undefined;
 }
 
+const isAppendOnlyStatement = `
+  select not pg_has_role(current_user, relowner, 'member') and not has_table_privilege(oid, 'update, delete, truncate, trigger') as separated
+  from pg_class where oid = 'audit_entries'::regclass`;
+
 /** True if the role of this process can only read and add entries, so that this process cannot change the log. */
 export async function isAppendOnly(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ separated: boolean }>(
-    `select not pg_has_role(current_user, relowner, 'member') and not has_table_privilege(oid, 'update, delete, truncate, trigger') as separated
-     from pg_class where oid = 'audit_entries'::regclass`,
-  );
+  const [row] = await sql<{ separated: boolean }>(isAppendOnlyStatement);
   return row?.separated ?? false;
 }
 
@@ -169,13 +170,13 @@ export interface AnchorPage {
 
 const mostAnchors = 200;
 
+const listAnchorsStatement = `
+  select organization_id as "organizationId", length as sequence, head as hash, key_version as version, broken_from as "brokenFrom", mac, now() as at
+  from audit_chains where organization_id > $1 and ($2 = '' or organization_id = $2) order by organization_id limit ${mostAnchors}`;
+
 /** Signs the ends of the chains in the order of organizations, from the one after `after`, or of one organization alone. */
 export async function listAnchors(sql: Sql, keys: AuditKeys, organizationId: string, after: string): Promise<AnchorPage> {
-  const rows = await sql<ChainRow>(
-    `select organization_id as "organizationId", length as sequence, head as hash, key_version as version, broken_from as "brokenFrom", mac, now() as at
-     from audit_chains where organization_id > $1 and ($2 = '' or organization_id = $2) order by organization_id limit ${mostAnchors}`,
-    [after, organizationId],
-  );
+  const rows = await sql<ChainRow>(listAnchorsStatement, [after, organizationId]);
   const results = rows.map((row) => anchorOf(keys, row));
   const last = rows.length === mostAnchors ? rows.at(-1) : undefined;
   return {
@@ -197,14 +198,17 @@ function anchorOf(keys: AuditKeys, { version, mac, brokenFrom: brokenFromText, .
   return { ...anchor, keyVersion, mac: anchorMac(keys, keyVersion, anchor) ?? '' };
 }
 
+const checkAnchorsStatement = `
+  select entry.organization_id as "organizationId", entry.sequence, entry.hash
+  from unnest($1::text[], $2::bigint[]) as anchor (organization_id, sequence)
+  join audit_entries as entry on entry.organization_id = anchor.organization_id and entry.sequence = anchor.sequence`;
+
 /** Finds the anchors that this service has not signed, and those that the chains do not contain. */
 export async function checkAnchors(sql: Sql, keys: AuditKeys, anchors: readonly SignedAnchor[]): Promise<ChainFault[]> {
-  const rows = await sql<{ organizationId: string; sequence: string; hash: string }>(
-    `select entry.organization_id as "organizationId", entry.sequence, entry.hash
-     from unnest($1::text[], $2::bigint[]) as anchor (organization_id, sequence)
-     join audit_entries as entry on entry.organization_id = anchor.organization_id and entry.sequence = anchor.sequence`,
-    [anchors.map(({ organizationId }) => organizationId), anchors.map(({ sequence }) => sequence)],
-  );
+  const rows = await sql<{ organizationId: string; sequence: string; hash: string }>(checkAnchorsStatement, [
+    anchors.map(({ organizationId }) => organizationId),
+    anchors.map(({ sequence }) => sequence),
+  ]);
   const hashes = new Map(rows.map(({ organizationId, sequence, hash }) => [`${organizationId} ${sequence}`, hash]));
   return anchors.flatMap(({ keyVersion, mac, ...anchor }) => {
     const { organizationId, sequence, hash } = anchor;
@@ -217,3 +221,12 @@ export async function checkAnchors(sql: Sql, keys: AuditKeys, anchors: readonly 
     return stored === hash ? [] : fault('the chain does not contain the anchor');
   });
 }
+
+export const auditVerifyStatements = {
+  head: headStatement,
+  page,
+  nextOrganization: nextOrganizationStatement,
+  isAppendOnly: isAppendOnlyStatement,
+  listAnchors: listAnchorsStatement,
+  checkAnchors: checkAnchorsStatement,
+};

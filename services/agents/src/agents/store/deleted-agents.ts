@@ -43,11 +43,12 @@ export function removeDeletedAgents(store: Store): Promise<number> {
   });
 }
 
+const lockDueAgentStatement = `
+  select organization_id as organization, environment, id from deleted_agents
+  where due <= now() order by due limit 1 for update skip locked`;
+
 async function lockDueAgent(sql: Sql): Promise<DeletedAgent | undefined> {
-  const [agent] = await sql<DeletedAgent>(
-    `select organization_id as organization, environment, id from deleted_agents
-     where due <= now() order by due limit 1 for update skip locked`,
-  );
+  const [agent] = await sql<DeletedAgent>(lockDueAgentStatement);
   return agent;
 }
 
@@ -57,25 +58,25 @@ const keyOf = ({ organization, environment, id }: DeletedAgent) => [organization
 // Written so that no primary key serves it: plans made for empty tables would read all rows of the tenant.
 // An answer is inserted together with its conversation, so an agent without conversations has no answers. The look-up by conversation
 // uses the index of unfinished answers; there is none by agent, which every answer would have to maintain.
+const listConversationsStatement = `
+  select c.id, c.message_count as messages, unfinished.id is not null as "isUnfinished"
+  from (
+    select organization_id, environment, id, message_count from conversations
+    where agent_id = $3 and (organization_id, environment) is not distinct from ($1, $2) limit ${maxConversationsPerStep}) c
+  left join lateral (
+    select a.id from answers a
+    where a.conversation_id collate "C" = c.id and a.organization_id collate "C" = c.organization_id
+      and a.environment collate "C" = c.environment and a.state <> 'releasing' limit 1) unfinished on true`;
+
 const listConversations = (sql: Sql, agent: DeletedAgent): Promise<Conversation[]> =>
-  sql<Conversation>(
-    `select c.id, c.message_count as messages, unfinished.id is not null as "isUnfinished"
-     from (
-       select organization_id, environment, id, message_count from conversations
-       where agent_id = $3 and (organization_id, environment) is not distinct from ($1, $2) limit ${maxConversationsPerStep}) c
-     left join lateral (
-       select a.id from answers a
-       where a.conversation_id collate "C" = c.id and a.organization_id collate "C" = c.organization_id
-         and a.environment collate "C" = c.environment and a.state <> 'releasing' limit 1) unfinished on true`,
-    keyOf(agent),
-  );
+  sql<Conversation>(listConversationsStatement, keyOf(agent));
+
+const postponeRemovalStatement = `
+  update deleted_agents set due = now() + interval '${unfinishedRetrySeconds} seconds'
+  where organization_id = $1 and environment = $2 and id = $3`;
 
 async function postpone(sql: Sql, agent: DeletedAgent): Promise<number> {
-  await sql(
-    `update deleted_agents set due = now() + interval '${unfinishedRetrySeconds} seconds'
-     where organization_id = $1 and environment = $2 and id = $3`,
-    keyOf(agent),
-  );
+  await sql(postponeRemovalStatement, keyOf(agent));
   return 1;
 }
 
@@ -85,15 +86,25 @@ function selectWithinLimit(conversations: readonly Conversation[]): string[] {
   return conversations.slice(0, end < 0 ? undefined : end).map(({ id }) => id);
 }
 
+const removeCountsStatement = `
+  delete from conversation_counts where ctid = any(array(
+    select ctid from conversation_counts where organization_id = $1 and environment = $2 and agent_id = $3 limit ${maxCountsPerStep}))
+  returning 1`;
+
+const forgetDeletedAgentStatement = 'delete from deleted_agents where organization_id = $1 and environment = $2 and id = $3';
+
 /** The agent itself is removed with the last of its counters. */
 async function removeCounts(sql: Sql, agent: DeletedAgent): Promise<number> {
-  const removed = await sql(
-    `delete from conversation_counts where ctid = any(array(
-       select ctid from conversation_counts where organization_id = $1 and environment = $2 and agent_id = $3 limit ${maxCountsPerStep}))
-     returning 1`,
-    keyOf(agent),
-  );
+  const removed = await sql(removeCountsStatement, keyOf(agent));
   if (removed.length === maxCountsPerStep) return removed.length;
-  await sql('delete from deleted_agents where organization_id = $1 and environment = $2 and id = $3', keyOf(agent));
+  await sql(forgetDeletedAgentStatement, keyOf(agent));
   return removed.length + 1;
 }
+
+export const deletedAgentStatements = {
+  lockDueAgent: lockDueAgentStatement,
+  listConversations: listConversationsStatement,
+  postponeRemoval: postponeRemovalStatement,
+  removeCounts: removeCountsStatement,
+  forgetDeletedAgent: forgetDeletedAgentStatement,
+};
